@@ -1,0 +1,61 @@
+"""A search: candidates proposed in cohorts by a sampler that has seen the earlier cohorts' results."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+
+from runners.designs.arm import Arm, baseline_arm
+from search_space.candidate import Candidate
+from search_space.change import ImpossibleChange, absolute_path, apply
+from search_space.declaration import Count, Declaration, Seed
+from search_space.violation import Violation
+
+
+class Search(Declaration):
+    """The axes of the space, how many candidates to try, and who proposes them.
+
+    An axis that is a field of an option (`convolution.kernel_size`) is drawn only where the option has it.
+    Cohorts keep the search the same whatever the number of workers: a cohort is proposed at once, from all
+    results of the cohorts before it and from nothing else.
+    """
+
+    kind: Literal["search"] = "search"
+    space: Mapping[str, tuple[Any, ...]] = Field(min_length=1, examples=[{"bottleneck_ratio": [1, 2, 4]}])
+    candidates_in_all: Count = Field(default=20, examples=[20])
+    cohort: Count = 5
+    sampler: Literal["tpe", "random"] = "tpe"
+    seed: Seed = 0
+
+    def candidates(self, baseline: Candidate) -> tuple[Arm, ...]:
+        """Return what is known before the search starts: the baseline, which is also its seed."""
+        return (baseline_arm(baseline),)
+
+    def violations(self, baseline: Candidate) -> Iterator[Violation]:
+        """Yield empty axes, repeated values and values that no option could take."""
+        for path, values in self.space.items():
+            if not values:
+                yield Violation(("space", path), "no values to choose from; list at least one")
+            for position, value in enumerate(values):
+                place = ("space", path, position)
+                if value in values[:position]:
+                    yield Violation(place, f"{value!r} stands twice on this axis")
+                elif not self._conditional(path):
+                    yield from _impossible(baseline, path, value, place)
+
+    def _conditional(self, path: str) -> bool:
+        """Whether the axis belongs to an option that is itself an axis."""
+        parent = path.rpartition(".")[0]
+        return parent in self.space
+
+
+def _impossible(baseline: Candidate, path: str, value: Any, place: tuple[str | int, ...]) -> Iterator[Violation]:
+    """Yield type mistakes; a value that only clashes with the baseline's sizes may suit another point."""
+    try:
+        apply(baseline, {path: value})
+    except ImpossibleChange as impossible:
+        leaf = absolute_path(path)[-1]
+        clashes = ("does not divide", "longer than", "reaches past")
+        for violation in impossible.violations:
+            if not any(clash in violation.message for clash in clashes):
+                yield Violation(place, violation.message or f"{value!r} is not possible for {leaf}")

@@ -1,0 +1,98 @@
+"""Plain YAML scalars as values: YAML 1.2's core schema, and a refusal where YAML 1.1 and 1.2 disagree.
+
+YAML 1.2.2 section 10.3.2; the old readings are those of yaml.org/type, which PyYAML follows.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+
+from search_space.declaration import ExponentText
+
+Scalar = None | bool | int | float | str
+
+LARGEST_INTEGER = 2**53  # beyond it, neighbours share one double and one JSON number
+NUMBER_CHARACTERS_AT_MOST = 100
+
+_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+_BOOLEAN = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_OLD_BOOLEAN = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
+
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
+_OTHER_BASE = re.compile(r"[-+]?0([oO][0-7_]+|[xX][0-9a-fA-F_]+|[bB][01_]+)")
+_UNDERSCORES = re.compile(r"[-+]?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?")
+_BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ][-0-9:.+Zz \t]*)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_REAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_OLD_EXPONENT = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)[eE][-+][0-9]+")
+
+
+@dataclass(frozen=True)
+class Misread:
+    """A plain scalar that readers disagree on or that no field can hold; the message says what to write."""
+
+    message: str
+
+
+def plain_scalar(text: str) -> Scalar | Misread:
+    """Return what an unquoted scalar means; exponent notation stays text until a numeric field asks for it."""
+    if text in _NULL:
+        return None
+    if text in _BOOLEAN:
+        return _BOOLEAN[text]
+    if text.lower() in _OLD_BOOLEAN and text in (text.lower(), text.upper(), text.capitalize()):
+        meant = _OLD_BOOLEAN[text.lower()]
+        return Misread(f"{text} is a boolean to some YAML readers; write {meant}, or quote it: '{text}'")
+    if text[0] in "+-.0123456789":
+        return _numeric(text)
+    return text
+
+
+def _numeric(text: str) -> Scalar | Misread:
+    if _NOT_FINITE.fullmatch(text):
+        return Misread(f"{text} is not finite; write a finite number")
+    if _DATE.fullmatch(text):
+        return Misread(f"{text} is a date to some YAML readers; quote it: '{text}'")
+    if not any(form.fullmatch(text) for form in (_REAL, _OTHER_BASE, _UNDERSCORES, _BASE_60)):
+        return text
+    if len(text) > NUMBER_CHARACTERS_AT_MOST:
+        return Misread(f"a number of {len(text)} characters; write a shorter one, or quote it to make it text")
+    if _INTEGER.fullmatch(text):
+        return _integer(int(text))
+    if _LEADING_ZERO.fullmatch(text):
+        meant = text.replace("_", "")
+        return Misread(f"{text} is an octal-looking integer; write {int(meant)}, or quote it: '{text}'")
+    if _REAL.fullmatch(text):
+        return _real(text)
+    return _old_number(text)
+
+
+def _integer(value: int) -> Scalar | Misread:
+    if abs(value) > LARGEST_INTEGER:
+        return Misread(f"{value} is beyond 2^53, the largest exact integer; write a smaller one, or quote it")
+    return value
+
+
+def _real(text: str) -> Scalar | Misread:
+    exponent = "e" in text.lower()
+    if exponent and not _OLD_EXPONENT.fullmatch(text):
+        return ExponentText(text)
+    if math.isinf(float(text)):
+        return Misread(f"{text} is not finite; write a finite number")
+    return float(text)
+
+
+def _old_number(text: str) -> Misread:
+    if _OTHER_BASE.fullmatch(text):
+        return Misread(f"{text} is not a decimal number; write {int(text, 0)}, or quote it: '{text}'")
+    if ":" in text:
+        seconds = 0.0
+        for part in text.lstrip("+-").replace("_", "").split(":"):
+            seconds = 60 * seconds + float(part)
+        return Misread(
+            f"{text} is a sexagesimal number ({seconds:.15g}) to some YAML readers; "
+            f"write one number with its unit in the key, or quote it: '{text}'"
+        )
+    return Misread(f"{text} has underscores; write {text.replace('_', '')}, or quote it: '{text}'")

@@ -1,0 +1,96 @@
+"""What the ledger holds: arms, trials, records of finished stages, and decisions at hurdles. All of it immutable."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from search_space.declaration import JsonValue
+
+
+class Status(StrEnum):
+    """How a stage ended."""
+
+    FINISHED = "finished"
+    DIVERGED = "diverged"
+    """The loss was not finite: a result of the candidate, kept and shown, never ranked."""
+    FAILED = "failed"
+    """The stage raised or its worker died: no result; the next `run` tries again."""
+
+
+class Standing(StrEnum):
+    """How a trial stands, as tables and MLflow show it."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    DIVERGED = "diverged"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class ArmRow:
+    """One row of the table: a candidate, how it differs from the baseline and what it costs."""
+
+    name: str
+    position: int
+    cohort: int
+    candidate: Mapping[str, JsonValue]
+    """Canonical document: fields at their default are left out."""
+    changes: Mapping[str, JsonValue]
+    parameters: int
+    """Encoder with embeddings, without heads."""
+    forward_flops: int
+    """One sequence of the recipe's length through the encoder."""
+    train_flops: int
+    """The whole pretraining budget of one trial, generator and heads included."""
+
+
+@dataclass(frozen=True)
+class TrialRow:
+    """One candidate at one pretraining seed."""
+
+    name: str
+    """`arm/seed`."""
+    arm: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Record:
+    """What one stage of one trial achieved. `trial` is None for stages that all trials share.
+
+    The result of a `pretrain` stage holds `tokens`, `held_out_loss`, `held_out_curve` [[tokens, loss], …] and
+    `train_curve`; of a `fine_tune` stage `task`, `seed`, `scores` {metric: value}, `examples`; of an `examples`
+    stage `task`, `bag_of_words` {metric: value} or null, `chance`, `examples`; of a `corpus` stage `content_hash`
+    and counts. A diverged stage holds `tokens` and `loss` (as text), a failed one `error`.
+    """
+
+    sequence: int
+    trial: str | None
+    stage: str
+    """The stage's kind: corpus, tokens, questions, examples, pretrain, fine_tune."""
+    label: str
+    """The stage within its trial: `pretrain@500000`, `docs_pair#1`."""
+    key: str
+    status: Status
+    result: Mapping[str, JsonValue]
+    seconds: float
+    """Time that the stage took where it was computed; never part of a table."""
+    reused: bool
+    """Whether the result came from the stage cache."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A hurdle's verdict on a trial, written before it is acted on."""
+
+    sequence: int
+    trial: str
+    level: int
+    """Hurdles are counted from 0."""
+    cleared: bool
+    value: float | None
+    threshold: float | None
+    cohort: tuple[str, ...]
+    """Trials whose values set the threshold."""

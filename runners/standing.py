@@ -1,0 +1,98 @@
+"""How trials stand: a pure reading of the ledger's rows, the same for tables, the live view and MLflow."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from runners.ledger import Ledger
+from runners.records import ArmRow, Decision, Record, Standing, Status, TrialRow
+from search_space.declaration import JsonValue
+
+
+@dataclass(frozen=True)
+class TrialHistory:
+    """A trial with all that is known of it. `records` holds the latest record per label, in the order written."""
+
+    trial: TrialRow
+    records: tuple[Record, ...]
+    decisions: tuple[Decision, ...]
+    standing: Standing
+
+    @property
+    def stopped_by(self) -> Decision | None:
+        """The hurdle that stopped the trial."""
+        return next((decision for decision in self.decisions if not decision.cleared), None)
+
+    def finished(self, stage: str) -> tuple[Record, ...]:
+        """Return the finished records of one kind of stage."""
+        return tuple(record for record in self.records if record.stage == stage and record.status is Status.FINISHED)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Everything a report, a table or a mirror reads, taken from the ledger at one moment."""
+
+    experiment: str
+    scale: str
+    document: Mapping[str, JsonValue]
+    """The experiment as resolved at this scale."""
+    labels: tuple[str, ...]
+    """The stages every trial goes through when nothing stops it."""
+    arms: tuple[ArmRow, ...]
+    histories: tuple[TrialHistory, ...]
+    shared: tuple[Record, ...]
+    """Records of the stages that all trials share: corpus, tokens, questions, examples."""
+
+    def of_arm(self, arm: str) -> tuple[TrialHistory, ...]:
+        """Return the trials of one arm by seed."""
+        return tuple(sorted((h for h in self.histories if h.trial.arm == arm), key=lambda h: h.trial.seed))
+
+    @property
+    def over(self) -> bool:
+        """Whether every trial has ended."""
+        return all(history.standing not in (Standing.WAITING, Standing.RUNNING) for history in self.histories)
+
+
+def snapshot(ledger: Ledger) -> Snapshot:
+    """Read the ledger once and fold it."""
+    records, decisions = ledger.records(), ledger.decisions()
+    document, labels = ledger.fact("document"), ledger.fact("labels")
+    assert isinstance(document, dict)
+    assert isinstance(labels, list)
+    names = tuple(str(label) for label in labels)
+    histories = tuple(history_of(trial, records, decisions, names) for trial in ledger.trials())
+    return Snapshot(
+        experiment=str(ledger.fact("experiment")),
+        scale=str(ledger.fact("scale")),
+        document=document,
+        labels=names,
+        arms=ledger.arms(),
+        histories=histories,
+        shared=_latest(record for record in records if record.trial is None),
+    )
+
+
+def history_of(
+    trial: TrialRow, records: Iterable[Record], decisions: Iterable[Decision], labels: Sequence[str]
+) -> TrialHistory:
+    """Fold the rows of one trial into how it stands."""
+    mine = _latest(record for record in records if record.trial == trial.name)
+    decided = tuple(decision for decision in decisions if decision.trial == trial.name)
+    return TrialHistory(trial, mine, decided, _standing(mine, decided, labels))
+
+
+def _latest(records: Iterable[Record]) -> tuple[Record, ...]:
+    by_label = {record.label: record for record in records}
+    return tuple(sorted(by_label.values(), key=lambda record: record.sequence))
+
+
+def _standing(records: Sequence[Record], decisions: Sequence[Decision], labels: Sequence[str]) -> Standing:
+    statuses = {record.label: record.status for record in records}
+    if Status.DIVERGED in statuses.values():
+        return Standing.DIVERGED
+    if any(not decision.cleared for decision in decisions):
+        return Standing.STOPPED
+    if Status.FAILED in statuses.values():
+        return Standing.FAILED
+    if all(label in statuses for label in labels):
+        return Standing.FINISHED
+    return Standing.RUNNING if records else Standing.WAITING

@@ -1,0 +1,45 @@
+"""What is compared: an architecture, taught by an objective, trained by a recipe; and what that costs."""
+
+from collections.abc import Iterator
+
+from pydantic import Field
+
+from search_space.architecture import Architecture
+from search_space.convolution.kernel import WithKernel
+from search_space.declaration import Declaration
+from search_space.objective import Objective
+from search_space.objective.replaced_token_detection import ReplacedTokenDetection
+from search_space.recipe import Recipe
+from search_space.violation import Violation
+
+BACKWARD_AND_FORWARD = 3  # a backward pass costs two forward passes
+
+
+class Candidate(Declaration):
+    """One candidate; two candidates with equal canonical text are the same candidate."""
+
+    architecture: Architecture = Field(default_factory=Architecture)
+    objective: Objective = Field(default_factory=ReplacedTokenDetection)
+    recipe: Recipe = Field(default_factory=Recipe)
+
+    def violations(self) -> Iterator[Violation]:
+        """Yield every rule that the values break together."""
+        for name in ("architecture", "objective", "recipe"):
+            part: Architecture | Objective | Recipe = getattr(self, name)
+            for violation in part.violations():
+                yield violation.under(name)
+        length, positions = self.recipe.sequence_length, self.architecture.positions
+        if length > positions:
+            message = f"{length} is longer than the {positions} positions of the architecture"
+            yield Violation(("recipe", "sequence_length"), message)
+        convolution = self.architecture.convolution
+        if isinstance(convolution, WithKernel) and convolution.kernel_size > 2 * length - 1:
+            message = f"{convolution.kernel_size} reaches past a whole sequence of {length} tokens"
+            yield Violation(("architecture", "convolution", "kernel_size"), message)
+
+    def train_flops(self, tokens: int, baseline: Architecture) -> int:
+        """Return the operations of pretraining on `tokens` tokens, generator and heads included."""
+        length = self.recipe.sequence_length
+        generator = self.objective.generator_of(self.architecture, baseline)
+        forward = self.objective.forward_flops(self.architecture, generator, length)
+        return BACKWARD_AND_FORWARD * forward * -(-tokens // length)

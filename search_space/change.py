@@ -1,0 +1,107 @@
+"""Changes: dotted paths into a candidate with new values, applied to make an arm and read off to name one.
+
+A path is a field of the architecture (`bottleneck_ratio`, `convolution.kernel_size`) or starts with `objective.`
+or `recipe.`. A mapping with a `kind` replaces a whole option; a path into an option sets one of its fields.
+"""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from search_space.candidate import Candidate
+from search_space.convolution import OPTIONS
+from search_space.declaration import JsonValue, canonical
+from search_space.violation import Violation
+
+ROOTS = ("objective", "recipe")
+Changes = Mapping[str, Any]
+
+
+class ImpossibleChange(Exception):
+    """The changes do not lead to a point of the space; `violations` are seen from the changes' own mapping."""
+
+    def __init__(self, violations: Iterable[Violation]) -> None:
+        self.violations = tuple(violations)
+        super().__init__("; ".join(violation.message for violation in self.violations))
+
+
+def absolute_path(path: str) -> tuple[str, ...]:
+    """Return the path from the candidate: the architecture is where a bare name lives."""
+    parts = tuple(path.split("."))
+    return parts if parts[0] in ROOTS else ("architecture", *parts)
+
+
+def apply(candidate: Candidate, changes: Changes) -> Candidate:
+    """Return the changed candidate. Raises ImpossibleChange with every reason."""
+    document: dict[str, Any] = candidate.model_dump()
+    for path in sorted(changes, key=lambda path: path.count(".")):  # an option before its own fields
+        _assign(document, path, changes[path])
+    try:
+        changed = Candidate.model_validate(document)
+    except ValidationError as error:
+        raise ImpossibleChange(_explain(error, changes, document)) from None
+    broken = [Violation((_blame(violation.path, changes),), violation.message) for violation in changed.violations()]
+    if broken:
+        raise ImpossibleChange(broken)
+    return changed
+
+
+def difference(baseline: Candidate, candidate: Candidate) -> dict[str, JsonValue]:
+    """Return the changes that lead from the baseline to the candidate, by dotted path, in the fields' order."""
+    changes: dict[str, JsonValue] = {}
+    for part in ("architecture", *ROOTS):
+        before, after = getattr(baseline, part), getattr(candidate, part)
+        if type(before) is not type(after):
+            changes[part] = canonical(after)
+            continue
+        prefix = "" if part == "architecture" else f"{part}."
+        for name in type(after).model_fields:
+            old, new = getattr(before, name), getattr(after, name)
+            if old != new:
+                changes[prefix + name] = canonical(new) if hasattr(new, "model_fields") else new
+    return changes
+
+
+def _assign(document: dict[str, Any], path: str, value: Any) -> None:
+    *parents, leaf = absolute_path(path)
+    place = document
+    for parent in parents:
+        inner = place.setdefault(parent, {})
+        place = inner if isinstance(inner, dict) else {}
+    place[leaf] = dict(value) if isinstance(value, Mapping) else value
+
+
+def _explain(error: ValidationError, changes: Changes, document: dict[str, Any]) -> list[Violation]:
+    found = []
+    for fault in error.errors(include_url=False):
+        path = tuple(part for part in fault["loc"] if isinstance(part, str))
+        message = fault["msg"].removeprefix("Value error, ")
+        if fault["type"] == "extra_forbidden":
+            message = _misplaced(path, document)
+        elif path:
+            message = f"{fault['input']!r}: {message}"
+        found.append(Violation((_blame(path, changes),), message))
+    return found
+
+
+def _misplaced(path: tuple[str, ...], document: dict[str, Any]) -> str:
+    leaf = path[-1]
+    owners = [option.model_fields["kind"].default for option in OPTIONS if leaf in option.model_fields]
+    if path[:2] == ("architecture", "convolution") and owners:
+        kind = document["architecture"]["convolution"].get("kind")
+        return f"{leaf} is not a field of the convolution {kind}; it belongs to {', '.join(owners)}"
+    names = [name for part in ("architecture", *ROOTS) for name in document[part] if name != leaf]
+    close = difflib.get_close_matches(leaf, names, n=1, cutoff=0.6)
+    return f"{leaf} is not a field of {path[0]}" + (f". Did you mean {close[0]}?" if close else "")
+
+
+def _blame(path: tuple[str | int, ...], changes: Changes) -> str:
+    """Return the change whose path leads furthest towards the fault."""
+
+    def shared(change: str) -> int:
+        pairs = zip(absolute_path(change), path, strict=False)
+        return sum(1 for mine, its in pairs if mine == its)
+
+    return max(changes, key=shared)

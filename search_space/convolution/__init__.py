@@ -1,0 +1,17 @@
+"""How convolution is joined to self-attention: one file per option (ConvBERT, arXiv 2008.02496, Table 2)."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from search_space.convolution.depthwise import Depthwise
+from search_space.convolution.dynamic import Dynamic
+from search_space.convolution.lightweight import Lightweight
+from search_space.convolution.none import NoConvolution
+from search_space.convolution.span_dynamic import SpanDynamic
+
+Convolution = Annotated[NoConvolution | Depthwise | Lightweight | Dynamic | SpanDynamic, Field(discriminator="kind")]
+
+OPTIONS = (NoConvolution, Depthwise, Lightweight, Dynamic, SpanDynamic)
+
+__all__ = ["OPTIONS", "Convolution", "Depthwise", "Dynamic", "Lightweight", "NoConvolution", "SpanDynamic"]

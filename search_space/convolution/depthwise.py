@@ -1,0 +1,20 @@
+"""Depthwise-separable convolution beside attention: ConvBERT's conventional mode (arXiv 2008.02496, Table 2)."""
+
+from typing import Literal
+
+from search_space.convolution.kernel import WithKernel, separable_flops, separable_parameters
+from search_space.shape import AttentionShape
+
+
+class Depthwise(WithKernel):
+    """One learned kernel per channel of the block's input, then a pointwise map; the same at every position."""
+
+    kind: Literal["depthwise"] = "depthwise"
+
+    def parameters(self, shape: AttentionShape) -> int:
+        """Return the parameters of the branch, the output map excluded."""
+        return separable_parameters(shape, self.kernel_size)
+
+    def forward_flops(self, shape: AttentionShape) -> int:
+        """Return the operations of the branch on one token."""
+        return separable_flops(shape, self.kernel_size)

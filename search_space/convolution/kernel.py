@@ -1,0 +1,45 @@
+"""What the modes with a kernel share: its size, and the convolutions it is made for."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from search_space.declaration import Declaration
+from search_space.shape import AttentionShape, linear_flops, linear_parameters
+
+
+def _odd(kernel_size: int) -> int:
+    if kernel_size % 2 == 0:
+        neighbours = f"{kernel_size - 1} or {kernel_size + 1}"
+        raise ValueError(f'{kernel_size} is even; "same" padding needs an odd kernel. Did you mean {neighbours}?')
+    return kernel_size
+
+
+KernelSize = Annotated[int, Field(ge=1, le=1023), AfterValidator(_odd)]
+"""Tokens under the kernel, centred on the output's own token."""
+
+
+class WithKernel(Declaration):
+    """A mode that slides a kernel over the tokens beside the attention heads."""
+
+    kernel_size: KernelSize = 9  # ConvBERT section 4.2: 9 is best at length 128 and used throughout
+
+    @property
+    def branch_width_ratio(self) -> int:
+        """Inner widths that the branch adds to the concatenation before the output map."""
+        return 1
+
+
+def separable_parameters(shape: AttentionShape, kernel_size: int) -> int:
+    """Return the parameters of a depthwise (no bias) then pointwise map from the width to the inner width."""
+    return shape.width * kernel_size + linear_parameters(shape.width, shape.inner_width)
+
+
+def separable_flops(shape: AttentionShape, kernel_size: int) -> int:
+    """Return the operations of the separable convolution on one token."""
+    return 2 * shape.width * kernel_size + linear_flops(shape.width, shape.inner_width)
+
+
+def weighted_window_flops(shape: AttentionShape, kernel_size: int) -> int:
+    """Return the operations of the weighted sum of `kernel_size` neighbours on one token."""
+    return 2 * shape.inner_width * kernel_size

@@ -1,0 +1,25 @@
+"""No convolution: attention alone, as in BERT (Devlin et al. 2018, arXiv 1810.04805)."""
+
+from typing import Literal
+
+from search_space.declaration import Declaration
+from search_space.shape import AttentionShape
+
+
+class NoConvolution(Declaration):
+    """Attention alone."""
+
+    kind: Literal["none"] = "none"
+
+    @property
+    def branch_width_ratio(self) -> int:
+        """Inner widths that the branch adds to the concatenation before the output map."""
+        return 0
+
+    def parameters(self, shape: AttentionShape) -> int:
+        """Return the parameters of the branch: none."""
+        return 0
+
+    def forward_flops(self, shape: AttentionShape) -> int:
+        """Return the operations of the branch on one token: none."""
+        return 0

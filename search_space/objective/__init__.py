@@ -1,0 +1,12 @@
+"""What pretraining teaches: one file per objective."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from search_space.objective.masked_language_model import MaskedLanguageModel
+from search_space.objective.replaced_token_detection import ReplacedTokenDetection
+
+Objective = Annotated[MaskedLanguageModel | ReplacedTokenDetection, Field(discriminator="kind")]
+
+__all__ = ["MaskedLanguageModel", "Objective", "ReplacedTokenDetection"]

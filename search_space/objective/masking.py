@@ -1,0 +1,30 @@
+"""How positions are chosen and covered, for every objective that masks. ELECTRA's release, configure_pretraining."""
+
+from collections.abc import Iterator
+
+from pydantic import Field
+
+from search_space.declaration import Declaration, Number, Share
+from search_space.violation import Violation
+
+
+class Masking(Declaration):
+    """A share of the tokens is predicted; most of them are covered by [MASK].
+
+    Positions are drawn without replacement (ELECTRA's release draws with replacement, which leaves about 13.8%
+    of a sequence of 128), special tokens and padding never.
+    """
+
+    mask_rate: Number = Field(default=0.15, gt=0, lt=1)
+    covered_share: Share = 0.85  # of the predicted positions, those shown as [MASK]; the rest keep their token
+    random_share: Share = 0.0  # of the predicted positions, those shown as a random token; BERT uses 0.8/0.1
+
+    def predictions(self, length: int) -> int:
+        """Return the predicted positions in a sequence of `length` tokens: 19 of 128 at 15%."""
+        return max(1, int((self.mask_rate + 0.005) * length))
+
+    def violations(self) -> Iterator[Violation]:
+        """Yield every rule that the values break together."""
+        if self.covered_share + self.random_share > 1:
+            total = f"covered_share {self.covered_share} + random_share {self.random_share}"
+            yield Violation(("random_share",), f"{total} is more than 1; the two are parts of one whole")

@@ -1,0 +1,42 @@
+"""How a candidate is trained: batch, rates and regularisation. Defaults: ELECTRA-Small, arXiv 2003.10555, appendix A.
+
+The optimiser is AdamW with bias correction; ELECTRA's release has none.
+"""
+
+from collections.abc import Iterator
+
+from pydantic import Field
+
+from search_space.declaration import Count, Declaration, Number, PositiveNumber
+from search_space.schedule import LinearSchedule, Schedule
+from search_space.violation import Violation
+
+
+class Recipe(Declaration):
+    """Everything about training that is neither the architecture nor the objective nor the budget."""
+
+    sequence_length: Count = 128
+    """Tokens per sequence, [CLS] and [SEP] included."""
+    batch_sequences: Count = 128
+    peak_learning_rate: PositiveNumber = 5e-4
+    schedule: Schedule = Field(default_factory=LinearSchedule)
+    weight_decay: Number = Field(default=0.01, ge=0)  # not on normalisations and biases
+    adam_beta1: Number = Field(default=0.9, ge=0, lt=1)
+    adam_beta2: Number = Field(default=0.999, ge=0, lt=1)
+    adam_epsilon: PositiveNumber = 1e-6
+    gradient_norm_limit: PositiveNumber = 1.0
+    dropout: Number = Field(default=0.1, ge=0, lt=1)
+
+    @property
+    def tokens_per_step(self) -> int:
+        """Tokens in one update."""
+        return self.sequence_length * self.batch_sequences
+
+    def steps(self, tokens: int) -> int:
+        """Return the updates that see at least `tokens` tokens."""
+        return -(-tokens // self.tokens_per_step)
+
+    def violations(self) -> Iterator[Violation]:
+        """Yield every rule that the values break together."""
+        if self.sequence_length < 8:
+            yield Violation(("sequence_length",), f"{self.sequence_length} is too short; allowed: 8 and longer")

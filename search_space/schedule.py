@@ -1,0 +1,40 @@
+"""Learning-rate schedules, defined per token, so that equal tokens means equal phase in every arm."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from search_space.declaration import Count, Declaration
+
+
+class LinearSchedule(Declaration):
+    """Linear warm-up times linear decay to zero at the last token (ELECTRA's release applies both together)."""
+
+    kind: Literal["linear"] = "linear"
+    warmup_tokens: Count = 163_840_000  # 10,000 updates of 128 x 128 tokens; ELECTRA, appendix A
+
+    def horizon(self, total_tokens: int) -> int | None:
+        """Return what the rate at any earlier token depends on: the whole budget."""
+        return total_tokens
+
+    def multiplier(self, tokens: int, total_tokens: int) -> float:
+        """Return the share of the peak rate after `tokens` of `total_tokens` have been seen."""
+        return min(1.0, tokens / self.warmup_tokens) * max(0.0, 1.0 - tokens / total_tokens)
+
+
+class ConstantSchedule(Declaration):
+    """Linear warm-up, then the peak rate: a longer budget continues a shorter one's checkpoint."""
+
+    kind: Literal["constant"] = "constant"
+    warmup_tokens: Count = 163_840_000
+
+    def horizon(self, total_tokens: int) -> int | None:
+        """Return what the rate at any earlier token depends on: nothing that is still to come."""
+        return None
+
+    def multiplier(self, tokens: int, total_tokens: int) -> float:
+        """Return the share of the peak rate after `tokens` have been seen."""
+        return min(1.0, tokens / self.warmup_tokens)
+
+
+Schedule = Annotated[LinearSchedule | ConstantSchedule, Field(discriminator="kind")]

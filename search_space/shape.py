@@ -1,0 +1,35 @@
+"""The sizes that a sublayer needs to count its parameters and operations in closed form."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class AttentionShape:
+    """Sizes of one mixed-attention sublayer after the bottleneck has been applied."""
+
+    width: int
+    """Width of the residual stream, in channels."""
+    heads: int
+    """Heads of each branch."""
+    head_width: int
+    """Channels per head."""
+
+    @property
+    def inner_width(self) -> int:
+        """Width of the queries, keys and values, in channels."""
+        return self.heads * self.head_width
+
+
+def linear_parameters(inputs: int, outputs: int, groups: int = 1) -> int:
+    """Return the parameters of a (grouped) linear map with bias."""
+    return inputs * outputs // groups + outputs
+
+
+def linear_flops(inputs: int, outputs: int, groups: int = 1) -> int:
+    """Return the operations of a (grouped) linear map on one token; a multiply-add counts as 2, a bias as 0."""
+    return 2 * inputs * outputs // groups
+
+
+def layer_norm_parameters(width: int) -> int:
+    """Return the gains and biases of one layer normalisation."""
+    return 2 * width

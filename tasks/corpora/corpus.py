@@ -1,0 +1,12 @@
+"""Every kind of corpus an experiment may name: a tagged union over `kind`."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from tasks.corpora.documentation import DocumentationCorpus
+from tasks.corpora.huggingface import HuggingFaceCorpus
+from tasks.corpora.text_files import TextFilesCorpus
+
+Corpus = Annotated[DocumentationCorpus | TextFilesCorpus | HuggingFaceCorpus, Field(discriminator="kind")]
+"""Each kind has `inputs()`, its identity for a cache key, and `documents(progress)`, which reads it in a fixed order."""

@@ -1,0 +1,91 @@
+"""How each kind of text file becomes documents: paragraphs, WikiExtractor articles, jsonl and parquet rows."""
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from search_space.refusals import DataRefused
+from tasks.corpora.document import Document
+from tasks.corpora.file_lines import text_lines
+
+DOCUMENT_CHARACTERS = 1000  # a plain text is cut at the first blank line after this many characters
+LONGEST_DOCUMENT_CHARACTERS = 4000  # and at any line end after this many
+DOCUMENTS_PER_SECTION = 5  # neighbouring paragraphs share a source, so they stay in one split
+TEXT_COLUMN = "text"
+
+_ARTICLE_START = re.compile(r'<doc id="([^"]*)".*? title="([^"]*)"')
+
+
+def _plain(path: Path, name: str) -> Iterator[Document]:
+    """Yield WikiExtractor articles, each its own source, or groups of paragraphs, five to a source."""
+    article: re.Match[str] | None = None
+    lines: list[str] = []
+    characters = sections = 0
+    for _, line in text_lines(path, name):
+        start = _ARTICLE_START.match(line)
+        ends = start is not None or (article is not None and line.strip() == "</doc>")
+        if article is None and not ends:
+            ends = characters >= (LONGEST_DOCUMENT_CHARACTERS if line.strip() else DOCUMENT_CHARACTERS)
+        if ends:
+            yield from _document(name, article, sections, lines)
+            sections += article is None and bool(lines)
+            article, lines, characters = start, [], 0
+        if start is None and not (ends and line.strip() == "</doc>"):
+            lines.append(line)
+            characters += len(line)
+    yield from _document(name, article, sections, lines)
+
+
+def _document(name: str, article: re.Match[str] | None, sections: int, lines: list[str]) -> Iterator[Document]:
+    text = "\n".join(lines).strip()
+    if not text:
+        return
+    if article is not None:
+        yield Document(f"{name}#{article.group(1)}", text, article.group(2))
+    else:
+        yield Document(f"{name}#{sections // DOCUMENTS_PER_SECTION}", text)
+
+
+def _json_lines(path: Path, name: str) -> Iterator[Document]:
+    for number, line in text_lines(path, name):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as wrong:
+            raise DataRefused(f"{name}:{number}: not JSON: {wrong}") from wrong
+        text = row.get(TEXT_COLUMN) if isinstance(row, dict) else None
+        if not isinstance(text, str):
+            raise DataRefused(f'{name}:{number}: needs an object with a text under "{TEXT_COLUMN}"')
+        if text.strip():
+            yield Document(f"{name}#{number}", text.strip())
+
+
+def _parquet(path: Path, name: str) -> Iterator[Document]:
+    import pyarrow  # noqa: PLC0415 - half a second, and only for parquet
+    import pyarrow.parquet  # noqa: PLC0415
+
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            columns = file.schema_arrow.names
+            if TEXT_COLUMN not in columns:
+                close = difflib.get_close_matches(TEXT_COLUMN, columns, 1)
+                hint = f"; rename {close[0]!r}?" if close else ""
+                raise DataRefused(f"{name}: no column {TEXT_COLUMN!r}; columns found: {', '.join(columns)}{hint}")
+            row = 0
+            for batch in file.iter_batches(columns=[TEXT_COLUMN]):
+                for text in batch.column(0).to_pylist():
+                    row += 1
+                    if isinstance(text, str) and text.strip():
+                        yield Document(f"{name}#{row}", text.strip())
+    except pyarrow.ArrowInvalid as wrong:
+        raise DataRefused(f"{name}: damaged parquet: {wrong}") from wrong
+
+
+READERS: dict[str, Callable[[Path, str], Iterator[Document]]] = {
+    ".jsonl": _json_lines,
+    ".txt": _plain,
+    ".parquet": _parquet,
+}

@@ -1,0 +1,83 @@
+"""Lines of UTF-8 text out of plain, gzip and xz files, refusing what is not text with file, line and byte offset."""
+
+import gzip
+import lzma
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from search_space.refusals import DataRefused
+
+MAXIMUM_LINE_BYTES = 16 * 2**20
+MAXIMUM_EXPANSION = 200  # text compresses 3 to 10 times; thousands of times is a decompression bomb
+UNCHECKED_BYTES = 2**20  # a tiny file may expand by any ratio up to this size
+
+_SIGNATURES = {
+    b"\x1f\x8b": ".gz",
+    b"\xfd7zXZ\x00": ".xz",
+    b"PAR1": ".parquet",
+    b"PK\x03\x04": ".zip",
+    b"(\xb5/\xfd": ".zst",
+    b"BZh": ".bz2",
+}
+
+
+def check_signature(path: Path, name: str, suffix: str) -> None:
+    """Raise DataRefused where the first bytes of a file belong to another kind than its suffix says."""
+    with path.open("rb") as file:
+        start = file.read(8)
+    found = next((kind for signature, kind in _SIGNATURES.items() if start.startswith(signature)), "")
+    expected = suffix if suffix in _SIGNATURES.values() else ""
+    if found != expected:
+        wanted = f"{expected} data" if expected else "plain text"
+        actual = f"{found} data" if found else "something else"
+        raise DataRefused(f"{name}: the suffix {suffix or '(none)'} promises {wanted}, the first bytes are {actual}")
+
+
+def text_lines(path: Path, name: str) -> Iterator[tuple[int, str]]:
+    """Yield (line number from 1, line without its end); `name` is how messages call the file.
+
+    Raises DataRefused for bytes that are not UTF-8, NUL bytes, lines over 16 MiB, damaged or explosive archives.
+    """
+    offset = 0
+    with _opened(path) as file:
+        try:
+            for number, raw in enumerate(iter(lambda: file.readline(MAXIMUM_LINE_BYTES), b""), start=1):
+                yield number, _decoded(raw, name, number, offset)
+                offset += len(raw)
+                _check_expansion(path, name, offset)
+        except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as damage:
+            raise DataRefused(f"{name}: damaged archive after {offset} bytes of text: {damage}") from damage
+
+
+def _opened(path: Path) -> BinaryIO | gzip.GzipFile | lzma.LZMAFile:
+    if path.suffix == ".gz":
+        return gzip.GzipFile(path)
+    if path.suffix == ".xz":
+        return lzma.LZMAFile(path)
+    return path.open("rb")
+
+
+def _decoded(raw: bytes, name: str, number: int, offset: int) -> str:
+    if len(raw) >= MAXIMUM_LINE_BYTES:
+        raise DataRefused(f"{name}:{number}: a line longer than {MAXIMUM_LINE_BYTES} bytes; is this text?")
+    if b"\x00" in raw:
+        position = offset + raw.index(b"\x00")
+        raise DataRefused(f"{name}:{number}: a NUL byte at byte offset {position}; this is not plain text")
+    try:
+        return raw.decode("utf-8-sig" if offset == 0 else "utf-8").rstrip("\r\n")
+    except UnicodeDecodeError as wrong:
+        byte = raw[wrong.start]
+        raise DataRefused(
+            f"{name}:{number}: byte 0x{byte:02x} at byte offset {offset + wrong.start} is not UTF-8; "
+            "convert the file, for instance with iconv -f latin1 -t utf-8"
+        ) from wrong
+
+
+def _check_expansion(path: Path, name: str, expanded: int) -> None:
+    if path.suffix in (".gz", ".xz") and expanded > UNCHECKED_BYTES:
+        compressed = path.stat().st_size
+        if expanded > MAXIMUM_EXPANSION * compressed:
+            raise DataRefused(
+                f"{name}: {compressed} bytes expand more than {MAXIMUM_EXPANSION} times; a decompression bomb?"
+            )

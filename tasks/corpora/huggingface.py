@@ -1,0 +1,69 @@
+"""A corpus from the Hugging Face hub, streamed at a fixed revision; needs the optional extra `datasets`."""
+
+from collections.abc import Generator, Iterable
+from typing import Any, Literal
+
+from pydantic import Field
+
+from search_space.declaration import Declaration, JsonValue, PositiveNumber
+from search_space.refusals import DataRefused, EnvironmentRefused
+from tasks.corpora.document import Document
+from tasks.progress import Progress
+
+CHARACTERS_PER_MEGABYTE = 1_000_000
+ROWS_PER_REPORT = 1000
+
+
+class HuggingFaceCorpus(Declaration):
+    """One column of one split of a dataset on the hub; code from the hub is never run."""
+
+    kind: Literal["huggingface"] = "huggingface"
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$")
+    revision: str = Field(min_length=1)  # a commit; a moving branch would change results in silence
+    subset: str | None = None
+    split: str = "train"
+    column: str = "text"
+    maximum_megabytes: PositiveNumber | None = None  # million characters
+
+    def inputs(self) -> JsonValue:
+        """Return the dataset's name, revision, subset, split, column and limit."""
+        return {key: getattr(self, key) for key in sorted(type(self).model_fields)}
+
+    def documents(self, progress: Progress) -> Generator[Document, None, int]:
+        """Yield each row's text in the order of the split; return 0, since no file is skipped.
+
+        Raises EnvironmentRefused without the extra or the network, DataRefused for a wrong split or column.
+        """
+        limit = None if self.maximum_megabytes is None else self.maximum_megabytes * CHARACTERS_PER_MEGABYTE
+        characters = 0
+        for row_number, row in enumerate(self._rows()):
+            if limit is not None and characters >= limit:
+                break
+            if row_number % ROWS_PER_REPORT == 0:
+                progress(f"streaming {self.name}, row {row_number}", 0.0 if limit is None else characters / limit)
+            text = row.get(self.column)
+            if not isinstance(text, str):
+                raise DataRefused(
+                    f"{self.name} row {row_number}: column {self.column!r} holds {type(text).__name__}, not text; "
+                    f"columns found: {', '.join(sorted(row))}"
+                )
+            characters += len(text)
+            yield Document(f"{self.name}#{row_number}", text)
+        progress(f"streaming {self.name}", 1.0)
+        return 0
+
+    def _rows(self) -> Iterable[dict[str, Any]]:
+        try:
+            import datasets  # noqa: PLC0415 - optional, and heavy
+        except ImportError as missing:
+            raise EnvironmentRefused(
+                "a huggingface corpus needs the extra `datasets`; run: pip install 'steeplechase[datasets]'"
+            ) from missing
+        try:
+            yield from datasets.load_dataset(
+                self.name, self.subset, revision=self.revision, split=self.split, streaming=True
+            )
+        except OSError as failure:
+            raise EnvironmentRefused(f"{self.name}@{self.revision}: {failure}") from failure
+        except ValueError as wrong:
+            raise DataRefused(f"{self.name}@{self.revision}: {wrong}") from wrong

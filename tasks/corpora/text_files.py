@@ -1,0 +1,86 @@
+"""A corpus from files of one's own: txt, WikiExtractor output, jsonl (plain, gzip or xz) and parquet."""
+
+import hashlib
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Literal
+
+from search_space.declaration import Declaration, JsonValue
+from search_space.refusals import DataRefused
+from tasks.corpora.document import Document
+from tasks.corpora.file_lines import check_signature
+from tasks.corpora.file_formats import READERS
+from tasks.progress import Progress
+
+READING_VERSION = 1  # raised whenever the same files give other documents
+COMPRESSIONS = (".gz", ".xz")
+
+
+class TextFilesCorpus(Declaration):
+    """A file, or every file under a folder in the order of its names; hidden files are left out."""
+
+    kind: Literal["text_files"] = "text_files"
+    path: str
+
+    def inputs(self) -> JsonValue:
+        """Return the sha256 of every file with its name relative to the folder; raises DataRefused like reading."""
+        hashes = {name: _file_hash(path) for name, path in self._files().items()}
+        return {"kind": self.kind, "reading_version": READING_VERSION, "files": dict(hashes)}
+
+    def documents(self, progress: Progress) -> Generator[Document, None, int]:
+        """Yield the documents of every file; return 0, since no file is ever skipped.
+
+        Raises DataRefused, naming file, line and byte offset, for anything that cannot be read as text.
+        """
+        files = self._files()
+        for index, (name, path) in enumerate(files.items()):
+            progress(f"reading {name}", index / len(files))
+            stem_suffix = Path(path.stem).suffix if path.suffix in COMPRESSIONS else path.suffix
+            yield from READERS[stem_suffix if stem_suffix in READERS else ".txt"](path, name)
+        progress("reading text files", 1.0)
+        return 0
+
+    def _files(self) -> dict[str, Path]:
+        root = Path(self.path)
+        if "://" in self.path:
+            raise DataRefused(f"{self.path}: a corpus of text files is a local path, not an address")
+        if not root.exists():
+            raise DataRefused(f"{self.path}: no such file or folder")
+        files = {root.name: root} if root.is_file() else dict(_files_below(root))
+        if not files:
+            raise DataRefused(f"{self.path}: the folder holds no files")
+        for name, path in files.items():
+            _check_file(name, path)
+        return files
+
+
+def _files_below(root: Path) -> Iterator[tuple[str, Path]]:
+    inside = root.resolve()
+    for path in sorted(root.rglob("*")):
+        name = path.relative_to(root).as_posix()
+        if any(part.startswith(".") for part in Path(name).parts):
+            continue
+        if path.is_symlink() and not path.resolve().is_relative_to(inside):
+            raise DataRefused(f"{name}: a symbolic link out of the corpus folder is not followed")
+        if path.is_file():
+            yield name, path
+
+
+def _check_file(name: str, path: Path) -> None:
+    known = path.suffix in READERS or path.suffix in COMPRESSIONS
+    if not known:
+        raise DataRefused(
+            f"{name}: unknown suffix {path.suffix or '(none)'!r}; known are {', '.join(sorted(READERS))}, "
+            f"the first two also with {' or '.join(COMPRESSIONS)}"
+        )
+    try:
+        if path.stat().st_size == 0:
+            raise DataRefused(f"{name}: the file is empty")
+        check_signature(path, name, path.suffix)
+    except OSError as failure:
+        raise DataRefused(f"{name}: {failure.strerror}") from failure
+
+
+def _file_hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,1 @@
+"""What an architecture becomes: the torch modules it turns into."""

@@ -11,8 +11,8 @@ from runners.hurdles import Finite, HurdleRule
 from search_space.candidate import Candidate
 from search_space.declaration import Count, Declaration, JsonValue, Name, Number, PositiveNumber, Seed, canonical
 from search_space.violation import Violation
-from tasks.corpora import Corpus
-from tasks.corpora.documentation import Documentation
+from tasks.corpora.corpus import Corpus
+from tasks.corpora.documentation import DocumentationCorpus
 from tasks.downstream import task_names
 from tasks.tokenizer import TokenizerDeclaration, WordPieceTraining
 
@@ -64,7 +64,7 @@ class Experiment(Declaration):
     paper: PaperStatement | None = None
     baseline: Candidate
     design: Design
-    corpus: Corpus = Field(default_factory=Documentation)
+    corpus: Corpus = Field(default_factory=DocumentationCorpus)
     tokenizer: TokenizerDeclaration = Field(default_factory=WordPieceTraining)
     pretraining: Pretraining
     fine_tuning: FineTuning = Field(default_factory=FineTuning)
@@ -83,7 +83,7 @@ class Experiment(Declaration):
             document.pop(presentation, None)
         tuning = document.get("fine_tuning")
         if isinstance(tuning, dict) and "tasks" in tuning:
-            tuning["tasks"] = sorted(self.fine_tuning.tasks)
+            tuning["tasks"] = [*sorted(self.fine_tuning.tasks)]
         return document
 
     def violations(self) -> Iterator[Violation]:

@@ -4,9 +4,9 @@ import hashlib
 import json
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
-JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
+__all__ = ["JsonValue"]
 
 VARIANT_KEY = "kind"  # the tag of every union; always part of the canonical text, even where it is the default
 

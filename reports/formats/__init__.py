@@ -1,0 +1,27 @@
+"""How a report is written down: one file per format, found by its name. Each holds `render(report) -> str`."""
+
+import pkgutil
+from importlib import import_module
+from typing import Protocol, cast
+
+from reports.report import Report
+from search_space.refusals import ConfigurationRefused
+
+
+class Format(Protocol):
+    """What a format's file holds."""
+
+    def render(self, report: Report) -> str:
+        """Return the whole report as text."""
+
+
+def format_names() -> tuple[str, ...]:
+    """Return the names of all formats: a new file here is a new format."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+
+
+def render(report: Report, name: str) -> str:
+    """Return the report in a format. Raises ConfigurationRefused for a format that does not exist."""
+    if name not in format_names():
+        raise ConfigurationRefused(f"{name!r} is not a format. Allowed: {', '.join(format_names())}")
+    return cast("Format", import_module(f"{__name__}.{name}")).render(report)

@@ -77,5 +77,5 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def _printable(key: str) -> str:
-    text = key if key.isprintable() and key else repr(key)
+    text = key if key.isprintable() and key.isascii() and key else ascii(key)
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"

@@ -5,6 +5,7 @@ YAML 1.2.2 section 10.3.2; the old readings are those of yaml.org/type, which Py
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from search_space.declaration import ExponentText
@@ -20,7 +21,7 @@ _OLD_BOOLEAN = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": 
 
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
-_OTHER_BASE = re.compile(r"[-+]?0([oO][0-7_]+|[xX][0-9a-fA-F_]+|[bB][01_]+)")
+_OTHER_BASE = re.compile(r"[-+]?0([oO]_*[0-7][0-7_]*|[xX]_*[0-9a-fA-F][0-9a-fA-F_]*|[bB]_*[01][01_]*)")
 _UNDERSCORES = re.compile(r"[-+]?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?")
 _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ][-0-9:.+Zz \t]*)?")
@@ -51,48 +52,68 @@ def plain_scalar(text: str) -> Scalar | Misread:
 
 
 def _numeric(text: str) -> Scalar | Misread:
-    if _NOT_FINITE.fullmatch(text):
-        return Misread(f"{text} is not finite; write a finite number")
-    if _DATE.fullmatch(text):
-        return Misread(f"{text} is a date to some YAML readers; quote it: '{text}'")
-    if not any(form.fullmatch(text) for form in (_REAL, _OTHER_BASE, _UNDERSCORES, _BASE_60)):
+    read = next((read for form, read in _FORMS if form.fullmatch(text)), None)
+    if read is None:
         return text
     if len(text) > NUMBER_CHARACTERS_AT_MOST:
         return Misread(f"a number of {len(text)} characters; write a shorter one, or quote it to make it text")
-    if _INTEGER.fullmatch(text):
-        return _integer(int(text))
-    if _LEADING_ZERO.fullmatch(text):
-        meant = text.replace("_", "")
-        return Misread(f"{text} is an octal-looking integer; write {int(meant)}, or quote it: '{text}'")
-    if _REAL.fullmatch(text):
-        return _real(text)
-    return _old_number(text)
+    return read(text)
 
 
-def _integer(value: int) -> Scalar | Misread:
+def _integer(text: str) -> Scalar | Misread:
+    value = int(text)
     if abs(value) > LARGEST_INTEGER:
         return Misread(f"{value} is beyond 2^53, the largest exact integer; write a smaller one, or quote it")
     return value
 
 
 def _real(text: str) -> Scalar | Misread:
-    exponent = "e" in text.lower()
-    if exponent and not _OLD_EXPONENT.fullmatch(text):
+    if "e" in text.lower() and not _OLD_EXPONENT.fullmatch(text):
         return ExponentText(text)
     if math.isinf(float(text)):
-        return Misread(f"{text} is not finite; write a finite number")
+        return _not_finite(text)
     return float(text)
 
 
-def _old_number(text: str) -> Misread:
-    if _OTHER_BASE.fullmatch(text):
-        return Misread(f"{text} is not a decimal number; write {int(text, 0)}, or quote it: '{text}'")
-    if ":" in text:
-        seconds = 0.0
-        for part in text.lstrip("+-").replace("_", "").split(":"):
-            seconds = 60 * seconds + float(part)
-        return Misread(
-            f"{text} is a sexagesimal number ({seconds:.15g}) to some YAML readers; "
-            f"write one number with its unit in the key, or quote it: '{text}'"
-        )
+def _not_finite(text: str) -> Misread:
+    return Misread(f"{text} is not finite; write a finite number")
+
+
+def _date(text: str) -> Misread:
+    return Misread(f"{text} is a date to some YAML readers; quote it: '{text}'")
+
+
+def _octal_looking(text: str) -> Misread:
+    meant = int(text.replace("_", ""))
+    return Misread(f"{text} is an octal-looking integer; write {meant}, or quote it: '{text}'")
+
+
+def _other_base(text: str) -> Misread:
+    meant = int(text.replace("_", ""), 0)
+    return Misread(f"{text} is not a decimal number; write {meant}, or quote it: '{text}'")
+
+
+def _underscores(text: str) -> Misread:
     return Misread(f"{text} has underscores; write {text.replace('_', '')}, or quote it: '{text}'")
+
+
+def _base_60(text: str) -> Misread:
+    total = 0.0
+    for part in text.lstrip("+-").replace("_", "").split(":"):
+        total = 60 * total + float(part or 0)
+    sign = "-" if text.startswith("-") else ""
+    reading = f"a sexagesimal number ({sign}{total:.15g}) to some YAML readers"
+    return Misread(f"{text} is {reading}; write one number, or quote it: '{text}'")
+
+
+# the first form that fits is the one that counts
+_FORMS: tuple[tuple[re.Pattern[str], Callable[[str], Scalar | Misread]], ...] = (
+    (_NOT_FINITE, _not_finite),
+    (_DATE, _date),
+    (_INTEGER, _integer),
+    (_LEADING_ZERO, _octal_looking),
+    (_REAL, _real),
+    (_OTHER_BASE, _other_base),
+    (_UNDERSCORES, _underscores),
+    (_BASE_60, _base_60),
+)

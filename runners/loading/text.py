@@ -49,8 +49,14 @@ def _read_bytes(path: Path) -> bytes:
         raise EnvironmentRefused(f"{path}: {error.strerror}") from None
     except ValueError:  # a NUL in the name
         raise EnvironmentRefused(f"{str(path)!r}: not a file name") from None
-    with os.fdopen(descriptor, "rb") as file:
-        mode = os.fstat(file.fileno()).st_mode
+    try:
+        mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
-            raise EnvironmentRefused(f"{path}: not a regular file")
-        return file.read(BYTES_AT_MOST + 1)
+            kind = "a directory" if stat.S_ISDIR(mode) else "a pipe, a device or a socket"
+            raise EnvironmentRefused(f"{path}: not a regular file but {kind}")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(BYTES_AT_MOST + 1)
+    except OSError as error:
+        raise EnvironmentRefused(f"{path}: {error.strerror}") from None
+    finally:
+        os.close(descriptor)

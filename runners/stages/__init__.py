@@ -1,0 +1,1 @@
+"""The stages of an experiment: pieces of work with declared inputs, each computed once."""

@@ -9,4 +9,4 @@ from tasks.corpora.huggingface import HuggingFaceCorpus
 from tasks.corpora.text_files import TextFilesCorpus
 
 Corpus = Annotated[DocumentationCorpus | TextFilesCorpus | HuggingFaceCorpus, Field(discriminator="kind")]
-"""Each kind has `inputs()`, its identity for a cache key, and `documents(progress)`, which reads it in a fixed order."""
+"""Each kind has `inputs()`, its identity for a cache key, and `documents(progress)`, in a fixed order."""

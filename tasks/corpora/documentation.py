@@ -28,7 +28,7 @@ class DocumentationCorpus(Declaration):
     """English prose from docstrings, read with `ast` and never imported; a smaller corpus is a prefix of a larger."""
 
     kind: Literal["documentation"] = "documentation"
-    distributions: Annotated[tuple[Name, ...] | None, BeforeValidator(_tuple_from_list), Field(min_length=1)] = None
+    distributions: Annotated[tuple[Name, ...], BeforeValidator(_tuple_from_list), Field(min_length=1)] | None = None
     """Distributions to read with all they require; None is Steeplechase's own requirements."""
     maximum_megabytes: PositiveNumber | None = None
     """Stop reading after this many million characters; modules come in the order of a hash of their names."""

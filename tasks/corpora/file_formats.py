@@ -64,8 +64,8 @@ def _json_lines(path: Path, name: str) -> Iterator[Document]:
 
 
 def _parquet(path: Path, name: str) -> Iterator[Document]:
-    import pyarrow  # noqa: PLC0415 - half a second, and only for parquet
-    import pyarrow.parquet  # noqa: PLC0415
+    import pyarrow
+    import pyarrow.parquet
 
     try:
         with pyarrow.parquet.ParquetFile(path) as file:

@@ -54,7 +54,7 @@ class HuggingFaceCorpus(Declaration):
 
     def _rows(self) -> Iterable[dict[str, Any]]:
         try:
-            import datasets  # noqa: PLC0415 - optional, and heavy
+            import datasets
         except ImportError as missing:
             raise EnvironmentRefused(
                 "a huggingface corpus needs the extra `datasets`; run: pip install 'steeplechase[datasets]'"

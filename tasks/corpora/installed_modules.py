@@ -68,7 +68,7 @@ def _normal(name: str) -> str:
 
 
 def _requirements(distribution: importlib.metadata.Distribution, extra: str) -> list[tuple[str, str]]:
-    from packaging.requirements import Requirement  # noqa: PLC0415 - `import tasks.corpora` stays light
+    from packaging.requirements import Requirement
 
     needed = []
     for line in distribution.requires or ():

@@ -8,11 +8,12 @@ MINIMUM_WORDS = 7
 MINIMUM_LETTER_SHARE = 0.72  # letters and spaces among all characters; long formulas and dumps fall below
 MINIMUM_FUNCTION_WORD_SHARE = 0.08  # English prose has 0.4; parameter lists about 0.2; word lists and dumps 0
 
-FUNCTION_WORDS = frozenset(
-    "a an and are as at be been but by can do does each for from has have if in is it its may must no not of on "
-    "one only or other should so such than that the their then there these they this to use used was when where "
-    "which while will with you".split()
-)
+_FUNCTION_WORDS = """
+a an and are as at be been but by can do does each for from has have if in is it its may must no not of on one only
+or other should so such than that the their then there these they this to use used was when where which while will
+with you
+"""
+FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 _WORD = re.compile(r"[A-Za-z]+")
 _TABLE_BORDER = re.compile(r"[-=+|:]{2,}(\s*[+|]\s*|\s+)[-=+|: ]*$|[+|].*[+|]$|={2,}( +={2,})+$")

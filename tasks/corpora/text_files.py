@@ -8,8 +8,8 @@ from typing import Literal
 from search_space.declaration import Declaration, JsonValue
 from search_space.refusals import DataRefused
 from tasks.corpora.document import Document
-from tasks.corpora.file_lines import check_signature
 from tasks.corpora.file_formats import READERS
+from tasks.corpora.file_lines import check_signature
 from tasks.progress import Progress
 
 READING_VERSION = 1  # raised whenever the same files give other documents

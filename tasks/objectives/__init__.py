@@ -1,0 +1,19 @@
+"""What a model is taught in pretraining: one file per objective, named as in `search_space.objective`.
+
+Each file defines `Model(candidate, generator)`, a PretrainingModel.
+"""
+
+from importlib import import_module
+
+from models.initialisation import initialise
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from tasks.objectives.pretraining_model import PretrainingModel
+
+
+def build_model(candidate: Candidate, generator: Architecture | None, seed: int) -> PretrainingModel:
+    """Return a freshly initialised model of the candidate's objective."""
+    module = import_module(f"tasks.objectives.{candidate.objective.kind}")
+    model: PretrainingModel = module.Model(candidate, generator)
+    initialise(model, seed)
+    return model

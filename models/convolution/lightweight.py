@@ -1,0 +1,44 @@
+"""Lightweight convolution: one softmax-normalised kernel per head. Wu et al. 2019, arXiv 1901.10430, section 3.1."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from models.convolution import Real
+from models.convolution.separable import without_padding
+from models.initialisation import truncated_normal
+from models.operators.window import depthwise_window_sum
+from search_space.convolution import Lightweight
+from search_space.shape import AttentionShape
+
+
+class HeadKernels(nn.Module):
+    """A kernel per head, the same at every position and for all channels of the head."""
+
+    def __init__(self, kernel_size: int, shape: AttentionShape) -> None:
+        super().__init__()
+        self.logits = nn.Parameter(torch.empty(kernel_size, shape.heads))
+        self.head_width = shape.head_width
+
+    def start(self, generator: torch.Generator) -> None:
+        """Start near the moving average."""
+        truncated_normal(self.logits, generator)
+
+    def forward(self) -> Float[Tensor, "kernel inner"]:
+        """Return the normalised kernel of every channel."""
+        return self.logits.softmax(0).repeat_interleave(self.head_width, 1)
+
+
+class Branch(nn.Module):
+    """A map to the values, then a sliding window with one kernel per head."""
+
+    def __init__(self, option: Lightweight, shape: AttentionShape) -> None:
+        super().__init__()
+        self.value = nn.Linear(shape.width, shape.inner_width)
+        self.kernels = HeadKernels(option.kernel_size, shape)
+
+    def forward(
+        self, x: Float[Tensor, "batch seq width"], query: Float[Tensor, "batch seq inner"], real: Real
+    ) -> Float[Tensor, "batch seq inner"]:
+        """Return the convolved values; the query plays no part."""
+        return depthwise_window_sum(without_padding(self.value(x), real), self.kernels())

@@ -1,0 +1,44 @@
+"""Depthwise-separable convolution over tokens: a kernel per channel, then a map across channels."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from models.convolution import Real
+from models.operators.window import depthwise_window_sum
+from search_space.shape import AttentionShape
+
+
+class DepthwiseKernel(nn.Module):
+    """One kernel per channel, without bias; it starts as a moving average (1/k, ConvBERT's release)."""
+
+    def __init__(self, kernel_size: int, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(kernel_size, width))
+
+    def start(self, generator: torch.Generator) -> None:
+        """Start every tap at 1/k; nothing is drawn."""
+        nn.init.constant_(self.weight, 1 / len(self.weight))
+
+    def forward(self, x: Float[Tensor, "batch seq width"]) -> Float[Tensor, "batch seq width"]:
+        """Return the convolved channels."""
+        return depthwise_window_sum(x, self.weight)
+
+
+class SeparableConvolution(nn.Module):
+    """From the width to the inner width; padding is zeroed before the kernel slides."""
+
+    def __init__(self, kernel_size: int, shape: AttentionShape) -> None:
+        super().__init__()
+        self.depthwise = DepthwiseKernel(kernel_size, shape.width)
+        self.pointwise = nn.Linear(shape.width, shape.inner_width)
+
+    def forward(self, x: Float[Tensor, "batch seq width"], real: Real) -> Float[Tensor, "batch seq inner"]:
+        """Return the convolved and mapped tokens."""
+        mapped: Tensor = self.pointwise(self.depthwise(without_padding(x, real)))
+        return mapped
+
+
+def without_padding(x: Float[Tensor, "batch seq width"], real: Real) -> Float[Tensor, "batch seq width"]:
+    """Return the tokens with padding set to zero, as if the sequence ended there."""
+    return x if real is None else x.masked_fill(~real[..., None], 0.0)

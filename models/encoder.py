@@ -1,0 +1,77 @@
+"""The encoder: embeddings, then post-norm blocks. Devlin et al. 2018; embeddings factorised as in ELECTRA-Small."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import dropout
+
+from models.attention import MixedAttention
+from models.convolution import Real
+from models.feed_forward import FeedForward
+from search_space.architecture import Architecture
+
+NORM_EPSILON = 1e-12  # BERT's release
+
+
+class Embeddings(nn.Module):
+    """Token, position and segment tables, added and normalised; a generator shares them with its encoder."""
+
+    def __init__(self, architecture: Architecture) -> None:
+        super().__init__()
+        width = architecture.embedding_width
+        self.tokens = nn.Embedding(architecture.vocabulary_size, width)
+        self.positions = nn.Embedding(architecture.positions, width)
+        self.segments = nn.Embedding(architecture.segments, width)
+        self.norm = nn.LayerNorm(width, eps=NORM_EPSILON)
+
+    def forward(
+        self, tokens: Int[Tensor, "batch seq"], segments: Int[Tensor, "batch seq"] | None
+    ) -> Float[Tensor, "batch seq embedding"]:
+        """Return the embedded tokens; no segments means that all tokens are in the first."""
+        places = torch.arange(tokens.shape[1], device=tokens.device)
+        segment = self.segments.weight[0] if segments is None else self.segments(segments)
+        normalised: Tensor = self.norm(self.tokens(tokens) + self.positions(places) + segment)
+        return normalised
+
+
+class Block(nn.Module):
+    """Mixed attention, then the feed-forward network; each is added to its input and the sum normalised."""
+
+    def __init__(self, architecture: Architecture, dropout_rate: float) -> None:
+        super().__init__()
+        self.dropout_rate = dropout_rate
+        self.attention = MixedAttention(architecture, dropout_rate)
+        self.attention_norm = nn.LayerNorm(architecture.width, eps=NORM_EPSILON)
+        self.feed_forward = FeedForward(architecture)
+        self.feed_forward_norm = nn.LayerNorm(architecture.width, eps=NORM_EPSILON)
+
+    def forward(self, x: Float[Tensor, "batch seq width"], real: Real) -> Float[Tensor, "batch seq width"]:
+        """Return the block's output."""
+        mixed = dropout(self.attention(x, real), self.dropout_rate, self.training)
+        x = self.attention_norm(x + mixed)
+        transformed = dropout(self.feed_forward(x), self.dropout_rate, self.training)
+        normalised: Tensor = self.feed_forward_norm(x + transformed)
+        return normalised
+
+
+class Encoder(nn.Module):
+    """An architecture as a module. `embeddings` may be another encoder's, to share them."""
+
+    def __init__(self, architecture: Architecture, dropout_rate: float, embeddings: Embeddings | None = None) -> None:
+        super().__init__()
+        self.architecture, self.dropout_rate = architecture, dropout_rate
+        self.embeddings = embeddings or Embeddings(architecture)
+        widens = architecture.embedding_width != architecture.width
+        self.projection = nn.Linear(architecture.embedding_width, architecture.width) if widens else None
+        self.blocks = nn.ModuleList(Block(architecture, dropout_rate) for _ in range(architecture.depth))
+
+    def forward(
+        self, tokens: Int[Tensor, "batch seq"], segments: Int[Tensor, "batch seq"] | None = None, real: Real = None
+    ) -> Float[Tensor, "batch seq width"]:
+        """Return one vector per token; where `real` is given, padding changes nothing at real positions."""
+        x = dropout(self.embeddings(tokens, segments), self.dropout_rate, self.training)
+        if self.projection is not None:
+            x = self.projection(x)
+        for block in self.blocks:
+            x = block(x, real)
+        return x

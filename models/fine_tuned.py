@@ -1,0 +1,52 @@
+"""An encoder with the head of a downstream task. Devlin et al. 2018, arXiv 1810.04805, section 4."""
+
+from typing import Literal
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from models.encoder import Encoder
+from models.heads.classification import ClassificationHead
+from models.heads.span import SpanHead
+from search_space.architecture import Architecture
+
+
+class FineTuned(nn.Module):
+    """One label per sequence, or the start and the end of an answer inside it."""
+
+    def __init__(self, encoder: Encoder, head: ClassificationHead | SpanHead) -> None:
+        super().__init__()
+        self.encoder, self.head = encoder, head
+
+    def forward(
+        self, tokens: Int[Tensor, "batch seq"], segments: Int[Tensor, "batch seq"], real: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch ..."]:
+        """Return logits: [batch labels], or [batch seq 2] for spans, where padding is never an answer."""
+        logits: Tensor = self.head(self.encoder(tokens, segments, real))
+        if isinstance(self.head, SpanHead):
+            return logits.masked_fill(~real[..., None], -1e4)
+        return logits
+
+    def loss(
+        self,
+        tokens: Int[Tensor, "batch seq"],
+        segments: Int[Tensor, "batch seq"],
+        real: Bool[Tensor, "batch seq"],
+        answers: Int[Tensor, "batch columns"],
+    ) -> Float[Tensor, ""]:
+        """Return the mean cross-entropy in nats; `answers` holds a label, or a start and an end."""
+        logits = self(tokens, segments, real)
+        if isinstance(self.head, SpanHead):
+            return (cross_entropy(logits[..., 0], answers[:, 0]) + cross_entropy(logits[..., 1], answers[:, 1])) / 2
+        return cross_entropy(logits, answers[:, 0])
+
+
+def build_fine_tuned(
+    architecture: Architecture, form: Literal["single", "pair", "span"], labels: int, dropout_rate: float
+) -> FineTuned:
+    """Return an encoder with the head that the task's form asks for."""
+    encoder = Encoder(architecture, dropout_rate)
+    if form == "span":
+        return FineTuned(encoder, SpanHead(architecture))
+    return FineTuned(encoder, ClassificationHead(architecture, labels, dropout_rate))

@@ -1,0 +1,19 @@
+"""Fine-tuning head for answers inside a text: where they start and end. Devlin et al. 2018, section 4.2."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from search_space.architecture import Architecture
+
+
+class SpanHead(nn.Module):
+    """Two logits per token."""
+
+    def __init__(self, architecture: Architecture) -> None:
+        super().__init__()
+        self.boundaries = nn.Linear(architecture.width, 2)
+
+    def forward(self, x: Float[Tensor, "batch seq width"]) -> Float[Tensor, "batch seq 2"]:
+        """Return a start and an end logit per token."""
+        logits: Tensor = self.boundaries(x)
+        return logits

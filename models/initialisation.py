@@ -1,0 +1,46 @@
+"""How weights start: truncated normal 0.02, biases zero, gains one (the releases of BERT, ELECTRA and ConvBERT).
+
+Every parameter draws from a stream of its own, named after it, so that a parameter that two arms share starts
+at the same values in both.
+"""
+
+from typing import Protocol, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+
+from search_space.streams import stream_seed
+
+STANDARD_DEVIATION = 0.02
+
+
+@runtime_checkable
+class StartsItself(Protocol):
+    """A module that knows how its own parameters start."""
+
+    def start(self, generator: torch.Generator) -> None:
+        """Set the module's own parameters."""
+
+
+def initialise(model: nn.Module, seed: int) -> None:
+    """Set every parameter of the model from the seed; nothing else decides where it starts."""
+    for name, module in model.named_modules():
+        generator = torch.Generator().manual_seed(stream_seed(seed, f"initialise {name}"))
+        if isinstance(module, StartsItself):
+            module.start(generator)
+        elif isinstance(module, nn.LayerNorm):
+            nn.init.ones_(module.weight)
+            nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Linear):
+            truncated_normal(module.weight, generator)
+            nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Embedding):
+            truncated_normal(module.weight, generator)
+        elif list(module.parameters(recurse=False)):
+            raise TypeError(f"{name}: {type(module).__name__} has parameters and no rule for how they start")
+
+
+def truncated_normal(weight: Tensor, generator: torch.Generator) -> None:
+    """Fill with a normal of standard deviation 0.02, cut at two standard deviations."""
+    limit = 2 * STANDARD_DEVIATION
+    nn.init.trunc_normal_(weight, std=STANDARD_DEVIATION, a=-limit, b=limit, generator=generator)

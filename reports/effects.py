@@ -1,0 +1,66 @@
+"""Means, spreads and paired differences over pretraining seeds. Student's paired t, two-sided 95%.
+
+The pretraining seed is the replicate (MultiBERTs, Sellam et al. 2021, arXiv 2106.16163); fine-tuning seeds are
+averaged within it before anything here sees a value. All sums are exact, so the order of trials never shows.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from scipy.special import stdtrit
+
+CONFIDENCE = 0.95
+
+SeedValues = Mapping[int, float]
+"""One value per pretraining seed."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The mean of paired differences with its interval; None where there are too few pairs to say."""
+
+    pairs: int = 0
+    delta: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the interval is known and excludes 0."""
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One arm on one metric: over how many seeds, the mean, the sample's sd, and the difference to the baseline."""
+
+    n: int
+    mean: float | None
+    sd: float | None
+    difference: Difference
+
+
+def effect(values: SeedValues, baseline: SeedValues | None) -> Effect:
+    """Return the effect of an arm; the baseline itself has None to be compared with."""
+    sample = list(values.values())
+    return Effect(
+        n=len(sample),
+        mean=fmean(sample) if sample else None,
+        sd=stdev(sample) if len(sample) > 1 else None,
+        difference=Difference() if baseline is None else paired(values, baseline),
+    )
+
+
+def paired(values: SeedValues, others: SeedValues) -> Difference:
+    """Return the mean of `values - others` over the seeds they share, with its interval from two pairs on."""
+    differences = [values[seed] - others[seed] for seed in sorted(values.keys() & others.keys())]
+    pairs = len(differences)
+    if not pairs:
+        return Difference()
+    delta = fmean(differences)
+    if pairs == 1:
+        return Difference(1, delta)
+    quantile = float(stdtrit(pairs - 1, (1 + CONFIDENCE) / 2))
+    half_width = quantile * stdev(differences) / pairs**0.5
+    return Difference(pairs, delta, delta - half_width, delta + half_width)

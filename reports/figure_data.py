@@ -1,0 +1,115 @@
+"""What the figures show, as numbers: computed with the report, drawn only when a figure is asked for."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import fmean
+
+from reports.effects import Difference
+from reports.metrics import Metric
+from reports.overview import metric_columns, shown_metrics
+from reports.reading import curve
+from reports.results import Results
+from reports.text import printable
+from reports.values import PRETRAIN
+from runners.designs.arm import BASELINE
+from runners.records import Standing
+from runners.standing import TrialHistory
+
+
+@dataclass(frozen=True)
+class Line:
+    """One arm's held-out loss in nats: the mean over `n` seeds with the lowest and the highest, by tokens seen."""
+
+    arm: str
+    n: int
+    tokens: tuple[int, ...]
+    mean: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class HurdleMark:
+    """Where trials were judged, and the bar where one was set."""
+
+    tokens: int
+    threshold: float | None
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Held-out loss against tokens, by arm."""
+
+    lines: tuple[Line, ...]
+    hurdles: tuple[HurdleMark, ...]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One metric's differences to the baseline, by arm in the table's order."""
+
+    metric: Metric
+    decimals: int
+    rows: tuple[tuple[str, Difference], ...]
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Differences to the baseline with their intervals, a panel per metric."""
+
+    panels: tuple[Panel, ...]
+
+
+def curves_of(results: Results) -> Curves | None:
+    """Return the curves, None where nothing has been measured."""
+    lines = tuple(line for arm in results.arms if (line := _line(arm.name, results.trials[arm.name])))
+    return Curves(lines, tuple(_hurdles(results))) if lines else None
+
+
+def _line(arm: str, trials: tuple[TrialHistory, ...]) -> Line | None:
+    """Return the mean over the seeds that came furthest: a mean over changing seeds would jump."""
+    curves = [_curve(trial) for trial in trials if trial.standing is not Standing.DIVERGED]
+    curves = [points for points in curves if points]
+    if not curves:
+        return None
+    furthest = max(max(points) for points in curves)
+    whole = [points for points in curves if max(points) == furthest]
+    tokens = tuple(sorted(set.intersection(*(set(points) for points in whole))))
+    losses = [[points[at] for points in whole] for at in tokens]
+    return Line(
+        arm=printable(arm),
+        n=len(whole),
+        tokens=tokens,
+        mean=tuple(map(fmean, losses)),
+        low=tuple(map(min, losses)),
+        high=tuple(map(max, losses)),
+    )
+
+
+def _curve(trial: TrialHistory) -> dict[int, float]:
+    points: dict[int, float] = {}
+    for record in trial.finished(PRETRAIN):
+        points |= curve(record.result)
+    return points
+
+
+def _hurdles(results: Results) -> Iterator[HurdleMark]:
+    thresholds = {
+        decision.level: decision.threshold
+        for history in results.snapshot.histories
+        for decision in history.decisions
+        if decision.threshold is not None
+    }
+    for level, tokens in enumerate(results.setting.pretraining.hurdle.marks):
+        yield HurdleMark(tokens, thresholds.get(level))
+
+
+def forest_of(results: Results) -> Forest | None:
+    """Return the differences on every metric that has an interval, None where none has."""
+    panels = []
+    for metric in shown_metrics(results):
+        columns = metric_columns(results, metric)
+        rows = [(printable(arm), effect.difference) for arm, effect in columns.effects.items() if arm != BASELINE]
+        if any(difference.low is not None for _, difference in rows) and not metric.further:
+            panels.append(Panel(metric, columns.decimals, tuple(rows)))
+    return Forest(tuple(panels)) if panels else None

@@ -1,0 +1,103 @@
+"""The finding: one sentence, computed from the results and never typed."""
+
+from collections.abc import Iterator
+
+from reports.effects import Difference
+from reports.isolated import IsolatedPair
+from reports.metrics import Metric
+from reports.numbers import decimals_for, difference_text
+from reports.results import Results
+from runners.designs.arm import BASELINE
+from runners.records import Standing
+
+OPEN = (Standing.WAITING, Standing.RUNNING)
+FALLBACK_DECIMALS = 3
+
+
+def finding_of(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:
+    """Return what was learned: the best arm on each headline metric, and what a change alone does."""
+    total = max(len(results.snapshot.histories), len(results.arms) * results.seeds_in_all)
+    ended = sum(history.standing not in OPEN for history in results.snapshot.histories)
+    measured = [metric for metric in results.metrics if metric.headline and _means(results, metric)]
+    if not measured:
+        return f"No result yet: {ended} of {total} trials have ended, and none was measured at the end of its budget."
+    clauses = [_clause(results, metric) for metric in measured]
+    clauses += [_isolated(results, best, measured) for best in _telling(results, pairs, measured[0])]
+    sentence = "; ".join(clauses) + "."
+    if ended < total:
+        return f"So far, with {ended} of {total} trials ended: {sentence}"
+    return sentence[0].upper() + sentence[1:]
+
+
+def _means(results: Results, metric: Metric) -> dict[str, float]:
+    means = {arm.name: results.effect(arm.name, metric).mean for arm in results.arms}
+    return {arm: mean for arm, mean in means.items() if mean is not None}
+
+
+def _best(means: dict[str, float], metric: Metric) -> str:
+    """Return the arm with the best mean; of equal ones the first in the table."""
+    return min(means, key=lambda arm: means[arm] if metric.lower_is_better else -means[arm])
+
+
+def _clause(results: Results, metric: Metric) -> str:
+    means = _means(results, metric)
+    rivals = {arm: mean for arm, mean in means.items() if arm != BASELINE}
+    if BASELINE not in means:
+        return f"on {metric.title} nothing can be compared: the baseline has not been measured"
+    if not rivals:
+        return f"on {metric.title} only the baseline has been measured"
+    best = _best(rivals, metric)
+    difference = results.difference(best, BASELINE, metric)
+    shown = f"Δ {told(difference)}"
+    if difference.low is None:
+        return f"on {metric.title} no difference can be told from {_seeds(difference)} (best mean: {best}, {shown})"
+    if not difference.told_apart:
+        others = _told_better(results, metric, rivals)
+        alone = f", though {', '.join(others)} can" if others else ""
+        return f"on {metric.title} the best arm, {best}, cannot be told from the baseline ({shown}){alone}"
+    if metric.better(means[best], means[BASELINE]):
+        return f"on {metric.title} {best} is best and better than the baseline ({shown})"
+    return f"on {metric.title} no arm reaches the baseline (nearest: {best}, {shown})"
+
+
+def _told_better(results: Results, metric: Metric, rivals: dict[str, float]) -> list[str]:
+    found = []
+    for arm in rivals:
+        difference = results.difference(arm, BASELINE, metric)
+        if difference.told_apart and metric.better(difference.delta or 0.0, 0.0):
+            found.append(arm)
+    return found
+
+
+def _telling(results: Results, pairs: tuple[IsolatedPair, ...], metric: Metric) -> Iterator[IsolatedPair]:
+    """Yield for each path and reference the pair whose arm has the best mean."""
+    means = _means(results, metric)
+    for path, reference in dict.fromkeys((pair.path, pair.reference) for pair in pairs):
+        mine = [pair for pair in pairs if (pair.path, pair.reference) == (path, reference) and pair.arm in means]
+        if mine and reference in means:
+            best = _best({pair.arm: means[pair.arm] for pair in mine}, metric)
+            yield next(pair for pair in mine if pair.arm == best)
+
+
+def _isolated(results: Results, pair: IsolatedPair, metrics: list[Metric]) -> str:
+    parts = []
+    for metric in metrics:
+        difference = results.difference(pair.arm, pair.reference, metric)
+        parts.append(f"{metric.title} {_judgement(difference, metric)} ({told(difference)})")
+    return f"the effect of {pair.path} alone, {pair.arm} against {pair.reference}: {', '.join(parts)}"
+
+
+def _judgement(difference: Difference, metric: Metric) -> str:
+    if difference.delta is None or not difference.told_apart:
+        return "not told apart"
+    return "better" if metric.better(difference.delta, 0.0) else "worse"
+
+
+def told(difference: Difference) -> str:
+    """Return a difference with its interval and its n, in digits that its interval supports."""
+    half = None if difference.low is None or difference.high is None else (difference.high - difference.low) / 2
+    return f"{difference_text(difference, decimals_for([half], FALLBACK_DECIMALS))}, n = {difference.pairs}"
+
+
+def _seeds(difference: Difference) -> str:
+    return "one seed" if difference.pairs == 1 else f"{difference.pairs} shared seeds"

@@ -1,0 +1,129 @@
+"""Beneath the tables: what the signs mean, and under which conditions the numbers hold."""
+
+from collections.abc import Iterator
+
+from reports.effects import Effect
+from reports.metrics import Metric
+from reports.numbers import short
+from reports.results import Results
+from reports.values import PRETRAIN
+from runners.designs.arm import BASELINE
+from runners.records import Standing, Status
+from search_space.candidate import Candidate
+from search_space.change import difference
+from search_space.declaration import JsonValue
+
+ORIGIN = "ELECTRA-Small, arXiv 2003.10555, appendix A"
+ORIGIN_CORPUS = "OpenWebText"  # ConvBERT, arXiv 2008.02496
+ORIGIN_TOKENS = 1_000_000 * 128 * 128  # updates x sequences x tokens of ELECTRA-Small and of ConvBERT's small models
+HASH_DIGITS = 12
+
+Notes = tuple[tuple[str, str], ...]
+"""Terms, each with its text."""
+
+
+def legend_of(results: Results) -> tuple[str, ...]:
+    """Return what the signs in the tables mean."""
+    lines = [
+        "mean ± sd (n): over n pretraining seeds; fine-tuning seeds are averaged within each first.",
+        "Δ [low, high]: difference to the baseline, paired by pretraining seed: mean and 95% interval (paired t).",
+        "*: best mean of its column, and its interval excludes 0.",
+        "Held-out loss in nats, lower is better; tasks and score (the mean of the tasks) 0 to 100, higher is better.",
+    ]
+    effects = [results.effect(arm.name, metric) for arm in results.arms for metric in results.metrics]
+    if any(effect.n == 1 for effect in effects):
+        lines.append("?: a single seed tells no spread and no interval.")
+    if any(effect.n == 0 for effect in effects):
+        lines.append("–: not measured at the end of the budget.")
+    lines.extend(_multiplicity(effects))
+    return tuple(lines)
+
+
+def _multiplicity(effects: list[Effect]) -> Iterator[str]:
+    intervals = sum(effect.difference.low is not None for effect in effects)
+    if intervals > 1:
+        yield (
+            f"{intervals} intervals stand here, none corrected for the others: where nothing differs, "
+            f"about {intervals * 0.05:.1f} of them exclude 0 by chance."
+        )
+
+
+def footer_of(results: Results) -> Notes:
+    """Return the conditions under which the numbers were measured."""
+    setting = results.setting
+    spans = ", ".join(map(str, setting.pretraining.seeds)) or "none"
+    tuned = f"; fine-tuning {', '.join(map(str, setting.fine_tuning.seeds))}" if setting.tasks else ""
+    notes = [
+        ("Scale", results.snapshot.scale),
+        ("Corpus", _corpus(results)),
+        ("Tokens per trial", _tokens(results)),
+        ("Seeds", f"pretraining {spans}{tuned}"),
+        ("Objective", setting.baseline.objective.kind.replace("_", " ")),
+        ("Differs from the papers", _differences(results)),
+        ("Diverged", _diverged(results)),
+    ]
+    return tuple(notes)
+
+
+def _corpus(results: Results) -> str:
+    kind = results.setting.corpus.kind
+    records = [r for r in results.snapshot.shared if r.stage == "corpus" and r.status is Status.FINISHED]
+    if not records:
+        return f"{kind} (not read yet)"
+    result = records[-1].result
+    counts = [f"{value} {name}" for name, value in sorted(result.items()) if _is_count(value)]
+    return ", ".join([kind, *counts, f"sha256 {str(result.get('content_hash', 'unknown'))[:HASH_DIGITS]}"])
+
+
+def _is_count(value: JsonValue) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _tokens(results: Results) -> str:
+    """Return the budget, and what finished trials saw where that is more than asked: updates are whole."""
+    planned = results.setting.pretraining.tokens
+    histories = (h for h in results.snapshot.histories if h.standing is Standing.FINISHED)
+    seen = {record.result.get("tokens") for h in histories for record in h.finished(PRETRAIN)[-1:]}
+    counts = sorted(tokens for tokens in seen if isinstance(tokens, int))
+    if not counts:
+        return "unknown" if planned is None else f"{short(planned)} planned, no trial has finished"
+    span = short(counts[0]) if counts[0] == counts[-1] else f"{short(counts[0])} to {short(counts[-1])}"
+    return f"{span} in finished trials"
+
+
+def _differences(results: Results) -> str:
+    """Return how corpus, budget and baseline leave the papers' own, which are the defaults of Candidate."""
+    origin, setting = Candidate(), results.setting
+    budget = "unknown" if setting.pretraining.tokens is None else short(setting.pretraining.tokens)
+    parts = [f"corpus {setting.corpus.kind} (ConvBERT: {ORIGIN_CORPUS})"]
+    parts.append(f"{budget} tokens ({short(ORIGIN_TOKENS)})")
+    for path in difference(origin, setting.baseline):
+        name = path.removeprefix("recipe.").replace("_", " ")
+        parts.append(f"{name} {_plain(setting.baseline, path)} ({_plain(origin, path)})")
+    return f"{', '.join(parts)}; in brackets: {ORIGIN}"
+
+
+def _plain(candidate: Candidate, path: str) -> str:
+    part = candidate if path.partition(".")[0] in ("objective", "recipe") else candidate.architecture
+    value: object = part
+    for name in path.split("."):
+        value = getattr(value, name)
+    return str(getattr(value, "kind", value))
+
+
+def _diverged(results: Results) -> str:
+    counts = {
+        arm.name: sum(history.standing is Standing.DIVERGED for history in results.trials[arm.name])
+        for arm in results.arms
+    }
+    found = [f"{arm} {count} of {len(results.trials[arm])}" for arm, count in counts.items() if count]
+    if not found:
+        return "no trial"
+    shared = f"; the {BASELINE} is one of them" if counts.get(BASELINE) else ""
+    return f"{', '.join(found)} trials, never averaged in{shared}"
+
+
+def orderings_note(metrics: tuple[Metric, ...]) -> str:
+    """Return what a verdict means."""
+    names = " and ".join(metric.title for metric in metrics if metric.headline)
+    return f"Verdicts on {names}; Δ is first minus second; undecided: the interval does not settle it."

@@ -1,0 +1,53 @@
+"""Markdown as GitHub reads it: the finding, pipe tables, the legend and the conditions."""
+
+import re
+from collections.abc import Iterator
+
+from tabulate import tabulate
+
+from reports.grids import Cell, Column, Grid
+from reports.report import Report
+from reports.text import printable
+
+ESCAPED = re.compile(r"([\\`*_\[\]<>|~#$!&])")
+
+
+def render(report: Report) -> str:
+    """Return the whole report."""
+    return "\n\n".join(_blocks(report)) + "\n"
+
+
+def _blocks(report: Report) -> Iterator[str]:
+    yield f"# {escape(report.experiment)} ({escape(report.scale)})"
+    if report.question:
+        yield escape(report.question)
+    yield f"**Finding.** {escape(report.finding)}"
+    if report.paper:
+        yield f"**The paper.** {escape(report.paper)}"
+    for grid in report.grids:
+        yield f"## {escape(grid.title)}"
+        yield _table(grid)
+    if report.grids:
+        yield "\n".join(f"- {escape(note)}" for note in report.notes)
+    yield "## Conditions"
+    yield "\n".join(f"- **{escape(term)}:** {escape(text)}" for term, text in report.footer)
+
+
+def _table(grid: Grid) -> str:
+    rows = [[_cell(cell) for cell in row] for row in grid.rows]
+    alignment = ["right" if column.numeric else "left" for column in grid.columns]
+    headers = [_heading(column) for column in grid.columns]
+    return tabulate(rows, headers, tablefmt="github", colalign=alignment, disable_numparse=True)
+
+
+def _heading(column: Column) -> str:
+    return escape(f"{column.group}: {column.title}" if column.group else column.title)
+
+
+def _cell(cell: Cell) -> str:
+    return f"**{escape(cell.text)}**" if cell.strong else escape(cell.text)
+
+
+def escape(text: str) -> str:
+    """Return text in which no character means anything to Markdown or HTML; a leading sign makes no list."""
+    return ESCAPED.sub(r"\\\1", printable(text))

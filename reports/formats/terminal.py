@@ -1,0 +1,95 @@
+"""The terminal: readable at 80 columns and in a pipe; what others named is never read as markup or control."""
+
+import io
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from typing import Literal
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from reports.grids import Cell, Grid, packed
+from reports.report import Report
+from reports.text import printable
+
+NARROWEST, WIDEST = 40, 200
+ASCII = str.maketrans({"±": "+/-", "−": "-", "–": "-", "Δ": "delta", "×": "x", "─": "-", "γ": "gamma"})
+
+
+def render(report: Report) -> str:
+    """Return the report for where standard output goes: its width, its colours, its characters."""
+    width = shutil.get_terminal_size((80, 24)).columns
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    text = draw(report, min(WIDEST, max(NARROWEST, width)), colour)
+    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
+    return text if _can_write(text, encoding) else text.translate(ASCII).encode("ascii", "replace").decode()
+
+
+def draw(report: Report, width: int, colour: bool) -> str:
+    """Return the report at a width, with or without colour."""
+    buffer = io.StringIO()
+    console = Console(
+        file=buffer,
+        width=width,
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        markup=False,
+        highlight=False,
+        emoji=False,
+        legacy_windows=False,
+        _environ={},
+    )
+    for block in _blocks(report, width):
+        console.print(block)
+    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
+
+
+def _blocks(report: Report, width: int) -> Iterator[RenderableType]:
+    yield Text(printable(f"{report.experiment} ({report.scale})"), style="bold")
+    if report.question:
+        yield Text(report.question)
+    yield Text("")
+    yield _labelled("Finding", report.finding)
+    if report.paper:
+        yield _labelled("The paper", report.paper)
+    for grid in report.grids:
+        yield Text(f"\n{grid.title}", style="bold")
+        for part in packed(grid, width - 2):
+            yield _table(part)
+    if report.grids:
+        yield Text("")
+        yield from (Padding(Text(note, style="dim"), (0, 0, 0, 2)) for note in report.notes)
+    yield Text("")
+    yield from (_labelled(term, text) for term, text in report.footer)
+
+
+def _labelled(term: str, text: str) -> Text:
+    return Text.assemble((f"{term}: ", "bold"), text)
+
+
+def _table(grid: Grid) -> RichTable:
+    table = RichTable(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    for column in grid.columns:
+        group = column.group + "\n" if column.group else ""
+        justify: Literal["left", "right"] = "right" if column.numeric else "left"
+        table.add_column(Text(group + column.title), justify=justify, overflow="fold")
+    for row in grid.rows:
+        table.add_row(*(_text(cell) for cell in row))
+    return table
+
+
+def _text(cell: Cell) -> Text:
+    return Text(cell.text, style="bold" if cell.strong else "")
+
+
+def _can_write(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

@@ -1,0 +1,97 @@
+"""Grids: tables as people read them, in text cells. A format lays them out and escapes them; it changes no number."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from reports.text import printable
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column; columns that share a group belong under one heading and stay together."""
+
+    title: str
+    group: str = ""
+    numeric: bool = True
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One text; `strong` where it is the best of its column beyond its interval."""
+
+    text: str
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A titled table of text. The first column names the row."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    @property
+    def groups(self) -> tuple[tuple[str, int], ...]:
+        """Headings above the columns with how many columns each spans."""
+        spans: list[tuple[str, int]] = []
+        for column in self.columns:
+            if spans and spans[-1][0] == column.group:
+                spans[-1] = (column.group, spans[-1][1] + 1)
+            else:
+                spans.append((column.group, 1))
+        return tuple(spans)
+
+    def only(self, positions: Sequence[int]) -> "Grid":
+        """Return the grid with some of its columns."""
+        columns = tuple(self.columns[position] for position in positions)
+        rows = tuple(tuple(row[position] for position in positions) for row in self.rows)
+        return Grid(self.name, self.title, columns, rows)
+
+
+def grid(name: str, title: str, columns: Iterable[Column], rows: Iterable[Iterable[str | Cell]]) -> Grid:
+    """Return a grid whose every text is safe to show on one line."""
+    return Grid(
+        name,
+        printable(title),
+        tuple(Column(printable(column.title), printable(column.group), column.numeric) for column in columns),
+        tuple(tuple(_cell(entry) for entry in row) for row in rows),
+    )
+
+
+def _cell(entry: str | Cell) -> Cell:
+    return Cell(printable(entry)) if isinstance(entry, str) else Cell(printable(entry.text), entry.strong)
+
+
+def packed(whole: Grid, width: int, gap: int = 2) -> tuple[Grid, ...]:
+    """Return the grid cut between groups so that each part fits the width; every part starts with the names."""
+    if not whole.columns:
+        return ()
+    parts: list[list[int]] = [[0]]
+    for group in _groups_after_names(whole):
+        alone = parts[-1] == [0]
+        if alone or _width(whole, [*parts[-1], *group], gap) <= width:
+            parts[-1].extend(group)
+        else:
+            parts.append([0, *group])
+    return tuple(whole.only(part) for part in parts)
+
+
+def _groups_after_names(whole: Grid) -> list[list[int]]:
+    groups: list[list[int]] = []
+    for position, column in enumerate(whole.columns[1:], start=1):
+        if groups and column.group and whole.columns[groups[-1][-1]].group == column.group:
+            groups[-1].append(position)
+        else:
+            groups.append([position])
+    return groups
+
+
+def _width(whole: Grid, positions: Sequence[int], gap: int) -> int:
+    cells = [max(len(text) for text in _texts(whole, position)) for position in positions]
+    return sum(cells) + gap * (len(positions) - 1)
+
+
+def _texts(whole: Grid, position: int) -> list[str]:
+    return [whole.columns[position].title, *(row[position].text for row in whole.rows)]

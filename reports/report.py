@@ -1,0 +1,88 @@
+"""A report: one finding with its evidence, the same numbers for every format."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from reports.candidates import SEARCH, candidates_table, importance_table
+from reports.details import grids_of
+from reports.figure_data import Curves, Forest, curves_of, forest_of
+from reports.finding import finding_of
+from reports.footer import Notes, footer_of, legend_of, orderings_note
+from reports.grids import Grid
+from reports.isolated import isolated_pairs, isolated_table
+from reports.orderings import orderings_table
+from reports.overview import overview
+from reports.results import Results, results_of
+from reports.setting import setting_of
+from reports.table import Table, reference_table, results_table
+from reports.text import printable
+from reports.values import PrimaryMetric
+from runners.standing import Snapshot
+from tasks.downstream import find_task
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was learned. Tables are data as recorded; grids, notes and sentences are text that is safe to show."""
+
+    experiment: str
+    scale: str
+    question: str
+    finding: str
+    paper: str
+    """What the paper states, with its source; empty where the experiment names none."""
+    tables: tuple[Table, ...]
+    grids: tuple[Grid, ...]
+    curves: Curves | None
+    forest: Forest | None
+    notes: tuple[str, ...]
+    """What the signs in the tables mean."""
+    footer: Notes
+    """Under which conditions the numbers were measured."""
+
+
+def primary_metric(task: str) -> str:
+    """Return the metric that speaks for a task."""
+    return find_task(task).metrics[0]
+
+
+def build(
+    snapshot: Snapshot, importance: Mapping[str, float] | None = None, primary: PrimaryMetric = primary_metric
+) -> Report:
+    """Return the report of a snapshot; `importance` is each axis's share of a search's variance, where known."""
+    setting = setting_of(snapshot.document)
+    results = results_of(snapshot, setting, primary)
+    pairs = isolated_pairs(results.arms)
+    tables = tuple(_tables(results, importance, primary))
+    return Report(
+        experiment=snapshot.experiment,
+        scale=snapshot.scale,
+        question=printable(setting.question),
+        finding=printable(finding_of(results, pairs)),
+        paper=printable(f"{setting.paper.statement} ({setting.paper.source})") if setting.paper else "",
+        tables=tables,
+        grids=(overview(results), *grids_of(tables)) if results.arms else grids_of(tables),
+        curves=curves_of(results),
+        forest=forest_of(results),
+        notes=tuple(map(printable, _notes(results, tables))),
+        footer=tuple((term, printable(text)) for term, text in footer_of(results)),
+    )
+
+
+def _tables(results: Results, importance: Mapping[str, float] | None, primary: PrimaryMetric) -> Iterator[Table]:
+    yield results_table(results)
+    if results.setting.design.kind == SEARCH:
+        candidates = candidates_table(results)
+        yield candidates
+        if importance is not None:
+            yield importance_table(importance, len(candidates.rows))
+    else:
+        yield isolated_table(results, isolated_pairs(results.arms))
+    yield orderings_table(results)
+    yield reference_table(results.snapshot.shared, primary)
+
+
+def _notes(results: Results, tables: tuple[Table, ...]) -> Iterator[str]:
+    yield from legend_of(results)
+    if any(table.name == "orderings" and table.rows for table in tables):
+        yield orderings_note(results.metrics)

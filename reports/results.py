@@ -1,0 +1,52 @@
+"""Everything measured, ready to be compared: arms in the table's order, metrics in theirs, effects on demand."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reports.effects import Difference, Effect, effect, paired
+from reports.metrics import Metric, ordered
+from reports.setting import Setting
+from reports.values import ArmValues, PrimaryMetric, values_of
+from runners.designs.arm import BASELINE
+from runners.records import ArmRow
+from runners.standing import Snapshot, TrialHistory
+
+
+@dataclass(frozen=True)
+class Results:
+    """The one thing that tables, the finding and the figures read their numbers from."""
+
+    snapshot: Snapshot
+    setting: Setting
+    arms: tuple[ArmRow, ...]
+    """The baseline first."""
+    metrics: tuple[Metric, ...]
+    values: ArmValues
+    trials: Mapping[str, tuple[TrialHistory, ...]]
+    """By arm, in the order of the seeds."""
+
+    def effect(self, arm: str, metric: Metric) -> Effect:
+        """Return one arm's effect on one metric."""
+        baseline = None if arm == BASELINE else self.values.get(BASELINE, {}).get(metric.name, {})
+        return effect(self.values[arm].get(metric.name, {}), baseline)
+
+    def difference(self, arm: str, other: str, metric: Metric) -> Difference:
+        """Return how one arm differs from another on one metric, paired by seed."""
+        return paired(self.values[arm].get(metric.name, {}), self.values[other].get(metric.name, {}))
+
+    @property
+    def seeds_in_all(self) -> int:
+        """Pretraining seeds that every arm is to have."""
+        return len(self.setting.pretraining.seeds)
+
+
+def results_of(snapshot: Snapshot, setting: Setting, primary: PrimaryMetric) -> Results:
+    """Return what the snapshot holds."""
+    values = values_of(snapshot, setting.tasks, primary)
+    found = {metric for of_arm in values.values() for metric in of_arm}
+    arms = tuple(sorted(snapshot.arms, key=lambda arm: (arm.name != BASELINE, arm.position, arm.name)))
+    trials: dict[str, list[TrialHistory]] = {arm.name: [] for arm in arms}
+    for history in sorted(snapshot.histories, key=lambda history: history.trial.seed):
+        trials.setdefault(history.trial.arm, []).append(history)
+    grouped = {arm: tuple(histories) for arm, histories in trials.items()}
+    return Results(snapshot, setting, arms, ordered(setting.tasks, found), values, grouped)

@@ -1,0 +1,76 @@
+"""What a report needs to know of the experiment as resolved: parsed once here, typed from here on."""
+
+import json
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from search_space.candidate import Candidate
+from search_space.declaration import JsonValue
+
+
+class _Reading(BaseModel):
+    """A part of the resolved document; what a report does not read is passed over."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class PaperBlock(_Reading):
+    """What the paper states: in words with its source and, where it can be checked, as orderings of arms."""
+
+    source: str
+    statement: str
+    orderings: tuple[str, ...] = ()
+    """`a > b`: a is better; `a ~ b`: about equal; chains are allowed."""
+    margins: Mapping[str, float] = Field(default_factory=dict)
+    """By metric, how far apart two arms may be and still count as about equal."""
+
+
+class HurdleBlock(_Reading):
+    """Where trials are judged, in tokens."""
+
+    kind: str = "finite"
+    marks: tuple[int, ...] = ()
+
+
+class PretrainingBlock(_Reading):
+    """What every trial may spend."""
+
+    tokens: int | None = None
+    seeds: tuple[int, ...] = ()
+    hurdle: HurdleBlock = HurdleBlock()
+
+
+class FineTuningBlock(_Reading):
+    """Which tasks a pretrained model is asked."""
+
+    tasks: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = (1,)
+
+
+class KindBlock(_Reading):
+    """A part of which only the kind matters here."""
+
+    kind: str = "unknown"
+
+
+class Setting(_Reading):
+    """The experiment seen by its report."""
+
+    question: str = ""
+    paper: PaperBlock | None = None
+    baseline: Candidate = Field(default_factory=Candidate)
+    design: KindBlock = KindBlock()
+    corpus: KindBlock = KindBlock(kind="documentation")
+    pretraining: PretrainingBlock = PretrainingBlock()
+    fine_tuning: FineTuningBlock = FineTuningBlock()
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks by name: the order of the file they were listed in never shows."""
+        return tuple(sorted(self.fine_tuning.tasks))
+
+
+def setting_of(document: Mapping[str, JsonValue]) -> Setting:
+    """Return the parts of the resolved document that a report reads."""
+    return Setting.model_validate_json(json.dumps(document))

@@ -1,0 +1,46 @@
+"""How an arm stands, in plain words: nothing that was stopped, diverged or failed is ever a blank."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from runners.records import Standing
+from runners.standing import TrialHistory
+
+
+def status_of(trials: Sequence[TrialHistory], seeds_in_all: int) -> str:
+    """Return the standing of an arm's trials taken together."""
+    total = max(seeds_in_all, len(trials))
+    counts = Counter(history.standing for history in trials)
+    ended_badly = [
+        *_stopped(trials, total),
+        *_counted("diverged", counts[Standing.DIVERGED], total, always=True),
+        *_counted("failed", counts[Standing.FAILED], total, always=False),
+    ]
+    return "; ".join([*ended_badly, *_progress(counts, total, bool(ended_badly))])
+
+
+def _stopped(trials: Sequence[TrialHistory], total: int) -> list[str]:
+    stops = [history.stopped_by for history in trials if history.standing is Standing.STOPPED]
+    parts = []
+    for level in sorted({stop.level for stop in stops if stop is not None}):
+        here = [stop for stop in stops if stop is not None and stop.level == level]
+        scores = ", ".join("not finite" if stop.value is None else f"{stop.value:.4g}" for stop in here)
+        seeds = "" if len(here) == total else f" ({len(here)} of {total} seeds)"
+        parts.append(f"stopped at hurdle {level + 1}{seeds}, score {scores}")
+    return parts
+
+
+def _counted(word: str, count: int, total: int, always: bool) -> list[str]:
+    if not count:
+        return []
+    return [f"{word} ({count} of {total} seeds)" if always or count < total else word]
+
+
+def _progress(counts: Counter[Standing], total: int, something_told: bool) -> list[str]:
+    finished, ended = counts[Standing.FINISHED], sum(counts.values())
+    waiting = counts[Standing.WAITING] + counts[Standing.RUNNING] + total - ended
+    if not waiting:
+        return [] if something_told else ["finished"]
+    if finished:
+        return [f"{finished} of {total} seeds"]
+    return ["running" if counts[Standing.RUNNING] else "waiting"]

@@ -1,0 +1,216 @@
+"""The course that trials run: which stage of which trial comes next, who clears a hurdle, when a cohort is over.
+
+Everything it decides is a function of what the ledger holds, so a run that was killed carries on by reading it,
+and the order in which workers finish changes nothing.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from runners.designs.arm import BASELINE, Arm
+from runners.work import Failure, Work
+from runners.experiment import Experiment
+from runners.groundwork import ATTEMPTS, refusal_of
+from runners.itinerary import SharedStages, fine_tune_labels, pretrain_labels, trial_stages
+from runners.ledger import Ledger
+from runners.proposals import next_cohort
+from runners.records import ArmRow, Decision, Record, Status, TrialRow
+from runners.scoring import scored
+from runners.stages.stage import Stage
+from runners.store import Outcome, StageStore
+from search_space.candidate import Candidate
+from search_space.declaration import JsonValue, canonical, canonical_text
+
+ENDED = (Status.FINISHED, Status.DIVERGED)
+
+
+@dataclass
+class _Trial:
+    row: TrialRow
+    cohort: int
+    stages: dict[str, Stage]
+    marks: tuple[str, ...]
+    """Labels of the pretraining stages."""
+    statuses: dict[str, Status] = field(default_factory=dict)
+    losses: list[float | None] = field(default_factory=list)
+    """Held-out loss at each mark reached."""
+    decided: dict[int, bool] = field(default_factory=dict)
+    running: set[str] = field(default_factory=set)
+
+    @property
+    def barred(self) -> bool:
+        """Whether it goes no further: stopped at a hurdle, or its pretraining has failed or diverged."""
+        pretrained = (self.statuses.get(label) for label in self.marks)
+        return not all(self.decided.values()) or any(
+            status in (Status.DIVERGED, Status.FAILED) for status in pretrained
+        )
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing of it will run any more."""
+        return not self.running and (self.barred or all(label in self.statuses for label in self.stages))
+
+    def startable(self) -> Iterator[str]:
+        """Yield the stages that may start now: the next pretraining stage, or any fine-tuning behind the last."""
+        if self.barred:
+            return
+        for label in self.stages:
+            if label not in self.statuses and label not in self.running:
+                yield label
+            if label in self.marks and label not in self.statuses:
+                return  # whatever follows reads this stage
+
+
+class Course:
+    """An agenda of trials, cohort by cohort."""
+
+    def __init__(self, experiment: Experiment, shared: SharedStages, store: StageStore, ledger: Ledger) -> None:
+        self._experiment, self._shared, self._store, self._ledger = experiment, shared, store, ledger
+        self._pretraining = pretrain_labels(experiment)
+        self._attempts: dict[tuple[str, str], int] = {}
+        self.trials: dict[str, _Trial] = {}
+        self._cohort = -1
+        self._remember()
+        self._advance()
+
+    @property
+    def over(self) -> bool:
+        """Whether every trial of every cohort has ended."""
+        return all(trial.ended for trial in self.trials.values())
+
+    def next_work(self) -> Work | None:
+        """Return the next stage of the earliest trial that has one ready."""
+        for name in list(self.trials):
+            work = self.next_work_of(name)
+            if work is not None:
+                return work
+        return None
+
+    def next_work_of(self, trial_name: str) -> Work | None:
+        """Return a trial's next stage that may start now, taking what is in the store on the way."""
+        trial = self.trials[trial_name]
+        for label, stage in self._ready(trial):
+            known = self._store.outcome(stage.kind, stage.key)
+            if known is None:
+                trial.running.add(label)
+                return Work(trial_name, label, stage)
+            self._record(trial, label, known, reused=True)
+        self._advance()
+        return None
+
+    def finish(self, work: Work, end: Outcome | Failure) -> None:
+        """Record how a stage ended and decide what that settles. Raises the Refusal of a stage that refused."""
+        assert work.trial is not None
+        trial = self.trials[work.trial]
+        trial.running.discard(work.label)
+        if isinstance(end, Outcome):
+            self._record(trial, work.label, end, reused=False)
+        else:
+            self._fail(trial, work, end)
+        self._advance()
+
+    def _ready(self, trial: _Trial) -> Iterator[tuple[str, Stage]]:
+        """Yield the stages that may start, looking again after each, because taking one makes others ready."""
+        tried: set[str] = set()
+        while True:
+            label = next((label for label in trial.startable() if label not in tried), None)
+            if label is None:
+                return
+            tried.add(label)
+            yield label, trial.stages[label]
+
+    def _record(self, trial: _Trial, label: str, outcome: Outcome, reused: bool) -> None:
+        stage = trial.stages[label]
+        result = scored(stage, outcome, self._store)
+        name, key = trial.row.name, stage.key
+        record = Record(0, name, stage.kind, label, key, outcome.status, result, outcome.seconds, reused)
+        self._take(trial, self._ledger.add_record(record))
+        if label in self._pretraining and outcome.status is Status.FINISHED:
+            self._judge(trial, self._pretraining.index(label))
+
+    def _take(self, trial: _Trial, record: Record) -> None:
+        trial.statuses[record.label] = record.status
+        if record.label in self._pretraining and record.status in ENDED:
+            loss = record.result.get("held_out_loss")
+            trial.losses.append(float(loss) if isinstance(loss, int | float) else None)
+
+    def _judge(self, trial: _Trial, level: int) -> None:
+        """Write the hurdle's verdict before anything acts on it; the baseline is measured against, never stopped."""
+        hurdle = self._experiment.pretraining.hurdle
+        if level >= len(hurdle.token_marks) or trial.row.arm == BASELINE or level in trial.decided:
+            return
+        earlier = {
+            name: tuple(other.losses)
+            for name, other in self.trials.items()
+            if other.cohort < trial.cohort and other.row.seed == trial.row.seed
+        }
+        verdict = hurdle.judge(trial.losses[level], level, earlier)
+        decision = Decision(
+            0, trial.row.name, level, verdict.cleared, verdict.value, verdict.threshold, verdict.cohort
+        )
+        trial.decided[level] = self._ledger.add_decision(decision).cleared
+
+    def _fail(self, trial: _Trial, work: Work, failure: Failure) -> None:
+        refusal = refusal_of(failure)
+        if refusal is not None:
+            raise refusal
+        attempt = self._attempts.get((trial.row.name, work.label), 0) + 1
+        self._attempts[trial.row.name, work.label] = attempt
+        if failure.worker_died and attempt < ATTEMPTS:
+            return
+        result: dict[str, JsonValue] = {"error": failure.error, "trace": failure.trace, "attempts": attempt}
+        name, stage = trial.row.name, work.stage
+        self._ledger.add_record(Record(0, name, stage.kind, work.label, stage.key, Status.FAILED, result, 0.0, False))
+        trial.statuses[work.label] = Status.FAILED
+
+    def _remember(self) -> None:
+        """Read what the ledger holds: arms and trials as they were declared, records, decisions."""
+        for arm in self._ledger.arms():
+            candidate = Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
+            self._cohort = max(self._cohort, arm.cohort)
+            self._enter(Arm(arm.name, candidate, arm.changes), arm.cohort)
+        for record in self._ledger.records():
+            if record.trial is not None and record.status in ENDED:
+                self._take(self.trials[record.trial], record)
+        for decision in self._ledger.decisions():
+            self.trials[decision.trial].decided[decision.level] = decision.cleared
+        for trial in self.trials.values():
+            for level in range(len(trial.losses)):
+                if trial.losses[level] is not None:
+                    self._judge(trial, level)
+
+    def _advance(self) -> None:
+        """Declare the next cohort when every trial of the present one has ended."""
+        while all(trial.ended for trial in self.trials.values()):
+            arms = next_cohort(self._experiment, self._cohort + 1, self._ledger)
+            if not arms:
+                return
+            self._cohort += 1
+            for arm in arms:
+                self._ledger.add_arm(self._row(arm))
+                self._enter(arm, self._cohort)
+
+    def _enter(self, arm: Arm, cohort: int) -> None:
+        for seed in self._experiment.pretraining.seeds:
+            row = TrialRow(f"{arm.name}/{seed}", arm.name, seed)
+            self._ledger.add_trial(row)
+            stages = trial_stages(self._experiment, self._shared, arm.candidate, seed)
+            self.trials[row.name] = _Trial(row, cohort, stages, self._pretraining)
+
+    def _row(self, arm: Arm) -> ArmRow:
+        candidate, baseline = arm.candidate, self._experiment.baseline
+        return ArmRow(
+            name=arm.name,
+            position=len({trial.row.arm for trial in self.trials.values()}),
+            cohort=self._cohort,
+            candidate=canonical(candidate),
+            changes=dict(arm.changes),
+            parameters=candidate.architecture.parameters,
+            forward_flops=candidate.architecture.forward_flops(candidate.recipe.sequence_length),
+            train_flops=candidate.train_flops(self._experiment.pretraining.tokens, baseline.architecture),
+        )
+
+
+def all_labels(experiment: Experiment) -> tuple[str, ...]:
+    """Return the stages that a trial goes through when nothing stops it."""
+    return (*pretrain_labels(experiment), *fine_tune_labels(experiment))

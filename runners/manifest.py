@@ -1,0 +1,29 @@
+"""What the numbers were made with: interpreter, libraries, processor. Kept beside the results, never inside a key."""
+
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+from search_space.declaration import JsonValue
+
+LIBRARIES = ("steeplechase", "torch", "numpy", "tokenizers", "scikit-learn", "optuna", "ray", "mlflow")
+
+
+def manifest() -> dict[str, JsonValue]:
+    """Return versions and the processor's name."""
+    libraries: dict[str, JsonValue] = {name: version(name) for name in LIBRARIES}
+    return {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "libraries": libraries,
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or "unknown"
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown"

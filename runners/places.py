@@ -1,0 +1,68 @@
+"""Where things lie: a results folder per experiment and scale, and what all experiments under `results/` share."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from search_space.refusals import Conflict, EnvironmentRefused
+
+RESULTS = "results"
+LOCK = "lock"
+
+
+@dataclass(frozen=True)
+class Places:
+    """`folder` holds one experiment's ledger and report; `root` the stage store and the MLflow store.
+
+    Experiments under `results/` share one root. A folder elsewhere is complete in itself.
+    """
+
+    folder: Path
+    root: Path
+
+    @classmethod
+    def of(cls, folder: Path) -> "Places":
+        """Return the places of a results folder, wherever it is."""
+        shared = Path(RESULTS)
+        inside = shared.resolve() in folder.resolve().parents
+        return cls(folder, shared if inside else folder)
+
+    @classmethod
+    def default(cls, experiment: str, scale: str) -> "Places":
+        """Return where an experiment goes when nobody says where."""
+        return cls.of(Path(RESULTS) / f"{experiment}-{scale}")
+
+    @property
+    def stages(self) -> Path:
+        """The stage store."""
+        return self.root / "stages"
+
+    def make(self) -> None:
+        """Create the folders. Raises EnvironmentRefused where that cannot be."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.stages.mkdir(parents=True, exist_ok=True)
+            probe = self.folder / f".probe-{os.getpid()}"
+            probe.write_text("")
+            probe.unlink()
+        except OSError as error:
+            raise EnvironmentRefused(f"{self.folder}: cannot be written to ({error.strerror})") from error
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the folder for this process. Raises Conflict where another run holds it."""
+        with (self.folder / LOCK).open("a+") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                lock.seek(0)
+                holder = lock.read().strip() or "unknown"
+                message = f"{self.folder}: process {holder} is running this experiment; wait for it or end it first"
+                raise Conflict(message) from None
+            lock.truncate(0)
+            lock.write(str(os.getpid()))
+            lock.flush()
+            yield

@@ -1,0 +1,49 @@
+"""Compute one stage in this process: the same few steps under every engine."""
+
+import time
+from importlib import import_module
+from pathlib import Path
+
+from runners.records import Status
+from runners.stages.declarations import KINDS
+from runners.stages.progress import ProgressFile
+from runners.stages.stage import THREADS, Job
+from runners.stages.workplace import Diverged, Workplace
+from runners.store import Outcome, StageStore
+from search_space.declaration import JsonValue
+
+
+def compute(job: Job) -> Outcome:
+    """Return the outcome of a stage, from the store where it is already there; on return it is on disk."""
+    store = StageStore(Path(job.store))
+    with store.computing(job.key) as folder:
+        known = store.outcome(job.stage, job.key)
+        if known is not None:
+            return known
+        started = time.monotonic()
+        inputs = {name: store.read(kind, key) for name, (kind, key) in job.inputs.items()}
+        workplace = Workplace(inputs, folder, ProgressFile(store.progress_file(job.key)))
+        status, result = _run(job, workplace)
+        outcome = Outcome(status, result, round(time.monotonic() - started, 3))
+        store.publish(job.stage, job.key, folder, outcome)
+        return outcome
+
+
+def _run(job: Job, workplace: Workplace) -> tuple[Status, dict[str, JsonValue]]:
+    declaration = KINDS[job.stage].model_validate_json(job.declaration)
+    if "torch" in declaration.libraries:
+        _settle()
+    module = import_module(f"runners.stages.{job.stage}")
+    try:
+        return Status.FINISHED, module.compute(declaration, workplace)
+    except Diverged as diverged:
+        return Status.DIVERGED, diverged.result
+
+
+def _settle() -> None:
+    """Fix what a process shares with every later stage, so that a stage's result does not depend on the process."""
+    import torch
+
+    torch.set_num_threads(THREADS)
+    torch.use_deterministic_algorithms(True)
+    torch.set_flush_denormal(True)

@@ -1,0 +1,102 @@
+"""What every kind of stage is told. Torch-free, so that keys can be known before anything runs."""
+
+from typing import ClassVar, Literal
+
+from runners.stages.stage import StageDeclaration
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.declaration import Count, JsonValue, Number, PositiveNumber, Seed
+from tasks.corpora.corpus import Corpus
+from tasks.tokenizer import TokenizerDeclaration
+
+
+class CorpusStage(StageDeclaration):
+    """Read the documents, remove duplicates, split them."""
+
+    stage: ClassVar[str] = "corpus"
+    code_version: ClassVar[int] = 1
+    stands_for: ClassVar[dict[str, str]] = {"corpus": "read"}
+    corpus: Corpus
+    read: JsonValue
+    """Identity of what will be read: versions, or hashes of files."""
+
+
+class TokensStage(StageDeclaration):
+    """Make the vocabulary from the training split and turn the splits into tokens. Reads `corpus`."""
+
+    stage: ClassVar[str] = "tokens"
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("tokenizers",)
+    stands_for: ClassVar[dict[str, str]] = {"tokenizer": "read"}
+    tokenizer: TokenizerDeclaration
+    read: JsonValue
+    """Identity of the vocabulary: how it is trained, or the hash of the file."""
+    vocabulary_size: Count
+
+
+class ExamplesStage(StageDeclaration):
+    """Make the examples of one downstream task. Reads `corpus` (documents) and `tokens` (vocabulary)."""
+
+    stage: ClassVar[str] = "examples"
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("tokenizers", "scikit-learn")
+    task: str
+    task_version: int
+    train_examples: Count
+    dev_examples: Count
+    sequence_length: Count
+
+
+class QuestionsStage(StageDeclaration):
+    """Make the held-out questions; with a generator, train it first and let it corrupt them. Reads `tokens`."""
+
+    stage: ClassVar[str] = "questions"
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    reference: Candidate
+    """The baseline's objective and recipe, on the generator's architecture where there is one."""
+    objective: Literal["masked_language_model", "replaced_token_detection"]
+    sequences: Count
+    generator_tokens: int
+    """Tokens the reference generator is trained on; 0 where there is none."""
+
+
+class PretrainStage(StageDeclaration):
+    """Train a candidate from one token mark to the next. Reads `tokens`, `questions` and, past 0, `previous`."""
+
+    stage: ClassVar[str] = "pretrain"
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    candidate: Candidate
+    generator: Architecture | None
+    seed: Seed
+    from_step: int
+    to_step: Count
+    evaluation_steps: tuple[Count, ...]
+    """Steps after which the held-out loss is measured; the last one is `to_step`."""
+    horizon_tokens: Count | None
+    """The whole budget, where the schedule depends on it."""
+
+
+class FineTuneStage(StageDeclaration):
+    """Teach a pretrained encoder one task with one seed. Reads `pretrained` and `examples`."""
+
+    stage: ClassVar[str] = "fine_tune"
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    architecture: Architecture
+    task: str
+    seed: Seed
+    epochs: Count
+    batch_examples: Count
+    peak_learning_rate: PositiveNumber
+    warmup_share: Number
+    weight_decay: Number
+    dropout: Number
+
+
+KINDS: dict[str, type[StageDeclaration]] = {
+    kind.stage: kind
+    for kind in (CorpusStage, TokensStage, ExamplesStage, QuestionsStage, PretrainStage, FineTuneStage)
+}
+"""Every kind of stage by name; the file of that name in this folder computes it."""

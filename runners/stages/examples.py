@@ -1,0 +1,41 @@
+"""Make the examples of one downstream task from text that pretraining never sees, and a plain baseline."""
+
+from runners.stages.declarations import ExamplesStage
+from runners.stages.workplace import Workplace
+from search_space.declaration import JsonValue
+from tasks.bag_of_words import bag_of_words_scores
+from tasks.corpora.assembly import read_documents
+from tasks.downstream import find_task
+from tasks.downstream.encoding import EncodedExamples, encode_examples, save_examples
+from tasks.downstream.task import Example
+from tasks.tokenizer import load_tokenizer
+
+PARTS = ("train", "dev")
+
+
+def compute(stage: ExamplesStage, workplace: Workplace) -> dict[str, JsonValue]:
+    """Write the encoded examples and return how many there are, the chance level and the bag-of-words baseline."""
+    task, words = find_task(stage.task), load_tokenizer(workplace.inputs["tokens"])
+    workplace.progress(f"making {task.name}", 0.0)
+    documents = tuple(read_documents(workplace.inputs["corpus"], "test"))
+    examples = task.build(documents, stage.train_examples, stage.dev_examples)
+    result: dict[str, JsonValue] = {"task": task.name, "chance": task.chance_score}
+    parts: tuple[tuple[Example, ...], ...] = (examples.train, examples.dev)
+    for part, chosen in zip(PARTS, parts, strict=True):
+        workplace.progress(f"encoding {task.name}", 0.3)
+        encoded = encode_examples(chosen, task.form, words, stage.sequence_length)
+        (workplace.folder / part).mkdir(exist_ok=True)
+        save_examples(encoded, workplace.folder / part)
+        result[part] = _figures(encoded)
+    workplace.progress(f"bag of words on {task.name}", 0.6)
+    scores = bag_of_words_scores(task, examples)
+    result["bag_of_words"] = None if scores is None else {**scores}
+    return result
+
+
+def _figures(encoded: EncodedExamples) -> dict[str, JsonValue]:
+    return {
+        "examples": len(encoded),
+        "truncated_share": round(encoded.truncated_share, 4),
+        "answers_lost": encoded.answers_lost,
+    }

@@ -1,0 +1,119 @@
+"""Teach a pretrained encoder one task with one seed and keep what it predicts on the held-out examples."""
+
+import json
+import math
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from models.fine_tuned import FineTuned, build_fine_tuned
+from models.initialisation import initialise
+from runners.checkpoint import load_weights
+from runners.optimiser import adamw, set_rate
+from runners.scoring import PREDICTIONS
+from runners.stages.declarations import FineTuneStage
+from runners.stages.pretrain import CHECKPOINT
+from runners.stages.workplace import Diverged, Workplace
+from search_space.declaration import JsonValue
+from search_space.streams import stream, stream_seed
+from tasks.downstream import find_task
+from tasks.downstream.encoding import EncodedExamples, load_examples
+
+LONGEST_ANSWER_TOKENS = 30  # SQuAD's usual limit
+EXAMPLES_PER_PREDICTION_BATCH = 64
+
+
+def compute(stage: FineTuneStage, workplace: Workplace) -> dict[str, JsonValue]:
+    """Write the predictions and return how many examples they are for. Raises Diverged."""
+    task = find_task(stage.task)
+    train = load_examples(workplace.inputs["examples"] / "train")
+    dev = load_examples(workplace.inputs["examples"] / "dev")
+    model = build_fine_tuned(stage.architecture, task.form, len(task.labels), stage.dropout)
+    initialise(model, stream_seed(stage.seed, "head"))
+    load_weights(workplace.inputs["pretrained"] / CHECKPOINT, model.encoder, "encoder.")
+    _teach(model, train, stage, workplace)
+    predictions = _predict(model, dev)
+    (workplace.folder / PREDICTIONS).write_text(json.dumps(predictions))
+    return {"examples": len(dev)}
+
+
+def _teach(model: FineTuned, train: EncodedExamples, stage: FineTuneStage, workplace: Workplace) -> None:
+    optimiser = adamw(model, stage.weight_decay)
+    batches = [batch for epoch in range(stage.epochs) for batch in _epoch(train, stage, epoch)]
+    for step, chosen in enumerate(batches):
+        model.train()
+        torch.manual_seed(stream_seed(stage.seed, "fine-tuning dropout", step))
+        set_rate(optimiser, stage.peak_learning_rate * _multiplier(step, len(batches), stage.warmup_share))
+        inputs, answers = _inputs(train, chosen), _answers(train, chosen)
+        loss = model.loss(*inputs, answers)
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0).item()
+        if not (math.isfinite(loss.item()) and math.isfinite(norm)):
+            raise Diverged({"task": stage.task, "seed": stage.seed, "step": step, "loss": str(loss.item())})
+        optimiser.step()
+        workplace.progress(stage.task, step / len(batches), loss.item())
+
+
+def _epoch(train: EncodedExamples, stage: FineTuneStage, epoch: int) -> list[NDArray[np.int64]]:
+    """Return one epoch's batches: examples of like length together, batches in random order."""
+    random = stream(stage.seed, "fine-tuning order", epoch)
+    shuffled = random.permutation(len(train))
+    by_length = shuffled[np.argsort(np.asarray(train.lengths)[shuffled] // 8, kind="stable")]
+    batches = [
+        by_length[first : first + stage.batch_examples] for first in range(0, len(train), stage.batch_examples)
+    ]
+    return [batches[place] for place in random.permutation(len(batches))]
+
+
+def _multiplier(step: int, steps: int, warmup_share: float) -> float:
+    warmup = max(1.0, steps * warmup_share)
+    return min((step + 1) / warmup, (steps - step) / max(1.0, steps - warmup), 1.0)
+
+
+def _inputs(examples: EncodedExamples, chosen: NDArray[np.int64]) -> tuple[Tensor, Tensor, Tensor]:
+    """Return tokens, segments and which tokens are real, cut to the longest of the chosen; each [batch seq]."""
+    lengths = np.asarray(examples.lengths)[chosen]
+    longest = int(lengths.max())
+    tokens = torch.from_numpy(np.asarray(examples.tokens)[chosen, :longest].astype(np.int64))
+    segments = torch.from_numpy(np.asarray(examples.segments)[chosen, :longest].astype(np.int64))
+    real = torch.arange(longest)[None] < torch.from_numpy(lengths.astype(np.int64))[:, None]
+    return tokens, segments, real
+
+
+def _answers(examples: EncodedExamples, chosen: NDArray[np.int64]) -> Tensor:
+    """Return labels [batch 1], or the start and end of each answer [batch 2]."""
+    if len(examples.seconds) == 0:
+        columns = [np.asarray(examples.labels)[chosen]]
+    else:
+        columns = [np.asarray(examples.starts)[chosen], np.asarray(examples.ends)[chosen]]
+    return torch.from_numpy(np.stack(columns, 1).astype(np.int64))
+
+
+def _predict(model: FineTuned, dev: EncodedExamples) -> list[int] | list[str]:
+    """Return one label or one answer text per held-out example, in their order."""
+    model.eval()
+    found: list[int] = []
+    texts: list[str] = []
+    for first in range(0, len(dev), EXAMPLES_PER_PREDICTION_BATCH):
+        chosen = np.arange(first, min(first + EXAMPLES_PER_PREDICTION_BATCH, len(dev)))
+        with torch.inference_mode():
+            logits = model(*_inputs(dev, chosen))
+        if len(dev.seconds) == 0:
+            found += logits.argmax(-1).tolist()
+        else:
+            texts += [_answer(dev, int(example), row) for example, row in zip(chosen, logits, strict=True)]
+    return texts or found
+
+
+def _answer(dev: EncodedExamples, example: int, logits: Tensor) -> str:
+    """Return the text of the best span inside the second text, at most 30 tokens long."""
+    length = len(logits)
+    inside = torch.from_numpy(np.asarray(dev.offsets)[example, :length, 0] >= 0)
+    pair_scores = logits[:, None, 0] + logits[None, :, 1]
+    possible = torch.ones(length, length, dtype=torch.bool).triu().tril(LONGEST_ANSWER_TOKENS - 1)
+    possible &= inside[:, None] & inside[None, :]
+    best = int(pair_scores.masked_fill(~possible, -torch.inf).argmax())
+    return dev.answer_text(example, best // length, best % length)

@@ -1,0 +1,48 @@
+"""How far a running stage is: a small file that its worker rewrites and the driver reads, under either engine."""
+
+import json
+import os
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+SECONDS_BETWEEN_WRITES = 0.25
+
+
+@dataclass(frozen=True)
+class StageProgress:
+    """What a stage is doing right now."""
+
+    what: str
+    share: float
+    """Share done, 0 to 1."""
+    loss: float | None = None
+    """Training loss in nats, where there is one."""
+    tokens_per_second: float | None = None
+
+
+class ProgressFile:
+    """Writes progress at most four times a second; it is for the eye and never part of a result."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._written = path, 0.0
+        path.parent.mkdir(parents=True, exist_ok=True)
+
+    def __call__(self, what: str, share: float, loss: float | None = None, speed: float | None = None) -> None:
+        """Tell how far the stage is; cheap enough to call every step."""
+        now = time.monotonic()
+        if now - self._written < SECONDS_BETWEEN_WRITES:
+            return
+        self._written = now
+        finite = loss if loss is not None and abs(loss) < float("inf") else None
+        temporary = self._path.with_suffix(f".{os.getpid()}")
+        temporary.write_text(json.dumps(asdict(StageProgress(what, share, finite, speed))))
+        temporary.replace(self._path)
+
+
+def read_progress(path: Path) -> StageProgress | None:
+    """Return the last progress told, None where the stage has not started or has ended."""
+    try:
+        return StageProgress(**json.loads(path.read_text()))
+    except (OSError, ValueError, TypeError):
+        return None

@@ -1,0 +1,85 @@
+"""Make the held-out questions of an experiment: one corrupted set, the same for every arm.
+
+Masked language modelling covers tokens of the validation split. For replaced token detection a reference
+generator, the baseline's, is first trained on the training split and then fills the covered positions once.
+"""
+
+import numpy as np
+import torch
+
+from runners.optimiser import adamw
+from runners.stages.declarations import QuestionsStage
+from runners.stages.workplace import Workplace
+from runners.training import Lesson, Step, train
+from search_space.declaration import JsonValue
+from search_space.objective import MaskedLanguageModel
+from search_space.refusals import DataRefused
+from search_space.streams import stream
+from tasks.batches import Batches
+from tasks.masking import Masked, mask
+from tasks.objectives import build_model, masked_language_model
+from tasks.objectives.replaced_token_detection import sample
+from tasks.questions import Questions
+from tasks.tokenizer import WordPiece, load_tokenizer
+from tasks.tokens import read_tokens
+
+QUESTIONS_SEED = 20081901  # of no meaning; questions do not belong to any pretraining seed
+
+
+def compute(stage: QuestionsStage, workplace: Workplace) -> dict[str, JsonValue]:
+    """Write the questions and return how many there are."""
+    tokens = workplace.inputs["tokens"]
+    words = load_tokenizer(tokens)
+    masked = _masked(stage, Batches(read_tokens(tokens / "validation.npy"), words, _length(stage)), words)
+    questions = Questions(masked.shown, masked.positions, masked.answers)
+    if stage.objective == "replaced_token_detection":
+        lesson = Lesson(
+            candidate=stage.reference,
+            batches=Batches(read_tokens(tokens / "train.npy"), words, _length(stage)),
+            words=words,
+            seed=QUESTIONS_SEED,
+            horizon_tokens=stage.generator_tokens,
+        )
+        questions = _replaced(stage, lesson, masked, workplace)
+    questions.save(workplace.folder)
+    return {"sequences": len(questions.shown), "questions": int(questions.answers.size)}
+
+
+def _length(stage: QuestionsStage) -> int:
+    return stage.reference.recipe.sequence_length
+
+
+def _masked(stage: QuestionsStage, batches: Batches, words: WordPiece) -> Masked:
+    if batches.sequences < stage.sequences:
+        message = f"the validation split gives {batches.sequences} sequences; {stage.sequences} were asked for"
+        raise DataRefused(f"{message} (pretraining.held_out_sequences)")
+    chosen = np.linspace(0, batches.sequences - 1, stage.sequences).astype(np.int64)
+    masking = stage.reference.objective
+    assert isinstance(masking, MaskedLanguageModel)
+    return mask(batches.sequence(chosen), masking, words, stream(QUESTIONS_SEED, "held-out masking"))
+
+
+def _replaced(stage: QuestionsStage, lesson: Lesson, masked: Masked, workplace: Workplace) -> Questions:
+    recipe = stage.reference.recipe
+    model = build_model(stage.reference, None, QUESTIONS_SEED)
+    assert isinstance(model, masked_language_model.Model)
+    steps = recipe.steps(stage.generator_tokens)
+
+    def after(step: Step) -> None:
+        workplace.progress("training the reference generator", step.number / steps, step.loss, step.tokens_per_second)
+
+    train(model, lesson, adamw(model, recipe.weight_decay), range(steps), after)
+    model.eval()
+    random = stream(QUESTIONS_SEED, "held-out sampling")
+    shown, answers = masked.shown.copy(), np.zeros_like(masked.shown)
+    whole = Questions(masked.shown, masked.positions, masked.answers)
+    first = 0
+    for part in whole.parts():
+        rows = slice(first, first := first + len(part.shown))
+        with torch.inference_mode():
+            logits = model.predict(torch.from_numpy(part.shown), torch.from_numpy(part.positions))
+        samples = sample(logits, random).numpy().reshape(part.answers.shape)
+        np.put_along_axis(shown[rows], part.positions, samples, axis=1)
+        np.put_along_axis(answers[rows], part.positions, (samples != part.answers).astype(np.int64), axis=1)
+    everywhere = np.broadcast_to(np.arange(shown.shape[1]), shown.shape).copy()
+    return Questions(shown, everywhere, answers)

@@ -1,0 +1,81 @@
+"""A stage: what is to be done, from which earlier stages, and the key under which its result is kept."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from typing import ClassVar
+
+from search_space.declaration import Declaration, JsonValue, canonical, fingerprint
+
+THREADS = 1  # per stage: two threads sum in another order and give other bits
+
+
+class StageDeclaration(Declaration):
+    """What one kind of stage needs to be told; everything in it enters the key."""
+
+    stage: ClassVar[str]
+    """The kind of stage, and the file in this folder that computes it."""
+    code_version: ClassVar[int]
+    """Raised whenever the stage's code changes its numbers."""
+    libraries: ClassVar[tuple[str, ...]] = ()
+    """Distributions whose version changes the stage's numbers."""
+    stands_for: ClassVar[dict[str, str]] = {}
+    """Fields that hold paths, with the field that says what lies there; the path itself never enters the key."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A declaration and the stages whose results it reads, by the name under which it reads them."""
+
+    declaration: StageDeclaration
+    inputs: Mapping[str, "Stage"] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """The kind of stage: corpus, tokens, questions, examples, pretrain or fine_tune."""
+        return self.declaration.stage
+
+    @cached_property
+    def key(self) -> str:
+        """Return the fingerprint of everything that changes the result, and of nothing else."""
+        said = canonical(self.declaration)
+        for path_field in self.declaration.stands_for:
+            said.pop(path_field, None)
+        environment: dict[str, JsonValue] = {name: version(name) for name in self.declaration.libraries}
+        return fingerprint(
+            {
+                "stage": self.kind,
+                "code_version": self.declaration.code_version,
+                "threads": THREADS,
+                "libraries": environment,
+                "declaration": said,
+                "inputs": {name: stage.key for name, stage in self.inputs.items()},
+            }
+        )
+
+    def needs(self) -> Iterator["Stage"]:
+        """Yield every stage that must be finished first, the earliest first."""
+        for stage in self.inputs.values():
+            yield from stage.needs()
+            yield stage
+
+
+@dataclass(frozen=True)
+class Job:
+    """A stage as it crosses to a worker: plain text and folder names."""
+
+    stage: str
+    key: str
+    declaration: str
+    """JSON of the declaration."""
+    inputs: Mapping[str, tuple[str, str]]
+    """Name to (kind, key) of the stages that are read."""
+    store: str
+    """The folder of the stage store."""
+
+    @classmethod
+    def of(cls, stage: Stage, store: str) -> "Job":
+        """Return the job that computes a stage."""
+        inputs = {name: (source.kind, source.key) for name, source in stage.inputs.items()}
+        return cls(stage.kind, stage.key, stage.declaration.model_dump_json(), inputs, store)

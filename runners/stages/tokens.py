@@ -1,0 +1,25 @@
+"""Make the vocabulary from the training split alone and turn the splits into tokens."""
+
+from runners.stages.declarations import TokensStage
+from runners.stages.workplace import Workplace
+from search_space.declaration import JsonValue
+from tasks.corpora.assembly import Split, read_documents
+from tasks.tokenizer import train_tokenizer
+from tasks.tokens import write_tokens
+
+TOKENIZED: tuple[Split, ...] = ("train", "validation")
+
+
+def compute(stage: TokensStage, workplace: Workplace) -> dict[str, JsonValue]:
+    """Write the vocabulary and one token array per split; return what was counted."""
+    corpus = workplace.inputs["corpus"]
+    workplace.progress("training the vocabulary", 0.0)
+    training_texts = (document.text for document in read_documents(corpus, "train"))
+    words = train_tokenizer(stage.tokenizer, training_texts, stage.vocabulary_size)
+    words.save(workplace.folder)
+    result: dict[str, JsonValue] = {"vocabulary": words.vocabulary_hash, "vocabulary_size": words.vocabulary_size}
+    for split in TOKENIZED:
+        texts = [document.text for document in read_documents(corpus, split)]
+        counts = write_tokens(texts, len(texts), words, workplace.folder / f"{split}.npy", workplace.progress)
+        result[split] = {"documents": counts.documents, "tokens": counts.tokens, "unknown": counts.unknown}
+    return result

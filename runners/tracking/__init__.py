@@ -1,0 +1,11 @@
+"""The MLflow mirror: the ledger, shown in MLflow. It can be thrown away and rebuilt; nothing ever reads from it.
+
+Importing this package is light. MLflow itself is imported by `door` alone, and only when a store is opened.
+"""
+
+from runners.tracking.mirror import MirrorSummary, mirror
+from runners.tracking.outage import TrackingUnavailable
+from runners.tracking.server import serve
+from runners.tracking.store import TrackingStore
+
+__all__ = ["MirrorSummary", "TrackingStore", "TrackingUnavailable", "mirror", "serve"]

@@ -1,0 +1,77 @@
+"""The mirror's SQLite file: made whole or not at all, and never repaired.
+
+MLflow makes a new database by some hundred statements, each committed by itself; a kill in between leaves a file
+that MLflow can neither open nor finish. So it is made under another name, under a lock, and renamed into place.
+"""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from runners.tracking.outage import reason_of
+from search_space.refusals import Corruption, EnvironmentRefused
+
+SQLITE_COMPANIONS = ("", "-journal", "-wal", "-shm")
+
+
+def prepare_database(file: Path, lock_file: Path, artifacts: Path) -> None:
+    """Make the database where there is none, and look at the one that is there.
+
+    Raises Corruption where a file cannot be an MLflow database, EnvironmentRefused where the disk refuses.
+    """
+    try:
+        with locked(lock_file):
+            if file.exists() and file.stat().st_size > 0:
+                _refuse_strangers(file)
+            else:
+                _make(file, artifacts)
+    except OSError as error:
+        raise EnvironmentRefused(f"{file}: {reason_of(error)}") from error
+
+
+@contextmanager
+def locked(lock_file: Path) -> Iterator[None]:
+    """Hold a lock that ends with the process, however it ends."""
+    lock_file.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _make(file: Path, artifacts: Path) -> None:
+    from runners.tracking.door import make_database  # two seconds of import, once per results folder
+
+    unfinished = file.with_name(f"{file.name}.unfinished")
+    for companion in SQLITE_COMPANIONS:
+        Path(f"{unfinished}{companion}").unlink(missing_ok=True)
+    make_database(f"sqlite:///{unfinished}", str(artifacts))
+    for path in (unfinished, file.parent):
+        if path == file.parent:
+            unfinished.replace(file)
+        _flush(path)
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _refuse_strangers(file: Path) -> None:
+    advice = "move it away, the mirror is rebuilt from the ledger"
+    try:
+        with closing(sqlite3.connect(file)) as connection:
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            versions = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+    except sqlite3.DatabaseError as error:
+        raise Corruption(f"{file}: not a whole MLflow database ({reason_of(error)}); {advice}") from error
+    if len(versions) != 1 or not {"experiments", "runs", "metrics", "latest_metrics", "params", "tags"} <= tables:
+        raise Corruption(f"{file}: not a whole MLflow database; {advice}")

@@ -1,0 +1,147 @@
+"""The door to MLflow: the one module that imports it, and all that is asked of it."""
+
+import logging
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from runners.tracking.environment import client_environment
+from runners.tracking.mirrored_run import IDENTITY_TAG, STUDY_TAG, SYNCED_TAG, Point, RunStatus
+
+os.environ.update(client_environment(os.environ))  # read by MLflow while it is imported
+
+from mlflow.entities import Metric, Param, Run, RunTag, ViewType
+from mlflow.exceptions import MlflowException
+from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+from mlflow.tracking import MlflowClient
+
+METRICS_PER_BATCH = 1000  # MLflow's limits for one call
+PARAMETERS_PER_BATCH = 100
+TAGS_PER_BATCH = 100
+RUNS_PER_PAGE = 1000
+
+Item = TypeVar("Item")
+
+for name in ("mlflow", "alembic"):
+    logging.getLogger(name).setLevel(logging.CRITICAL)  # a fault arrives as an exception
+
+
+@dataclass(frozen=True)
+class KnownRun:
+    """A run as MLflow has it."""
+
+    run_id: str
+    started: int
+    """Milliseconds since 1970."""
+    status: RunStatus
+    tags: Mapping[str, str]
+    parameters: Mapping[str, str]
+
+    @property
+    def synced(self) -> str:
+        """The fingerprint of what was sent in full, empty where nothing was."""
+        return self.tags.get(SYNCED_TAG, "")
+
+
+def make_database(uri: str, artifacts: str) -> None:
+    """Make all tables of an empty database."""
+    SqlAlchemyStore(uri, artifacts).engine.dispose()
+
+
+class Door:
+    """A tracking store, opened. Every method may raise whatever MLflow and the libraries under it raise."""
+
+    def __init__(self, uri: str) -> None:
+        self._client = MlflowClient(tracking_uri=uri, registry_uri=uri)
+
+    def ask(self) -> None:
+        """Ask anything, to see whether the store answers."""
+        self._client.search_experiments(max_results=1)
+
+    def experiment(self, name: str, artifacts: str | None, tags: Mapping[str, str]) -> str:
+        """Return the identifier of an experiment; it is made where it is missing, and brought back where deleted."""
+        known = self._client.get_experiment_by_name(name)
+        if known is None:
+            try:
+                return str(self._client.create_experiment(name, artifacts, dict(tags)))
+            except MlflowException:  # another client was first
+                known = self._client.get_experiment_by_name(name)
+                if known is None:
+                    raise
+        if known.lifecycle_stage != "active":
+            self._client.restore_experiment(known.experiment_id)
+        return str(known.experiment_id)
+
+    def experiment_identifier(self, name: str) -> str | None:
+        """Return the identifier of an experiment that is there."""
+        known = self._client.get_experiment_by_name(name)
+        return None if known is None else str(known.experiment_id)
+
+    def runs(self, experiment: str, study: str) -> dict[str, KnownRun]:
+        """Return all runs of a study by identity, the oldest where one is there twice."""
+        found: dict[str, KnownRun] = {}
+        words, token = f"tags.`{STUDY_TAG}` = '{study}'", None
+        while True:
+            page = self._client.search_runs(
+                [experiment], words, ViewType.ACTIVE_ONLY, RUNS_PER_PAGE, ["attributes.start_time ASC"], token
+            )
+            for run in page:
+                found.setdefault(run.data.tags[IDENTITY_TAG], _known(run))
+            token = page.token
+            if not token:
+                return found
+
+    def create(self, experiment: str, name: str, started: int, tags: Mapping[str, str]) -> KnownRun:
+        """Make a run that carries its identity from the first moment."""
+        return _known(self._client.create_run(experiment, started, dict(tags), name))
+
+    def log(
+        self, run: KnownRun, points: Sequence[Point], parameters: Mapping[str, str], tags: Mapping[str, str]
+    ) -> None:
+        """Send metrics, parameters and tags; what is there already stays as it is."""
+        metrics = [Metric(point.key, point.value, run.started + point.milliseconds, point.step) for point in points]
+        for batch in _batches(metrics, METRICS_PER_BATCH):
+            self._client.log_batch(run.run_id, metrics=batch)
+        for batch in _batches([Param(key, value) for key, value in parameters.items()], PARAMETERS_PER_BATCH):
+            self._client.log_batch(run.run_id, params=batch)
+        for batch in _batches([RunTag(key, value) for key, value in tags.items()], TAGS_PER_BATCH):
+            self._client.log_batch(run.run_id, tags=batch)
+
+    def attach(self, run: KnownRun, files: Sequence[Path], texts: Mapping[str, str]) -> None:
+        """Copy files and texts to the run's artifacts; the same name again replaces."""
+        for file in files:
+            self._client.log_artifact(run.run_id, str(file))
+        for name, text in texts.items():
+            self._client.log_text(run.run_id, text, name)
+
+    def tag(self, run: KnownRun, key: str, value: str) -> None:
+        """Set one tag."""
+        self._client.set_tag(run.run_id, key, value)
+
+    def remove_tag(self, run: KnownRun, key: str) -> None:
+        """Remove one tag."""
+        self._client.delete_tag(run.run_id, key)
+
+    def set_status(self, run: KnownRun, status: RunStatus, compute_milliseconds: int) -> None:
+        """Open or end a run; an ended run lasted as long as its stages took."""
+        if status.ended:
+            self._client.set_terminated(run.run_id, status.value, run.started + max(1, compute_milliseconds))
+        elif status is not run.status:
+            self._client.update_run(run.run_id, status.value)
+
+
+def _known(run: Run) -> KnownRun:
+    return KnownRun(
+        run_id=run.info.run_id,
+        started=run.info.start_time,
+        status=RunStatus(run.info.status),
+        tags=run.data.tags,
+        parameters=run.data.params,
+    )
+
+
+def _batches(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
+    for start in range(0, len(items), size):
+        yield list(items[start : start + size])

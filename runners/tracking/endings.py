@@ -1,0 +1,53 @@
+"""How trials and arms ended, in MLflow's words and in a sentence."""
+
+from collections.abc import Sequence
+
+from runners.records import Record, Standing, Status
+from runners.standing import TrialHistory
+from runners.tracking.mirrored_run import RunStatus
+from runners.tracking.outage import redacted
+
+LONGEST_TAG_CHARACTERS = 500  # MLflow takes 8000; a column shows far less
+STATUS = {
+    Standing.WAITING: RunStatus.SCHEDULED,
+    Standing.RUNNING: RunStatus.RUNNING,
+    Standing.FINISHED: RunStatus.FINISHED,
+    Standing.STOPPED: RunStatus.KILLED,
+    Standing.DIVERGED: RunStatus.FAILED,
+    Standing.FAILED: RunStatus.FAILED,
+}
+
+
+def arm_standing(histories: Sequence[TrialHistory]) -> Standing:
+    """Return how an arm stands: open while a trial is, finished where one finished, else the gravest end."""
+    standings = {history.standing for history in histories} or {Standing.WAITING}
+    if standings == {Standing.WAITING}:
+        return Standing.WAITING
+    if standings & {Standing.WAITING, Standing.RUNNING}:
+        return Standing.RUNNING
+    order = (Standing.FINISHED, Standing.FAILED, Standing.DIVERGED, Standing.STOPPED)
+    return next(standing for standing in order if standing in standings)
+
+
+def stop_reason(history: TrialHistory) -> str:
+    """Return why a trial ended early, empty where it did not."""
+    if history.standing is Standing.STOPPED and (decision := history.stopped_by):
+        value = "no finite loss" if decision.value is None else f"{decision.value:.4g}"
+        threshold = "no hurdle yet" if decision.threshold is None else f"{decision.threshold:.4g}"
+        return f"hurdle {decision.level + 1}: {value} against {threshold}"
+    for record in history.records:
+        if history.standing is Standing.DIVERGED and record.status is Status.DIVERGED:
+            return _told("diverged", record, ("tokens", "loss"))
+        if history.standing is Standing.FAILED and record.status is Status.FAILED:
+            return _told("failed", record, ("error",))
+    return ""
+
+
+def _told(what: str, record: Record, names: Sequence[str]) -> str:
+    facts = ", ".join(f"{name} {record.result[name]}" for name in names if name in record.result)
+    return cut(redacted(f"{what} in {record.label}: {facts}"))
+
+
+def cut(text: str) -> str:
+    """Return the text at a length that a column can show."""
+    return text if len(text) <= LONGEST_TAG_CHARACTERS else f"{text[: LONGEST_TAG_CHARACTERS - 1]}…"

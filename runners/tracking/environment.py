@@ -1,0 +1,44 @@
+"""The MLFLOW_* variables we decide ourselves: what is switched off, and how long a call may hang."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+DECIDED: Mapping[str, str] = MappingProxyType(
+    {
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+        "DO_NOT_TRACK": "true",
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # on by default; CVE-2026-0545
+        "MLFLOW_SERVER_ENABLE_CUSTOM_SCORERS": "false",
+        "MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false",  # on by default; CVE-2024-37052 to 37060
+        "MLFLOW_ENABLE_ASYNC_LOGGING": "false",  # after a kill, 180 of 200 acknowledged metrics were gone
+        "MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING": "false",
+        "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+        "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+        "MLFLOW_LOGGING_LEVEL": "CRITICAL",  # every fault reaches the caller as an exception
+    }
+)
+"""Set whatever the user's environment says."""
+
+PREFERRED: Mapping[str, str] = MappingProxyType(
+    {
+        "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",  # seconds; 120 by default
+        "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",  # 7 by default: one call to a dead server then blocks for 246 s
+        "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
+    }
+)
+"""Set where the user's environment says nothing."""
+
+ALLOWED_HOSTS = ("localhost", "localhost:*", "127.0.0.1", "127.0.0.1:*")  # the default adds all private networks
+
+
+def client_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables to set before MLflow is imported."""
+    return {**{name: value for name, value in PREFERRED.items() if name not in environment}, **DECIDED}
+
+
+def server_environment(environment: Mapping[str, str], uri: str) -> dict[str, str]:
+    """Return the whole environment of a server; the URI travels here, where `ps` does not show it."""
+    kept = {name: value for name, value in environment.items() if not name.startswith(("MLFLOW_", "_MLFLOW_"))}
+    hosts = ",".join(ALLOWED_HOSTS)
+    shown = {"MLFLOW_LOGGING_LEVEL": "WARNING"}
+    return {**kept, **DECIDED, **shown, "MLFLOW_BACKEND_STORE_URI": uri, "MLFLOW_SERVER_ALLOWED_HOSTS": hosts}

@@ -1,0 +1,99 @@
+"""Where the mirror is kept: MLFLOW_TRACKING_URI, else the experiment's `tracking`, else SQLite under the results."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from runners.tracking.database import prepare_database
+from runners.tracking.outage import reason_of, redacted
+from runners.tracking.reach import not_reachable
+from search_space.refusals import EnvironmentRefused
+
+URI_VARIABLE = "MLFLOW_TRACKING_URI"
+DATABASE_NAME = "mlflow.db"
+ARTIFACTS_NAME = "artifacts"
+SQLITE_PREFIX = "sqlite:///"
+SERVER_SCHEMES = ("http", "https")
+DATABASE_SCHEMES = ("postgresql", "mysql", "mssql")  # each may name its driver: postgresql+psycopg2
+
+
+@dataclass(frozen=True)
+class TrackingStore:
+    """An MLflow tracking store; nothing is opened or created before `check` or the first mirror."""
+
+    uri: str
+    results_root: Path
+    source: str
+    """Who named the store, for messages."""
+
+    @classmethod
+    def resolve(cls, results_root: Path, declared: str | None, environment: Mapping[str, str]) -> "TrackingStore":
+        """Return the store to use. Raises EnvironmentRefused where the URI names no store that MLflow can write."""
+        named = [(URI_VARIABLE, environment.get(URI_VARIABLE)), ("tracking", declared)]
+        default = f"{SQLITE_PREFIX}{results_root.resolve() / DATABASE_NAME}"
+        source, uri = next(((source, uri) for source, uri in named if uri), ("the default", default))
+        store = cls(uri, results_root.resolve(), source)
+        store._refuse_unknown()
+        return store
+
+    @property
+    def shown(self) -> str:
+        """The URI without credentials, for messages."""
+        return redacted(self.uri)
+
+    @property
+    def database_file(self) -> Path | None:
+        """The SQLite file, None where the store is a server or another database."""
+        return Path(self.uri.removeprefix(SQLITE_PREFIX)) if self.uri.startswith(SQLITE_PREFIX) else None
+
+    @property
+    def served(self) -> bool:
+        """Whether a tracking server stands between us and the store, and keeps the artifacts."""
+        return _scheme(self.uri) in SERVER_SCHEMES
+
+    @property
+    def artifacts(self) -> Path:
+        """Where artifacts go that no server keeps."""
+        return self.results_root / ARTIFACTS_NAME
+
+    @property
+    def lock_file(self) -> Path:
+        """What one process at a time holds while it writes the store."""
+        file = self.database_file
+        return file.with_name(f"{file.name}.lock") if file else self.results_root / "tracking.lock"
+
+    def check(self) -> None:
+        """Make sure that the store answers; a missing SQLite file is made.
+
+        Raises EnvironmentRefused within five seconds where nothing answers, Corruption where a database is there
+        that cannot be trusted.
+        """
+        self.prepare()
+        from runners.tracking.door import Door  # two seconds of import, after the quick questions
+
+        try:
+            Door(self.uri).ask()
+        except Exception as error:
+            raise EnvironmentRefused(f"{self.source}: {self.shown}: {reason_of(error)}") from error
+
+    def prepare(self) -> None:
+        """Do what must be done before MLflow is asked: it would wait minutes, or spoil a new file when killed."""
+        if file := self.database_file:
+            prepare_database(file, self.lock_file, self.artifacts)
+        elif reason := not_reachable(self.uri, self.served):
+            raise EnvironmentRefused(f"{self.source}: {self.shown} does not answer: {reason}")
+
+    def _refuse_unknown(self) -> None:
+        scheme = _scheme(self.uri)
+        if scheme in (*SERVER_SCHEMES, *DATABASE_SCHEMES) and urlsplit(self.uri).hostname:
+            return
+        file = self.database_file
+        if file and file.name and not set(str(file)) & set("?:"):
+            return
+        forms = "sqlite:///FILE, http(s)://HOST, postgresql://…, mysql://… or mssql://…"
+        raise EnvironmentRefused(f"{self.source}: {self.shown!r} is not a tracking store. Allowed: {forms}")
+
+
+def _scheme(uri: str) -> str:
+    return uri.partition("://")[0].partition("+")[0].lower()

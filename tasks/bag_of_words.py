@@ -1,0 +1,40 @@
+"""A bag of words, the baseline every downstream task must leave at chance. The one door to scikit-learn's models."""
+
+from collections.abc import Sequence
+
+from tasks.downstream.scoring import score
+from tasks.downstream.task import DownstreamTask, Example, Examples
+
+WORD_PATTERN = r"(?u)\b\w+\b"
+LONGEST_NGRAM = 2  # words and pairs of neighbours
+MOST_ITERATIONS = 1000
+
+
+def bag_of_words_scores(
+    task: DownstreamTask, examples: Examples, longest_ngram: int = LONGEST_NGRAM
+) -> dict[str, float] | None:
+    """Return the dev scores, times 100, of a logistic regression on the train set's word counts; None for spans.
+
+    The words of the two texts of a pair are counted apart.
+    """
+    if task.form == "span":
+        return None
+    from scipy.sparse import hstack
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    columns = []
+    for train_texts, dev_texts in zip(_sides(examples.train), _sides(examples.dev), strict=True):
+        counts = CountVectorizer(ngram_range=(1, longest_ngram), token_pattern=WORD_PATTERN, binary=True)
+        columns.append((counts.fit_transform(train_texts), counts.transform(dev_texts)))
+    model = LogisticRegression(max_iter=MOST_ITERATIONS)
+    model.fit(hstack([train for train, _ in columns]).tocsr(), [example.label for example in examples.train])
+    predictions = model.predict(hstack([dev for _, dev in columns]).tocsr())
+    return score(task, [int(label) for label in predictions], [int(example.label or 0) for example in examples.dev])
+
+
+def _sides(examples: Sequence[Example]) -> list[list[str]]:
+    sides = [[example.first for example in examples]]
+    if examples and examples[0].second is not None:
+        sides.append([str(example.second) for example in examples])
+    return sides

@@ -1,0 +1,46 @@
+"""Pretraining batches: fixed-length pieces of the token stream in an order that only the seed decides.
+
+Two arms at the same seed see the same batches in the same order, and any step's batch can be made again from its
+number, so a run that was interrupted carries on with the batch it would have seen.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from search_space.streams import stream
+from tasks.tokenizer import WordPiece
+
+Tokens = NDArray[np.int64]
+
+
+class Batches:
+    """Sequences of `sequence_length` tokens: [CLS], a piece of the stream, [SEP]; shape [batch seq]."""
+
+    def __init__(self, tokens: NDArray[np.unsignedinteger], words: WordPiece, sequence_length: int) -> None:
+        self._tokens, self._words = tokens, words
+        self._piece = sequence_length - 2
+        self.sequences = len(tokens) // self._piece
+
+    def sequence(self, numbers: NDArray[np.int64]) -> Tokens:
+        """Return the numbered pieces of the stream, shape [numbers seq]."""
+        batch = np.empty((len(numbers), self._piece + 2), dtype=np.int64)
+        batch[:, 0], batch[:, -1] = self._words.classify, self._words.separate
+        for row, number in enumerate(numbers):
+            batch[row, 1:-1] = self._tokens[number * self._piece : (number + 1) * self._piece]
+        return batch
+
+    def at(self, step: int, batch_sequences: int, seed: int) -> Tokens:
+        """Return the batch of one step; each epoch visits every sequence once, in an order of its own."""
+        places = np.arange(step * batch_sequences, (step + 1) * batch_sequences)
+        epochs = places // self.sequences
+        numbers = np.empty(batch_sequences, dtype=np.int64)
+        for epoch in np.unique(epochs):
+            inside = epochs == epoch
+            numbers[inside] = self._order(seed, int(epoch))[places[inside] % self.sequences]
+        return self.sequence(numbers)
+
+    def _order(self, seed: int, epoch: int) -> NDArray[np.int64]:
+        if getattr(self, "_known", None) != (seed, epoch):
+            self._known = (seed, epoch)
+            self._permutation = stream(seed, "order", epoch).permutation(self.sequences)
+        return self._permutation

@@ -1,0 +1,134 @@
+"""Is this sentence of a docstring as it was written, or was its grammar broken? After CoLA (arXiv 1805.12471).
+
+Sentences come two by two from one module, each as written and broken, so all four balance one another. A break is
+one of three: in both sentences a function word and the content word beside it change places; a function word of
+one sentence and a content word of the other change places; or "is" in one and "are" in the other (has/have,
+was/were, does/do, this/these) change places. Shortcuts: within a group of four the broken sentences hold the same
+words, in total, as the written ones, and have the same number of words; so neither a word, nor a length, nor a
+module says anything about the label, and what remains is how words stand to one another. Capitals and punctuation
+never move: only lower-case words between the first and the last take part. Measured on the whole documentation
+corpus with 8000 train and 2000 dev examples, a logistic regression on words reaches a Matthews correlation of 2, on
+words and pairs of neighbours 26: the little that word order within a pair gives away.
+"""
+
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+
+from tasks.corpora.document import Document
+from tasks.corpora.prose import FUNCTION_WORDS
+from tasks.downstream.drawing import Group, by_module, draw, in_hashed_order
+from tasks.downstream.sentences import sentences
+from tasks.downstream.task import DownstreamTask, Example, Examples
+
+NAME = "docs_acceptability"
+BROKEN, WRITTEN = 0, 1
+AGREEMENTS = (("is", "are"), ("has", "have"), ("was", "were"), ("does", "do"), ("this", "these"))
+
+_MOVABLE = re.compile(r"[a-z]+")
+Words = list[str]
+Pair = tuple[Words, Words]
+
+
+def build(documents: Sequence[Document], train_count: int, dev_count: int) -> Examples:
+    """Return examples of single sentences; raises DataRefused where the documents give too few."""
+    seen: set[str] = set()
+    groups = {}
+    for module, found in by_module(documents).items():
+        distinct = [text for text in dict.fromkeys(_sentences(found)) if text.lower() not in seen]
+        seen.update(text.lower() for text in distinct)
+        groups[module] = list(_groups(module, in_hashed_order(distinct, str)))
+    return draw(NAME, groups, train_count, dev_count)
+
+
+def _sentences(documents: Iterable[Document]) -> Iterator[str]:
+    for document in documents:
+        yield from sentences(document.text)
+
+
+def _groups(module: str, texts: list[str]) -> Iterator[Group]:
+    remaining = [text.split(" ") for text in texts]
+    for pair, broken in _agreement_breaks(remaining):
+        yield _group(module, pair, broken)
+    for index, pair in enumerate(zip(remaining[::2], remaining[1::2], strict=False)):
+        broken_pair = _neighbours_swapped(pair) if index % 2 else _words_exchanged(pair)
+        if broken_pair is not None:
+            yield _group(module, pair, broken_pair)
+
+
+def _group(module: str, pair: Pair, broken: Pair) -> Group:
+    labelled = [*((words, WRITTEN) for words in pair), *((words, BROKEN) for words in broken)]
+    return tuple(Example(" ".join(words), label=label, source=module) for words, label in labelled)
+
+
+def _agreement_breaks(remaining: list[Words]) -> Iterator[tuple[Pair, Pair]]:
+    """Yield pairs that can exchange singular and plural, taking them out of `remaining`; at most half of it."""
+    most = len(remaining) // 4
+    for singular, plural in AGREEMENTS:
+        ones = [words for words in remaining if singular in words[1:-1] and plural not in words]
+        others = [words for words in remaining if plural in words[1:-1] and singular not in words]
+        for one, other in zip(ones, others, strict=False):
+            if most == 0:
+                return
+            most -= 1
+            remaining.remove(one)
+            remaining.remove(other)
+            positions = (one.index(singular, 1), other.index(plural, 1))
+            yield (one, other), _exchange((one, other), positions)
+
+
+def _exchange(pair: Pair, positions: tuple[int, int]) -> Pair:
+    first, second = list(pair[0]), list(pair[1])
+    first[positions[0]], second[positions[1]] = second[positions[1]], first[positions[0]]
+    return first, second
+
+
+def _movable(words: Words) -> list[int]:
+    return [index for index in range(1, len(words) - 1) if _MOVABLE.fullmatch(words[index])]
+
+
+def _words_exchanged(pair: Pair) -> Pair | None:
+    """Exchange a function word of the one for a content word of the other, or the other way round."""
+    choices = [
+        positions
+        for positions in product(_movable(pair[0]), _movable(pair[1]))
+        if (pair[0][positions[0]] in FUNCTION_WORDS) != (pair[1][positions[1]] in FUNCTION_WORDS)
+    ]
+    return _exchange(pair, _chosen(choices, pair)) if choices else None
+
+
+def _neighbours_swapped(pair: Pair) -> Pair | None:
+    """Swap a function word and a content word side by side, in each of the two."""
+    first, second = map(_swapped, pair)
+    return None if first is None or second is None else (first, second)
+
+
+def _swapped(words: Words) -> Words | None:
+    movable = set(_movable(words))
+    choices = [
+        (index, index + 1)
+        for index in sorted(movable)
+        if index + 1 in movable and (words[index] in FUNCTION_WORDS) != (words[index + 1] in FUNCTION_WORDS)
+    ]
+    if not choices:
+        return None
+    left, right = _chosen(choices, (words, []))
+    return [*words[:left], words[right], words[left], *words[right + 1 :]]
+
+
+def _chosen(choices: list[tuple[int, int]], pair: Pair) -> tuple[int, int]:
+    """Return one of the choices, as good as random and the same everywhere."""
+    text = " ".join([*pair[0], *pair[1]])
+    return min(choices, key=lambda choice: zlib.crc32(f"{choice}:{text}".encode()))
+
+
+TASK = DownstreamTask(
+    name=NAME,
+    version=1,
+    form="single",
+    labels=("broken", "written"),
+    metrics=("matthews", "accuracy"),
+    chance=0.0,
+    build=build,
+)

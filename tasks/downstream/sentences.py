@@ -1,0 +1,43 @@
+"""Sentences of running prose in a docstring, its first lines above all; lists, fields and sections left out."""
+
+import re
+
+FEWEST_WORDS = 6
+MOST_WORDS = 30
+
+_PARAGRAPH = re.compile(r"\n\s*\n")
+_SENTENCE_END = re.compile(r"(?<=[a-z0-9)'`\"][.!?])\s+(?=[A-Z])")
+_NOT_PROSE = re.compile(
+    r"^\s*(:\w+|\.\. |[-*+•] |\d+[.)] |@\w+)|[-=~^]{3,}|\s:\s|^[\w*, ]+:\s*$|\[\d+\]|https?:", re.MULTILINE
+)
+_ABBREVIATION = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|Fig|Eq|No|al)\.$")
+
+
+def sentences(text: str) -> list[str]:
+    """Return the whole sentences of the running prose, in order, each on one line and of 6 to 30 words."""
+    found = []
+    for paragraph in _PARAGRAPH.split(text):
+        if _NOT_PROSE.search(paragraph):
+            continue
+        for sentence in _SENTENCE_END.split(" ".join(paragraph.split())):
+            if _is_whole(sentence):
+                found.append(sentence)
+    return found
+
+
+def _is_whole(sentence: str) -> bool:
+    words = sentence.split(" ")
+    letters = sum(character.isalpha() or character == " " for character in sentence)
+    return (
+        FEWEST_WORDS <= len(words) <= MOST_WORDS
+        and sentence[0].isupper()
+        and sentence[-1] in ".!?"
+        and letters >= 0.85 * len(sentence)
+        and not _ABBREVIATION.search(sentence)
+    )
+
+
+def first_paragraph(text: str) -> str:
+    """Return the first paragraph on one line, empty where it is a list, a field or a heading."""
+    paragraph = _PARAGRAPH.split(text, maxsplit=1)[0]
+    return "" if _NOT_PROSE.search(paragraph) else " ".join(paragraph.split())

@@ -1,0 +1,57 @@
+"""A downstream task: what a pretrained model is asked after fine-tuning, with its metrics and its chance level."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tasks.corpora.document import Document
+
+Form = Literal["single", "pair", "span"]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One question: a text, or two; and its answer, a label or a character span (start, end) in `second`."""
+
+    first: str
+    second: str | None = None
+    label: int | None = None
+    answer: tuple[int, int] | None = None
+    source: str = ""  # the module it was made from; never in both train and dev
+
+    @property
+    def answer_text(self) -> str:
+        """Return the text of the answer's span."""
+        assert self.second is not None
+        assert self.answer is not None
+        return self.second[slice(*self.answer)]
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """What a model is fine-tuned on and what it is judged by; the two share no module."""
+
+    train: tuple[Example, ...]
+    dev: tuple[Example, ...]
+
+
+BuildExamples = Callable[[Sequence[Document], int, int], Examples]
+
+
+@dataclass(frozen=True, slots=True)
+class DownstreamTask:
+    """What a task's file declares as `TASK`; `version` is raised whenever the same documents give other examples."""
+
+    name: str
+    version: int
+    form: Form
+    labels: tuple[str, ...]  # empty for spans; a label is an index into it
+    metrics: tuple[str, ...]  # the first is the primary one
+    chance: float  # a share from 0 to 1, of the primary metric, without reading the text
+    build: BuildExamples
+    """Called with the test split's documents, the train count and the dev count; raises DataRefused if too few."""
+
+    @property
+    def chance_score(self) -> float:
+        """Return the chance level on the scale of `score`, from 0 to 100."""
+        return 100 * self.chance

@@ -1,0 +1,45 @@
+"""Metrics of downstream tasks, as shares from -1 or 0 to 1. The one door to scikit-learn's metrics."""
+
+import re
+import string
+from collections import Counter
+from collections.abc import Sequence
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLE = re.compile(r"\b(?:a|an|the)\b")
+
+
+def matthews(predictions: Sequence[int], references: Sequence[int]) -> float:
+    """Return Matthews's correlation, from -1 to 1; 0 where the predictions or the references are all the same."""
+    if len(set(predictions)) < 2 or len(set(references)) < 2:
+        return 0.0
+    from sklearn.metrics import matthews_corrcoef
+
+    return float(matthews_corrcoef(references, predictions))
+
+
+def accuracy(predictions: Sequence[int], references: Sequence[int]) -> float:
+    """Return the share of predictions that are right."""
+    from sklearn.metrics import accuracy_score
+
+    return float(accuracy_score(references, predictions))
+
+
+def normal_answer(text: str) -> str:
+    """Return an answer as SQuAD compares it: lower case, no punctuation, no articles, single spaces."""
+    bare = text.lower().translate(_PUNCTUATION)
+    return " ".join(_ARTICLE.sub(" ", bare).split())
+
+
+def exact_match(prediction: str, reference: str) -> float:
+    """Return 1.0 where two answers are equal in their normal form, else 0.0."""
+    return float(normal_answer(prediction) == normal_answer(reference))
+
+
+def overlap_f1(prediction: str, reference: str) -> float:
+    """Return the harmonic mean of precision and recall over words in normal form; 1.0 for two empty answers."""
+    predicted, expected = normal_answer(prediction).split(), normal_answer(reference).split()
+    if not predicted or not expected:
+        return float(predicted == expected)
+    shared = (Counter(predicted) & Counter(expected)).total()
+    return 2 * shared / (len(predicted) + len(expected))

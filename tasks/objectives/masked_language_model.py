@@ -1,0 +1,46 @@
+"""Masked language modelling: predict the covered tokens. Devlin et al. 2018, arXiv 1810.04805, section 3.1."""
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from models.encoder import Encoder
+from models.heads.vocabulary import VocabularyHead, asked_tokens
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from tasks.masking import Masked
+from tasks.objectives.pretraining_model import PretrainingModel
+from tasks.questions import Questions
+
+
+class Model(PretrainingModel):
+    """An encoder with a vocabulary head; logits exist only where something is predicted."""
+
+    def __init__(self, candidate: Candidate, generator: Architecture | None) -> None:
+        super().__init__()
+        self.encoder = Encoder(candidate.architecture, candidate.recipe.dropout)
+        self.head = VocabularyHead(candidate.architecture)
+
+    def predict(
+        self, shown: Int[Tensor, "batch seq"], positions: Int[Tensor, "batch predictions"]
+    ) -> Float[Tensor, "predicted vocab"]:
+        """Return the logits at the asked positions, row by row; predicted = batch x predictions."""
+        logits: Tensor = self.head(
+            asked_tokens(self.encoder(shown), positions), self.encoder.embeddings.tokens.weight
+        )
+        return logits
+
+    def loss(self, batch: Masked, random: np.random.Generator) -> Float[Tensor, ""]:
+        """Return the mean cross-entropy in nats over the predicted positions."""
+        logits = self.predict(torch.from_numpy(batch.shown), torch.from_numpy(batch.positions))
+        return cross_entropy(logits, torch.from_numpy(batch.answers).flatten())
+
+    def held_out_loss(self, questions: Questions) -> float:
+        """Return the mean cross-entropy in nats over all questions."""
+        total = 0.0
+        for part in questions.parts():
+            logits = self.predict(torch.from_numpy(part.shown), torch.from_numpy(part.positions))
+            total += cross_entropy(logits, torch.from_numpy(part.answers).flatten(), reduction="sum").item()
+        return total / questions.answers.size

@@ -1,0 +1,24 @@
+"""What every pretraining objective offers the training loop."""
+
+from abc import abstractmethod
+
+import numpy as np
+from torch import Tensor, nn
+
+from models.encoder import Encoder
+from tasks.masking import Masked
+from tasks.questions import Questions
+
+
+class PretrainingModel(nn.Module):
+    """The encoder that is kept, and whatever the objective adds to it."""
+
+    encoder: Encoder
+
+    @abstractmethod
+    def loss(self, batch: Masked, random: np.random.Generator) -> Tensor:
+        """Return the training loss of one masked batch in nats, averaged over what is asked; a scalar."""
+
+    @abstractmethod
+    def held_out_loss(self, questions: Questions) -> float:
+        """Return the mean loss in nats over all held-out questions."""

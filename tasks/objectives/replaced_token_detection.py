@@ -1,0 +1,67 @@
+"""Replaced token detection: say which tokens a small generator has put in. Clark et al. 2020, arXiv 2003.10555."""
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+
+from models.encoder import Encoder
+from models.heads.judge import JudgeHead
+from models.heads.vocabulary import VocabularyHead, asked_tokens
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.objective import ReplacedTokenDetection
+from tasks.masking import Masked
+from tasks.objectives.pretraining_model import PretrainingModel
+from tasks.questions import Questions
+
+
+class Model(PretrainingModel):
+    """The encoder that is kept, a judge on top of it, and a generator that shares its embeddings and is dropped."""
+
+    def __init__(self, candidate: Candidate, generator: Architecture | None) -> None:
+        super().__init__()
+        assert generator is not None
+        assert isinstance(candidate.objective, ReplacedTokenDetection)
+        self.objective = candidate.objective
+        self.encoder = Encoder(candidate.architecture, candidate.recipe.dropout)
+        self.judge = JudgeHead(candidate.architecture)
+        self.generator = Encoder(generator, candidate.recipe.dropout, self.encoder.embeddings)
+        self.generator_head = VocabularyHead(generator)
+
+    def loss(self, batch: Masked, random: np.random.Generator) -> Float[Tensor, ""]:
+        """Return the weighted sum of the generator's and the judge's losses, in nats."""
+        shown, positions = torch.from_numpy(batch.shown), torch.from_numpy(batch.positions)
+        answers = torch.from_numpy(batch.answers)
+        guesses = self._guess(shown, positions)
+        generator_loss = cross_entropy(guesses, answers.flatten())
+        samples = sample(guesses.detach(), random).view_as(answers)
+        filled = shown.scatter(1, positions, samples)
+        replaced = torch.zeros_like(shown).scatter(1, positions, (samples != answers).long())
+        judge_loss = binary_cross_entropy_with_logits(self.judge(self.encoder(filled)), replaced.float())
+        return self.objective.generator_weight * generator_loss + self.objective.discriminator_weight * judge_loss
+
+    def held_out_loss(self, questions: Questions) -> float:
+        """Return the judge's mean cross-entropy in nats over all tokens."""
+        total = 0.0
+        for part in questions.parts():
+            logits = self.judge(self.encoder(torch.from_numpy(part.shown)))
+            answers = torch.from_numpy(part.answers).float()
+            total += binary_cross_entropy_with_logits(logits, answers, reduction="sum").item()
+        return total / questions.answers.size
+
+    def _guess(
+        self, shown: Int[Tensor, "batch seq"], positions: Int[Tensor, "batch predictions"]
+    ) -> Float[Tensor, "predicted vocab"]:
+        asked = asked_tokens(self.generator(shown), positions)
+        logits: Tensor = self.generator_head(asked, self.encoder.embeddings.tokens.weight)
+        return logits
+
+
+def sample(logits: Float[Tensor, "predicted vocab"], random: np.random.Generator) -> Int[Tensor, " predicted"]:
+    """Return one token per row from the softmax at temperature 1: one uniform number per row, inverted."""
+    cumulative = logits.softmax(-1).cumsum(-1)
+    uniform = torch.from_numpy(random.random((len(logits), 1), dtype=np.float32))
+    chosen = torch.searchsorted(cumulative, uniform * cumulative[:, -1:], right=True)
+    return chosen.clamp_(max=logits.shape[-1] - 1).squeeze(-1)

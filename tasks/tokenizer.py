@@ -1,0 +1,174 @@
+"""WordPiece (Schuster and Nakajima 2012; BERT, arXiv 1810.04805): trained or given. The one door to `tokenizers`."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from search_space.declaration import Declaration, JsonValue
+from search_space.refusals import Corruption
+from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary, vocabulary_text, word_piece_alphabet
+
+if TYPE_CHECKING:
+    import tokenizers
+
+TRAINING_VERSION = 1  # raised whenever the same texts give another vocabulary
+VOCABULARY_FILE = "vocab.txt"
+SETTINGS_FILE = "tokenizer.json"
+LONGEST_WORD_CHARACTERS = 100  # longer words are [UNK], as in BERT
+MINIMUM_FREQUENCY = 2  # a piece seen once is no piece
+
+
+class WordPieceTraining(Declaration):
+    """A vocabulary learned from the corpus's train split alone."""
+
+    kind: Literal["wordpiece"] = "wordpiece"
+    lowercase: bool = True  # also strips accents, as BERT's uncased vocabulary does
+
+    def inputs(self) -> JsonValue:
+        """Return what decides the vocabulary besides the texts and its size."""
+        return {"kind": self.kind, "lowercase": self.lowercase, "training_version": TRAINING_VERSION}
+
+
+class GivenVocabulary(Declaration):
+    """A vocabulary from a file with one piece to a line, such as BERT's vocab.txt."""
+
+    kind: Literal["vocabulary"] = "vocabulary"
+    path: str
+    lowercase: bool = True
+
+    def inputs(self) -> JsonValue:
+        """Return the sha256 of the vocabulary; raises DataRefused where the file is wrong."""
+        text = vocabulary_text(read_vocabulary(Path(self.path)))
+        return {"kind": self.kind, "lowercase": self.lowercase, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+
+TokenizerDeclaration = Annotated[WordPieceTraining | GivenVocabulary, Field(discriminator="kind")]
+
+
+@dataclass(frozen=True, slots=True)
+class TokensWithOffsets:
+    """The tokens of one text and, for each, its character span (start, end) in the text as given."""
+
+    tokens: list[int]
+    offsets: list[tuple[int, int]]
+
+
+class WordPiece:
+    """A ready tokenizer; text is only text, so the letters "[MASK]" in a document never become the mask token."""
+
+    def __init__(self, pieces: Sequence[str], lowercase: bool) -> None:
+        self.pieces = tuple(pieces)
+        self.lowercase = lowercase
+        identifiers = {piece: index for index, piece in enumerate(pieces)}
+        self.pad, self.unknown, self.classify, self.separate, self.mask = map(identifiers.__getitem__, SPECIAL_TOKENS)
+        self._tokenizer = _ready(identifiers, lowercase)
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Number of pieces, the five special ones included; may be below the size asked for on a small corpus."""
+        return len(self.pieces)
+
+    @property
+    def vocabulary_hash(self) -> str:
+        """Return the sha256 of vocab.txt."""
+        return hashlib.sha256(vocabulary_text(self.pieces).encode()).hexdigest()
+
+    @property
+    def fingerprint(self) -> str:
+        """Return a sha256 over everything that decides how a text is encoded."""
+        return hashlib.sha256(f"{self.vocabulary_hash} lowercase={self.lowercase}".encode()).hexdigest()
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the tokens of each text, without special tokens."""
+        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+    def encode_with_offsets(self, texts: Sequence[str]) -> list[TokensWithOffsets]:
+        """Return the tokens of each text with their character spans, without special tokens."""
+        encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [TokensWithOffsets(encoding.ids, encoding.offsets) for encoding in encodings]
+
+    def save(self, folder: Path) -> None:
+        """Write vocab.txt and tokenizer.json into an existing folder."""
+        (folder / VOCABULARY_FILE).write_text(vocabulary_text(self.pieces), encoding="utf-8", newline="\n")
+        settings = {
+            "lowercase": self.lowercase,
+            "vocabulary_sha256": self.vocabulary_hash,
+            "vocabulary_size": self.vocabulary_size,
+        }
+        (folder / SETTINGS_FILE).write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n")
+
+
+def load_tokenizer(folder: Path) -> WordPiece:
+    """Return a saved tokenizer; raises Corruption where its files do not belong together."""
+    try:
+        settings = json.loads((folder / SETTINGS_FILE).read_text())
+        lowercase, expected = bool(settings["lowercase"]), settings["vocabulary_sha256"]
+    except (OSError, ValueError, KeyError, TypeError) as damage:
+        raise Corruption(f"{SETTINGS_FILE}: {damage!r}") from damage
+    tokenizer = WordPiece(read_vocabulary(folder / VOCABULARY_FILE), lowercase)
+    if tokenizer.vocabulary_hash != expected:
+        raise Corruption(
+            f"{VOCABULARY_FILE}: sha256 {tokenizer.vocabulary_hash[:12]}…, {SETTINGS_FILE} recorded {expected[:12]}…"
+        )
+    return tokenizer
+
+
+def train_tokenizer(
+    declaration: WordPieceTraining | GivenVocabulary, texts: Iterable[str], vocabulary_size: int
+) -> WordPiece:
+    """Return the tokenizer declared; `texts` are the train split's and are read only where there is training.
+
+    Raises DataRefused where a given vocabulary is malformed or has more than `vocabulary_size` pieces.
+    """
+    if isinstance(declaration, GivenVocabulary):
+        pieces = read_vocabulary(Path(declaration.path), vocabulary_size)
+        return WordPiece(pieces, declaration.lowercase)
+    return WordPiece(_trained_pieces(list(texts), vocabulary_size, declaration.lowercase), declaration.lowercase)
+
+
+def _trained_pieces(texts: list[str], vocabulary_size: int, lowercase: bool) -> list[str]:
+    """Train with every one-character piece given beforehand, in sorted order.
+
+    Left alone, the trainer numbers "##" pieces in the order of a randomly seeded hash table and breaks ties
+    between merges by those numbers, so that two processes learn different vocabularies from the same texts.
+    """
+    _without_threads()
+    from tokenizers import trainers
+
+    blank = _ready({"[UNK]": 0}, lowercase)
+    assert blank.normalizer is not None
+    alphabet = word_piece_alphabet(map(blank.normalizer.normalize_str, texts), vocabulary_size)
+    given = [*SPECIAL_TOKENS, *alphabet, *(f"##{character}" for character in alphabet)]
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=vocabulary_size,
+        min_frequency=MINIMUM_FREQUENCY,
+        special_tokens=given,
+        initial_alphabet=alphabet,
+        limit_alphabet=len(alphabet),
+        show_progress=False,
+    )
+    blank.train_from_iterator(texts, trainer)
+    identifiers = blank.get_vocab(with_added_tokens=False)
+    return sorted(identifiers, key=identifiers.__getitem__)
+
+
+def _ready(identifiers: dict[str, int], lowercase: bool) -> "tokenizers.Tokenizer":
+    _without_threads()
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+    model = models.WordPiece(identifiers, unk_token="[UNK]", max_input_chars_per_word=LONGEST_WORD_CHARACTERS)
+    tokenizer = Tokenizer(model)
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return tokenizer
+
+
+def _without_threads() -> None:
+    """Keep the library's own threads off unless the user asked for them: workers share the machine."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

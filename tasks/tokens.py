@@ -1,0 +1,74 @@
+"""Tokens of a split as one flat array on disk, [SEP] after every document; training reads it memory-mapped."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy_format
+
+from search_space.refusals import Corruption
+from tasks.progress import Progress
+from tasks.tokenizer import WordPiece
+
+TEXTS_PER_BATCH = 512
+LARGEST_SHORT_VOCABULARY = 65536  # what two bytes can number
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCounts:
+    """How much was written; `unknown` counts [UNK]."""
+
+    documents: int
+    tokens: int
+    unknown: int
+
+
+def write_tokens(
+    texts: Iterable[str], text_count: int, tokenizer: WordPiece, path: Path, progress: Progress
+) -> TokenCounts:
+    """Write the tokens of all texts as a .npy file of little-endian uint16, or uint32 for a large vocabulary.
+
+    `text_count` only serves the progress shown. Memory stays at one batch of texts.
+    """
+    dtype = np.dtype("<u2" if tokenizer.vocabulary_size <= LARGEST_SHORT_VOCABULARY else "<u4")
+    documents = tokens = unknown = 0
+    with path.open("wb") as file:
+        start = _write_header(file, 0, dtype)
+        for batch in _batches(texts):
+            progress("tokenizing", min(documents / max(text_count, 1), 1.0))
+            flat = [token for text in tokenizer.encode(batch) for token in (*text, tokenizer.separate)]
+            block = np.array(flat, dtype=dtype)
+            file.write(block.tobytes())
+            documents += len(batch)
+            tokens += block.size
+            unknown += int(np.count_nonzero(block == tokenizer.unknown))
+        file.seek(0)
+        assert _write_header(file, tokens, dtype) == start, "numpy leaves room for the length to grow"
+    progress("tokenizing", 1.0)
+    return TokenCounts(documents, tokens, unknown)
+
+
+def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
+    remaining = iter(texts)
+    while batch := list(islice(remaining, TEXTS_PER_BATCH)):
+        yield batch
+
+
+def _write_header(file: BinaryIO, length: int, dtype: np.dtype[np.unsignedinteger]) -> int:
+    header = {"descr": dtype.str, "fortran_order": False, "shape": (length,)}
+    npy_format.write_array_header_1_0(file, header)
+    return file.tell()
+
+
+def read_tokens(path: Path) -> np.ndarray:
+    """Return the tokens [token] memory-mapped and read-only; raises Corruption where the file is not one of ours."""
+    try:
+        tokens: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as damage:
+        raise Corruption(f"{path.name}: {damage}") from damage
+    if tokens.ndim != 1 or tokens.dtype.str not in ("<u2", "<u4"):
+        raise Corruption(f"{path.name}: an array {tokens.shape} of {tokens.dtype}, expected a flat uint16 or uint32")
+    return tokens

@@ -4,11 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from reports.effects import Difference, paired
 from reports.reading import number
 from reports.results import Results
 from reports.status import status_of
 from reports.table import Row, Table, table
 from reports.values import PRETRAIN
+from runners.designs.arm import BASELINE
 from runners.records import ArmRow, Standing
 from search_space.declaration import JsonValue, canonical_text
 
@@ -51,18 +53,27 @@ def _rows(results: Results) -> Iterator[Row]:
         }
 
 
-def _reach(results: Results, arm: str) -> Reach | None:
-    """Return how far an arm came; a diverged trial does not count, however well it began."""
-    losses: dict[int, list[float]] = {}
+def _losses(results: Results, arm: str) -> dict[int, dict[int, float]]:
+    """Return held-out loss by mark, then seed; a diverged trial does not count, however well it began."""
+    losses: dict[int, dict[int, float]] = {}
     for history in results.trials[arm]:
         for record in history.finished(PRETRAIN) if history.standing is not Standing.DIVERGED else ():
             tokens, loss = number(record.result.get("tokens")), number(record.result.get("held_out_loss"))
             if tokens is not None and loss is not None:
-                losses.setdefault(int(tokens), []).append(loss)
-    if not losses:
-        return None
-    furthest = max(losses)
-    return Reach(furthest, tuple(losses[furthest]))
+                losses.setdefault(int(tokens), {})[history.trial.seed] = loss
+    return losses
+
+
+def _reach(results: Results, arm: str) -> Reach | None:
+    losses = _losses(results, arm)
+    return Reach(max(losses), tuple(losses[max(losses)].values())) if losses else None
+
+
+def against_baseline(results: Results, arm: str) -> tuple[int, Difference] | None:
+    """Return the furthest mark that both an arm and the baseline reached, and how they differ there."""
+    mine, its = _losses(results, arm), _losses(results, BASELINE)
+    common = mine.keys() & its.keys()
+    return (max(common), paired(mine[max(common)], its[max(common)])) if common else None
 
 
 def _stop(results: Results, arm: str) -> dict[str, JsonValue]:

@@ -1,92 +1,117 @@
 """The grids beside the main one: isolated effects, the paper's orderings, references, candidates, importance."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
 from reports.effects import Difference
-from reports.finding import told
 from reports.grids import Column, Grid, grid
 from reports.metrics import Metric
-from reports.numbers import NOTHING, UNKNOWN, fixed, short
+from reports.numbers import NOTHING, UNKNOWN, fixed, short, told
 from reports.reading import number
 from reports.table import Row, Table
 
 LOSS_DECIMALS, SCORE_DECIMALS = 4, 1
+DELTA = Column("Δ [95%] (n)")
+
+Decimals = Mapping[str, int]
+"""By name of the metrics worth a line."""
 
 
-def grid_of(table: Table) -> Grid:
-    """Return the grid of a table by its name."""
-    return GRIDS[table.name](table)
+def grids_of(tables: Iterable[Table], decimals: Decimals) -> Iterator[Grid]:
+    """Yield the grids of the tables that have rows and a grid of their own."""
+    makers: dict[str, Callable[[Table], Iterable[Grid]]] = {
+        "isolated": partial(_isolated, decimals=decimals),
+        "orderings": partial(_orderings, decimals=decimals),
+        "reference": _reference,
+        "candidates": _candidates,
+        "importance": _importance,
+    }
+    for table in tables:
+        if table.name in makers and table.rows:
+            yield from makers[table.name](table)
 
 
 def _text_columns(*titles: str) -> list[Column]:
     return [Column(title, numeric=False) for title in titles]
 
 
-def _isolated(table: Table) -> Grid:
+def _isolated(table: Table, decimals: Decimals) -> Iterator[Grid]:
+    """Yield one grid per path, so that its name stands once above the pairs."""
+    for path in dict.fromkeys(row["path"] for row in table.rows):
+        rows = [row for row in table.rows if row["path"] == path and row["metric"] in decimals]
+        cells = ([f"{row['arm']} − {row['reference']}", _metric(row), _difference(row, decimals)] for row in rows)
+        title = f"The effect of {path} alone: arms that are equal in all else"
+        yield grid(table.name, title, [*_text_columns("arms", "metric"), DELTA], cells)
+
+
+def _orderings(table: Table, decimals: Decimals) -> Iterator[Grid]:
     def cells(row: Row) -> list[str]:
-        return [str(row["arm"]), str(row["reference"]), str(row["path"]), _metric(row), _difference(row)]
+        return [str(row["ordering"]), _metric(row), str(row["verdict"]), _difference(row, decimals)]
 
-    columns = [*_text_columns("arm", "against", "differs only in", "metric"), Column("Δ [95%], n")]
-    return grid(table.name, "Isolated effects", columns, map(cells, table.rows))
-
-
-def _orderings(table: Table) -> Grid:
-    def cells(row: Row) -> list[str]:
-        return [str(row["ordering"]), _metric(row), str(row["verdict"]), _difference(row)]
-
-    columns = [*_text_columns("the paper's ordering", "metric", "here"), Column("Δ [95%], n")]
-    return grid(table.name, "The paper's orderings", columns, map(cells, table.rows))
+    columns = [*_text_columns("the paper", "metric", "here"), DELTA]
+    yield grid(table.name, "The paper's orderings", columns, map(cells, table.rows))
 
 
-def _reference(table: Table) -> Grid:
+def _reference(table: Table) -> Iterator[Grid]:
     def cells(row: Row) -> list[str]:
         scores = (_maybe(row[name], SCORE_DECIMALS) for name in ("chance", "bag_of_words"))
-        return [str(row["task"]), str(row["metric"]), *scores, str(row["examples"])]
+        counts = (_count(row[name]) for name in ("train_examples", "dev_examples"))
+        return [str(row["task"]), str(row["metric"]), *scores, *counts]
 
-    columns = [*_text_columns("task", "metric"), Column("chance"), Column("bag of words"), *_text_columns("examples")]
-    return grid(table.name, "Without pretraining", columns, map(cells, table.rows))
+    scores = [Column("chance"), Column("bag of words")]
+    columns = [*_text_columns("task", "metric"), *scores, Column("train", "examples"), Column("dev", "examples")]
+    yield grid(table.name, "Without pretraining, without seeds", columns, map(cells, table.rows))
 
 
-def _candidates(table: Table) -> Grid:
+def _candidates(table: Table) -> Iterator[Grid]:
     def cells(row: Row) -> list[str]:
-        tokens, value = row["tokens"], row["value"]
-        stop = "" if row["stopped_at_hurdle"] is None else f"hurdle {row['stopped_at_hurdle']}"
-        against = f"{_maybe(value, LOSS_DECIMALS)} / {_maybe(row['threshold'], LOSS_DECIMALS)}" if stop else ""
+        tokens, level = row["tokens"], row["stopped_at_hurdle"]
+        stop = NOTHING if level is None else f"hurdle {level}"
+        bar = _maybe(row["threshold"], LOSS_DECIMALS)
+        against = NOTHING if level is None else f"{_maybe(row['value'], LOSS_DECIMALS)} / {bar}"
         reached = short(tokens) if isinstance(tokens, int) else NOTHING
-        rank = NOTHING if row["rank"] is None else str(row["rank"])
-        return [str(row["arm"]), rank, str(row["changes"]), reached, _spread(row), stop, against, str(row["status"])]
+        return [
+            str(row["arm"]),
+            str(row["rank"] or NOTHING),
+            str(row["changes"]),
+            reached,
+            _spread(row),
+            stop,
+            against,
+        ]
 
     columns = [
         Column("candidate", numeric=False),
         Column("rank"),
         Column("changes", numeric=False),
-        Column("furthest mark, tokens", "reached"),
-        Column("held-out loss there ± sd (n)", "reached"),
-        Column("stopped at", "stopped", numeric=False),
+        Column("tokens", "furthest mark"),
+        Column("loss ± sd (n)", "furthest mark"),
+        Column("at", "stopped", numeric=False),
         Column("loss / bar", "stopped"),
-        Column("status", numeric=False),
     ]
-    return grid(table.name, "Candidates", columns, map(cells, table.rows))
+    yield grid(
+        table.name, "Candidates, by how far they came and by held-out loss there", columns, map(cells, table.rows)
+    )
 
 
-def _importance(table: Table) -> Grid:
+def _importance(table: Table) -> Iterator[Grid]:
     def cells(row: Row) -> list[str]:
         return [str(row["path"]), _maybe(row["importance"], 2), str(row["candidates"])]
 
     columns = [*_text_columns("axis"), Column("share of variance"), Column("candidates")]
-    return grid(table.name, "Importance of the axes", columns, map(cells, table.rows))
+    title = "What the held-out loss at the first hurdle depends on"
+    yield grid(table.name, title, columns, map(cells, table.rows))
 
 
 def _metric(row: Row) -> str:
     return Metric(str(row["metric"])).title
 
 
-def _difference(row: Row) -> str:
+def _difference(row: Row, decimals: Decimals) -> str:
     pairs = row["n"]
     assert isinstance(pairs, int)
-    if not pairs:
-        return NOTHING
-    return told(Difference(pairs, number(row["delta"]), number(row["low"]), number(row["high"])))
+    difference = Difference(pairs, number(row["delta"]), number(row["low"]), number(row["high"]))
+    return told(difference, decimals[str(row["metric"])])
 
 
 def _spread(row: Row) -> str:
@@ -96,19 +121,9 @@ def _spread(row: Row) -> str:
     return f"{_maybe(row['held_out_loss'], LOSS_DECIMALS)} ± {spread} ({row['n']})"
 
 
+def _count(value: object) -> str:
+    return str(value) if isinstance(value, int) else NOTHING
+
+
 def _maybe(value: object, decimals: int) -> str:
     return fixed(value, decimals) if isinstance(value, int | float) else NOTHING
-
-
-GRIDS: dict[str, Callable[[Table], Grid]] = {
-    "isolated": _isolated,
-    "orderings": _orderings,
-    "reference": _reference,
-    "candidates": _candidates,
-    "importance": _importance,
-}
-
-
-def grids_of(tables: Iterable[Table]) -> tuple[Grid, ...]:
-    """Return the grids of the tables that have rows and a grid of their own."""
-    return tuple(grid_of(table) for table in tables if table.name in GRIDS and table.rows)

@@ -6,7 +6,7 @@ from statistics import fmean
 
 from reports.effects import Difference
 from reports.metrics import Metric
-from reports.overview import metric_columns, shown_metrics
+from reports.overview import metric_columns
 from reports.reading import curve
 from reports.results import Results
 from reports.text import printable
@@ -107,9 +107,9 @@ def _hurdles(results: Results) -> Iterator[HurdleMark]:
 def forest_of(results: Results) -> Forest | None:
     """Return the differences on every metric that has an interval, None where none has."""
     panels = []
-    for metric in shown_metrics(results):
+    for metric in results.shown:
         columns = metric_columns(results, metric)
         rows = [(printable(arm), effect.difference) for arm, effect in columns.effects.items() if arm != BASELINE]
-        if any(difference.low is not None for _, difference in rows) and not metric.further:
+        if any(difference.low is not None for _, difference in rows):
             panels.append(Panel(metric, columns.decimals, tuple(rows)))
     return Forest(tuple(panels)) if panels else None

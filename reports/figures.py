@@ -13,7 +13,9 @@ import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from reports.effects import Difference
 from reports.figure_data import Curves, Forest, Line, Panel
+from reports.metrics import Metric
 from reports.numbers import difference_text, short
 from reports.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET, SETTINGS
 
@@ -80,7 +82,9 @@ def _draw_line(axes: Any, line: Line, position: int) -> None:
     style = LINE_STYLES[position % len(LINE_STYLES)]
     if line.n > 1:
         axes.fill_between(line.tokens, line.low, line.high, color=colour, alpha=0.13, linewidth=0)
-    axes.plot(line.tokens, line.mean, color=colour, linestyle=style, marker=marker, markevery=0.2)
+    axes.plot(
+        line.tokens, line.mean, color=colour, linestyle=style, marker=marker, markevery=max(1, len(line.tokens) // 8)
+    )
 
 
 def _draw_hurdles(axes: Any, curves: Curves) -> None:
@@ -159,19 +163,21 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
         axes.text(1.03, place, text, transform=axes.get_yaxis_transform(), va="center", fontsize=8.5)
         if difference.delta is None or difference.low is None or difference.high is None:
             continue
-        colour = COLOURS[1] if difference.told_apart else INK
-        axes.plot([difference.low, difference.high], [place, place], color=colour, linewidth=1.8)
-        face = colour if difference.told_apart else "none"
-        axes.plot(
-            [difference.delta],
-            [place],
-            marker="s" if difference.told_apart else "o",
-            markersize=6,
-            markerfacecolor=face,
-            markeredgecolor=colour,
-            markeredgewidth=1.4,
-        )
+        _draw_interval(axes, place, panel.metric, difference)
     axes.set_yticks(list(places), [arm for arm, _ in panel.rows])
     axes.set_ylim(0.4, len(panel.rows) + 0.6)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
+
+
+def _draw_interval(axes: Any, place: int, metric: Metric, difference: Difference) -> None:
+    """Draw one interval: a square where better, a cross where worse, a hollow circle where it holds 0."""
+    assert difference.delta is not None
+    colour, marker, face = INK, "o", "none"
+    if difference.told_apart:
+        better = metric.better(difference.delta, 0.0)
+        colour, marker = (COLOURS[1], "s") if better else (COLOURS[2], "X")
+        face = colour
+    axes.plot([difference.low, difference.high], [place, place], color=colour, linewidth=1.8)
+    look = {"markersize": 6.5, "markerfacecolor": face, "markeredgecolor": colour, "markeredgewidth": 1.2}
+    axes.plot([difference.delta], [place], marker=marker, **look)

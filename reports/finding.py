@@ -2,23 +2,26 @@
 
 from collections.abc import Iterator
 
+from reports.candidates import SEARCH
 from reports.effects import Difference
 from reports.isolated import IsolatedPair
 from reports.metrics import Metric
-from reports.numbers import decimals_for, difference_text
+from reports.numbers import difference_text
 from reports.results import Results
+from reports.search_finding import search_finding
 from runners.designs.arm import BASELINE
 from runners.records import Standing
 
 OPEN = (Standing.WAITING, Standing.RUNNING)
-FALLBACK_DECIMALS = 3
 
 
 def finding_of(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:
     """Return what was learned: the best arm on each headline metric, and what a change alone does."""
+    if results.setting.design.kind == SEARCH:
+        return search_finding(results)
     total = max(len(results.snapshot.histories), len(results.arms) * results.seeds_in_all)
     ended = sum(history.standing not in OPEN for history in results.snapshot.histories)
-    measured = [metric for metric in results.metrics if metric.headline and _means(results, metric)]
+    measured = [metric for metric in results.headlines if _means(results, metric)]
     if not measured:
         return f"No result yet: {ended} of {total} trials have ended, and none was measured at the end of its budget."
     clauses = [_clause(results, metric) for metric in measured]
@@ -48,7 +51,7 @@ def _clause(results: Results, metric: Metric) -> str:
         return f"on {metric.title} only the baseline has been measured"
     best = _best(rivals, metric)
     difference = results.difference(best, BASELINE, metric)
-    shown = f"Δ {told(difference)}"
+    shown = f"Δ {_told(difference, results.decimals(metric))}"
     if difference.low is None:
         return f"on {metric.title} no difference can be told from {_seeds(difference)} (best mean: {best}, {shown})"
     if not difference.told_apart:
@@ -83,7 +86,9 @@ def _isolated(results: Results, pair: IsolatedPair, metrics: list[Metric]) -> st
     parts = []
     for metric in metrics:
         difference = results.difference(pair.arm, pair.reference, metric)
-        parts.append(f"{metric.title} {_judgement(difference, metric)} ({told(difference)})")
+        parts.append(
+            f"{metric.title} {_judgement(difference, metric)} ({_told(difference, results.decimals(metric))})"
+        )
     return f"the effect of {pair.path} alone, {pair.arm} against {pair.reference}: {', '.join(parts)}"
 
 
@@ -93,10 +98,8 @@ def _judgement(difference: Difference, metric: Metric) -> str:
     return "better" if metric.better(difference.delta, 0.0) else "worse"
 
 
-def told(difference: Difference) -> str:
-    """Return a difference with its interval and its n, in digits that its interval supports."""
-    half = None if difference.low is None or difference.high is None else (difference.high - difference.low) / 2
-    return f"{difference_text(difference, decimals_for([half], FALLBACK_DECIMALS))}, n = {difference.pairs}"
+def _told(difference: Difference, decimals: int) -> str:
+    return f"{difference_text(difference, decimals)}, n = {difference.pairs}"
 
 
 def _seeds(difference: Difference) -> str:

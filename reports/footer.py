@@ -17,6 +17,7 @@ ORIGIN = "ELECTRA-Small, arXiv 2003.10555, appendix A"
 ORIGIN_CORPUS = "OpenWebText"  # ConvBERT, arXiv 2008.02496
 ORIGIN_TOKENS = 1_000_000 * 128 * 128  # updates x sequences x tokens of ELECTRA-Small and of ConvBERT's small models
 HASH_DIGITS = 12
+SPLITS = ("train", "validation", "test")
 
 Notes = tuple[tuple[str, str], ...]
 """Terms, each with its text."""
@@ -30,7 +31,7 @@ def legend_of(results: Results) -> tuple[str, ...]:
         "*: best mean of its column, and its interval excludes 0.",
         "Held-out loss in nats, lower is better; tasks and score (the mean of the tasks) 0 to 100, higher is better.",
     ]
-    effects = [results.effect(arm.name, metric) for arm in results.arms for metric in results.metrics]
+    effects = [results.effect(arm.name, metric) for arm in results.arms for metric in results.shown]
     if any(effect.n == 1 for effect in effects):
         lines.append("?: a single seed tells no spread and no interval.")
     if any(effect.n == 0 for effect in effects):
@@ -67,16 +68,19 @@ def footer_of(results: Results) -> Notes:
 
 def _corpus(results: Results) -> str:
     kind = results.setting.corpus.kind
-    records = [r for r in results.snapshot.shared if r.stage == "corpus" and r.status is Status.FINISHED]
-    if not records:
+    records = [record for record in results.snapshot.shared if record.label == "corpus"]
+    finished = [record for record in records if record.status is Status.FINISHED]
+    if not finished:
         return f"{kind} (not read yet)"
-    result = records[-1].result
-    counts = [f"{value} {name}" for name, value in sorted(result.items()) if _is_count(value)]
-    return ", ".join([kind, *counts, f"sha256 {str(result.get('content_hash', 'unknown'))[:HASH_DIGITS]}"])
+    result = finished[-1].result
+    return f"{kind}{_split_sizes(result.get('splits'))}, sha256 {str(result.get('content_hash'))[:HASH_DIGITS]}"
 
 
-def _is_count(value: JsonValue) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _split_sizes(splits: JsonValue) -> str:
+    sizes = splits if isinstance(splits, dict) else {}
+    documents = {name: size.get("documents") for name, size in sizes.items() if isinstance(size, dict)}
+    counts = [f"{count} {name}" for name, count in sorted(documents.items(), key=lambda item: SPLITS.index(item[0]))]
+    return f", documents: {', '.join(counts)}" if counts else ""
 
 
 def _tokens(results: Results) -> str:
@@ -123,7 +127,7 @@ def _diverged(results: Results) -> str:
     return f"{', '.join(found)} trials, never averaged in{shared}"
 
 
-def orderings_note(metrics: tuple[Metric, ...]) -> str:
+def orderings_note(headlines: tuple[Metric, ...]) -> str:
     """Return what a verdict means."""
-    names = " and ".join(metric.title for metric in metrics if metric.headline)
+    names = " and ".join(metric.title for metric in headlines)
     return f"Verdicts on {names}; Δ is first minus second; undecided: the interval does not settle it."

@@ -94,4 +94,6 @@ def _width(whole: Grid, positions: Sequence[int], gap: int) -> int:
 
 
 def _texts(whole: Grid, position: int) -> list[str]:
-    return [whole.columns[position].title, *(row[position].text for row in whole.rows)]
+    column = whole.columns[position]
+    first = position == 0 or whole.columns[position - 1].group != column.group
+    return [column.group if first else "", column.title, *(row[position].text for row in whole.rows)]

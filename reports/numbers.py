@@ -47,6 +47,12 @@ def difference_text(difference: Difference, decimals: int) -> str:
     return f"{signed(difference.delta, decimals)} [{low}, {high}]"
 
 
+def told(difference: Difference, decimals: int) -> str:
+    """Return `Δ [low, high] (n)`, n being the pairs."""
+    text = difference_text(difference, decimals)
+    return text if difference.delta is None else f"{text} ({difference.pairs})"
+
+
 def short(count: int) -> str:
     """Return a count in short units: 13483008 is 13.5M."""
     for size, unit in UNITS:

@@ -87,17 +87,16 @@ def _rows(results: Results) -> Iterator[Row]:
     if paper is None:
         return
     for ordering in parse_orderings(paper.orderings):
-        for metric in results.metrics:
-            if metric.headline:
-                difference = _difference(results, ordering, metric)
-                verdict = verdict_of(ordering, difference, metric, paper.margins.get(metric.name))
-                yield {
-                    "ordering": str(ordering),
-                    "metric": metric.name,
-                    "verdict": str(verdict),
-                    "n": difference.pairs,
-                    **interval(difference),
-                }
+        for metric in results.headlines:
+            difference = _difference(results, ordering, metric)
+            verdict = verdict_of(ordering, difference, metric, paper.margins.get(metric.name))
+            yield {
+                "ordering": str(ordering),
+                "metric": metric.name,
+                "verdict": str(verdict),
+                "n": difference.pairs,
+                **interval(difference),
+            }
 
 
 def _difference(results: Results, ordering: Ordering, metric: Metric) -> Difference:

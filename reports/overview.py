@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from reports.effects import Effect
 from reports.grids import Cell, Column, Grid, grid
-from reports.metrics import HELD_OUT_LOSS, Metric
-from reports.numbers import decimals_for, difference_text, mean_text, scientific, short
+from reports.metrics import Metric
+from reports.numbers import difference_text, mean_text, scientific, short
 from reports.results import Results
 from reports.status import status_of
 
@@ -36,39 +36,31 @@ class MetricColumns:
 def metric_columns(results: Results, metric: Metric) -> MetricColumns:
     """Return one metric's columns; the decimals follow from the spreads in them."""
     effects = {arm.name: results.effect(arm.name, metric) for arm in results.arms}
-    fallback = 3 if metric.name == HELD_OUT_LOSS else 1
-    return MetricColumns(metric, effects, decimals_for((effect.sd for effect in effects.values()), fallback))
+    return MetricColumns(metric, effects, results.decimals(metric))
 
 
 def overview(results: Results) -> Grid:
     """Return the arms with their cost, their metrics and how they stand."""
-    groups = [metric_columns(results, metric) for metric in shown_metrics(results)]
+    groups = [metric_columns(results, metric) for metric in results.shown]
     columns = [Column("arm", numeric=False), Column("parameters", "size"), Column("train FLOPs", "size")]
+    columns.append(Column("status", numeric=False))
     for group in groups:
         columns += [Column("mean ± sd (n)", group.metric.title), Column(DELTA, group.metric.title)]
-    columns.append(Column("status", numeric=False))
     return grid(
         "results", "Results", columns, (_row(results, position, groups) for position in range(len(results.arms)))
-    )
-
-
-def shown_metrics(results: Results) -> tuple[Metric, ...]:
-    """Return the metrics worth a column group: with a single task its score is the task's own column."""
-    lone = len(results.setting.tasks) == 1
-    return tuple(
-        metric for metric in results.metrics if not (lone and metric.headline and not metric.lower_is_better)
     )
 
 
 def _row(results: Results, position: int, groups: list[MetricColumns]) -> list[str | Cell]:
     arm = results.arms[position]
     cells: list[str | Cell] = [arm.name, short(arm.parameters), scientific(arm.train_flops)]
+    cells.append(status_of(results.trials[arm.name], results.seeds_in_all))
     for group in groups:
         effect, strong = group.effects[arm.name], group.best == arm.name
         mark = BEST_MARK if strong else ""
         cells.append(Cell(mean_text(effect, group.decimals) + mark, strong))
         cells.append(_difference(effect, group.decimals))
-    return [*cells, status_of(results.trials[arm.name], results.seeds_in_all)]
+    return cells
 
 
 def _difference(effect: Effect, decimals: int) -> str:

@@ -61,7 +61,7 @@ def build(
         finding=printable(finding_of(results, pairs)),
         paper=printable(f"{setting.paper.statement} ({setting.paper.source})") if setting.paper else "",
         tables=tables,
-        grids=(overview(results), *grids_of(tables)) if results.arms else grids_of(tables),
+        grids=tuple(_grids(results, tables)),
         curves=curves_of(results),
         forest=forest_of(results),
         notes=tuple(map(printable, _notes(results, tables))),
@@ -75,14 +75,25 @@ def _tables(results: Results, importance: Mapping[str, float] | None, primary: P
         candidates = candidates_table(results)
         yield candidates
         if importance is not None:
-            yield importance_table(importance, len(candidates.rows))
+            yield importance_table(importance, sum(row["rank"] is not None for row in candidates.rows))
     else:
         yield isolated_table(results, isolated_pairs(results.arms))
     yield orderings_table(results)
     yield reference_table(results.snapshot.shared, primary)
 
 
+def _grids(results: Results, tables: tuple[Table, ...]) -> Iterator[Grid]:
+    details = tuple(grids_of(tables, {metric.name: results.decimals(metric) for metric in results.headlines}))
+    first = [grid for grid in details if grid.name == "candidates"]
+    yield from first
+    if results.arms:
+        yield overview(results)
+    yield from (grid for grid in details if grid not in first)
+
+
 def _notes(results: Results, tables: tuple[Table, ...]) -> Iterator[str]:
     yield from legend_of(results)
+    if results.setting.design.kind == SEARCH and len(results.arms) > 1:
+        yield f"The best of {len(results.arms)} candidates was chosen by the loss shown here: its Δ flatters it."
     if any(table.name == "orderings" and table.rows for table in tables):
-        yield orderings_note(results.metrics)
+        yield orderings_note(results.headlines)

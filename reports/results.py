@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reports.effects import Difference, Effect, effect, paired
-from reports.metrics import Metric, ordered
+from reports.metrics import HELD_OUT_LOSS, SCORE, Metric, ordered
+from reports.numbers import decimals_for
 from reports.setting import Setting
 from reports.values import ArmValues, PrimaryMetric, values_of
 from runners.designs.arm import BASELINE
@@ -33,6 +34,23 @@ class Results:
     def difference(self, arm: str, other: str, metric: Metric) -> Difference:
         """Return how one arm differs from another on one metric, paired by seed."""
         return paired(self.values[arm].get(metric.name, {}), self.values[other].get(metric.name, {}))
+
+    def decimals(self, metric: Metric) -> int:
+        """Return how many decimals a metric is shown with, wherever it is shown: its seeds' spread decides."""
+        spreads = [self.effect(arm.name, metric).sd for arm in self.arms]
+        return decimals_for(spreads, fallback=3 if metric.name == HELD_OUT_LOSS else 1)
+
+    @property
+    def shown(self) -> tuple[Metric, ...]:
+        """The metrics that people are shown: of a task its primary one, and no score where it is the only task."""
+        lone = len(self.setting.tasks) == 1
+        return tuple(metric for metric in self.metrics if not metric.further and not (lone and metric.name == SCORE))
+
+    @property
+    def headlines(self) -> tuple[Metric, ...]:
+        """The metrics that a finding speaks of: held-out loss and score, or the only task in its place."""
+        lone = len(self.setting.tasks) == 1
+        return tuple(metric for metric in self.shown if lone or metric.headline)
 
     @property
     def seeds_in_all(self) -> int:

@@ -25,7 +25,7 @@ def _stopped(trials: Sequence[TrialHistory], total: int) -> list[str]:
     for level in sorted({stop.level for stop in stops if stop is not None}):
         here = [stop for stop in stops if stop is not None and stop.level == level]
         scores = ", ".join("not finite" if stop.value is None else f"{stop.value:.4g}" for stop in here)
-        seeds = "" if len(here) == total else f" ({len(here)} of {total} seeds)"
+        seeds = "" if len(here) == total else f" ({_seeds(len(here), total)})"
         parts.append(f"stopped at hurdle {level + 1}{seeds}, score {scores}")
     return parts
 
@@ -33,7 +33,7 @@ def _stopped(trials: Sequence[TrialHistory], total: int) -> list[str]:
 def _counted(word: str, count: int, total: int, always: bool) -> list[str]:
     if not count:
         return []
-    return [f"{word} ({count} of {total} seeds)" if always or count < total else word]
+    return [f"{word} ({_seeds(count, total)})" if always or count < total else word]
 
 
 def _progress(counts: Counter[Standing], total: int, something_told: bool) -> list[str]:
@@ -42,5 +42,9 @@ def _progress(counts: Counter[Standing], total: int, something_told: bool) -> li
     if not waiting:
         return [] if something_told else ["finished"]
     if finished:
-        return [f"{finished} of {total} seeds"]
+        return [_seeds(finished, total)]
     return ["running" if counts[Standing.RUNNING] else "waiting"]
+
+
+def _seeds(count: int, total: int) -> str:
+    return f"{count} of {total} seed{'' if total == 1 else 's'}"

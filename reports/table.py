@@ -67,12 +67,11 @@ def reference_table(shared: Iterable[Record], primary: PrimaryMetric) -> Table:
         if record.stage == "examples" and record.status is Status.FINISHED
     }
     rows = (row for task in sorted(records) for row in _reference_rows(task, records[task], primary(task)))
-    return table("reference", "task metric chance bag_of_words examples", rows)
+    return table("reference", "task metric chance bag_of_words train_examples dev_examples", rows)
 
 
 def _reference_rows(task: str, record: Record, primary: str) -> Iterator[Row]:
-    stated = record.result.get("chance")
-    chance = numbers(stated) if isinstance(stated, dict) else {primary: number(stated)}
+    chance = {primary: number(record.result.get("chance"))}
     words = numbers(record.result.get("bag_of_words"))
     for metric in sorted(chance.keys() | words.keys(), key=lambda metric: (metric != primary, metric)):
         yield {
@@ -80,11 +79,10 @@ def _reference_rows(task: str, record: Record, primary: str) -> Iterator[Row]:
             "metric": metric,
             "chance": chance.get(metric),
             "bag_of_words": words.get(metric),
-            "examples": _counts(record.result.get("examples")),
+            "train_examples": _count(record.result.get("train")),
+            "dev_examples": _count(record.result.get("dev")),
         }
 
 
-def _counts(examples: JsonValue) -> str:
-    if isinstance(examples, dict):
-        return ", ".join(f"{name} {count}" for name, count in sorted(examples.items()))
-    return "" if examples is None else str(examples)
+def _count(part: JsonValue) -> JsonValue:
+    return part.get("examples") if isinstance(part, dict) else None

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from runners.designs.arm import BASELINE, Arm
-from runners.work import Failure, Work
 from runners.experiment import Experiment
 from runners.groundwork import ATTEMPTS, refusal_of
 from runners.itinerary import SharedStages, fine_tune_labels, pretrain_labels, trial_stages
@@ -18,6 +17,7 @@ from runners.records import ArmRow, Decision, Record, Status, TrialRow
 from runners.scoring import scored
 from runners.stages.stage import Stage
 from runners.store import Outcome, StageStore
+from runners.work import Failure, Work
 from search_space.candidate import Candidate
 from search_space.declaration import JsonValue, canonical, canonical_text
 
@@ -86,6 +86,27 @@ class Course:
                 return work
         return None
 
+    def trial_names(self) -> tuple[str, ...]:
+        """Return the trials declared so far, in order."""
+        return tuple(self.trials)
+
+    def ended(self, trial_name: str) -> bool:
+        """Whether nothing of a trial will run any more."""
+        return self.trials[trial_name].ended
+
+    def waiting(self, trial_name: str) -> list[Work]:
+        """Return what is left of a trial in order, none where it has ended or must wait; nothing is started.
+
+        What is in the store is taken on the way.
+        """
+        trial = self.trials[trial_name]
+        first = self.next_work_of(trial_name)
+        if first is None:
+            return []
+        trial.running.discard(first.label)
+        missing = (label for label in trial.stages if label not in trial.statuses)
+        return [Work(trial_name, label, trial.stages[label]) for label in missing]
+
     def next_work_of(self, trial_name: str) -> Work | None:
         """Return a trial's next stage that may start now, taking what is in the store on the way."""
         trial = self.trials[trial_name]
@@ -103,6 +124,8 @@ class Course:
         assert work.trial is not None
         trial = self.trials[work.trial]
         trial.running.discard(work.label)
+        if work.label in trial.statuses:
+            return  # a trial that was restarted tells again what it has told
         if isinstance(end, Outcome):
             self._record(trial, work.label, end, reused=False)
         else:

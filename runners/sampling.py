@@ -74,9 +74,9 @@ def _study(design: Search, baseline: Candidate, seen: tuple[Seen, ...], cohort: 
     seed = stream_seed(design.seed, "proposals", cohort) % 2**32
     samplers = {
         "random": lambda: optuna.samplers.RandomSampler(seed=seed),
-        "tpe": lambda: optuna.samplers.TPESampler(seed=seed, n_startup_trials=design.cohort, constant_liar=True),  # type: ignore[no-untyped-call]
+        "tpe": lambda: optuna.samplers.TPESampler(seed=seed, n_startup_trials=design.cohort, constant_liar=True),
     }
-    study = optuna.create_study(direction="minimize", sampler=samplers[design.sampler]())
+    study = optuna.create_study(direction="minimize", sampler=samplers[design.sampler]())  # type: ignore[no-untyped-call]
     for one in seen:
         study.add_trial(_told(design, baseline, one))
     return study

@@ -108,15 +108,13 @@ def load_tokenizer(folder: Path) -> WordPiece:
     """Return a saved tokenizer; raises Corruption where its files do not belong together."""
     try:
         settings = json.loads((folder / SETTINGS_FILE).read_text())
-        lowercase, expected = bool(settings["lowercase"]), settings["vocabulary_sha256"]
+        lowercase, expected = bool(settings["lowercase"]), str(settings["vocabulary_sha256"])
+        found = hashlib.sha256((folder / VOCABULARY_FILE).read_bytes()).hexdigest()
     except (OSError, ValueError, KeyError, TypeError) as damage:
-        raise Corruption(f"{SETTINGS_FILE}: {damage!r}") from damage
-    tokenizer = WordPiece(read_vocabulary(folder / VOCABULARY_FILE), lowercase)
-    if tokenizer.vocabulary_hash != expected:
-        raise Corruption(
-            f"{VOCABULARY_FILE}: sha256 {tokenizer.vocabulary_hash[:12]}…, {SETTINGS_FILE} recorded {expected[:12]}…"
-        )
-    return tokenizer
+        raise Corruption(f"{folder.name}: {damage!r}") from damage
+    if found != expected:
+        raise Corruption(f"{VOCABULARY_FILE}: sha256 {found[:12]}…, {SETTINGS_FILE} recorded {expected[:12]}…")
+    return WordPiece(read_vocabulary(folder / VOCABULARY_FILE), lowercase)
 
 
 def train_tokenizer(

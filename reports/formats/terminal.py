@@ -59,8 +59,8 @@ def _blocks(report: Report, width: int) -> Iterator[RenderableType]:
         yield _labelled("The paper", report.paper)
     for grid in report.grids:
         yield Text(f"\n{grid.title}", style="bold")
-        for part in packed(grid, width - 2):
-            yield _table(part)
+        for number, part in enumerate(packed(grid, width)):
+            yield _table(part) if number == 0 else Padding(_table(part), (1, 0, 0, 0))
     if report.grids:
         yield Text("")
         yield from (Padding(Text(note, style="dim"), (0, 0, 0, 2)) for note in report.notes)
@@ -73,9 +73,11 @@ def _labelled(term: str, text: str) -> Text:
 
 
 def _table(grid: Grid) -> RichTable:
-    table = RichTable(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
-    for column in grid.columns:
-        group = column.group + "\n" if column.group else ""
+    table = RichTable(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    grouped = any(column.group for column in grid.columns)
+    for position, column in enumerate(grid.columns):
+        first = position == 0 or grid.columns[position - 1].group != column.group
+        group = (column.group if first else "") + "\n" if grouped else ""
         justify: Literal["left", "right"] = "right" if column.numeric else "left"
         table.add_column(Text(group + column.title), justify=justify, overflow="fold")
     for row in grid.rows:

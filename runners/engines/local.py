@@ -9,10 +9,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from runners.work import Agenda, Failure, Work
 from runners.records import Status
 from runners.stages.stage import THREADS, Job
 from runners.store import Outcome
+from runners.work import Agenda, Failure, Work
 from runners.worker import as_line
 
 SECONDS_BETWEEN_GLANCES = 0.2

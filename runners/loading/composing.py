@@ -12,6 +12,7 @@ from runners.loading.syntax import Malformed, explained
 
 DEPTH_AT_MOST = 32
 NODES_AT_MOST = 50_000
+CORE_TAGS = "tag:yaml.org,2002:"  # what `!!` stands for
 
 
 @dataclass(frozen=True)
@@ -87,5 +88,7 @@ def _refusal(event: yaml.NodeEvent) -> str:
         return f"the anchor &{event.anchor} is not allowed; write the value out where it is needed"
     tag: str | None = event.tag  # type: ignore[attr-defined]
     if tag is not None:
-        return f"the tag {tag} is not allowed; write a plain value, or quote it to make it text"
+        return (
+            f"the tag {tag.replace(CORE_TAGS, '!!')} is not allowed; write a plain value, or quote it to make it text"
+        )
     return ""

@@ -1,5 +1,6 @@
 """From a validation error to mistakes: each at the node it is about, in words that name keys and kinds."""
 
+import json
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
@@ -11,7 +12,7 @@ from runners.loading.mistakes import SHOWN_CHARACTERS, Mistake, Path, Place, did
 from runners.loading.nodes import Entries, Leaf, Node, child
 from runners.loading.outline import Spot, example, find, homes, keys, kinds
 from runners.loading.wording import NEEDED, mismatch, not_among, worded
-from search_space.declaration import VARIANT_KEY, canonical_text
+from search_space.declaration import VARIANT_KEY
 from search_space.violation import Violation
 
 HOMES_AT_MOST = 3
@@ -25,7 +26,7 @@ def mistakes_of_types(
     for detail in error.errors(include_url=False):
         spot = find(model, document, detail["loc"])
         if not _follows(spot, detail["type"]):
-            spots[_place(spot, detail["type"])].append((spot, detail))
+            spots[_place(spot, detail["type"])].append((spot, _as_written(spot, detail)))
     found = []
     for place, details in spots.items():
         deeper = any(other.path[: len(place.path)] == place.path != other.path for other in spots)
@@ -47,6 +48,13 @@ def _nearest(document: Node, path: Path) -> Place:
             return node.place.under(*path[position:])
         node = below
     return node.place
+
+
+def _as_written(spot: Spot, detail: ErrorDetails) -> ErrorDetails:
+    """Return the error about the value that the file holds, not about what a validator has made of it."""
+    if spot.rest or not isinstance(spot.node, Leaf):
+        return detail
+    return {**detail, "input": spot.node.value}
 
 
 def _follows(spot: Spot, kind: str) -> bool:
@@ -95,7 +103,7 @@ def _missing(spot: Spot) -> str:
     if isinstance(key, int):
         return f"item {key + 1} of the list is missing"
     given = example(spot.wanted, key)
-    hint = f"; for example {key}: {canonical_text(given)}" if given is not None else ""  # type: ignore[arg-type]
+    hint = f"; for example {key}: {json.dumps(given, ensure_ascii=False)}" if given is not None else ""
     return f"this key is missing{hint}"
 
 

@@ -97,7 +97,7 @@ def _judge(file: _File, model: type[ModelT], document: Entries) -> _Judged[Model
 
 
 def _gathered(judged: dict[str | None, _Judged[ModelT]], scale: str | None) -> list[Mistake]:
-    """Return each mistake once, with the scales it is met at unless it is met everywhere or stands in a scale.
+    """Return each mistake once, with the scales it is met at where the document without them is free of it.
 
     The document without a scale has to be valid only where it is the one asked for.
     """
@@ -105,13 +105,16 @@ def _gathered(judged: dict[str | None, _Judged[ModelT]], scale: str | None) -> l
     for name, outcome in judged.items():
         for found in dict.fromkeys(outcome.mistakes):
             met[found].append(name)
-    comparable = [name for name, outcome in judged.items() if name is not None or outcome.value is not None]
+    named = [name for name in judged if name is not None]
+    without = judged[None].value is not None  # False: its types are wrong, and its rules were not asked
     gathered = []
     for found, names in met.items():
         if names == [None] and scale is not None:
             continue
-        everywhere = set(comparable) <= set(names) or found.path.startswith(f"{SCALES_KEY}.")
-        where = "" if everywhere else f" ({_at(names)})"
+        in_document = None in names and (len(names) > 1 or not named)
+        in_scale = found.path.startswith(f"{SCALES_KEY}.")
+        plainly = in_document or in_scale or (names == named and not without)
+        where = "" if plainly else f" ({_at(names)})"
         gathered.append(Mistake(found.file, found.line, found.path, found.message + where))
     return gathered
 

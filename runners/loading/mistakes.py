@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NoReturn
 
+from search_space.declaration import ExponentText
 from search_space.refusals import ConfigurationRefused
 
 TOLD_AT_MOST = 50
@@ -37,9 +38,10 @@ class Mistake:
 
     @property
     def told(self) -> str:
-        """The mistake as the user reads it."""
+        """The mistake as the user reads it, on one line and safe for a terminal whatever the file holds."""
         path = f"{self.path}: " if self.path else ""
-        return f"{self.file}:{self.line}: {path}{self.message}"
+        line = f"{self.file}:{self.line}: {path}{self.message}"
+        return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)
 
 
 def mistake(file: str, place: Place, message: str) -> Mistake:
@@ -63,6 +65,8 @@ def shown(value: object) -> str:
         text = "null"
     elif isinstance(value, bool):
         text = "true" if value else "false"
+    elif isinstance(value, ExponentText):
+        text = str(value)
     elif isinstance(value, str):
         text = repr(str(value[: SHOWN_CHARACTERS + 1]))
     else:

@@ -1,7 +1,10 @@
 """One file, several scales: each is a partial override that is merged over the rest of the document."""
 
-from runners.loading.mistakes import Mistake, did_you_mean, mistake, refuse
+import re
+
+from runners.loading.mistakes import Mistake, did_you_mean, mistake, refuse, shown
 from runners.loading.nodes import Entries, Leaf, Node
+from runners.loading.wording import NAME_PATTERN, NAME_RULE
 from search_space.declaration import VARIANT_KEY
 
 SCALES_KEY = "scales"
@@ -22,7 +25,9 @@ def split(file: str, document: Entries) -> tuple[Entries, dict[str, Entries], tu
     for name, node in section.nodes.items():
         if isinstance(node, Leaf) and node.value is None:
             node = Entries(node.place, {}, node.flawed)  # noqa: PLW2901 - `paper:` overrides nothing
-        if not isinstance(node, Entries):
+        if not re.fullmatch(NAME_PATTERN, name):
+            mistakes.append(mistake(file, node.place, f"{shown(name)} is not allowed; {NAME_RULE}"))
+        elif not isinstance(node, Entries):
             mistakes.append(mistake(file, node.place, "a mapping of overrides is needed"))
         elif SCALES_KEY in node.nodes:
             mistakes.append(mistake(file, node.nodes[SCALES_KEY].place, "a scale cannot hold scales"))

@@ -35,7 +35,8 @@ _RULES = {
 }
 _PYDANTICS_OWN = frozenset(get_args(ErrorType))
 _NUMBER_TEXT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_NAME_PATTERN = TypeAdapter(Name).json_schema()["pattern"]
+NAME_RULE = "a name has 1 to 64 letters, digits, dots, dashes or underscores and starts with a letter or digit"
+NAME_PATTERN = TypeAdapter(Name).json_schema()["pattern"]
 
 
 def worded(error: ErrorDetails) -> str:
@@ -79,7 +80,7 @@ def _described(value: object) -> str:
     if isinstance(value, bool):
         return f"{shown(value)} is a boolean"
     if isinstance(value, ExponentText):
-        return f"{value[:60]} is a number"
+        return f"{shown(value)} is a number with an exponent"
     if isinstance(value, int):
         return f"{shown(value)} is a whole number"
     if isinstance(value, float):
@@ -111,6 +112,6 @@ def _bare(value: bool | int | float | str) -> str:
 
 
 def _pattern(pattern: str) -> str:
-    if pattern == _NAME_PATTERN:
-        return "a name has 1 to 64 letters, digits, dots, dashes or underscores and starts with a letter or digit"
+    if pattern == NAME_PATTERN:
+        return NAME_RULE
     return f"it must match {pattern}"

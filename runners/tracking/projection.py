@@ -110,11 +110,7 @@ class _Projection:
             status=STATUS[history.standing],
             tags={**tags, **{name: text for name, text in told.items() if text}},
             parameters=parameters,
-            points=(
-                *_costs(arm),
-                *curve_points(history, labels),
-                *final_points(final_values(history, labels).items()),
-            ),
+            points=(*curve_points(history, labels), *final_points(final_values(history, labels).items())),
             compute_milliseconds=_milliseconds(history.records),
             texts=_whole(whole),
         )

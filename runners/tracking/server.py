@@ -12,6 +12,7 @@ from search_space.refusals import EnvironmentRefused
 
 HOST = "127.0.0.1"
 FIRST_PORT = 5000  # MLflow's own
+TRAINING_PAGE = "workflowType=machine_learning"  # the page opens on traces of language models otherwise
 PORTS_TRIED = 100
 
 
@@ -43,7 +44,7 @@ def _page(store: TrackingStore, experiment: str | None) -> str:
         identifier = Door(store.uri).experiment_identifier(experiment) if experiment else None
     except Exception as error:
         raise EnvironmentRefused(f"{store.shown}: {reason_of(error)}") from error
-    return f"/#/experiments/{identifier}/runs" if identifier else "/"
+    return f"/#/experiments/{identifier}/runs?{TRAINING_PAGE}" if identifier else f"/#/?{TRAINING_PAGE}"
 
 
 def _port(wanted: int | None) -> int:

@@ -40,12 +40,14 @@ def text_lines(path: Path, name: str) -> Iterator[tuple[int, str]]:
     Raises DataRefused for bytes that are not UTF-8, NUL bytes, lines over 16 MiB, damaged or explosive archives.
     """
     offset = 0
+    limit = _expansion_limit(path)
     with _opened(path) as file:
         try:
             for number, raw in enumerate(iter(lambda: file.readline(MAXIMUM_LINE_BYTES), b""), start=1):
                 yield number, _decoded(raw, name, number, offset)
                 offset += len(raw)
-                _check_expansion(path, name, offset)
+                if limit is not None and offset > limit:
+                    raise DataRefused(f"{name}: expands more than {MAXIMUM_EXPANSION} times; a decompression bomb?")
         except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as damage:
             raise DataRefused(f"{name}: damaged archive after {offset} bytes of text: {damage}") from damage
 
@@ -74,10 +76,7 @@ def _decoded(raw: bytes, name: str, number: int, offset: int) -> str:
         ) from wrong
 
 
-def _check_expansion(path: Path, name: str, expanded: int) -> None:
-    if path.suffix in (".gz", ".xz") and expanded > UNCHECKED_BYTES:
-        compressed = path.stat().st_size
-        if expanded > MAXIMUM_EXPANSION * compressed:
-            raise DataRefused(
-                f"{name}: {compressed} bytes expand more than {MAXIMUM_EXPANSION} times; a decompression bomb?"
-            )
+def _expansion_limit(path: Path) -> int | None:
+    if path.suffix not in (".gz", ".xz"):
+        return None
+    return max(MAXIMUM_EXPANSION * path.stat().st_size, UNCHECKED_BYTES)

@@ -3,10 +3,12 @@
 A context is two or more neighbouring parameter entries of one docstring, in numpy's, Google's or Sphinx's style,
 and every one of its parameters is asked for. Shortcuts: one context has as many answers as parameters, so position
 alone cannot tell them apart; a reader who ignores the name can only guess one of them. Names that stand twice in
-a context, or inside another description of it, are still asked: the entry is what is looked for.
+a context, or inside another description of it, are still asked: the entry is what is looked for. Where a corpus is
+small, contexts are also taken without their first entry.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from tasks.corpora.document import Document
 from tasks.downstream.drawing import Group, by_module, draw, in_hashed_order
@@ -15,6 +17,7 @@ from tasks.downstream.task import DownstreamTask, Example, Examples
 
 NAME = "docs_answer"
 LONGEST_CONTEXT = 500  # characters; with the name it mostly fits 128 tokens
+FEWEST_PARAMETERS = 2
 MOST_PARAMETERS = 6
 SHORTEST_DESCRIPTION = 12  # characters
 LONGEST_DESCRIPTION = 250  # characters
@@ -25,49 +28,68 @@ def build(documents: Sequence[Document], train_count: int, dev_count: int) -> Ex
     groups = {}
     seen: set[str] = set()
     for module, found in by_module(documents).items():
-        distinct = [group for group in _groups(found) if not _known(group, seen)]
-        groups[module] = in_hashed_order(distinct, lambda group: str(group[0].second))
+        apart = _distinct((run for document in found for run in _runs(document)), seen)
+        overlapping = _distinct((run[1:] for run in apart if len(run) > FEWEST_PARAMETERS), seen)
+        groups[module] = [_group(run) for run in (*apart, *overlapping)]
     return draw(NAME, groups, train_count, dev_count)
 
 
-def _known(group: Group, seen: set[str]) -> bool:
-    context = str(group[0].second)
-    known = context in seen
-    seen.add(context)
-    return known
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    document: Document
+    parameter: Parameter
 
 
-def _groups(documents: Iterable[Document]) -> Iterator[Group]:
-    for document in documents:
-        for neighbours in _contexts(parameters(document.text)):
-            begin, end = neighbours[0].entry, neighbours[-1].end
-            context = document.text[begin:end]
-            yield tuple(
-                Example(
-                    parameter.name,
-                    context,
-                    answer=(parameter.start - begin, parameter.end - begin),
-                    source=document.source,
-                )
-                for parameter in neighbours
-            )
+_Run = list[_Entry]
+"""Neighbouring entries of one docstring that make one context."""
 
 
-def _contexts(found: list[Parameter]) -> Iterator[list[Parameter]]:
+def _runs(document: Document) -> Iterator[_Run]:
     """Yield runs of two to six neighbours that fit one context; one that is too long or too short ends a run."""
-    run: list[Parameter] = []
-    for parameter in found:
+    run: _Run = []
+    for parameter in parameters(document.text):
         usable = SHORTEST_DESCRIPTION <= parameter.end - parameter.start <= LONGEST_DESCRIPTION
-        names = {other.name for other in run}
-        fits = run and parameter.end - run[0].entry <= LONGEST_CONTEXT and len(run) < MOST_PARAMETERS
-        if run and (not usable or not fits or parameter.name in names):
-            if len(run) > 1:
+        if run and not (usable and _fits(run, parameter)):
+            if len(run) >= FEWEST_PARAMETERS:
                 yield run
             run = []
         if usable:
-            run.append(parameter)
-    if len(run) > 1:
+            run = [*run, _Entry(document, parameter)]
+    if len(run) >= FEWEST_PARAMETERS:
         yield run
+
+
+def _fits(run: _Run, parameter: Parameter) -> bool:
+    return (
+        len(run) < MOST_PARAMETERS
+        and parameter.end - run[0].parameter.entry <= LONGEST_CONTEXT
+        and parameter.name not in {entry.parameter.name for entry in run}
+    )
+
+
+def _distinct(runs: Iterable[_Run], seen: set[str]) -> list[_Run]:
+    """Return the runs whose contexts were not seen before, in the order of a hash."""
+    found = {_context(run): run for run in runs}
+    new = [context for context in found if context not in seen]
+    seen.update(new)
+    return [found[context] for context in in_hashed_order(new, str)]
+
+
+def _context(run: _Run) -> str:
+    return run[0].document.text[run[0].parameter.entry : run[-1].parameter.end]
+
+
+def _group(run: _Run) -> Group:
+    begin = run[0].parameter.entry
+    return tuple(
+        Example(
+            entry.parameter.name,
+            _context(run),
+            answer=(entry.parameter.start - begin, entry.parameter.end - begin),
+            source=entry.document.source,
+        )
+        for entry in run
+    )
 
 
 TASK = DownstreamTask(

@@ -119,5 +119,3 @@ def pretrained(name: str, part: int, floor: float, sequence: Iterator[int]) -> R
 
 def _loss(tokens: int, floor: float) -> float:
     return floor + 5 * math.exp(-tokens / 200_000)
-
-

@@ -1,0 +1,35 @@
+"""A mirrored study, made once: opening MLflow's first database takes seconds."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from example_study import study
+
+from runners.tracking import TrackingStore, mirror
+
+
+@pytest.fixture(scope="session")
+def mirrored_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    results = tmp_path_factory.mktemp("mirrored")
+    report = results / "report.md"
+    report.write_text("# Table 2\n")
+    store = TrackingStore.resolve(results, None, {})
+    assert mirror(study(), store, [report]).created == 25
+    return results
+
+
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    results = tmp_path_factory.mktemp("empty")
+    TrackingStore.resolve(results, None, {}).check()
+    return results / "mlflow.db"
+
+
+@pytest.fixture
+def store(tmp_path: Path, empty_database: Path) -> TrackingStore:
+    """A store that is made already, and holds nothing."""
+    results = tmp_path / "results"
+    results.mkdir()
+    shutil.copy(empty_database, results / "mlflow.db")
+    return TrackingStore.resolve(results, None, {})

@@ -1,0 +1,190 @@
+"""The mirror shows every row of the ledger once, and sending it again changes nothing."""
+
+import math
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from database_rows import everything, rows, statuses, values_of_tag
+from example_study import LABELS, arm_row, still_running, study
+
+from runners.records import Standing, Status
+from runners.standing import Snapshot
+from runners.tracking import TrackingStore, mirror
+from runners.tracking.mirrored_run import IDENTITY_TAG
+from runners.tracking.parameters import short_code, shortened
+from runners.tracking.projection import projected
+from search_space.convolution import OPTIONS
+
+GROUPS = ("experiment", "scale", "level", "arm", "seed", "convolution", "standing")
+
+
+def test_a_second_mirror_writes_nothing(mirrored_results: Path) -> None:
+    database = mirrored_results / "mlflow.db"
+    before, written = everything(database), database.stat().st_mtime_ns
+    artifacts = {path: path.stat().st_mtime_ns for path in (mirrored_results / "artifacts").rglob("*")}
+    summary = mirror(study(), TrackingStore.resolve(mirrored_results, None, {}), [mirrored_results / "report.md"])
+    assert (summary.created, summary.updated, summary.unchanged) == (0, 0, 25)
+    assert everything(database) == before
+    assert database.stat().st_mtime_ns == written
+    assert {path: path.stat().st_mtime_ns for path in (mirrored_results / "artifacts").rglob("*")} == artifacts
+
+
+def test_trials_hang_under_arms_and_arms_under_the_study(mirrored_results: Path) -> None:
+    pairs = rows(
+        mirrored_results / "mlflow.db",
+        "SELECT child.name, parent.name FROM runs AS child JOIN tags ON tags.run_uuid = child.run_uuid "
+        "JOIN runs AS parent ON parent.run_uuid = tags.value WHERE tags.key = 'mlflow.parentRunId'",
+    )
+    arms = {arm_row(position).name for position in range(6)}
+    expected = {(name, "table2-laptop") for name in arms} | {
+        (f"{arm}/{seed}", arm) for arm in arms for seed in (1, 2, 3)
+    }
+    assert set(pairs) == expected
+    assert len(pairs) == len(expected)
+
+
+def test_the_page_lists_the_study_first_and_then_the_rows_of_the_table(mirrored_results: Path) -> None:
+    names = [
+        name for (name,) in rows(mirrored_results / "mlflow.db", "SELECT name FROM runs ORDER BY start_time DESC")
+    ]
+    assert names[:6] == ["table2-laptop", "baseline", "baseline/1", "baseline/2", "baseline/3", "depthwise"]
+
+
+def test_how_a_run_ended_is_told(mirrored_results: Path) -> None:
+    database = mirrored_results / "mlflow.db"
+    assert Counter(statuses(database).values()) == {"FINISHED": 1 + 5 + 15, "KILLED": 2, "FAILED": 1 + 1}
+    reasons = values_of_tag(database, "stop_reason")
+    assert reasons["span-dynamic/1"] == "diverged in pretrain@500000: tokens 312320, loss nan"
+    assert reasons["span-dynamic/2"] == "hurdle 1: 5.71 against 5.2"
+    assert values_of_tag(database, "trials")["span-dynamic"] == "2 stopped, 1 diverged"
+
+
+def test_every_run_carries_every_grouping_tag(mirrored_results: Path) -> None:
+    for tag in GROUPS:
+        values = values_of_tag(mirrored_results / "mlflow.db", tag)
+        assert len(values) == 25
+        assert all(values.values())
+
+
+def test_an_arm_shows_mean_spread_and_n(mirrored_results: Path) -> None:
+    query = (
+        "SELECT latest_metrics.key, value FROM latest_metrics JOIN runs USING (run_uuid) "
+        "WHERE runs.name = 'baseline' AND latest_metrics.key LIKE 'final/docs_pair/%'"
+    )
+    shown = dict(rows(mirrored_results / "mlflow.db", query))
+    assert shown == pytest.approx(
+        {"final/docs_pair/accuracy": 0.6245, "final/docs_pair/accuracy/sd": 0.01, "final/docs_pair/accuracy/n": 3}
+    )
+
+
+def test_curves_run_over_tokens_and_stay_short(mirrored_results: Path) -> None:
+    query = (
+        "SELECT key, count(*), min(step), max(step) FROM metrics JOIN runs USING (run_uuid) WHERE name = 'baseline/1'"
+    )
+    curves = {key: numbers for key, *numbers in rows(mirrored_results / "mlflow.db", f"{query} GROUP BY key")}
+    assert curves["held_out_loss"] == [8, 125_000, 1_000_000]
+    count, first, last = curves["train_loss"]
+    assert 100 < int(count) <= 200
+    assert (first, last) == (1024, 999_712)
+
+
+def test_a_study_that_goes_on_is_continued_in_its_runs(store: TrackingStore) -> None:
+    whole = study(arms=2, seeds=(1, 2))
+    mirror(still_running(whole), store)
+    assert statuses(store.database_file)["depthwise/1"] == "RUNNING"
+    assert statuses(store.database_file)["depthwise/2"] == "SCHEDULED"
+    summary = mirror(whole, store)
+    assert (summary.created, summary.updated, summary.unchanged) == (0, 4, 3)  # the study, one arm, two trials
+    assert set(statuses(store.database_file).values()) == {"FINISHED"}
+    identities = values_of_tag(store.database_file, IDENTITY_TAG)
+    assert len(identities) == len(set(identities.values())) == 7
+
+
+def test_a_run_that_the_ledger_has_lost_is_closed(store: TrackingStore) -> None:
+    mirror(still_running(study(arms=2, seeds=(1, 2))), store)
+    mirror(study(arms=1, seeds=(1, 2)), store)
+    assert statuses(store.database_file)["depthwise/1"] == "KILLED"
+
+
+def test_a_value_that_is_not_finite_is_a_tag_and_never_a_metric(store: TrackingStore) -> None:
+    mirror(_with_odd_values(study(arms=1, seeds=(1,))), store)
+    told = values_of_tag(store.database_file, "non_finite")["baseline/1"]
+    assert "train_loss at 2048 tokens: nan" in told
+    assert "final/docs_pair/accuracy: inf" in told
+    shown = rows(store.database_file, "SELECT key, value, is_nan FROM metrics")
+    assert all(not is_nan and math.isfinite(value) and abs(value) < 1e300 for _, value, is_nan in shown)
+    assert ("final/docs_pair/accuracy", 0.616, 0) in {(key, round(value, 3), nan) for key, value, nan in shown}
+
+
+def test_a_trial_that_is_tried_again_loses_its_reason(store: TrackingStore) -> None:
+    whole = study(arms=1, seeds=(1,))
+    (history,) = whole.histories
+    last = replace(history.records[-1], status=Status.FAILED, result={"error": "out of memory at http://a:b@host/"})
+    broken = replace(history, records=(*history.records[:-1], last), standing=Standing.FAILED)
+    mirror(replace(whole, histories=(broken,)), store)
+    assert values_of_tag(store.database_file, "stop_reason") == {
+        "baseline/1": "failed in docs_span#2: error out of memory at http://***@host/"
+    }
+    mirror(whole, store)
+    assert values_of_tag(store.database_file, "stop_reason") == {}
+    assert statuses(store.database_file)["baseline/1"] == "FINISHED"
+
+
+def test_two_ledgers_of_one_experiment_share_its_page_and_no_run(store: TrackingStore) -> None:
+    snapshot = study(arms=1, seeds=(1,))
+    for origin in ("here", "there", "here"):
+        mirror(snapshot, store, origin=origin)
+    assert len(rows(store.database_file, "SELECT * FROM runs")) == 6
+    assert len(rows(store.database_file, "SELECT * FROM experiments WHERE name = 'table2-laptop'")) == 1
+
+
+def test_a_changed_report_replaces_the_attached_one(store: TrackingStore, tmp_path: Path) -> None:
+    snapshot, report = study(arms=1, seeds=(1,)), tmp_path / "report.md"
+    for text in ("first", "second"):
+        report.write_text(text)
+        mirror(snapshot, store, [report])
+    attached = list(store.artifacts.rglob("report.md"))
+    assert [path.read_text() for path in attached] == ["second"]
+
+
+def test_parameters_are_the_whole_candidate_with_its_defaults(mirrored_results: Path) -> None:
+    query = "SELECT key, value FROM params JOIN runs USING (run_uuid) WHERE name = 'span-dynamic-k13'"
+    shown = dict(rows(mirrored_results / "mlflow.db", query))
+    assert shown["architecture.depth"] == "12"
+    assert shown["architecture.convolution.kernel_size"] == "13"
+    assert shown["recipe.peak_learning_rate"] == "0.0005"
+    assert shown["convolution"] == "span_dyna"
+
+
+def test_a_long_parameter_is_cut_and_kept_whole_beside_it() -> None:
+    cut, whole = shortened({"order": "s" * 700, "depth": "12"})
+    assert len(cut["order"]) == 500
+    assert whole == {"order": "s" * 700}
+
+
+def test_short_codes_fit_a_chart_and_tell_the_options_apart() -> None:
+    codes = {short_code(option.model_fields["kind"].default) for option in OPTIONS}
+    assert len(codes) == len(OPTIONS)
+    assert all(len(code) <= 10 for code in codes)
+
+
+def test_points_that_were_sent_do_not_move_when_the_trial_goes_on() -> None:
+    whole = study(arms=1, seeds=(1,))
+    (history,) = whole.histories
+    part = replace(whole, histories=(replace(history, records=history.records[:1]),))
+    early, late = ({*projected(snapshot, "", ())[2].points} for snapshot in (part, whole))
+    assert early < late
+
+
+def _with_odd_values(snapshot: Snapshot) -> Snapshot:
+    (history,) = snapshot.histories
+    pretrain, tuned = history.records[0], history.records[LABELS.index("docs_pair#2")]
+    curve = [[1024, 9.0], [2048, math.nan], [3072, None], [4096, 8.0]]
+    odd = {
+        pretrain.label: replace(pretrain, result={**pretrain.result, "train_curve": curve}),
+        tuned.label: replace(tuned, result={**tuned.result, "scores": {"accuracy": math.inf}}),
+    }
+    records = tuple(odd.get(record.label, record) for record in history.records)
+    return replace(snapshot, histories=(replace(history, records=records),))

@@ -1,0 +1,159 @@
+"""Which store is used, what is refused, and how fast."""
+
+import os
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from example_study import study
+
+from runners.tracking import TrackingStore, TrackingUnavailable, mirror
+from runners.tracking.environment import DECIDED, server_environment
+from runners.tracking.outage import redacted
+from search_space.refusals import Corruption, EnvironmentRefused
+
+ROOT = Path(__file__).parents[3]
+SERVER = "from pathlib import Path; import sys; from runners.tracking import TrackingStore, serve; "
+SERVE_IT = f"{SERVER}serve(TrackingStore.resolve(Path(sys.argv[1]), None, {{}}), int(sys.argv[2]), 'table2-laptop')"
+
+
+@pytest.fixture
+def closed_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """A port that takes connections and never answers."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield int(listener.getsockname()[1])
+
+
+def test_the_variable_stands_before_the_experiment_and_the_experiment_before_the_default(tmp_path: Path) -> None:
+    variable, declared = {"MLFLOW_TRACKING_URI": "http://a"}, "http://b"
+    assert TrackingStore.resolve(tmp_path, declared, variable).uri == "http://a"
+    assert TrackingStore.resolve(tmp_path, declared, {}).uri == "http://b"
+    assert TrackingStore.resolve(tmp_path, None, {}).uri == f"sqlite:///{tmp_path}/mlflow.db"
+
+
+@pytest.mark.parametrize(
+    "uri", ["mlruns", "file:///mlruns", "sqlite://", "sqlite:///:memory:", "http://", "databricks"]
+)
+def test_what_is_no_store_is_refused_before_anything_runs(uri: str, tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentRefused, match="tracking: .* is not a tracking store. Allowed: sqlite:///FILE"):
+        TrackingStore.resolve(tmp_path, uri, {})
+
+
+@pytest.mark.parametrize("scheme", ["http", "postgresql"])
+def test_a_store_that_does_not_answer_is_refused_in_five_seconds(
+    scheme: str, tmp_path: Path, closed_port: int, silent_port: int
+) -> None:
+    ports = [closed_port, silent_port] if scheme == "http" else [closed_port]
+    for port in ports:
+        uri = f"{scheme}://someone:hunter2@127.0.0.1:{port}/"
+        store = TrackingStore.resolve(tmp_path, uri, {})
+        for ask, refusal in (
+            (store.check, EnvironmentRefused),
+            (lambda: mirror(study(1), store), TrackingUnavailable),
+        ):
+            started = time.monotonic()
+            with pytest.raises(refusal) as caught:
+                ask()
+            assert time.monotonic() - started < 5
+            assert "hunter2" not in str(caught.value)
+            assert f"***@127.0.0.1:{port}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("no http://user:pa@ss/word@host/x today", "no http://***@host/x today"),
+        (
+            "postgresql+psycopg2://u:p@h:5432/db?password=s&a=b",
+            "postgresql+psycopg2://***@h:5432/db?password=***&a=b",
+        ),
+        ("http://h/x?token=abc&a=b", "http://h/x?token=***&a=b"),
+        ("sqlite:////results/mlflow.db", "sqlite:////results/mlflow.db"),
+    ],
+)
+def test_credentials_are_never_shown(text: str, shown: str) -> None:
+    assert redacted(text) == shown
+
+
+def test_a_half_made_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    database = tmp_path / "mlflow.db"
+    with sqlite3.connect(database) as connection:
+        connection.execute("CREATE TABLE experiments (experiment_id INTEGER)")
+    content = database.read_bytes()
+    store = TrackingStore.resolve(tmp_path, None, {})
+    with pytest.raises(Corruption, match="move it away, the mirror is rebuilt from the ledger"):
+        store.check()
+    with pytest.raises(TrackingUnavailable, match="move it away"):
+        mirror(study(1), store)
+    assert database.read_bytes() == content
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mlflow.db").write_text("not a database, but a rather long text about one\n" * 50)
+    with pytest.raises(Corruption, match="not a whole MLflow database"):
+        TrackingStore.resolve(tmp_path, None, {}).check()
+
+
+def test_importing_the_mirror_does_not_import_mlflow() -> None:
+    script = "import sys, runners.tracking; sys.exit('mlflow' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == 0
+
+
+def test_a_server_keeps_no_setting_of_the_users_and_shows_no_uri_to_ps() -> None:
+    given = {"MLFLOW_SERVER_DISABLE_SECURITY_MIDDLEWARE": "true", "MLFLOW_HOST": "0.0.0.0", "PATH": "/bin"}
+    environment = server_environment(given, "sqlite:////x.db")
+    assert environment.keys() - DECIDED.keys() == {"PATH", "MLFLOW_BACKEND_STORE_URI", "MLFLOW_SERVER_ALLOWED_HOSTS"}
+    assert environment["MLFLOW_SERVER_ENABLE_JOB_EXECUTION"] == "false"
+
+
+def test_a_taken_port_is_refused_with_a_free_one(mirrored_results: Path, silent_port: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SERVE_IT, str(mirrored_results), str(silent_port)],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert re.search(rf"port {silent_port} is taken; \d+ is free", done.stderr)
+
+
+def test_the_server_answers_on_loopback_and_ends_on_interrupt(mirrored_results: Path, closed_port: int) -> None:
+    command = [sys.executable, "-c", SERVE_IT, str(mirrored_results), str(closed_port)]
+    server = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+    )
+    try:
+        assert server.stdout
+        address = server.stdout.readline()
+        assert address.startswith(f"http://127.0.0.1:{closed_port}/#/experiments/1/runs")
+        assert _answers(f"http://127.0.0.1:{closed_port}/health")
+        os.killpg(server.pid, signal.SIGINT)  # as a terminal does
+        assert server.wait(20) == 0
+    finally:
+        if server.poll() is None:
+            os.killpg(server.pid, signal.SIGKILL)
+
+
+def _answers(url: str) -> bool:
+    deadline = time.monotonic() + 40
+    while time.monotonic() < deadline:
+        try:
+            with urlopen(url, timeout=2) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            time.sleep(0.2)
+    return False

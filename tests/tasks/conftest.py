@@ -1,0 +1,45 @@
+"""A small documentation corpus, assembled once for all tests of this folder."""
+
+from pathlib import Path
+
+import pytest
+
+from tasks.corpora.assembly import assemble, read_documents
+from tasks.corpora.document import Document
+from tasks.corpora.documentation import DocumentationCorpus
+from tasks.progress import silent
+from tasks.tokenizer import WordPiece, WordPieceTraining, train_tokenizer
+
+SHARED_DATA = Path(__file__).parents[2] / "../shared/data"
+
+
+@pytest.fixture(scope="session")
+def corpus() -> DocumentationCorpus:
+    return DocumentationCorpus(
+        distributions=("mlflow", "optuna", "ray", "scikit-learn", "torch"), maximum_megabytes=2.5
+    )
+
+
+@pytest.fixture(scope="session")
+def assembled(corpus: DocumentationCorpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus")
+    assemble(corpus, folder, silent)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def test_documents(assembled: Path) -> list[Document]:
+    return list(read_documents(assembled, "test"))
+
+
+@pytest.fixture(scope="session")
+def tokenizer(assembled: Path) -> WordPiece:
+    texts = [document.text for document in read_documents(assembled, "train")]
+    return train_tokenizer(WordPieceTraining(), texts[:1500], 3000)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    if not SHARED_DATA.is_dir():
+        pytest.skip("the published data sets are not on this machine (../shared/data)")
+    return SHARED_DATA

@@ -1,0 +1,318 @@
+"""A corpus gives the same documents, without duplicates and split by source, on every run."""
+
+import gzip
+import json
+import lzma
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Iterable
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from search_space.refusals import Corruption, DataRefused, EnvironmentRefused
+from tasks.corpora.assembly import SPLITS, assemble, read_documents, read_summary, split_of
+from tasks.corpora.corpus import Corpus
+from tasks.corpora.docstrings import documents_of_source
+from tasks.corpora.document import Document
+from tasks.corpora.documentation import DocumentationCorpus
+from tasks.corpora.duplicates import DuplicateFilter
+from tasks.corpora.huggingface import HuggingFaceCorpus
+from tasks.corpora.prose import clean_docstring, is_prose
+from tasks.corpora.text_files import TextFilesCorpus
+from tasks.progress import Progress, silent
+
+
+class Given:
+    """A corpus of documents given in the test."""
+
+    def __init__(self, documents: Iterable[Document]) -> None:
+        self._documents = list(documents)
+
+    def documents(self, progress: Progress) -> Generator[Document, None, int]:
+        yield from self._documents
+        return 0
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def read(path: Path) -> list[Document]:
+    return list(TextFilesCorpus(path=str(path)).documents(silent))
+
+
+def test_assembling_twice_writes_the_same_bytes(corpus: DocumentationCorpus, tmp_path: Path) -> None:
+    small = DocumentationCorpus(distributions=corpus.distributions, maximum_megabytes=0.6)
+    for place in ("one", "two"):
+        (tmp_path / place).mkdir()
+        assemble(small, tmp_path / place, silent)
+    assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
+
+
+def test_no_source_is_in_two_splits(assembled: Path) -> None:
+    sources = [{document.source for document in read_documents(assembled, split)} for split in SPLITS]
+    assert all(sources)
+    assert len(set.union(*sources)) == sum(map(len, sources))
+
+
+def test_the_summary_counts_what_the_files_hold(assembled: Path) -> None:
+    summary = read_summary(assembled)
+    for split in SPLITS:
+        documents = list(read_documents(assembled, split))
+        assert summary.splits[split].documents == len(documents)
+        assert summary.splits[split].characters == sum(len(document.text) for document in documents)
+
+
+def test_a_smaller_corpus_is_a_prefix_of_a_larger(corpus: DocumentationCorpus) -> None:
+    small = list(DocumentationCorpus(distributions=corpus.distributions, maximum_megabytes=0.1).documents(silent))
+    larger = corpus.documents(silent)
+    assert small == [next(larger) for _ in small]
+
+
+def test_progress_rises_to_one(corpus: DocumentationCorpus) -> None:
+    shares: list[float] = []
+    small = DocumentationCorpus(distributions=corpus.distributions, maximum_megabytes=0.1)
+    list(small.documents(lambda _, share: shares.append(share)))
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
+def test_inputs_name_versions_and_no_paths(corpus: DocumentationCorpus) -> None:
+    text = json.dumps(corpus.inputs())
+    assert "scikit-learn" in text
+    assert "numpy" in text  # its requirement
+    assert sys.prefix not in text
+
+
+def test_a_distribution_that_is_not_installed_is_refused() -> None:
+    with pytest.raises(EnvironmentRefused, match="pip install no-such-distribution"):
+        DocumentationCorpus(distributions=("no-such-distribution",)).inputs()
+
+
+def test_docstrings_come_with_qualified_names_and_signatures_as_written() -> None:
+    source = b'''
+class Box:
+    """A box that holds one thing, and that can be opened and closed at will."""
+    def __init__(self, width: int = 3): ...
+    def open(self, *, slowly=False):
+        """Open the box so that the thing in it can be taken out by a person."""
+'''
+    assert [(d.name, d.signature) for d in documents_of_source("boxes", source)] == [
+        ("Box", "(self, width: int=3)"),
+        ("Box.open", "(self, *, slowly=False)"),
+    ]
+
+
+def test_cleaning_drops_doctests_tables_and_code_and_keeps_prose() -> None:
+    raw = """Sum of two numbers::
+
+        total = add(1, 2)
+
+    The result is returned to the caller.
+
+    >>> add(1, 2)
+    3
+
+    ====  ====
+    name  size
+    ====  ====
+
+    ```
+    code = 1
+    ```
+    """
+    assert clean_docstring(raw) == "Sum of two numbers:\nThe result is returned to the caller."
+
+
+@pytest.mark.parametrize("text", ["Short.", "x" * 500, "0.1 0.2 0.3 0.4 " * 40, "alpha beta gamma delta " * 30])
+def test_what_is_no_prose_is_left_out(text: str) -> None:
+    assert not is_prose(text)
+
+
+@given(st.lists(st.sampled_from(["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]), min_size=1))
+def test_a_text_seen_before_is_a_duplicate_whatever_its_case_and_punctuation(words: list[str]) -> None:
+    duplicates = DuplicateFilter()
+    assert duplicates.judge(" ".join(words)) == "new"
+    assert duplicates.judge(", ".join(words).upper() + "! 12") == "exact"
+
+
+def test_a_text_changed_in_few_words_is_a_near_duplicate_and_another_is_not() -> None:
+    words = [f"word{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(200)]
+    duplicates = DuplicateFilter()
+    assert duplicates.judge(" ".join(words)) == "new"
+    assert duplicates.judge(" ".join([*words[:100], "changed", *words[101:]])) == "near"
+    assert duplicates.judge(" ".join(reversed(words))) == "new"
+
+
+def test_a_corpus_too_small_is_refused_with_figures(tmp_path: Path) -> None:
+    with pytest.raises(DataRefused, match="validation: 0 characters in 0 documents"):
+        assemble(Given([Document("one", "A single text of a single source.")]), tmp_path, silent)
+    assert not (tmp_path / "corpus.json").exists()
+
+
+def test_an_assembled_file_that_was_damaged_is_told(tmp_path: Path) -> None:
+    (tmp_path / "test.jsonl").write_text('{"source": "a", "text": "b"}\n{"sou')
+    with pytest.raises(Corruption, match=r"test\.jsonl:2"):
+        list(read_documents(tmp_path, "test"))
+
+
+def test_splits_take_about_their_share_of_sources() -> None:
+    counts = dict.fromkeys(SPLITS, 0)
+    for number in range(5000):
+        counts[split_of(f"module_{number}")] += 1
+    assert abs(counts["test"] / 5000 - 0.10) < 0.02
+    assert abs(counts["validation"] / 5000 - 0.04) < 0.02
+
+
+def test_every_format_gives_the_same_texts(tmp_path: Path) -> None:
+    texts = ["The first text of three.", "Second: naïve café.", "A third one"]
+    lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
+    (tmp_path / "a.jsonl").write_text(lines)
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    (tmp_path / "c.jsonl.xz").write_bytes(lzma.compress(lines.encode()))
+    pyarrow.parquet.write_table(pyarrow.table({"text": texts}), tmp_path / "d.parquet")
+    for name in ("a.jsonl", "b.jsonl.gz", "c.jsonl.xz", "d.parquet"):
+        assert [document.text for document in read(tmp_path / name)] == texts
+    assert len(read(tmp_path)) == 12
+
+
+def test_plain_text_is_cut_at_blank_lines_into_sections(tmp_path: Path) -> None:
+    paragraphs = [f"Paragraph {number}. " + "words and more words " * 20 for number in range(100)]
+    (tmp_path / "book.txt").write_text("\n\n".join(paragraphs))
+    documents = read(tmp_path / "book.txt")
+    assert "".join(document.text for document in documents).count("Paragraph") == 100
+    assert len({document.source for document in documents}) > 4
+    assert all(document.text.startswith("Paragraph") for document in documents)
+
+
+def test_articles_of_wikiextractor_are_sources_of_their_own(shared_data: Path) -> None:
+    documents = read(shared_data / "text/wikipedia_en_2015/AA/wiki_00.xz")
+    assert len(documents) == 38  # as SOURCES.md counts them
+    assert documents[0].name == "Anarchism"
+    assert documents[0].text.startswith("Anarchism\n\nAnarchism is a political philosophy")
+    assert len({document.source for document in documents}) == 38
+
+
+def test_inputs_of_files_follow_content_and_not_place(tmp_path: Path) -> None:
+    for place in ("one", "two"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "a.txt").write_text("the same text")
+    one, two = (TextFilesCorpus(path=str(tmp_path / place)) for place in ("one", "two"))
+    assert one.inputs() == two.inputs()
+    (tmp_path / "two/a.txt").write_text("another text")
+    assert one.inputs() != two.inputs()
+
+
+def _latin(folder: Path) -> None:
+    (folder / "a.txt").write_bytes(b"first line\nna\xefve\n")
+
+
+def _nul(folder: Path) -> None:
+    (folder / "a.txt").write_bytes(b"first line\nsecond\x00\n")
+
+
+def _disguised(folder: Path) -> None:
+    (folder / "a.txt").write_bytes(gzip.compress(b"text"))
+
+
+def _bomb(folder: Path) -> None:
+    (folder / "a.txt.gz").write_bytes(gzip.compress(b"a line of text\n" * 2_000_000))
+
+
+def _cut_short(folder: Path) -> None:
+    (folder / "a.txt.xz").write_bytes(lzma.compress(bytes(range(97, 120)) * 1000)[:-20])
+
+
+def _link_out(folder: Path) -> None:
+    (folder / "a.txt").symlink_to(__file__)
+
+
+def _unknown(folder: Path) -> None:
+    (folder / "a.pdf").write_bytes(b"%PDF")
+
+
+def _empty(folder: Path) -> None:
+    (folder / "a.txt").touch()
+
+
+def _not_json(folder: Path) -> None:
+    (folder / "a.jsonl").write_text('{"text": "x"}\n{text}\n')
+
+
+def _no_text(folder: Path) -> None:
+    (folder / "a.jsonl").write_text('{"text": "x"}\n{"words": "y"}\n')
+
+
+def _other_column(folder: Path) -> None:
+    pyarrow.parquet.write_table(pyarrow.table({"texts": ["x"]}), folder / "a.parquet")
+
+
+def _nothing(folder: Path) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (_latin, r"a\.txt:2: byte 0xef at byte offset 13 is not UTF-8"),
+        (_nul, r"a\.txt:2: a NUL byte at byte offset 17"),
+        (_disguised, r"promises plain text, the first bytes are \.gz data"),
+        (_bomb, r"expands more than 200 times"),
+        (_cut_short, r"a\.txt\.xz: damaged archive"),
+        (_link_out, r"symbolic link out of the corpus folder"),
+        (_unknown, r"unknown suffix '\.pdf'"),
+        (_empty, r"a\.txt: the file is empty"),
+        (_not_json, r"a\.jsonl:2: not JSON"),
+        (_no_text, r'a\.jsonl:2: needs an object with a text under "text"'),
+        (_other_column, r"no column 'text'; columns found: texts; rename 'texts'\?"),
+        (_nothing, r"the folder holds no files"),
+    ],
+)
+def test_wrong_files_are_refused_by_name_and_place(
+    spoil: Callable[[Path], None], message: str, tmp_path: Path
+) -> None:
+    spoil(tmp_path)
+    with pytest.raises(DataRefused, match=message):
+        read(tmp_path)
+
+
+def test_addresses_and_missing_files_are_refused() -> None:
+    with pytest.raises(DataRefused, match="local path"):
+        list(TextFilesCorpus(path="s3://bucket").documents(silent))
+    with pytest.raises(DataRefused, match="no such file"):
+        read(Path("no/such/folder"))
+
+
+def test_the_kind_chooses_the_corpus_and_unknown_keys_fail() -> None:
+    adapter: TypeAdapter[Corpus] = TypeAdapter(Corpus)
+    chosen = adapter.validate_python({"kind": "huggingface", "name": "someone/texts", "revision": "abc"})
+    assert isinstance(chosen, HuggingFaceCorpus)
+    with pytest.raises(ValidationError):
+        adapter.validate_python({"kind": "documentation", "colour": "red"})
+    with pytest.raises(ValidationError):
+        adapter.validate_python({"kind": "huggingface", "name": "someone/texts"})
+
+
+def test_a_hub_corpus_without_the_extra_tells_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", None)  # what Python does where it is not installed
+    with pytest.raises(EnvironmentRefused, match=r"pip install 'steeplechase\[datasets\]'"):
+        list(HuggingFaceCorpus(name="someone/texts", revision="abc").documents(silent))
+
+
+def test_importing_the_data_side_loads_nothing_heavy() -> None:
+    heavy = ["torch", "sklearn", "tokenizers", "pyarrow", "datasets", "scipy", "packaging"]
+    program = (
+        "import sys, tasks.corpora.corpus, tasks.corpora.assembly, tasks.downstream as d, tasks.tokenizer, "
+        "tasks.bag_of_words, tasks.downstream.encoding, tasks.tokens\n"
+        "[d.find_task(name) for name in d.task_names()]\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,163 @@
+"""Contracts of every downstream task: balanced, split by module, the same on every run, no shortcuts."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from search_space.refusals import ConfigurationRefused, DataRefused
+from tasks.bag_of_words import bag_of_words_scores
+from tasks.corpora.document import Document
+from tasks.downstream import find_task, task_names
+from tasks.downstream.parameters import parameters
+from tasks.downstream.sentences import sentences
+from tasks.downstream.task import Examples
+from tasks.metrics import overlap_f1
+
+TRAIN_COUNT, DEV_COUNT = 600, 200
+SPAN_TRAIN_COUNT, SPAN_DEV_COUNT = 180, 60  # three megabytes of documentation have few parameter lists
+CLASSIFICATION = [name for name in task_names() if find_task(name).form != "span"]
+SPANS = [name for name in task_names() if find_task(name).form == "span"]
+
+
+@pytest.fixture(scope="session")
+def built(test_documents: list[Document]) -> dict[str, Examples]:
+    return {name: find_task(name).build(test_documents, *counts(name)) for name in task_names()}
+
+
+def counts(name: str) -> tuple[int, int]:
+    return (SPAN_TRAIN_COUNT, SPAN_DEV_COUNT) if name in SPANS else (TRAIN_COUNT, DEV_COUNT)
+
+
+def test_the_three_tasks_are_found_by_their_file_names() -> None:
+    assert set(task_names()) >= {"docs_acceptability", "docs_answer", "docs_pair"}
+    with pytest.raises(ConfigurationRefused, match=r"known are .*Did you mean docs_pair\?"):
+        find_task("doc_pairs")
+
+
+@pytest.mark.parametrize("name", task_names())
+def test_examples_are_as_many_as_asked_for_and_share_no_module(name: str, built: dict[str, Examples]) -> None:
+    examples = built[name]
+    train_count, dev_count = counts(name)
+    assert train_count - 6 < len(examples.train) <= train_count  # short by less than one group
+    assert dev_count - 6 < len(examples.dev) <= dev_count
+    assert {example.source for example in examples.train}.isdisjoint(example.source for example in examples.dev)
+    assert all(example.source for example in examples.train)
+
+
+@pytest.mark.parametrize("name", task_names())
+def test_no_question_is_in_both_train_and_dev(name: str, built: dict[str, Examples]) -> None:
+    questions = {(example.first, example.second) for example in built[name].train}
+    assert not any((example.first, example.second) in questions for example in built[name].dev)
+
+
+@pytest.mark.parametrize("name", task_names())
+def test_building_again_from_documents_in_another_order_of_modules_changes_nothing(
+    name: str, built: dict[str, Examples], test_documents: list[Document]
+) -> None:
+    turned = sorted(test_documents, key=lambda document: document.source[::-1])
+    assert find_task(name).build(turned, *counts(name)) == built[name]
+
+
+@pytest.mark.parametrize("name", task_names())
+def test_too_few_examples_are_refused_with_figures(name: str, test_documents: list[Document]) -> None:
+    with pytest.raises(
+        DataRefused, match=rf"{name}: .* gives \d+ train and \d+ dev examples \(\d+ from \d+ modules\)"
+    ):
+        find_task(name).build(test_documents, 10**6, 10**5)
+    with pytest.raises(DataRefused, match="gives 0 train and 0 dev"):
+        find_task(name).build([], 10, 10)
+
+
+@pytest.mark.parametrize("name", CLASSIFICATION)
+def test_labels_are_balanced(name: str, built: dict[str, Examples]) -> None:
+    for examples in (built[name].train, built[name].dev):
+        labels = Counter(example.label for example in examples)
+        assert set(labels) == set(range(len(find_task(name).labels)))
+        assert len(set(labels.values())) == 1
+
+
+@pytest.mark.parametrize("name", CLASSIFICATION)
+@pytest.mark.parametrize(("longest_ngram", "tolerance"), [(1, 15.0), (2, 30.0)])
+def test_a_bag_of_words_is_near_chance(
+    name: str, longest_ngram: int, tolerance: float, built: dict[str, Examples]
+) -> None:
+    task = find_task(name)
+    scores = bag_of_words_scores(task, built[name], longest_ngram)
+    assert scores is not None
+    assert abs(scores[task.metrics[0]] - task.chance_score) < tolerance  # two standard errors at 200: 7 and 14
+
+
+@pytest.mark.parametrize("name", CLASSIFICATION)
+def test_lengths_say_nothing_about_the_label(name: str, built: dict[str, Examples]) -> None:
+    examples = built[name]
+    tables = [
+        [
+            [len(example.first.split()), len(example.second or ""), len((example.second or "").split())]
+            for example in part
+        ]
+        for part in (examples.train, examples.dev)
+    ]
+    model = LogisticRegression(max_iter=1000).fit(tables[0], [example.label for example in examples.train])
+    right = sum(model.predict(tables[1]) == [example.label for example in examples.dev])
+    assert abs(right / len(examples.dev) - 0.5) < 0.1
+
+
+def test_either_side_of_a_pair_is_as_often_right_as_wrong(built: dict[str, Examples]) -> None:
+    for examples in (built["docs_pair"].train, built["docs_pair"].dev):
+        for side in ("first", "second"):
+            right = Counter(getattr(example, side) for example in examples if example.label == 1)
+            wrong = Counter(getattr(example, side) for example in examples if example.label == 0)
+            assert right == wrong
+
+
+def test_broken_sentences_hold_the_same_words_as_written_ones(built: dict[str, Examples]) -> None:
+    for examples in (built["docs_acceptability"].train, built["docs_acceptability"].dev):
+        written = Counter(word for example in examples if example.label == 1 for word in example.first.split())
+        broken = Counter(word for example in examples if example.label == 0 for word in example.first.split())
+        assert written == broken
+        texts = Counter(example.first for example in examples)
+        assert max(texts.values()) == 1
+
+
+@pytest.mark.parametrize("name", SPANS)
+def test_answers_lie_in_their_context_and_position_alone_is_at_chance(name: str, built: dict[str, Examples]) -> None:
+    contexts: dict[str, list[str]] = {}
+    for example in (*built[name].train, *built[name].dev):
+        assert example.answer_text == example.answer_text.strip() != ""
+        contexts.setdefault(str(example.second), []).append(example.answer_text)
+    assert all(len(answers) > 1 for answers in contexts.values())
+    blind = [
+        overlap_f1(guess, answer) for answers in contexts.values() for answer in answers for guess in [answers[0]]
+    ]
+    assert abs(sum(blind) / len(blind) - find_task(name).chance) < 0.08
+
+
+def test_parameters_are_read_in_three_styles() -> None:
+    numpy_style = (
+        "Sum.\n\nParameters\n----------\nx : array\n    The values,\n    all of them.\ny : int\n    The axis.\n\n"
+        "Returns\n-------\nz"
+    )
+    google_style = (
+        "Sum.\n\nArgs:\n    x (array): The values,\n        all of them.\n    y: The axis.\n\nReturns:\n    z"
+    )
+    sphinx_style = "Sum.\n\n:param array x: The values,\n    all of them.\n:param y: The axis.\n:returns: z"
+    for text in (numpy_style, google_style, sphinx_style):
+        found = [
+            (parameter.name, " ".join(text[parameter.start : parameter.end].split()))
+            for parameter in parameters(text)
+        ]
+        assert found == [("x", "The values, all of them."), ("y", "The axis.")]
+
+
+def test_sentences_are_whole_and_of_running_prose() -> None:
+    text = "Return the mean of all values, e.g. of a row. It is None.\n\n- a list of several words.\n\nx : int"
+    assert sentences(text) == ["Return the mean of all values, e.g. of a row."]
+
+
+def test_no_task_file_names_a_machine_path() -> None:
+    folder = Path(__file__).parents[2] / "tasks"
+    for path in folder.rglob("*.py"):
+        assert not re.search(r'"/(work|home|root|tmp)\b', path.read_text()), path.name

@@ -1,0 +1,138 @@
+"""Encoded examples decode to the texts they came from, and scores equal those of scikit-learn and SQuAD's script."""
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import accuracy_score, matthews_corrcoef
+
+from search_space.refusals import Corruption
+from tasks.corpora.document import Document
+from tasks.downstream import find_task, task_names
+from tasks.downstream.encoding import encode_examples, load_examples, save_examples
+from tasks.downstream.scoring import score
+from tasks.downstream.task import Example
+from tasks.metrics import exact_match, matthews, overlap_f1
+from tasks.tokenizer import WordPiece
+
+LABELS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=50)
+
+
+@pytest.mark.parametrize("name", task_names())
+def test_rows_are_classify_first_separate_second_separate_and_padding(
+    name: str, test_documents: list[Document], tokenizer: WordPiece
+) -> None:
+    task = find_task(name)
+    examples = task.build(test_documents, 120, 40).train
+    encoded = encode_examples(examples, task.form, tokenizer, 160)
+    for row, segments, length, example in zip(
+        encoded.tokens, encoded.segments, encoded.lengths, examples, strict=True
+    ):
+        texts = [example.first] if example.second is None else [example.first, example.second]
+        expected = [tokenizer.classify]
+        for tokens in tokenizer.encode(texts):
+            expected += [*tokens, tokenizer.separate]
+        if len(expected) <= 160:
+            assert row[:length].tolist() == expected
+        assert (row[length:] == tokenizer.pad).all()
+        assert (row[:length] != tokenizer.pad).all()
+        assert segments.sum() == (0 if example.second is None else length - 1 - list(row).index(tokenizer.separate))
+        assert row[length - 1] == tokenizer.separate
+
+
+def test_a_span_decodes_to_its_answer_and_saves_and_loads(
+    test_documents: list[Document], tokenizer: WordPiece, tmp_path: Path
+) -> None:
+    task = find_task("docs_answer")
+    examples = task.build(test_documents, 120, 40).train
+    encoded = encode_examples(examples, "span", tokenizer, 256)
+    assert encoded.answers_lost == 0
+    save_examples(encoded, tmp_path)
+    loaded = load_examples(tmp_path)
+    assert isinstance(loaded.tokens, np.memmap)
+    for index, example in enumerate(examples):
+        text = loaded.answer_text(index, int(loaded.starts[index]), int(loaded.ends[index]))
+        assert text == example.answer_text == loaded.answers[index]
+    right = [loaded.answer_text(i, int(loaded.starts[i]), int(loaded.ends[i])) for i in range(len(loaded))]
+    assert score(task, right, loaded.answers) == {"f1": 100.0, "exact_match": 100.0}
+
+
+def test_what_does_not_fit_is_cut_and_counted(tokenizer: WordPiece) -> None:
+    example = Example("axis", "x : the first value\naxis : the last one of them", answer=(27, 47))
+    encoded = encode_examples([example], "span", tokenizer, 9)
+    assert (encoded.truncated, encoded.answers_lost) == (1, 1)
+    assert (encoded.starts[0], encoded.ends[0]) == (0, 0)
+    assert encoded.answer_text(0, 0, 0) == ""
+    pair = encode_examples([Example("a " * 50, "b", 1), Example("a", "b " * 50, 0)], "pair", tokenizer, 12)
+    assert pair.lengths.tolist() == [12, 12]
+    assert pair.truncated_share == 1.0
+    assert pair.segments.sum(axis=1).tolist() == [2, 9]
+    with pytest.raises(ValueError, match="no room"):
+        encode_examples([example], "span", tokenizer, 4)
+
+
+def test_single_sentences_save_and_load_without_spans(tokenizer: WordPiece, tmp_path: Path) -> None:
+    encoded = encode_examples([Example("the mean", label=1)], "single", tokenizer, 16)
+    save_examples(encoded, tmp_path)
+    loaded = load_examples(tmp_path)
+    assert loaded.labels.tolist() == [1]
+    assert loaded.tokens.tolist() == encoded.tokens.tolist()
+    (tmp_path / "tokens.npy").write_bytes(b"nothing")
+    with pytest.raises(Corruption):
+        load_examples(tmp_path)
+
+
+@given(LABELS)
+def test_label_scores_equal_scikit_learns(pairs: list[tuple[int, int]]) -> None:
+    predictions, references = [list(side) for side in zip(*pairs, strict=True)]
+    scores = score(find_task("docs_acceptability"), predictions, references)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert scores["matthews"] == pytest.approx(100 * matthews_corrcoef(references, predictions))
+    assert scores["accuracy"] == pytest.approx(100 * accuracy_score(references, predictions))
+
+
+def test_constant_predictions_give_zero_and_no_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert matthews([1, 1, 1], [0, 1, 1]) == matthews([0, 1], [1, 1]) == 0.0
+
+
+def test_hand_worked_values() -> None:
+    # true positives 2, true negatives 1, false positives 1, false negatives 0: (2·1 - 1·0) / sqrt(3·2·2·1)
+    assert matthews([1, 1, 1, 0], [1, 1, 0, 0]) == pytest.approx(2 / 12**0.5)
+    assert overlap_f1("the cat sat", "A cat, sat down") == pytest.approx(0.8)  # precision 2/2, recall 2/3
+    assert exact_match("The  cat!", "cat") == 1.0
+    assert overlap_f1("", "cat") == 0.0
+    assert overlap_f1("the", "a") == 1.0
+
+
+def test_unequal_counts_are_no_score() -> None:
+    with pytest.raises(ValueError, match="1 predictions for 2 references"):
+        score(find_task("docs_pair"), [1], [1, 0])
+
+
+@pytest.mark.parametrize("system", ["bert_ensemble_google", "logistic_regression_baseline"])
+def test_span_scores_equal_those_of_the_official_script(system: str, shared_data: Path) -> None:
+    folder = shared_data / "squad"
+    predictions = json.loads((folder / f"predictions/v1.1/{system}.json").read_text())
+    expected = json.loads((folder / "predictions/expected_scores.json").read_text())
+    questions = [
+        question
+        for article in json.loads((folder / "dev-v1.1.json").read_text())["data"]
+        for paragraph in article["paragraphs"]
+        for question in paragraph["qas"]
+    ]
+    totals = {"exact_match": 0.0, "f1": 0.0}
+    for question in questions:
+        prediction = predictions.get(question["id"], "")
+        answers = {answer["text"] for answer in question["answers"]}
+        totals["exact_match"] += max(exact_match(prediction, answer) for answer in answers)
+        totals["f1"] += max(overlap_f1(prediction, answer) for answer in answers)
+    published = expected[f"v1.1/{system}.json"] if f"v1.1/{system}.json" in expected else expected["v1.1"][system]
+    for metric, total in totals.items():
+        assert 100 * total / len(questions) == pytest.approx(published[metric], abs=1e-3)

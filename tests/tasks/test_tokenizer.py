@@ -1,0 +1,151 @@
+"""A tokenizer is the same wherever it is trained, encodes as BERT's does, and refuses a wrong vocabulary."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search_space.refusals import Corruption, DataRefused
+from tasks.corpora.assembly import read_documents
+from tasks.progress import silent
+from tasks.tokenizer import GivenVocabulary, WordPiece, WordPieceTraining, load_tokenizer, train_tokenizer
+from tasks.tokens import read_tokens, write_tokens
+from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary
+
+ROOT = Path(__file__).parents[2]
+SMALL = WordPiece([*SPECIAL_TOKENS, "the", "cat", "##s", "sat", ".", "[", "]", "mask"], lowercase=True)
+
+
+def test_two_fresh_processes_learn_the_same_vocabulary(assembled: Path) -> None:
+    program = (
+        "import sys, pathlib\n"
+        "from tasks.corpora.assembly import read_documents\n"
+        "from tasks.tokenizer import WordPieceTraining, train_tokenizer\n"
+        "texts = [d.text for d in read_documents(pathlib.Path(sys.argv[1]), 'train')][:800]\n"
+        "print(train_tokenizer(WordPieceTraining(), texts, 2000).fingerprint)"
+    )
+    prints = {
+        subprocess.run(
+            [sys.executable, "-c", program, str(assembled)],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "2")
+    }
+    assert len(prints) == 1
+
+
+def test_a_trained_vocabulary_has_the_size_asked_for_and_the_special_tokens_first(tokenizer: WordPiece) -> None:
+    assert tokenizer.vocabulary_size == 3000
+    assert tokenizer.pieces[:5] == SPECIAL_TOKENS
+    assert (tokenizer.pad, tokenizer.unknown, tokenizer.classify, tokenizer.separate, tokenizer.mask) == tuple(
+        range(5)
+    )
+
+
+def test_saving_and_loading_keeps_the_fingerprint(tokenizer: WordPiece, tmp_path: Path) -> None:
+    tokenizer.save(tmp_path)
+    loaded = load_tokenizer(tmp_path)
+    assert loaded.fingerprint == tokenizer.fingerprint
+    assert loaded.encode(["Return the mean."]) == tokenizer.encode(["Return the mean."])
+    assert WordPiece(tokenizer.pieces, lowercase=False).fingerprint != tokenizer.fingerprint
+
+
+def test_a_vocabulary_changed_after_saving_is_told(tokenizer: WordPiece, tmp_path: Path) -> None:
+    tokenizer.save(tmp_path)
+    with (tmp_path / "vocab.txt").open("a") as file:
+        file.write("another\n")
+    with pytest.raises(Corruption, match="sha256"):
+        load_tokenizer(tmp_path)
+
+
+@given(st.text())
+def test_offsets_cut_the_text_that_each_token_stands_for(text: str) -> None:
+    encoded = SMALL.encode_with_offsets([text])[0]
+    assert encoded.tokens == SMALL.encode([text])[0]
+    for token, (start, end) in zip(encoded.tokens, encoded.offsets, strict=True):
+        if token != SMALL.unknown and text.isascii():
+            assert text[start:end].lower() == SMALL.pieces[token].removeprefix("##")
+
+
+def test_special_tokens_written_in_a_text_are_only_text() -> None:
+    assert SMALL.mask not in SMALL.encode(["the [MASK] sat"])[0]
+
+
+def test_encoding_equals_that_of_transformers(shared_data: Path) -> None:
+    transformers = pytest.importorskip("transformers", reason="the oracle is transformers")
+    path = shared_data / "vocab/bert-base-uncased/vocab.txt"
+    ours = train_tokenizer(GivenVocabulary(path=str(path)), [], 30522)
+    theirs = transformers.BertTokenizerFast(str(path), do_lower_case=True)
+    texts = [
+        "Return the élan of naïve numpy.ndarray objects; see `axis=-1`.",
+        "日本語 and Ελληνικά — “quotes” … 100,000.5\tTabs\nand lines",
+        "unaffable " + "x" * 150,
+        "",
+    ]
+    assert ours.vocabulary_size == 30522
+    assert ours.encode(texts) == theirs(texts, add_special_tokens=False)["input_ids"]
+
+
+def test_a_given_vocabulary_must_fit_the_architecture(tmp_path: Path) -> None:
+    SMALL.save(tmp_path)
+    with pytest.raises(DataRefused, match="13 pieces, but the architecture has a vocabulary_size of 10"):
+        train_tokenizer(GivenVocabulary(path=str(tmp_path / "vocab.txt")), [], 10)
+
+
+def test_every_mistake_of_a_vocabulary_is_told_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "vocab.txt"
+    path.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nthe\n\nthe\n a\n")
+    with pytest.raises(DataRefused) as refused:
+        read_vocabulary(path)
+    told = str(refused.value)
+    assert f"{path}:6: '' is empty" in told
+    assert f"{path}:7: 'the' is already on line 5" in told
+    assert f"{path}:8: ' a'" in told
+    assert "no [MASK]" in told
+
+
+def test_training_on_no_text_is_refused() -> None:
+    with pytest.raises(DataRefused, match="train split is empty"):
+        train_tokenizer(WordPieceTraining(), ["", "  "], 100)
+
+
+def test_tokens_on_disk_are_those_of_the_texts_with_separators(
+    assembled: Path, tokenizer: WordPiece, tmp_path: Path
+) -> None:
+    texts = [document.text for document in read_documents(assembled, "validation")]
+    counts = write_tokens(iter(texts), len(texts), tokenizer, tmp_path / "tokens.npy", silent)
+    tokens = read_tokens(tmp_path / "tokens.npy")
+    expected = [token for text in tokenizer.encode(texts) for token in (*text, tokenizer.separate)]
+    assert tokens.tolist() == expected
+    assert isinstance(tokens, np.memmap)
+    assert tokens.dtype.str == "<u2"
+    assert not tokens.flags.writeable
+    assert (counts.documents, counts.tokens) == (len(texts), len(expected))
+    assert counts.unknown == expected.count(tokenizer.unknown)
+
+
+def test_a_large_vocabulary_takes_four_bytes_a_token(tmp_path: Path) -> None:
+    large = WordPiece([*SPECIAL_TOKENS, *(f"word{number}" for number in range(66000))], lowercase=True)
+    write_tokens(["word65999"], 1, large, tmp_path / "tokens.npy", silent)
+    assert read_tokens(tmp_path / "tokens.npy").tolist() == [66004, 3]
+    assert read_tokens(tmp_path / "tokens.npy").dtype.str == "<u4"
+
+
+def test_a_token_file_cut_short_or_pickled_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.npy"
+    write_tokens(["the cat sat"] * 100, 100, SMALL, path, silent)
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(Corruption):
+        read_tokens(path)
+    np.save(path, np.array([{"a": 1}]), allow_pickle=True)
+    with pytest.raises(Corruption):
+        read_tokens(path)

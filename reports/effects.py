@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from scipy.special import stdtrit
+from reports.student import two_sided_quantile
 
 CONFIDENCE = 0.95
 
@@ -61,6 +61,5 @@ def paired(values: SeedValues, others: SeedValues) -> Difference:
     delta = fmean(differences)
     if pairs == 1:
         return Difference(1, delta)
-    quantile = float(stdtrit(pairs - 1, (1 + CONFIDENCE) / 2))
-    half_width = quantile * stdev(differences) / pairs**0.5
+    half_width = two_sided_quantile(CONFIDENCE, pairs - 1) * stdev(differences) / pairs**0.5
     return Difference(pairs, delta, delta - half_width, delta + half_width)

@@ -15,7 +15,8 @@ def decimals_for(spreads: Iterable[float | None], fallback: int) -> int:
     known = [spread for spread in spreads if spread is not None and spread > 0]
     if not known:
         return fallback
-    return min(4, max(1, 1 - math.floor(math.log10(median(known)))))
+    magnitude = math.floor(math.log10(median(known)) + 1e-9)  # so that 0.01 counts as 0.01 whatever its last bit
+    return min(4, max(1, 1 - magnitude))
 
 
 def fixed(value: float, decimals: int) -> str:

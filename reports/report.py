@@ -55,8 +55,8 @@ def build(
     pairs = isolated_pairs(results.arms)
     tables = tuple(_tables(results, importance, primary))
     return Report(
-        experiment=snapshot.experiment,
-        scale=snapshot.scale,
+        experiment=printable(snapshot.experiment),
+        scale=printable(snapshot.scale),
         question=printable(setting.question),
         finding=printable(finding_of(results, pairs)),
         paper=printable(f"{setting.paper.statement} ({setting.paper.source})") if setting.paper else "",

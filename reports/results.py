@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from reports.effects import Difference, Effect, effect, paired
 from reports.metrics import HELD_OUT_LOSS, SCORE, Metric, ordered
@@ -28,8 +29,18 @@ class Results:
 
     def effect(self, arm: str, metric: Metric) -> Effect:
         """Return one arm's effect on one metric."""
-        baseline = None if arm == BASELINE else self.values.get(BASELINE, {}).get(metric.name, {})
-        return effect(self.values[arm].get(metric.name, {}), baseline)
+        return self._effects[arm, metric.name]
+
+    @cached_property
+    def _effects(self) -> Mapping[tuple[str, str], Effect]:
+        baseline = self.values.get(BASELINE, {})
+        return {
+            (arm, metric.name): effect(
+                of_arm.get(metric.name, {}), None if arm == BASELINE else baseline.get(metric.name, {})
+            )
+            for arm, of_arm in self.values.items()
+            for metric in self.metrics
+        }
 
     def difference(self, arm: str, other: str, metric: Metric) -> Difference:
         """Return how one arm differs from another on one metric, paired by seed."""

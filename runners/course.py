@@ -69,6 +69,8 @@ class Course:
         self._pretraining = pretrain_labels(experiment)
         self._attempts: dict[tuple[str, str], int] = {}
         self.trials: dict[str, _Trial] = {}
+        self.recorded: list[Record] = []
+        """What this run has added to the ledger."""
         self._cohort = -1
         self._remember()
         self._advance()
@@ -77,6 +79,22 @@ class Course:
     def over(self) -> bool:
         """Whether every trial of every cohort has ended."""
         return all(trial.ended for trial in self.trials.values())
+
+    @property
+    def running(self) -> tuple[Work, ...]:
+        """What has been started and has not ended."""
+        trials = self.trials.items()
+        return tuple(Work(name, label, trial.stages[label]) for name, trial in trials for label in trial.running)
+
+    @property
+    def remaining(self) -> tuple[Work, ...]:
+        """What is still to be done, running stages included, if no hurdle stops it."""
+        return tuple(
+            Work(name, label, stage)
+            for name, trial in self.trials.items()
+            for label, stage in trial.stages.items()
+            if label not in trial.statuses and not trial.barred
+        )
 
     def next_work(self) -> Work | None:
         """Return the next stage of the earliest trial that has one ready."""
@@ -147,7 +165,9 @@ class Course:
         result = scored(stage, outcome, self._store)
         name, key = trial.row.name, stage.key
         record = Record(0, name, stage.kind, label, key, outcome.status, result, outcome.seconds, reused)
-        self._take(trial, self._ledger.add_record(record))
+        record = self._ledger.add_record(record)
+        self.recorded.append(record)
+        self._take(trial, record)
         if label in self._pretraining and outcome.status is Status.FINISHED:
             self._judge(trial, self._pretraining.index(label))
 
@@ -183,7 +203,8 @@ class Course:
             return
         result: dict[str, JsonValue] = {"error": failure.error, "trace": failure.trace, "attempts": attempt}
         name, stage = trial.row.name, work.stage
-        self._ledger.add_record(Record(0, name, stage.kind, work.label, stage.key, Status.FAILED, result, 0.0, False))
+        record = Record(0, name, stage.kind, work.label, stage.key, Status.FAILED, result, 0.0, False)
+        self.recorded.append(self._ledger.add_record(record))
         trial.statuses[work.label] = Status.FAILED
 
     def _remember(self) -> None:

@@ -15,10 +15,11 @@ from runners.manifest import manifest
 from runners.places import Places
 from runners.standing import Snapshot, snapshot
 from runners.store import StageStore
+from runners.work import Agenda
 from search_space.declaration import JsonValue, canonical_text
 from search_space.refusals import Conflict
 
-Watch = Callable[[Groundwork | Course], None]
+Watch = Callable[[Agenda], None]
 """Called a few times a second with what is being done, for the eye alone."""
 
 

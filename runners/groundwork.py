@@ -1,10 +1,10 @@
 """The groundwork: stages that all trials share, run before any trial, each as soon as what it reads is there."""
 
-from runners.work import Failure, Work
 from runners.ledger import Ledger
 from runners.records import Record, Status
 from runners.stages.stage import Stage
 from runners.store import Outcome, StageStore
+from runners.work import Failure, Work
 from search_space.refusals import Refusal
 
 ATTEMPTS = 3  # a worker that dies (memory, a signal) is replaced twice before its stage counts as failed
@@ -22,6 +22,8 @@ class Groundwork:
         self._finished: set[str] = set()
         self._running: set[str] = set()
         self._attempts: dict[str, int] = {}
+        self.recorded: list[Record] = []
+        """What this run has added to the ledger."""
         self._recorded = {record.label: record.key for record in ledger.records() if record.trial is None}
         for label, stage in stages.items():
             self._take_from_store(label, stage)
@@ -30,6 +32,17 @@ class Groundwork:
     def over(self) -> bool:
         """Whether every shared stage is finished."""
         return len(self._finished) == len(self._stages)
+
+    @property
+    def running(self) -> tuple[Work, ...]:
+        """What has been started and has not ended."""
+        return tuple(Work(None, label, self._stages[label]) for label in sorted(self._running))
+
+    @property
+    def remaining(self) -> tuple[Work, ...]:
+        """What is still to be done, running stages included."""
+        left = ((label, stage) for label, stage in self._stages.items() if label not in self._finished)
+        return tuple(Work(None, label, stage) for label, stage in left)
 
     def next_work(self) -> Work | None:
         """Return a stage whose inputs are all there."""
@@ -61,7 +74,7 @@ class Groundwork:
             record = Record(
                 0, None, stage.kind, label, stage.key, outcome.status, outcome.result, outcome.seconds, reused
             )
-            self._ledger.add_record(record)
+            self.recorded.append(self._ledger.add_record(record))
         assert outcome.status is Status.FINISHED
         self._finished.add(label)
 

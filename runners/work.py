@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from runners.records import Record
 from runners.stages.stage import Stage
 from runners.store import Outcome
 
@@ -39,11 +40,22 @@ class Failure:
 class Agenda(Protocol):
     """Knows what may run now and what each end means. Called from the driver's one thread only."""
 
+    recorded: list[Record]
+    """What this run has added to the ledger."""
+
     def next_work(self) -> Work | None:
         """Return a stage that may start now and mark it started, None where nothing is ready."""
 
     def finish(self, work: Work, end: Outcome | Failure) -> None:
         """Take in how a started stage ended; on return it is in the ledger."""
+
+    @property
+    def running(self) -> tuple[Work, ...]:
+        """What has been started and has not ended."""
+
+    @property
+    def remaining(self) -> tuple[Work, ...]:
+        """What is still to be done, running stages included."""
 
     @property
     def over(self) -> bool:

@@ -37,7 +37,7 @@ def _blocks(report: Report) -> Iterator[str]:
 
 
 def _table(grid: Grid, report: Report) -> str:
-    caption = escape(f"{grid.title}: {report.experiment}, scale {report.scale}")
+    caption = escape(f"{grid.title} ({report.experiment}, scale {report.scale})")
     return "\n".join(
         [r"\begin{table}[tbp]", r"\centering\small", rf"\caption{{{caption}}}", _tabular(grid), r"\end{table}"]
     )

@@ -15,7 +15,6 @@ from rich.text import Text
 
 from reports.grids import Cell, Grid, packed
 from reports.report import Report
-from reports.text import printable
 
 NARROWEST, WIDEST = 40, 200
 ASCII = str.maketrans({"±": "+/-", "−": "-", "–": "-", "Δ": "delta", "×": "x", "─": "-", "γ": "gamma"})
@@ -50,7 +49,7 @@ def draw(report: Report, width: int, colour: bool) -> str:
 
 
 def _blocks(report: Report, width: int) -> Iterator[RenderableType]:
-    yield Text(printable(f"{report.experiment} ({report.scale})"), style="bold")
+    yield Text(f"{report.experiment} ({report.scale})", style="bold")
     if report.question:
         yield Text(report.question)
     yield Text("")

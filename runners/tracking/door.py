@@ -45,6 +45,15 @@ class KnownRun:
         return self.tags.get(SYNCED_TAG, "")
 
 
+@dataclass(frozen=True)
+class KnownExperiment:
+    """An experiment as MLflow has it."""
+
+    identifier: str
+    deleted: bool
+    tags: Mapping[str, str]
+
+
 def make_database(uri: str, artifacts: str) -> None:
     """Make all tables of an empty database."""
     SqlAlchemyStore(uri, artifacts).engine.dispose()
@@ -60,24 +69,31 @@ class Door:
         """Ask anything, to see whether the store answers."""
         self._client.search_experiments(max_results=1)
 
-    def experiment(self, name: str, artifacts: str | None, tags: Mapping[str, str]) -> str:
-        """Return the identifier of an experiment; it is made where it is missing, and brought back where deleted."""
-        known = self._client.get_experiment_by_name(name)
+    def experiment(self, name: str, artifacts: str | None, tags: Mapping[str, str]) -> KnownExperiment:
+        """Return an experiment; it is made where it is missing, and brought back where it was deleted."""
+        known = self.known_experiment(name)
         if known is None:
             try:
-                return str(self._client.create_experiment(name, artifacts, dict(tags)))
-            except MlflowException:  # another client was first
-                known = self._client.get_experiment_by_name(name)
-                if known is None:
+                self._client.create_experiment(name, artifacts, dict(tags))
+            except MlflowException:  # another client may have been first
+                if self.known_experiment(name) is None:
                     raise
-        if known.lifecycle_stage != "active":
-            self._client.restore_experiment(known.experiment_id)
-        return str(known.experiment_id)
+            known = self.known_experiment(name)
+            assert known
+        if known.deleted:
+            self._client.restore_experiment(known.identifier)
+        return known
 
-    def experiment_identifier(self, name: str) -> str | None:
-        """Return the identifier of an experiment that is there."""
+    def known_experiment(self, name: str) -> KnownExperiment | None:
+        """Return an experiment that is there."""
         known = self._client.get_experiment_by_name(name)
-        return None if known is None else str(known.experiment_id)
+        if known is None:
+            return None
+        return KnownExperiment(str(known.experiment_id), known.lifecycle_stage == "deleted", known.tags)
+
+    def tag_experiment(self, experiment: KnownExperiment, key: str, value: str) -> None:
+        """Set one tag of an experiment."""
+        self._client.set_experiment_tag(experiment.identifier, key, value)
 
     def runs(self, experiment: str, study: str) -> dict[str, KnownRun]:
         """Return all runs of a study by identity, the oldest where one is there twice."""

@@ -22,9 +22,10 @@ from runners.tracking.mirrored_run import (
 from runners.tracking.outage import TrackingUnavailable, reason_of
 from runners.tracking.projection import projected, study_identity, study_name
 from runners.tracking.store import TrackingStore
+from runners.tracking.views import saved_views
 
 if TYPE_CHECKING:
-    from runners.tracking.door import Door, KnownRun
+    from runners.tracking.door import Door, KnownExperiment, KnownRun
 
 PASSING_TAGS = ("stop_reason", "non_finite", OUTDATED_TAG)  # a failed trial that is tried again loses them
 EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}  # else the page asks what this is
@@ -56,7 +57,7 @@ def mirror(
             name = study_name(snapshot.experiment, snapshot.scale)
             folder = None if store.served else str(store.artifacts / name)
             experiment = door.experiment(name, folder, EXPERIMENT_TAGS)
-            known = door.runs(experiment, study_identity(snapshot, origin))
+            known = door.runs(experiment.identifier, study_identity(snapshot, origin))
             return _Mirror(door, experiment, known).apply(projected(snapshot, origin, artifacts))
 
 
@@ -74,7 +75,7 @@ def _outages_told(store: TrackingStore) -> Iterator[None]:
 @dataclass(frozen=True)
 class _Mirror:
     door: "Door"
-    experiment: str
+    experiment: "KnownExperiment"
     known: dict[str, "KnownRun"]
 
     def apply(self, runs: Sequence[MirroredRun]) -> MirrorSummary:
@@ -88,6 +89,9 @@ class _Mirror:
                 self._send(run, found, content)
                 updated += found is not None
         self._close_orphans({run.identity for run in runs})
+        for key, view in saved_views(runs).items():
+            if self.experiment.tags.get(key) != view:
+                self.door.tag_experiment(self.experiment, key, view)
         created = sum(run.identity not in before for run in runs)
         return MirrorSummary(created, updated, len(runs) - created - updated)
 
@@ -114,7 +118,7 @@ class _Mirror:
             tags[PARENT_TAG] = self.known[run.parent].run_id
             study = self.known[run.tags[STUDY_TAG]]
             started = study.started - run.order
-        self.known[run.identity] = self.door.create(self.experiment, run.name, started, tags)
+        self.known[run.identity] = self.door.create(self.experiment.identifier, run.name, started, tags)
         return self.known[run.identity]
 
     def _close_orphans(self, identities: set[str]) -> None:

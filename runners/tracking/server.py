@@ -8,6 +8,7 @@ from typing import NoReturn
 from runners.tracking.environment import server_environment
 from runners.tracking.outage import reason_of
 from runners.tracking.store import TrackingStore
+from runners.tracking.views import ARMS_VIEW, TAG_PREFIX
 from search_space.refusals import EnvironmentRefused
 
 HOST = "127.0.0.1"
@@ -41,10 +42,13 @@ def _page(store: TrackingStore, experiment: str | None) -> str:
     from runners.tracking.door import Door  # two seconds of import
 
     try:
-        identifier = Door(store.uri).experiment_identifier(experiment) if experiment else None
+        known = Door(store.uri).known_experiment(experiment) if experiment else None
     except Exception as error:
         raise EnvironmentRefused(f"{store.shown}: {reason_of(error)}") from error
-    return f"/#/experiments/{identifier}/runs?{TRAINING_PAGE}" if identifier else f"/#/?{TRAINING_PAGE}"
+    if known is None:
+        return f"/#/?{TRAINING_PAGE}"
+    view = f"&viewStateShareKey={ARMS_VIEW}" if f"{TAG_PREFIX}{ARMS_VIEW}" in known.tags else ""
+    return f"/#/experiments/{known.identifier}/runs?{TRAINING_PAGE}{view}"
 
 
 def _port(wanted: int | None) -> int:

@@ -172,7 +172,11 @@ def search() -> Snapshot:
     }
     trials = [
         Trial("baseline", 1).pretrained(7.0, marks[0]).judged(0, False, 7.0, None),
-        Trial("c001", 1).pretrained(6.8, marks[0]).judged(0, True, 6.8, 7.0).pretrained(6.4, marks[1]).pretrained(6.0),
+        Trial("c001", 1)
+        .pretrained(6.8, marks[0])
+        .judged(0, True, 6.8, 7.0)
+        .pretrained(6.4, marks[1])
+        .pretrained(6.0),
         Trial("c002", 1).pretrained(7.2, marks[0]).judged(0, False, 7.2, 7.0),
         Trial("c003", 1).diverged(marks[0]),
     ]

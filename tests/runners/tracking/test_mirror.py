@@ -115,7 +115,7 @@ def test_a_value_that_is_not_finite_is_a_tag_and_never_a_metric(store: TrackingS
     assert "final/docs_pair/accuracy: inf" in told
     shown = rows(store.database_file, "SELECT key, value, is_nan FROM metrics")
     assert all(not is_nan and math.isfinite(value) and abs(value) < 1e300 for _, value, is_nan in shown)
-    assert ("final/docs_pair/accuracy", 0.616, 0) in {(key, round(value, 3), nan) for key, value, nan in shown}
+    assert ("final/docs_pair/accuracy", 0.613, 0) in {(key, round(value, 3), nan) for key, value, nan in shown}
 
 
 def test_a_trial_that_is_tried_again_loses_its_reason(store: TrackingStore) -> None:

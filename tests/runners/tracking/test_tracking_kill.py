@@ -1,14 +1,11 @@
 """Killed between any two calls, the mirror is whole again after the next one."""
 
 import random
-import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
-import pytest
 from database_rows import rows, statuses, values_of_tag
 from example_study import study
 
@@ -16,46 +13,21 @@ from runners.tracking import TrackingStore, mirror
 from runners.tracking.mirrored_run import IDENTITY_TAG
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[2]
-MIRROR = f"""
-import sys
-sys.path[:0] = [{str(HERE)!r}, {str(ROOT)!r}]
-from pathlib import Path
-from example_study import study, still_running
-from runners.tracking import TrackingStore, mirror
-import runners.tracking.door
-print("ready", flush=True)
-mirror(still_running(study()), TrackingStore.resolve(Path(sys.argv[1]), None, {{}}))
-print("done", flush=True)
-"""
-# Seconds after MLflow is imported: making the database takes about one and a half, sending the runs as long again.
-MOMENTS = [random.Random(7).uniform(*span) for span in ((0, 0.4), (0.4, 1.2), (1.2, 2.0), (2.0, 2.6), (2.6, 3.2))]
 
 
-@pytest.mark.slow
+MIRROR_AND_KILL = HERE / "mirror_and_kill.py"
+
+
 def test_killed_at_any_moment_the_next_mirror_leaves_each_run_once_and_none_open(tmp_path: Path) -> None:
-    for moment in MOMENTS:
-        _mirror_and_kill(tmp_path, moment)  # five kills, one upon the other
+    chance = random.Random(20261121)
+    runs_there = [-1, 0, *sorted(chance.sample(range(1, 25), 3))]  # -1: while the database is being made
+    moments = [f"{runs}:{chance.uniform(0, 0.5 if runs < 0 else 0.03)}" for runs in runs_there]
+    command = [sys.executable, str(MIRROR_AND_KILL), str(tmp_path), *moments]
+    done = subprocess.run(command, cwd=HERE.parents[2], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "killed\n" * len(moments)), done.stderr
     store = TrackingStore.resolve(tmp_path, None, {})
     mirror(study(), store)
     _assert_whole(store)
-
-
-@pytest.mark.slow
-def test_a_database_killed_while_it_is_made_is_made_again(tmp_path: Path) -> None:
-    for moment in MOMENTS[:2]:
-        _mirror_and_kill(tmp_path, moment)
-        assert not (tmp_path / "mlflow.db").exists() or rows(tmp_path / "mlflow.db", "SELECT * FROM alembic_version")
-    TrackingStore.resolve(tmp_path, None, {}).check()
-
-
-def _mirror_and_kill(results: Path, seconds: float) -> None:
-    worker = subprocess.Popen([sys.executable, "-c", MIRROR, str(results)], stdout=subprocess.PIPE, text=True)
-    assert worker.stdout
-    assert worker.stdout.readline() == "ready\n"
-    time.sleep(seconds)
-    worker.send_signal(signal.SIGKILL)
-    worker.communicate()
 
 
 def _assert_whole(store: TrackingStore) -> None:
@@ -66,5 +38,4 @@ def _assert_whole(store: TrackingStore) -> None:
     assert set(statuses(store.database_file).values()) == {"FINISHED", "KILLED", "FAILED"}
     points = rows(store.database_file, "SELECT run_uuid, key, step FROM metrics WHERE key LIKE '%_loss' AND step > 0")
     assert len(points) == len(set(points))
-    summary = mirror(study(), store)
-    assert summary.unchanged == 25
+    assert mirror(study(), store).unchanged == 25

@@ -8,7 +8,8 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -52,7 +53,7 @@ def test_the_variable_stands_before_the_experiment_and_the_experiment_before_the
     "uri", ["mlruns", "file:///mlruns", "sqlite://", "sqlite:///:memory:", "http://", "databricks"]
 )
 def test_what_is_no_store_is_refused_before_anything_runs(uri: str, tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentRefused, match="tracking: .* is not a tracking store. Allowed: sqlite:///FILE"):
+    with pytest.raises(EnvironmentRefused, match=r"tracking: .* is not a tracking store\. Allowed: sqlite:///FILE"):
         TrackingStore.resolve(tmp_path, uri, {})
 
 
@@ -60,20 +61,10 @@ def test_what_is_no_store_is_refused_before_anything_runs(uri: str, tmp_path: Pa
 def test_a_store_that_does_not_answer_is_refused_in_five_seconds(
     scheme: str, tmp_path: Path, closed_port: int, silent_port: int
 ) -> None:
-    ports = [closed_port, silent_port] if scheme == "http" else [closed_port]
-    for port in ports:
-        uri = f"{scheme}://someone:hunter2@127.0.0.1:{port}/"
-        store = TrackingStore.resolve(tmp_path, uri, {})
-        for ask, refusal in (
-            (store.check, EnvironmentRefused),
-            (lambda: mirror(study(1), store), TrackingUnavailable),
-        ):
-            started = time.monotonic()
-            with pytest.raises(refusal) as caught:
-                ask()
-            assert time.monotonic() - started < 5
-            assert "hunter2" not in str(caught.value)
-            assert f"***@127.0.0.1:{port}" in str(caught.value)
+    for port in [closed_port, silent_port] if scheme == "http" else [closed_port]:
+        store = TrackingStore.resolve(tmp_path, f"{scheme}://someone:hunter2@127.0.0.1:{port}/", {})
+        _assert_refused_soon(store.check, EnvironmentRefused, port)
+        _assert_refused_soon(partial(mirror, study(1), store), TrackingUnavailable, port)
 
 
 @pytest.mark.parametrize(
@@ -146,6 +137,15 @@ def test_the_server_answers_on_loopback_and_ends_on_interrupt(mirrored_results: 
     finally:
         if server.poll() is None:
             os.killpg(server.pid, signal.SIGKILL)
+
+
+def _assert_refused_soon(ask: Callable[[], object], refusal: type[EnvironmentRefused], port: int) -> None:
+    started = time.monotonic()
+    with pytest.raises(refusal) as caught:
+        ask()
+    assert time.monotonic() - started < 5
+    assert "hunter2" not in str(caught.value)
+    assert f"***@127.0.0.1:{port}" in str(caught.value)
 
 
 def _answers(url: str) -> bool:

@@ -1,0 +1,89 @@
+"""`steeplechase run`: pretrain, hurdle, fine-tune, compare. The same command carries on where a run was stopped."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from commands.arguments import Chosen, ExperimentFile, Scale, choose
+from commands.live_view import LiveView
+from commands.mirroring import Mirroring
+from reports.files import REPORT_FILES, write_report
+from reports.formats import render
+from reports.report import build
+from runners.driver import Request
+from runners.driver import run as drive
+from runners.places import Places
+from runners.records import Standing
+from runners.standing import Snapshot
+from runners.store import StageStore
+from search_space.refusals import Stopped
+
+DONE_WITH_FAILED_TRIALS = 8
+
+
+class EngineName(StrEnum):
+    """Where trials run."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
+def run(
+    experiment: ExperimentFile,
+    scale: Scale = None,
+    engine: Annotated[EngineName, typer.Option(help="Processes on this machine, or Ray Tune.")] = EngineName.LOCAL,
+    workers: Annotated[int, typer.Option(min=1, max=1024, help="Trials at a time, one thread each.")] = 2,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Default: results/EXPERIMENT-SCALE.")] = None,
+    address: Annotated[str | None, typer.Option(help="A Ray cluster, with --engine ray.")] = None,
+) -> None:
+    """Run an experiment, or carry on where it stands, and report what was found."""
+    chosen = choose(experiment, scale)
+    places = Places.of(out) if out else Places.default(chosen.experiment.experiment, chosen.scale)
+    request = Request(chosen.experiment, chosen.scale, places, engine.value, workers, address)
+    found = _drive(chosen, request, Console(stderr=True))
+    if any(history.standing is Standing.FAILED for history in found.histories):
+        raise typer.Exit(DONE_WITH_FAILED_TRIALS)
+
+
+def _drive(chosen: Chosen, request: Request, console: Console) -> Snapshot:
+    places = request.places
+    mirroring = Mirroring(places, chosen.experiment.tracking)
+    mirroring.check()
+    with stopping(), LiveView(console, StageStore(places.stages)) as view, mirroring:
+        found = drive(request, view.watch)
+    files = write_report(found, places.folder)
+    warning = mirroring.finish(found, files)
+    print(render(build(found), "terminal"))  # noqa: T201 — the result itself
+    for line in _closing(places, warning):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    return found
+
+
+def _closing(places: Places, warning: str | None) -> Iterator[str]:
+    if warning is not None:
+        yield f"warning: {warning}"
+    yield f"report: {places.folder / REPORT_FILES['html']}"
+    yield f"browse: steeplechase ui {places.folder}"
+
+
+@contextmanager
+def stopping() -> Iterator[None]:
+    """Turn the first Ctrl-C or SIGTERM into a stop that can be resumed; a second Ctrl-C ends at once."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        raise Stopped("stopped; everything finished is kept, and the same command carries on")
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,30 @@
+"""`steeplechase ui`: MLflow on 127.0.0.1 over the store that the runs are mirrored to."""
+
+import os
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from runners.ledger import LEDGER_NAME, Ledger
+from runners.places import RESULTS, Places
+from runners.standing import snapshot
+from runners.tracking import TrackingStore, serve
+
+
+def ui(
+    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="A results folder, or all of them.")] = Path(
+        RESULTS
+    ),
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="5000, or the next free one.")] = None,
+) -> None:
+    """Browse the runs in MLflow; Ctrl-C ends it."""
+    if (folder / LEDGER_NAME).is_file():
+        with closing(Ledger.at(folder)) as ledger:
+            found = snapshot(ledger)
+        root, experiment = Places.of(folder).root, f"{found.experiment}-{found.scale}"
+        declared = found.document.get("tracking")
+        store = TrackingStore.resolve(root, declared if isinstance(declared, str) else None, os.environ)
+        serve(store, port, experiment)
+    serve(TrackingStore.resolve(folder, None, os.environ), port)

@@ -1,0 +1,22 @@
+"""How much work a stage is, in operations, so that the time left can be told before it has been spent."""
+
+from runners.stages.declarations import ExamplesStage, FineTuneStage, PretrainStage
+from runners.stages.stage import Stage
+
+BACKWARD_AND_FORWARD = 3
+
+
+def effort(stage: Stage) -> float:
+    """Return a stage's operations in closed form; 0 for stages whose work is not arithmetic."""
+    told = stage.declaration
+    if isinstance(told, PretrainStage):
+        recipe, architecture = told.candidate.recipe, told.candidate.architecture
+        forward = told.candidate.objective.forward_flops(architecture, told.generator, recipe.sequence_length)
+        return float(BACKWARD_AND_FORWARD * forward * (told.to_step - told.from_step) * recipe.batch_sequences)
+    if isinstance(told, FineTuneStage):
+        examples = stage.inputs["examples"].declaration
+        assert isinstance(examples, ExamplesStage)
+        forward = told.architecture.forward_flops(examples.sequence_length)
+        passes = BACKWARD_AND_FORWARD * told.epochs * examples.train_examples + examples.dev_examples
+        return float(forward * passes)
+    return 0.0

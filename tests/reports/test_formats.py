@@ -1,0 +1,179 @@
+"""Every format: golden files, hostile names made harmless, all widths, nothing to show."""
+
+import csv
+import io
+import os
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from building import Trial, document, empty, primary, search, snapshot, table2, troubled
+
+from reports.figures import svg_of
+from reports.formats import format_names, render
+from reports.formats.terminal import draw
+from reports.report import Report, build
+from search_space.refusals import ConfigurationRefused
+
+GOLDEN = Path(__file__).parent / "golden"
+WRITE = os.environ.get("STEEPLECHASE_GOLDEN") == "write"
+VIEWS = {"table2": table2, "troubled": troubled, "search": search, "empty": empty}
+FORMATS = ("csv", "html", "json", "latex", "markdown", "terminal")
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "=cmd()|' /C calc'!A0",
+    "@SUM(1+1)",
+    "\\input{/etc/passwd}",
+    "\\write18{id} $x^2$ 100%",
+    "[red]red[/red]",
+    "\x1b[31mESC\x1b]8;;http://x\x07",
+    "a|b\nc\r\n| d |",
+    "`code` **bold** ![i](http://x/y.png)",
+    "\u202egnp.exe\u2028x",
+    "-->]]><!--",
+    "{{ 7 * 7 }}{% for %}",
+)
+
+
+def report_of(view: str) -> Report:
+    return build(VIEWS[view](), {"convolution": 0.7, "bottleneck_ratio": 0.2} if view == "search" else None)
+
+
+def rendered(report: Report, name: str) -> str:
+    text = draw(report, 80, colour=False) if name == "terminal" else render(report, name)
+    return re.sub(r"<svg.*?</svg>", "<svg></svg>", text, flags=re.DOTALL)  # ticks depend on matplotlib's version
+
+
+def test_a_file_is_a_format() -> None:
+    assert format_names() == FORMATS
+    with pytest.raises(ConfigurationRefused, match="Allowed: csv, html"):
+        render(report_of("empty"), "pdf")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("name", FORMATS)
+def test_golden(view: str, name: str) -> None:
+    path, text = GOLDEN / f"{view}.{name}", rendered(report_of(view), name)
+    if WRITE:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+class _Page(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+
+def hostile_report(name: str) -> Report:
+    trials = [Trial("baseline", seed).pretrained(6.0 + seed / 10) for seed in (1, 2, 3)]
+    for seed in (1, 2, 3):
+        trials.append(Trial(name, seed).pretrained(5.0 + seed**2 / 50).tuned(name, 1, accuracy=50.0 + seed))
+    paper = {"source": name, "statement": name, "orderings": []}
+    resolved = document((name,), paper=paper, question=name, fine_tuning={"tasks": [name], "seeds": [1]})
+    arms = {"baseline": {}, name: {"convolution": {"kind": name}}}
+    view = snapshot(trials, arms, (name,), tuning_seeds=(1,), resolved=resolved, experiment=name)
+    return build(view, primary=primary)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_html_is_text(name: str) -> None:
+    text = render(hostile_report(name), "html")
+    page, plain = _Page(text), _Page(render(report_of("table2"), "html"))
+    assert page.tags <= plain.tags
+    assert not [attribute for attribute, _ in page.attributes if attribute.startswith("on")]
+    assert not re.search(r"""(src|href)\s*=\s*["'](?!#|data:)""", "".join(f'{n}="{v}"' for n, v in page.attributes))
+    assert "\x1b" not in text
+    assert name != "{{ 7 * 7 }}{% for %}" or name in text
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_latex_holds_no_command(name: str) -> None:
+    text = render(hostile_report(name), "latex")
+    ours = {
+        *("paragraph", "begin", "end", "centering", "small", "caption", "toprule", "midrule", "bottomrule", "textbf"),
+        *("noindent", "par", "pm", "Delta", "times", "textbackslash", "textasciitilde", "textless", "textgreater"),
+        *("textbar", "textquotedbl"),
+    }
+    assert set(re.findall(r"\\([A-Za-z]+)", text)) <= ours
+    assert not re.search(r"(?<!\\)[%#]", text)
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_csv_starts_no_formula_and_keeps_its_lines(name: str) -> None:
+    text = render(hostile_report(name), "csv")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == len(text.splitlines()) - 1 == 2 * 3
+    texts = [row[column] for row in rows for column in ("arm", "metric", "status")]
+    assert not any(entry.startswith(("=", "+", "-", "@", "\t", "\r")) for entry in texts)
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_markdown_and_terminal_stay_in_their_cells(name: str) -> None:
+    report = hostile_report(name)
+    markdown, terminal = render(report, "markdown"), draw(report, 100, colour=False)
+    table = [line for line in markdown.splitlines() if line.startswith("|")]
+    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table[:4]}) == 1
+    assert not re.search(r"(?<!\\)[<`]", markdown)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028]", markdown + terminal)
+    if name == "[red]red[/red]":
+        assert "[red]red[/red]" in terminal
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_json_is_ascii(name: str) -> None:
+    text = render(hostile_report(name), "json")
+    assert text.isascii()
+    assert "\x1b" not in text
+
+
+def test_numbers_keep_their_sign_in_csv() -> None:
+    text = render(report_of("table2"), "csv")
+    assert re.search(
+        r"^span_dynamic,held_out_loss,3,5\.92\d{4},0\.\d{6},-0\.17\d{4},-0\.\d{6},-0\.", text, re.MULTILINE
+    )
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 140, 200])
+def test_terminal_keeps_to_its_width(width: int) -> None:
+    for view in VIEWS:
+        assert max(len(line) for line in draw(report_of(view), width, colour=False).splitlines()) <= width
+
+
+def test_terminal_has_colour_only_where_asked() -> None:
+    assert "\x1b[" in draw(report_of("table2"), 80, colour=True)
+    assert "\x1b" not in draw(report_of("table2"), 80, colour=False)
+
+
+def test_a_pipe_gets_plain_text(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert "\x1b" not in render(report_of("table2"), "terminal")
+
+
+def test_the_page_fetches_nothing() -> None:
+    text = render(report_of("table2"), "html")
+    assert "default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;; img-src data:" in text
+    assert "script" not in _Page(text).tags
+    assert not re.search(r'(src|href)="(?!#|data:)', text.replace("xlink:href", "href"))
+    assert "@import" not in text
+    assert "url(http" not in text
+
+
+def test_figures_are_the_same_every_time() -> None:
+    report = report_of("table2")
+    assert report.curves is not None
+    assert report.forest is not None
+    assert svg_of(report.curves) == svg_of(report.curves)
+    assert svg_of(report.forest) == svg_of(report.forest)
+    assert "span_dynamic" in svg_of(report.curves)

@@ -1,0 +1,50 @@
+"""Mirror a study in a child process and kill it, at each of the moments `RUNS:SECONDS` given.
+
+A moment is so many seconds after so many runs are there; -1 runs: after the making of the database has begun.
+MLflow is imported once, before the first fork.
+"""
+
+import os
+import signal
+import sqlite3
+import sys
+import time
+from pathlib import Path
+
+from database_rows import rows
+from example_study import still_running, study
+
+import runners.tracking.door  # noqa: F401
+from runners.tracking import TrackingStore, mirror
+
+
+def mirror_and_kill(results: Path, runs: int, seconds: float) -> bool:
+    """Return whether the child was alive when it was killed."""
+    child = os.fork()
+    if child == 0:
+        mirror(still_running(study()), TrackingStore.resolve(results, None, {}))
+        os._exit(0)
+    while runs_there(results / "mlflow.db") < runs:
+        time.sleep(0.002)
+    if runs < 0:
+        while not (results / "mlflow.db.unfinished").exists():
+            time.sleep(0.002)
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
+
+
+def runs_there(database: Path) -> int:
+    """Return how many runs are there, -1 while there is no database."""
+    try:
+        return len(rows(database, "SELECT run_uuid FROM runs")) if database.exists() else -1
+    except sqlite3.OperationalError:  # it is being written
+        return 0
+
+
+if __name__ == "__main__":
+    for moment in sys.argv[2:]:
+        least, _, delay = moment.partition(":")
+        sys.stdout.write("killed\n" if mirror_and_kill(Path(sys.argv[1]), int(least), float(delay)) else "ended\n")
+        sys.stdout.flush()

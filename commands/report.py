@@ -19,4 +19,4 @@ def report(
     """Print the report of a results folder, finished or not."""
     with closing(Ledger.at(folder)) as ledger:
         found = snapshot(ledger)
-    print(render(build(found), form), end="")  # noqa: T201 — the result itself
+    print(render(build(found, found.importance or None), form), end="")  # noqa: T201 — the result itself

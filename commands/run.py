@@ -60,7 +60,7 @@ def _drive(chosen: Chosen, request: Request, console: Console) -> Snapshot:
         found = drive(request, view.watch)
     files = write_report(found, places.folder)
     warning = mirroring.finish(found, files)
-    print(render(build(found), "terminal"))  # noqa: T201 — the result itself
+    print(render(build(found, found.importance or None), "terminal"))  # noqa: T201 — the result itself
     for line in _closing(places, warning):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     return found

@@ -17,7 +17,7 @@ REPORT_FILES = {
 
 def write_report(found: Snapshot, folder: Path) -> tuple[Path, ...]:
     """Write the report beside the ledger and return the files, each there whole or not at all."""
-    report = build(found)
+    report = build(found, found.importance or None)
     written = []
     for form, name in REPORT_FILES.items():
         temporary = folder / f".{name}.writing"

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from runners.course import Course, all_labels
 from runners.engines import Engine, open_engine
 from runners.engines.local import LocalEngine
+from runners.designs import Search
 from runners.experiment import Experiment
 from runners.groundwork import Groundwork
 from runners.itinerary import shared_stages
 from runners.ledger import LEDGER_NAME, Ledger
 from runners.manifest import manifest
 from runners.places import Places
+from runners.proposals import importance_of_axes
 from runners.standing import Snapshot, snapshot
 from runners.store import StageStore
 from runners.work import Agenda
@@ -50,6 +52,8 @@ def run(request: Request, watch: Watch) -> Snapshot:
         course = Course(request.experiment, shared, store, ledger)
         with engine_of(request) as engine:
             engine.run(course, lambda: watch(course))
+        if isinstance(request.experiment.design, Search):
+            ledger.set_fact("importance", importance_of_axes(request.experiment, ledger))
         return snapshot(ledger)
 
 

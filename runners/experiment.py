@@ -1,7 +1,8 @@
 """An experiment: a question, a baseline, what varies, and what may be spent on the answer. Pure data, no torch."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import Annotated
 
 from pydantic import Field
 
@@ -9,6 +10,7 @@ from runners.designs import Design, Search
 from runners.designs.arm import Arm
 from runners.hurdles import Finite, HurdleRule
 from search_space.candidate import Candidate
+from search_space.change import ImpossibleChange
 from search_space.declaration import Count, Declaration, JsonValue, Name, Number, PositiveNumber, Seed, canonical
 from search_space.violation import Violation
 from tasks.corpora.corpus import Corpus
@@ -17,11 +19,20 @@ from tasks.downstream import task_names
 from tasks.tokenizer import TokenizerDeclaration, WordPieceTraining
 
 
+ORDERING = r"^\S+( [>~] \S+)+$"
+
+
 class PaperStatement(Declaration):
     """What a paper says on the question, in our words, with its source."""
 
     source: str
     statement: str
+    orderings: tuple[Annotated[str, Field(pattern=ORDERING)], ...] = Field(
+        default=(), examples=[["span_dynamic > dynamic ~ bottleneck"]]
+    )
+    """What the statement says of the arms: `a > b`, a is better; `a ~ b`, level within the margin."""
+    margins: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"score": 1.0}])
+    """By metric: the largest difference that still counts as level."""
 
 
 class Pretraining(Declaration):
@@ -92,8 +103,20 @@ class Experiment(Declaration):
         yield from broken
         if not broken:
             yield from (violation.under("design") for violation in self.design.violations(self.baseline))
+            yield from self._ordering_violations()
         yield from self._pretraining_violations()
         yield from self._fine_tuning_violations()
+
+    def _ordering_violations(self) -> Iterator[Violation]:
+        try:
+            known = {arm.name for arm in self.arms}
+        except ImpossibleChange:
+            return  # the design's own violations say why
+        for position, ordering in enumerate(self.paper.orderings if self.paper else ()):
+            for name in ordering.split(" ")[::2]:
+                if name not in known:
+                    message = f"{name!r} is not an arm. Allowed: {', '.join(sorted(known))}"
+                    yield Violation(("paper", "orderings", position), message)
 
     def _pretraining_violations(self) -> Iterator[Violation]:
         marks, tokens = self.pretraining.hurdle.token_marks, self.pretraining.tokens

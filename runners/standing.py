@@ -1,7 +1,7 @@
 """How trials stand: a pure reading of the ledger's rows, the same for tables, the live view and MLflow."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from runners.ledger import Ledger
 from runners.records import ArmRow, Decision, Record, Standing, Status, TrialRow
@@ -41,6 +41,8 @@ class Snapshot:
     histories: tuple[TrialHistory, ...]
     shared: tuple[Record, ...]
     """Records of the stages that all trials share: corpus, tokens, questions, examples."""
+    importance: Mapping[str, float] = field(default_factory=dict)
+    """Of a finished search: each axis's share of the variance of the held-out loss."""
 
     def of_arm(self, arm: str) -> tuple[TrialHistory, ...]:
         """Return the trials of one arm by seed."""
@@ -68,7 +70,13 @@ def snapshot(ledger: Ledger) -> Snapshot:
         arms=ledger.arms(),
         histories=histories,
         shared=_latest(record for record in records if record.trial is None),
+        importance=_shares(ledger.fact("importance")),
     )
+
+
+def _shares(fact: JsonValue) -> dict[str, float]:
+    shares = fact if isinstance(fact, dict) else {}
+    return {path: share for path, share in shares.items() if isinstance(share, float)}
 
 
 def history_of(

@@ -1,6 +1,9 @@
 """The mirror shows every row of the ledger once, and sending it again changes nothing."""
 
+import base64
+import json
 import math
+import zlib
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -188,3 +191,13 @@ def _with_odd_values(snapshot: Snapshot) -> Snapshot:
     }
     records = tuple(odd.get(record.label, record) for record in history.records)
     return replace(snapshot, histories=(replace(history, records=records),))
+
+
+def test_the_page_has_a_view_of_the_arms_and_one_of_the_trials(mirrored_results: Path) -> None:
+    tags = dict(rows(mirrored_results / "mlflow.db", "SELECT key, value FROM experiment_tags"))
+    arms, trials = (json.loads(tags[f"mlflow.sharedViewState.{key}"]) for key in ("arms", "trials"))
+    state = json.loads(zlib.decompress(base64.b64decode(arms["state"].removeprefix("deflate;"))))
+    assert (arms["name"], trials["name"]) == ("Arms", "Trials by arm")
+    assert state["searchFilter"] == 'tags.level = "arm"'
+    assert state["selectedColumns"][:3] == [f"metrics.`final/held_out_loss{part}`" for part in ("", "/n", "/sd")]
+    assert all(len(value) < 20_000 for value in tags.values())  # MLflow's limit

@@ -1,0 +1,46 @@
+# Two commands for a newcomer: `make demo` and `make test`. CI runs the same names.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test check format schema clean
+.DEFAULT_GOAL := demo
+
+demo: $(VENV)/ready-to-run ## Table 2 of ConvBERT at scale `demo` on the embedded corpus
+	$(BIN)/steeplechase run experiments/table2.yaml --scale demo
+
+test: $(VENV)/ready-to-develop ## all tests
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+
+check: $(VENV)/ready-to-develop ## lint, format, strict types, layering, generated files
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/steeplechase schema | cmp - experiments/schema.json
+
+format: $(VENV)/ready-to-develop ## rewrite the code in the one format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+schema: $(VENV)/ready-to-develop ## regenerate the JSON schema that editors use
+	$(BIN)/steeplechase schema > experiments/schema.json
+
+clean: ## drop the environment; results are kept
+	rm -rf $(VENV)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12"; exit 5; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/ready-to-run: $(BIN)/python pyproject.toml constraints.txt
+	@echo "Installing pinned dependencies into $(VENV); this takes a few minutes the first time."
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/ready-to-develop: $(BIN)/python pyproject.toml constraints.txt
+	@echo "Installing pinned dependencies into $(VENV); this takes a few minutes the first time."
+	$(PIP) --editable '.[development]'
+	@touch $@ $(VENV)/ready-to-run

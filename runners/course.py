@@ -178,12 +178,16 @@ class Course:
             trial.losses.append(float(loss) if isinstance(loss, int | float) else None)
 
     def _judge(self, trial: _Trial, level: int) -> None:
-        """Write the hurdle's verdict before anything acts on it; the baseline is measured against, never stopped."""
+        """Write the hurdle's verdict before anything acts on it.
+
+        The baseline is never stopped, so that every candidate has something to be compared with; like the rest of
+        its cohort it sets the first hurdle and no later one.
+        """
         hurdle = self._experiment.pretraining.hurdle
         if level >= len(hurdle.token_marks) or trial.row.arm == BASELINE or level in trial.decided:
             return
         earlier = {
-            name: tuple(other.losses)
+            name: tuple(other.losses[:1] if other.row.arm == BASELINE else other.losses)
             for name, other in self.trials.items()
             if other.cohort < trial.cohort and other.row.seed == trial.row.seed
         }

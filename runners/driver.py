@@ -5,9 +5,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from runners.course import Course, all_labels
+from runners.designs import Search
 from runners.engines import Engine, open_engine
 from runners.engines.local import LocalEngine
-from runners.designs import Search
 from runners.experiment import Experiment
 from runners.groundwork import Groundwork
 from runners.itinerary import shared_stages

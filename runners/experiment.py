@@ -18,7 +18,6 @@ from tasks.corpora.documentation import DocumentationCorpus
 from tasks.downstream import task_names
 from tasks.tokenizer import TokenizerDeclaration, WordPieceTraining
 
-
 ORDERING = r"^\S+( [>~] \S+)+$"
 
 
@@ -146,7 +145,7 @@ class Experiment(Declaration):
         yield from _repeated(self.fine_tuning.tasks, ("fine_tuning", "tasks"))
         yield from _repeated(self.fine_tuning.seeds, ("fine_tuning", "seeds"))
         positions = self.baseline.architecture.positions
-        if self.fine_tuning.sequence_length > positions:
+        if self.fine_tuning.tasks and self.fine_tuning.sequence_length > positions:
             message = (
                 f"{self.fine_tuning.sequence_length} is longer than the {positions} positions of the architecture"
             )

@@ -12,8 +12,18 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from runners.tracking.outage import reason_of
-from search_space.refusals import Corruption, EnvironmentRefused
+from search_space.refusals import Corruption, EnvironmentRefused, Refusal
 
+MIRROR_TABLES = {
+    "alembic_version",
+    "experiments",
+    "experiment_tags",
+    "runs",
+    "metrics",
+    "latest_metrics",
+    "params",
+    "tags",
+}
 SQLITE_COMPANIONS = ("", "-journal", "-wal", "-shm")
 
 
@@ -28,7 +38,9 @@ def prepare_database(file: Path, lock_file: Path, artifacts: Path) -> None:
                 _refuse_strangers(file)
             else:
                 _make(file, artifacts)
-    except OSError as error:
+    except Refusal:
+        raise
+    except Exception as error:  # disk full, read-only, locked, or anything in the libraries under MLflow
         raise EnvironmentRefused(f"{file}: {reason_of(error)}") from error
 
 
@@ -51,10 +63,9 @@ def _make(file: Path, artifacts: Path) -> None:
     for companion in SQLITE_COMPANIONS:
         Path(f"{unfinished}{companion}").unlink(missing_ok=True)
     make_database(f"sqlite:///{unfinished}", str(artifacts))
-    for path in (unfinished, file.parent):
-        if path == file.parent:
-            unfinished.replace(file)
-        _flush(path)
+    _flush(unfinished)
+    unfinished.replace(file)
+    _flush(file.parent)
 
 
 def _flush(path: Path) -> None:
@@ -70,8 +81,18 @@ def _refuse_strangers(file: Path) -> None:
     try:
         with closing(sqlite3.connect(file)) as connection:
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            versions = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+            whole = tables.issuperset(MIRROR_TABLES)
+            versions = (
+                [name for (name,) in connection.execute("SELECT version_num FROM alembic_version")] if whole else []
+            )
+    except sqlite3.OperationalError:
+        raise  # locked or unreadable: nothing is wrong with the file itself
     except sqlite3.DatabaseError as error:
         raise Corruption(f"{file}: not a whole MLflow database ({reason_of(error)}); {advice}") from error
-    if len(versions) != 1 or not {"experiments", "runs", "metrics", "latest_metrics", "params", "tags"} <= tables:
+    if not whole:
         raise Corruption(f"{file}: not a whole MLflow database; {advice}")
+    from runners.tracking.door import schema_version  # two seconds of import, after the quick questions
+
+    if versions != [schema_version()]:
+        told = f"schema {', '.join(versions) or 'none'}, this MLflow reads {schema_version()}"
+        raise Corruption(f"{file}: half made, or made by another MLflow ({told}); {advice}")

@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,6 +13,8 @@ from runners.tracking.mirrored_run import IDENTITY_TAG, STUDY_TAG, SYNCED_TAG, P
 
 os.environ.update(client_environment(os.environ))  # read by MLflow while it is imported
 
+import mlflow.store
+from alembic.script import ScriptDirectory  # MLflow's own tool for its schema
 from mlflow.entities import Metric, Param, Run, RunTag, ViewType
 from mlflow.exceptions import MlflowException
 from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
@@ -57,6 +60,12 @@ class KnownExperiment:
 def make_database(uri: str, artifacts: str) -> None:
     """Make all tables of an empty database."""
     SqlAlchemyStore(uri, artifacts).engine.dispose()
+
+
+@cache
+def schema_version() -> str:
+    """Return the revision of a database that this MLflow has finished making."""
+    return str(ScriptDirectory(str(Path(mlflow.store.__file__).parent / "db_migrations")).get_current_head())
 
 
 class Door:

@@ -10,8 +10,9 @@ from runners.tracking import TrackingStore, mirror
 
 
 @pytest.fixture(scope="session")
-def mirrored_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def mirrored_results(tmp_path_factory: pytest.TempPathFactory, empty_database: Path) -> Path:
     results = tmp_path_factory.mktemp("mirrored")
+    shutil.copy(empty_database, results / "mlflow.db")
     report = results / "report.md"
     report.write_text("# Table 2\n")
     store = TrackingStore.resolve(results, None, {})

@@ -96,6 +96,16 @@ def test_a_half_made_database_is_refused_and_left_as_it_is(tmp_path: Path) -> No
     assert database.read_bytes() == content
 
 
+def test_a_database_left_between_two_migrations_is_refused(store: TrackingStore) -> None:
+    assert store.database_file
+    with sqlite3.connect(store.database_file) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '451aebb31d03'")
+    content = store.database_file.read_bytes()
+    with pytest.raises(Corruption, match="half made, or made by another MLflow"):
+        store.check()
+    assert store.database_file.read_bytes() == content
+
+
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mlflow.db").write_text("not a database, but a rather long text about one\n" * 50)
     with pytest.raises(Corruption, match="not a whole MLflow database"):

@@ -25,9 +25,11 @@ class Mirroring:
         self._thread = threading.Thread(target=self._keep_up, daemon=True)
 
     def check(self) -> None:
-        """Ask a server whether it is there before anything runs. Raises EnvironmentRefused within five seconds."""
+        """Look at the store before anything runs. Raises EnvironmentRefused within five seconds, or Corruption."""
         if self._store.served:
             self._store.check()
+        elif self._store.database_file is not None and self._store.database_file.exists():
+            self._store.prepare()  # a damaged database is told now, not after the training
 
     def __enter__(self) -> "Mirroring":
         """Start mirroring."""

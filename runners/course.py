@@ -181,21 +181,27 @@ class Course:
         """Write the hurdle's verdict before anything acts on it.
 
         The baseline is never stopped, so that every candidate has something to be compared with; like the rest of
-        its cohort it sets the first hurdle and no later one.
+        its cohort it sets the first hurdle and no later one. A hurdle is set by the first cohort that has reached
+        its mark and then never moves.
         """
         hurdle = self._experiment.pretraining.hurdle
         if level >= len(hurdle.token_marks) or trial.row.arm == BASELINE or level in trial.decided:
             return
-        earlier = {
-            name: tuple(other.losses[:1] if other.row.arm == BASELINE else other.losses)
-            for name, other in self.trials.items()
-            if other.cohort < trial.cohort and other.row.seed == trial.row.seed
-        }
-        verdict = hurdle.judge(trial.losses[level], level, earlier)
+        verdict = hurdle.judge(trial.losses[level], level, self._setters(trial, level))
         decision = Decision(
             0, trial.row.name, level, verdict.cleared, verdict.value, verdict.threshold, verdict.cohort
         )
         trial.decided[level] = self._ledger.add_decision(decision).cleared
+
+    def _setters(self, trial: _Trial, level: int) -> dict[str, tuple[float | None, ...]]:
+        """Return the losses of those that set the hurdle: of the first earlier cohort that has reached the mark."""
+        by_cohort: dict[int, dict[str, tuple[float | None, ...]]] = {}
+        for name, other in self.trials.items():
+            losses = tuple(other.losses[:1] if other.row.arm == BASELINE else other.losses)
+            if other.row.seed == trial.row.seed and any(loss is not None for loss in losses[level:]):
+                by_cohort.setdefault(other.cohort, {})[name] = losses
+        first = min(by_cohort, default=trial.cohort)
+        return by_cohort[first] if first < trial.cohort else {}
 
     def _fail(self, trial: _Trial, work: Work, failure: Failure) -> None:
         refusal = refusal_of(failure)
@@ -223,9 +229,9 @@ class Course:
         for decision in self._ledger.decisions():
             self.trials[decision.trial].decided[decision.level] = decision.cleared
         for trial in self.trials.values():
-            for level in range(len(trial.losses)):
-                if trial.losses[level] is not None:
-                    self._judge(trial, level)
+            finished = [label for label in trial.marks if trial.statuses.get(label) is Status.FINISHED]
+            for level in range(len(finished)):
+                self._judge(trial, level)
 
     def _advance(self) -> None:
         """Declare the next cohort when every trial of the present one has ended."""
@@ -234,9 +240,10 @@ class Course:
             if not arms:
                 return
             self._cohort += 1
-            for arm in arms:
-                self._ledger.add_arm(self._row(arm))
-                self._enter(arm, self._cohort)
+            with self._ledger.together():  # a cohort that is half declared would never be completed
+                for arm in arms:
+                    self._ledger.add_arm(self._row(arm))
+                    self._enter(arm, self._cohort)
 
     def _enter(self, arm: Arm, cohort: int) -> None:
         for seed in self._experiment.pretraining.seeds:

@@ -66,12 +66,13 @@ def open_ledger(request: Request) -> Iterator[Ledger]:
         identity = experiment.identity()
         known = ledger.fact("identity")
         if known is None:
-            ledger.set_fact("experiment", experiment.experiment)
-            ledger.set_fact("scale", request.scale)
-            ledger.set_fact("labels", [*all_labels(experiment)])
-            ledger.set_fact("document", experiment.model_dump(mode="json"))
-            ledger.set_fact("manifest", manifest())
-            ledger.set_fact("identity", identity)
+            with ledger.together():
+                ledger.set_fact("experiment", experiment.experiment)
+                ledger.set_fact("scale", request.scale)
+                ledger.set_fact("labels", [*all_labels(experiment)])
+                ledger.set_fact("document", experiment.model_dump(mode="json"))
+                ledger.set_fact("manifest", manifest())
+                ledger.set_fact("identity", identity)
         elif canonical_text(known) != canonical_text(identity):
             raise Conflict(_conflict(request, known, identity))
         yield ledger

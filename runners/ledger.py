@@ -1,7 +1,8 @@
 """The ledger: every record and every decision, crash-safe, the only source of truth.
 
 SQLite with a write-ahead log and full synchronisation, written by the driver alone. A row carries the sha256 of
-its own content, so that what cannot be trusted is refused and never read as a result.
+its place and content and no place is ever left out, so that what cannot be trusted is refused and never read as a
+result.
 """
 
 import json
@@ -23,6 +24,17 @@ TABLES = "".join(
     "content TEXT NOT NULL, checksum TEXT NOT NULL); "
     for table, unique in NAMED_ONCE.items()
 )
+OUTSIDE = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+}
+"""Faults of the machine; every other one is the file's."""
 
 Row = TypeVar("Row", Record, Decision)
 
@@ -37,6 +49,9 @@ class Ledger:
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             self._create_or_check()
+            (sound,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if sound != "ok":
+            raise Corruption(f"{self.path}: {sound}; restore the file or move it away")
 
     @classmethod
     def at(cls, folder: Path) -> "Ledger":
@@ -46,6 +61,19 @@ class Ledger:
             message = f"{folder}: no ledger here; `steeplechase run EXPERIMENT --out {folder}` makes one"
             raise EnvironmentRefused(message)
         return cls(path)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Write everything that is added inside as one: at the end all of it is on disk, or none of it."""
+        with self._trust():
+            self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        with self._trust():
+            self._connection.execute("COMMIT")
 
     def close(self) -> None:
         """Close the connection; everything acknowledged is already on disk."""
@@ -105,18 +133,20 @@ class Ledger:
 
     def _insert(self, table: str, name: str, content: JsonValue, or_ignore: bool = False) -> int:
         text = canonical_text(content)
-        command = f"INSERT {'OR IGNORE ' if or_ignore else ''}INTO {table} (name, content, checksum) VALUES (?, ?, ?)"
+        command = f"INSERT {'OR IGNORE ' if or_ignore else ''}INTO {table} VALUES (?, ?, ?, ?)"
         with self._trust():
-            cursor = self._connection.execute(command, (name, text, _checksum(name, text)))
-            return cursor.lastrowid or 0
+            (last,) = self._connection.execute(f"SELECT COALESCE(MAX(sequence), 0) FROM {table}").fetchone()
+            sequence = int(last) + 1
+            self._connection.execute(command, (sequence, name, text, _checksum(sequence, name, text)))
+        return sequence
 
     def _rows(self, table: str) -> Iterator[tuple[int, str, Any]]:
         with self._trust():
             query = f"SELECT sequence, name, content, checksum FROM {table} ORDER BY sequence"
             rows = self._connection.execute(query).fetchall()
-        for sequence, name, text, checksum in rows:
-            if _checksum(name, text) != checksum:
-                raise Corruption(f"{self.path}: {table} row {sequence}: the checksum does not match its content")
+        for place, (sequence, name, text, checksum) in enumerate(rows, 1):
+            if sequence != place or _checksum(place, name, text) != checksum:
+                raise Corruption(f"{self.path}: {table} row {place}: the checksum does not match its content")
             yield sequence, name, json.loads(text)
 
     def _create_or_check(self) -> None:
@@ -133,9 +163,9 @@ class Ledger:
     def _trust(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.OperationalError as error:
-            raise EnvironmentRefused(f"{self.path}: {error}") from error
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            if getattr(error, "sqlite_errorcode", 0) % 256 in OUTSIDE:  # the rest of the code is detail
+                raise EnvironmentRefused(f"{self.path}: {error}") from error
             raise Corruption(f"{self.path}: {error}; restore the file or move it away") from error
 
 
@@ -147,5 +177,5 @@ def _with_sequence(row: Row, sequence: int) -> Row:
     return type(row)(**{**vars(row), "sequence": sequence})
 
 
-def _checksum(name: str, text: str) -> str:
-    return fingerprint([name, text])
+def _checksum(sequence: int, name: str, text: str) -> str:
+    return fingerprint([sequence, str(name), str(text)])

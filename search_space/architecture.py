@@ -91,18 +91,30 @@ class Architecture(Declaration):
         """Return a generator of this architecture: width, heads and feed-forward width divided by `ratio`.
 
         Embeddings keep their width, because they are shared; the head width is kept where a head remains
-        (the released ELECTRA and ConvBERT generators, 1/4 for small and 1/3 for base).
+        (the released ELECTRA and ConvBERT generators, 1/4 for small and 1/3 for base). γ and the groups are kept
+        where they divide the smaller sizes, else they are the largest divisor below.
         """
         heads = max(1, self.heads // ratio)
         width = heads * (self.width // self.heads)
+        groups = _largest_divisor(width, self.feed_forward_groups)
         return self.model_copy(
             update={
                 "width": width,
                 "heads": heads,
-                "bottleneck_ratio": min(self.bottleneck_ratio, heads),
-                "feed_forward_width": max(self.feed_forward_groups, self.feed_forward_width // ratio),
+                "bottleneck_ratio": _largest_divisor(heads, self.bottleneck_ratio),
+                "feed_forward_width": groups * max(1, self.feed_forward_width // ratio // groups),
+                "feed_forward_groups": groups,
             }
         )
+
+    def with_embeddings_of(self, other: "Architecture") -> "Architecture":
+        """Return this architecture on another's embeddings."""
+        shared = ("embedding_width", "vocabulary_size", "positions", "segments")
+        return self.model_copy(update={name: getattr(other, name) for name in shared})
+
+
+def _largest_divisor(whole: int, limit: int) -> int:
+    return next(divisor for divisor in range(min(whole, limit), 0, -1) if whole % divisor == 0)
 
 
 def _divides(architecture: Architecture, divisor_name: str, whole_name: str, reason: str) -> Iterator[Violation]:

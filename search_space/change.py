@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from search_space.candidate import Candidate
 from search_space.convolution import OPTIONS
-from search_space.declaration import JsonValue, canonical
+from search_space.declaration import Declaration, JsonValue, canonical
 from search_space.violation import Violation
 
 ROOTS = ("objective", "recipe")
@@ -60,7 +60,7 @@ def difference(baseline: Candidate, candidate: Candidate) -> dict[str, JsonValue
         for name in type(after).model_fields:
             old, new = getattr(before, name), getattr(after, name)
             if old != new:
-                changes[prefix + name] = canonical(new) if hasattr(new, "model_fields") else new
+                changes[prefix + name] = canonical(new) if isinstance(new, Declaration) else new
     return changes
 
 
@@ -68,8 +68,9 @@ def _assign(document: dict[str, Any], path: str, value: Any) -> None:
     *parents, leaf = absolute_path(path)
     place = document
     for parent in parents:
-        inner = place.setdefault(parent, {})
-        place = inner if isinstance(inner, dict) else {}
+        if not isinstance(place.setdefault(parent, {}), dict):
+            place[parent] = {}  # a path through a number; validation refuses it
+        place = place[parent]
     place[leaf] = dict(value) if isinstance(value, Mapping) else value
 
 

@@ -70,7 +70,9 @@ def _plain(value: Any) -> JsonValue:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
-    if value is None or isinstance(value, bool | int | float | str):
+    if isinstance(value, float):
+        return value + 0.0  # -0.0 equals 0.0 and must not be told apart
+    if value is None or isinstance(value, bool | int | str):
         return value
     raise TypeError(f"{type(value).__name__} has no plain form")
 

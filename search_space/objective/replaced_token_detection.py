@@ -23,7 +23,7 @@ class ReplacedTokenDetection(Masking):
     def generator_of(self, architecture: Architecture, baseline: Architecture) -> Architecture | None:
         """Return the generator that corrupts the input; its embeddings are those of the encoder."""
         model = baseline if self.generator == "shared" else architecture
-        return model.shrunk(self.generator_ratio)
+        return model.shrunk(self.generator_ratio).with_embeddings_of(architecture)
 
     def head_parameters(self, architecture: Architecture, generator: Architecture | None) -> int:
         """Return the values that pretraining adds to the encoder and fine-tuning drops."""

@@ -19,6 +19,7 @@ from runners.tracking.mirrored_run import IDENTITY_TAG
 from runners.tracking.parameters import short_code, shortened
 from runners.tracking.projection import projected
 from search_space.convolution import OPTIONS
+from search_space.declaration import JsonValue
 
 GROUPS = ("experiment", "scale", "level", "arm", "seed", "convolution", "standing")
 
@@ -184,7 +185,7 @@ def test_points_that_were_sent_do_not_move_when_the_trial_goes_on() -> None:
 def _with_odd_values(snapshot: Snapshot) -> Snapshot:
     (history,) = snapshot.histories
     pretrain, tuned = history.records[0], history.records[LABELS.index("docs_pair#2")]
-    curve = [[1024, 9.0], [2048, math.nan], [3072, None], [4096, 8.0]]
+    curve: list[JsonValue] = [[1024, 9.0], [2048, math.nan], [3072, None], [4096, 8.0]]
     odd = {
         pretrain.label: replace(pretrain, result={**pretrain.result, "train_curve": curve}),
         tuned.label: replace(tuned, result={**tuned.result, "scores": {"accuracy": math.inf}}),

@@ -1,0 +1,35 @@
+"""What every test shares: shapes checked at run time, one torch thread, and the published data where it is there."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from jaxtyping import install_import_hook
+
+ROOT = Path(__file__).parents[1]
+SHARED_DATA = ROOT / "../shared/data"
+
+# pytest puts `tests/` on the path, and its folders bear our packages' names; the root first, so that ours are found
+sys.path.insert(0, str(ROOT))
+
+# only the packages that hold tensors: their annotations are shapes, everywhere else mypy is enough
+install_import_hook(["models", "tasks.objectives"], "beartype.beartype")
+
+settings.register_profile("steeplechase", deadline=None)  # a busy machine is no failure
+settings.load_profile("steeplechase")
+
+
+@pytest.fixture(autouse=True)
+def one_torch_thread() -> None:
+    """Two threads sum in another order. Torch is left alone where nothing has imported it."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    if not SHARED_DATA.is_dir():
+        pytest.skip("the published data sets are not on this machine (../shared/data)")
+    return SHARED_DATA

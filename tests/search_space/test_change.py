@@ -1,0 +1,76 @@
+"""Changes are applied to make an arm and read off to name one; the two undo each other."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small import architectures
+
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.change import ImpossibleChange, apply, difference
+from search_space.convolution import Depthwise, SpanDynamic
+from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
+from search_space.recipe import Recipe
+from search_space.schedule import ConstantSchedule, LinearSchedule
+
+OBJECTIVES = st.one_of(
+    st.builds(MaskedLanguageModel, mask_rate=st.sampled_from((0.15, 0.4))),
+    st.builds(
+        ReplacedTokenDetection, generator=st.sampled_from(("shared", "follows")), generator_ratio=st.integers(1, 4)
+    ),
+)
+SCHEDULES = st.builds(LinearSchedule, warmup_tokens=st.integers(1, 9)) | st.builds(ConstantSchedule)
+CANDIDATES = st.builds(
+    Candidate,
+    architecture=architectures(),
+    objective=OBJECTIVES,
+    recipe=st.builds(
+        Recipe, sequence_length=st.integers(8, 16), schedule=SCHEDULES, dropout=st.sampled_from((0.0, 0.1))
+    ),
+)
+
+
+@given(CANDIDATES, CANDIDATES)
+@settings(max_examples=60)
+def test_the_difference_leads_from_one_candidate_to_the_other(baseline: Candidate, candidate: Candidate) -> None:
+    assert apply(baseline, difference(baseline, candidate)) == candidate
+    assert difference(candidate, candidate) == {}
+
+
+@given(CANDIDATES, st.data())
+@settings(max_examples=40)
+def test_what_was_changed_is_what_differs(baseline: Candidate, data: st.DataObject) -> None:
+    changes = {"depth": data.draw(st.integers(1, 9)), "recipe.batch_sequences": data.draw(st.integers(1, 9))}
+    found = difference(baseline, apply(baseline, changes))
+    assert found == {path: value for path, value in changes.items() if path in found}
+    assert ("depth" in found) == (changes["depth"] != baseline.architecture.depth)
+
+
+def test_an_option_is_replaced_before_its_own_fields_are_set() -> None:
+    changes = {"convolution.kernel_size": 7, "convolution": {"kind": "span_dynamic"}}
+    assert apply(Candidate(), changes).architecture.convolution == SpanDynamic(kernel_size=7)
+    depthwise = Candidate(architecture=Architecture(convolution=Depthwise(kernel_size=5)))
+    assert apply(depthwise, {"convolution": {"kind": "span_dynamic"}}).architecture.convolution == SpanDynamic()
+
+
+@pytest.mark.parametrize(
+    ("changes", "blamed", "message"),
+    [
+        ({"widht": 8}, "widht", "widht is not a field of architecture. Did you mean width?"),
+        ({"depth": 0}, "depth", "0: Input should be greater than or equal to 1"),
+        ({"depth.of": 3}, "depth.of", "Input should be a valid integer"),
+        ({"recipe.dropout.rate": 0.1}, "recipe.dropout.rate", "Input should be a valid number"),
+        ({"depth": 2, "bottleneck_ratio": 3}, "bottleneck_ratio", "3 does not divide heads 4"),
+        ({"convolution.kernel_size": 7}, "convolution.kernel_size", "not a field of the convolution none"),
+        ({"convolution": {"kind": "depthwise", "kernel_size": 8}}, "convolution", "Did you mean 7 or 9?"),
+        ({"recipe.sequence_length": 4}, "recipe.sequence_length", "4 is too short"),
+        ({"objective.mask_rate": 1.5}, "objective.mask_rate", "less than 1"),
+    ],
+    ids=lambda value: "+".join(value) if isinstance(value, dict) else None,
+)
+def test_an_impossible_change_says_which_and_why(changes: dict[str, object], blamed: str, message: str) -> None:
+    with pytest.raises(ImpossibleChange) as refusal:
+        apply(Candidate(), changes)
+    (violation,) = refusal.value.violations
+    assert violation.path == (blamed,)
+    assert message in violation.message

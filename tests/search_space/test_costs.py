@@ -1,0 +1,112 @@
+"""What a declaration says it costs is what the module built from it costs, for every option at many sizes."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small import WORDS, architecture, architectures, convolutions, divisors, text
+from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from models.encoder import Encoder
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.convolution import Convolution
+from search_space.convolution.kernel import WithKernel
+from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
+from search_space.recipe import Recipe
+from tasks.batches import Batches
+from tasks.masking import mask
+from tasks.objectives import build_model
+
+
+def parameters(module: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+@given(architectures())
+@settings(max_examples=60)
+def test_the_closed_form_counts_the_parameters_of_the_encoder(drawn: Architecture) -> None:
+    assert list(drawn.violations()) == []
+    with torch.device("meta"):
+        assert parameters(Encoder(drawn, 0.0)) == drawn.parameters
+
+
+@st.composite
+def taught(draw: st.DrawFn) -> tuple[Candidate, Architecture]:
+    """Draw a candidate and a baseline that differs from it in any size at all."""
+    generator = draw(st.sampled_from(("shared", "follows")))
+    detection = ReplacedTokenDetection(generator=generator, generator_ratio=draw(st.integers(1, 5)))
+    objective: Objective = draw(st.sampled_from((MaskedLanguageModel(), detection)))
+    drawn = Candidate(architecture=draw(architectures()), objective=objective, recipe=Recipe(dropout=0.0))
+    return drawn, draw(architectures())
+
+
+@given(taught())
+@settings(max_examples=60)
+def test_the_closed_form_counts_what_an_objective_adds_to_the_encoder(drawn: tuple[Candidate, Architecture]) -> None:
+    candidate, baseline = drawn
+    generator = candidate.objective.generator_of(candidate.architecture, baseline)
+    model = build_model(candidate, generator, 1)
+    added = parameters(model) - parameters(model.encoder)
+    assert candidate.objective.head_parameters(candidate.architecture, generator) == added
+
+
+@given(architectures(), st.integers(1, 8))
+@settings(max_examples=100)
+def test_a_generator_obeys_the_rules_of_every_architecture(drawn: Architecture, ratio: int) -> None:
+    generator = drawn.shrunk(ratio)
+    assert list(generator.violations()) == []
+    assert generator.width // generator.heads == drawn.width // drawn.heads
+    assert generator.embedding_parameters - drawn.embedding_parameters == projection(generator) - projection(drawn)
+
+
+def projection(drawn: Architecture) -> int:
+    return 0 if drawn.width == drawn.embedding_width else (drawn.embedding_width + 1) * drawn.width
+
+
+def window_operations(drawn: Architecture, length: int) -> int:
+    """Return the elementwise operations of the branches, written down once more: no counter of matmuls sees them."""
+    convolution, shape = drawn.convolution, drawn.attention_shape
+    if not isinstance(convolution, WithKernel):
+        return 0
+    of_kernels = 2 * convolution.kernel_size
+    per_token = {
+        "depthwise": shape.width * of_kernels,
+        "lightweight": shape.inner_width * of_kernels,
+        "dynamic": shape.inner_width * of_kernels,
+        "span_dynamic": (shape.width + shape.inner_width) * of_kernels + shape.inner_width,
+    }
+    return length * drawn.depth * per_token[convolution.kind]
+
+
+@pytest.mark.parametrize("bottleneck_ratio", divisors(4))
+@pytest.mark.parametrize("groups", divisors(4))
+@pytest.mark.parametrize("convolution", convolutions(), ids=lambda option: option.kind)
+def test_the_closed_form_counts_the_matmuls_of_the_encoder(
+    convolution: Convolution, groups: int, bottleneck_ratio: int
+) -> None:
+    drawn = architecture(convolution, groups).model_copy(update={"bottleneck_ratio": bottleneck_ratio})
+    batch, length = 3, 20
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter, torch.device("meta"):
+        Encoder(drawn, 0.0)(torch.zeros(batch, length, dtype=torch.long))
+    counted = batch * (drawn.forward_flops(length) - window_operations(drawn, length))
+    assert counter.get_total_flops() == counted
+
+
+@pytest.mark.parametrize("convolution", convolutions(), ids=lambda option: option.kind)
+@pytest.mark.parametrize("objective", [MaskedLanguageModel(), ReplacedTokenDetection()], ids=lambda each: each.kind)
+def test_the_closed_form_counts_the_matmuls_of_pretraining(objective: Objective, convolution: Convolution) -> None:
+    recipe = Recipe(sequence_length=16, batch_sequences=3, dropout=0.0)
+    candidate = Candidate(architecture=architecture(convolution), objective=objective, recipe=recipe)
+    generator = objective.generator_of(candidate.architecture, candidate.architecture)
+    model = build_model(candidate, generator, 1)
+    batch = Batches(text(), WORDS, 16).at(0, 3, 1)
+    masked = mask(batch, objective, WORDS, np.random.default_rng(1))
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        model.loss(masked, np.random.default_rng(1)).backward()  # type: ignore[no-untyped-call]
+    windows = sum(window_operations(each, 16) for each in (candidate.architecture, generator) if each is not None)
+    closed = candidate.train_flops(recipe.tokens_per_step, candidate.architecture) - 3 * 3 * windows
+    assert counter.get_total_flops() == pytest.approx(closed, rel=0.01)

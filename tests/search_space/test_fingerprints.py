@@ -1,0 +1,100 @@
+"""Equal declarations have equal fingerprints, unequal ones do not, and a new axis orphans nothing."""
+
+import json
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import create_model
+from small import architectures, convolutions
+
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.convolution import OPTIONS
+from search_space.declaration import Count, Declaration, canonical, canonical_text, fingerprint
+from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
+from search_space.recipe import Recipe
+from search_space.schedule import ConstantSchedule, LinearSchedule
+
+FEW = st.integers(1, 3)
+SHARES = st.sampled_from((0.0, -0.0, 0.1, 0.15, 0.5))
+
+
+@st.composite
+def candidates(draw: st.DrawFn) -> Candidate:
+    """Draw from few values, so that equal candidates are met as well."""
+    masking = {"mask_rate": draw(st.sampled_from((0.15, 0.2))), "random_share": draw(SHARES)}
+    objective: Objective = draw(
+        st.sampled_from(
+            (MaskedLanguageModel(**masking), ReplacedTokenDetection(**masking, generator_ratio=draw(FEW)))
+        )
+    )
+    schedule = draw(st.sampled_from((LinearSchedule, ConstantSchedule)))(warmup_tokens=draw(FEW))
+    recipe = Recipe(dropout=draw(SHARES), weight_decay=draw(SHARES), schedule=schedule)
+    convolution = draw(st.sampled_from((*convolutions(5), *convolutions(9))))
+    return Candidate(
+        architecture=Architecture(depth=draw(FEW), convolution=convolution), objective=objective, recipe=recipe
+    )
+
+
+def of(declaration: Declaration) -> str:
+    return fingerprint(canonical(declaration))
+
+
+@given(candidates(), candidates())
+@settings(max_examples=300)
+def test_two_candidates_share_a_fingerprint_exactly_where_they_are_equal(one: Candidate, other: Candidate) -> None:
+    assert (of(one) == of(other)) == (one == other)
+
+
+@given(st.builds(Candidate, architecture=architectures()) | candidates())
+def test_a_fingerprint_survives_json(candidate: Candidate) -> None:
+    copies = (
+        Candidate.model_validate_json(candidate.model_dump_json()),
+        Candidate.model_validate_json(canonical_text(canonical(candidate))),
+    )
+    for copy in copies:
+        assert copy == candidate
+        assert of(copy) == of(candidate)
+
+
+def test_whole_numbers_and_exponents_are_the_numbers_they_mean() -> None:
+    written = [Recipe.model_validate_json(f'{{"dropout": {number}}}') for number in ("0", "0.0", "-0.0", "0e0")]
+    assert len({of(recipe) for recipe in written}) == 1
+
+
+def test_the_baseline_is_empty_and_options_keep_their_kind() -> None:
+    assert canonical(Candidate()) == {}
+    for option in OPTIONS:
+        assert canonical(option()) == {"kind": option.model_fields["kind"].default}
+    assert canonical(Architecture(convolution=OPTIONS[-1]())) == {"convolution": {"kind": "span_dynamic"}}
+
+
+def test_no_two_options_of_an_axis_share_a_fingerprint() -> None:
+    axes: tuple[list[Declaration], ...] = (
+        [*convolutions()],
+        [MaskedLanguageModel(), ReplacedTokenDetection()],
+        [LinearSchedule(), ConstantSchedule()],
+    )
+    for axis in axes:
+        for one, other in combinations(axis, 2):
+            assert of(one) != of(other)
+
+
+@given(architectures())
+def test_a_new_axis_at_its_default_keeps_every_fingerprint(drawn: Architecture) -> None:
+    grown = create_model("Grown", __base__=Architecture, loops=(Count, 1))
+    later = grown.model_validate({name: getattr(drawn, name) for name in Architecture.model_fields})
+    assert of(later) == of(drawn)
+    assert of(later.model_copy(update={"loops": 2})) != of(drawn)
+
+
+@given(st.dictionaries(st.text(), st.integers() | st.text() | st.booleans() | st.none(), max_size=5), st.randoms())
+def test_the_order_of_keys_plays_no_part(value: dict[str, Any], random: Any) -> None:
+    items = list(value.items())
+    shuffle: Callable[[list[Any]], None] = random.shuffle
+    shuffle(items)
+    assert fingerprint(dict(items)) == fingerprint(value)
+    assert json.loads(canonical_text(value)) == value

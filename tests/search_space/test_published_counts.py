@@ -1,0 +1,70 @@
+"""The closed forms give the parameter counts of the published models, to the last value."""
+
+from typing import Any
+
+import pytest
+
+from search_space.architecture import Architecture
+from search_space.convolution import Convolution, Depthwise, Dynamic, NoConvolution, SpanDynamic
+from search_space.objective import ReplacedTokenDetection
+
+SMALL: dict[str, Any] = {}  # the defaults are ELECTRA-Small
+MEDIUM_SMALL: dict[str, Any] = {"width": 384, "heads": 8, "feed_forward_width": 1536}
+BASE: dict[str, Any] = {"width": 768, "heads": 12, "embedding_width": 768, "feed_forward_width": 3072}
+
+# each rung of the ladder adds to the one above it; released models: small and base +SDConv, medium-small +grouped
+LADDER = (
+    (SMALL, (13_483_008, 11_905_536, 13_143_768, 9_998_040)),
+    (MEDIUM_SMALL, (25_315_968, 21_770_112, 24_553_776, 17_475_888)),
+    (BASE, (108_891_648, 94_722_048, 105_680_520, 77_368_968)),
+)
+
+
+@pytest.mark.parametrize(("sizes", "published"), LADDER, ids=("small", "medium-small", "base"))
+def test_every_rung_of_the_ladder_counts_as_published(sizes: dict[str, Any], published: tuple[int, ...]) -> None:
+    ladder = (
+        Architecture(**sizes),
+        Architecture(**sizes, bottleneck_ratio=2),
+        Architecture(**sizes, bottleneck_ratio=2, convolution=SpanDynamic()),
+        Architecture(**sizes, bottleneck_ratio=2, convolution=SpanDynamic(), feed_forward_groups=2),
+    )
+    assert tuple(rung.parameters for rung in ladder) == published
+
+
+@pytest.mark.parametrize(
+    ("convolution", "published"),
+    [
+        (NoConvolution(), 11_905_536),
+        (Depthwise(), 12_721_152),
+        (Dynamic(), 12_721_368),
+        (SpanDynamic(), 13_143_768),
+    ],
+    ids=lambda value: getattr(value, "kind", None),
+)
+def test_every_mode_of_table_2_counts_as_published(convolution: Convolution, published: int) -> None:
+    assert Architecture(bottleneck_ratio=2, convolution=convolution).parameters == published
+
+
+@pytest.mark.parametrize(("kernel_size", "millions"), [(1, 13.09), (9, 13.14), (33, 13.29)])
+def test_kernel_size_barely_changes_the_count(kernel_size: int, millions: float) -> None:
+    small = Architecture(bottleneck_ratio=2, convolution=SpanDynamic(kernel_size=kernel_size))
+    assert round(small.parameters / 1e6, 2) == millions
+
+
+@pytest.mark.parametrize(
+    ("sizes", "groups", "ratio", "judge", "generator"),
+    [
+        (SMALL, 1, 4, 66_049, 810_086),
+        (MEDIUM_SMALL, 2, 4, 148_225, 915_078),
+        (BASE, 1, 3, 591_361, 9_564_178),
+    ],
+    ids=("small", "medium-small", "base"),
+)
+def test_pretraining_heads_count_as_published(
+    sizes: dict[str, Any], groups: int, ratio: int, judge: int, generator: int
+) -> None:
+    released = Architecture(**sizes, bottleneck_ratio=2, convolution=SpanDynamic(), feed_forward_groups=groups)
+    objective = ReplacedTokenDetection(generator="follows", generator_ratio=ratio)
+    smaller = objective.generator_of(released, Architecture(depth=1))
+    assert objective.head_parameters(released, None) == judge
+    assert objective.head_parameters(released, smaller) == judge + generator

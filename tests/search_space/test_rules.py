@@ -1,0 +1,134 @@
+"""A point that cannot be built is refused, and the message says rule, values and remedy."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from small import divisors
+
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.convolution import OPTIONS, Depthwise, NoConvolution, SpanDynamic
+from search_space.convolution.kernel import WithKernel
+from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
+from search_space.recipe import Recipe
+from search_space.violation import Violation
+
+WITH_KERNEL = tuple(option for option in OPTIONS if issubclass(option, WithKernel))
+
+
+def broken(candidate: Candidate) -> dict[tuple[str | int, ...], str]:
+    return {violation.path: violation.message for violation in candidate.violations()}
+
+
+@given(
+    st.sampled_from(
+        (("heads", "width"), ("bottleneck_ratio", "heads"), ("feed_forward_groups", "feed_forward_width"))
+    ),
+    st.integers(1, 200),
+    st.integers(1, 200),
+)
+def test_a_divisor_is_refused_exactly_where_it_does_not_divide(
+    pair: tuple[str, str], divisor: int, whole: int
+) -> None:
+    divisor_name, whole_name = pair
+    found = {
+        violation.path: violation
+        for violation in Architecture(**{divisor_name: divisor, whole_name: whole}).violations()
+    }
+    about = [each for each in found.values() if f"{divisor} does not divide {whole_name} {whole};" in each.message]
+    assert bool(about) == (whole % divisor != 0)
+    for violation in about:
+        assert violation.path == (divisor_name,)
+        near = [int(number) for number in violation.message.rpartition(": ")[2].split(", ")]
+        assert near == sorted(near)
+        assert set(near) <= set(divisors(whole))
+
+
+def test_three_heads_below_a_ratio_of_two_are_told_what_is_allowed() -> None:
+    small = Candidate(architecture=Architecture(width=255, heads=3, bottleneck_ratio=2))
+    assert broken(small) == {
+        ("architecture", "bottleneck_ratio"): "2 does not divide heads 3; γ keeps whole heads. Allowed near it: 1, 3"
+    }
+
+
+def test_groups_must_divide_both_widths() -> None:
+    architecture = Architecture(width=256, feed_forward_width=1002, feed_forward_groups=3)
+    assert [violation.path for violation in architecture.violations()] == [("feed_forward_groups",)]
+    both = Architecture(feed_forward_groups=3)
+    assert [violation.message.partition(";")[0] for violation in both.violations()] == [
+        "3 does not divide width 256",
+        "3 does not divide feed_forward_width 1024",
+    ]
+
+
+@pytest.mark.parametrize("option", WITH_KERNEL)
+@pytest.mark.parametrize("kernel_size", [2, 8, 1022])
+def test_an_even_kernel_is_told_both_its_neighbours(option: type[WithKernel], kernel_size: int) -> None:
+    with pytest.raises(ValidationError, match=rf"Did you mean {kernel_size - 1} or {kernel_size + 1}\?"):
+        option(kernel_size=kernel_size)
+
+
+@given(st.integers(8, 200), st.integers(0, 500).map(lambda half: 2 * half + 1))
+def test_a_kernel_may_reach_over_a_sequence_and_not_past_it(length: int, kernel_size: int) -> None:
+    candidate = Candidate(
+        architecture=Architecture(convolution=SpanDynamic(kernel_size=kernel_size)),
+        recipe=Recipe(sequence_length=length),
+    )
+    reaches_past = kernel_size // 2 >= length
+    assert bool(broken(candidate)) == reaches_past
+    assert set(broken(candidate)) <= {("architecture", "convolution", "kernel_size")}
+
+
+def test_a_sequence_is_no_longer_than_the_table_of_positions() -> None:
+    candidate = Candidate(architecture=Architecture(positions=64))
+    assert broken(candidate) == {
+        ("recipe", "sequence_length"): "128 is longer than the 64 positions of the architecture"
+    }
+
+
+@pytest.mark.parametrize("objective", [MaskedLanguageModel, ReplacedTokenDetection])
+def test_shares_of_one_whole_are_at_most_one(objective: type[MaskedLanguageModel | ReplacedTokenDetection]) -> None:
+    assert broken(Candidate(objective=objective(covered_share=0.8, random_share=0.2))) == {}
+    paths = set(broken(Candidate(objective=objective(covered_share=0.8, random_share=0.3))))
+    assert paths == {("objective", "random_share")}
+
+
+@given(st.floats(0.001, 0.999), st.integers(8, 512), st.sampled_from((MaskedLanguageModel, ReplacedTokenDetection)))
+def test_something_is_predicted_and_never_more_than_the_real_tokens(
+    mask_rate: float, length: int, objective: type[Objective]
+) -> None:
+    assert 1 <= objective(mask_rate=mask_rate).predictions(length) <= length - 2
+
+
+def test_19_of_128_are_predicted_at_15_percent() -> None:
+    assert MaskedLanguageModel().predictions(128) == 19
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"depth": 0},
+        {"depth": "12"},
+        {"depth": 12.0},
+        {"depht": 12},
+        {"width": True},
+        {"convolution": {"kind": "sdconv"}},
+    ],
+    ids=str,
+)
+def test_a_wrong_value_or_name_is_refused_at_once(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError, match=re.escape(next(iter(wrong)))):
+        Architecture.model_validate(wrong)
+
+
+def test_an_option_has_only_its_own_fields() -> None:
+    with pytest.raises(ValidationError, match="kernel_size"):
+        NoConvolution.model_validate({"kind": "none", "kernel_size": 9})
+    assert Depthwise().kernel_size == 9
+
+
+def test_a_violation_is_seen_from_the_enclosing_declaration() -> None:
+    assert Violation(("heads",), "no").under("baseline", 3) == Violation(("baseline", 3, "heads"), "no")

@@ -1,0 +1,98 @@
+"""Small things of every kind that many tests are about: options, architectures, candidates, words and text."""
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.convolution import OPTIONS, Convolution
+from search_space.convolution.kernel import WithKernel
+from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
+from search_space.recipe import Recipe
+from search_space.schedule import ConstantSchedule
+from tasks.tokenizer import WordPiece
+from tasks.vocabulary import SPECIAL_TOKENS
+
+GROUPS = (1, 2)
+WORDS = WordPiece([*SPECIAL_TOKENS, *(f"w{number}" for number in range(35))], lowercase=True)
+OBJECTIVES: tuple[Objective, ...] = (MaskedLanguageModel(), ReplacedTokenDetection(generator_ratio=2))
+
+
+def convolutions(kernel_size: int = 5) -> list[Convolution]:
+    """Return one convolution of every option, those with a kernel at this size."""
+    return [option(kernel_size=kernel_size) if issubclass(option, WithKernel) else option() for option in OPTIONS]
+
+
+def architecture(convolution: Convolution, groups: int = 1) -> Architecture:
+    """Return two blocks that use every part: factorised embeddings, a bottleneck, several heads."""
+    return Architecture(
+        depth=2,
+        width=24,
+        embedding_width=12,
+        heads=4,
+        bottleneck_ratio=2,
+        convolution=convolution,
+        feed_forward_width=32,
+        feed_forward_groups=groups,
+        vocabulary_size=WORDS.vocabulary_size,
+        positions=32,
+    )
+
+
+def candidate(convolution: Convolution, objective: Objective, dropout: float = 0.0) -> Candidate:
+    """Return a candidate that learns in a few steps."""
+    recipe = Recipe(
+        sequence_length=16,
+        batch_sequences=4,
+        peak_learning_rate=5e-3,
+        schedule=ConstantSchedule(warmup_tokens=256),
+        dropout=dropout,
+    )
+    return Candidate(architecture=architecture(convolution), objective=objective, recipe=recipe)
+
+
+def text(tokens: int = 2000) -> NDArray[np.uint16]:
+    """Return a stream in which a word mostly follows from the one before, with [SEP] now and then."""
+    random = np.random.default_rng(5)
+    stream = np.empty(tokens, dtype=np.uint16)
+    word = 0
+    for place in range(tokens):
+        word = (3 * word + 1) % 35 if random.random() < 0.9 else int(random.integers(35))
+        stream[place] = WORDS.separate if place % 50 == 49 else word + len(SPECIAL_TOKENS)
+    return stream
+
+
+def divisors(whole: int) -> list[int]:
+    """Return every divisor, the smallest first."""
+    return [divisor for divisor in range(1, whole + 1) if whole % divisor == 0]
+
+
+@st.composite
+def some_convolution(draw: st.DrawFn) -> Convolution:
+    """Draw an option with an odd kernel."""
+    option = draw(st.sampled_from(OPTIONS))
+    if not issubclass(option, WithKernel):
+        return option()
+    return option(kernel_size=draw(st.integers(0, 6).map(lambda half: 2 * half + 1)))
+
+
+@st.composite
+def architectures(draw: st.DrawFn) -> Architecture:
+    """Draw sizes that obey the rules."""
+    heads = draw(st.integers(1, 6))
+    width = heads * draw(st.integers(1, 8))
+    groups = draw(st.sampled_from(divisors(width)))
+    return Architecture(
+        depth=draw(st.integers(1, 3)),
+        width=width,
+        embedding_width=draw(st.one_of(st.just(width), st.integers(1, 16))),
+        heads=heads,
+        bottleneck_ratio=draw(st.sampled_from(divisors(heads))),
+        convolution=draw(some_convolution()),
+        feed_forward_width=groups * draw(st.integers(1, 12)),
+        feed_forward_groups=groups,
+        vocabulary_size=draw(st.integers(5, 60)),
+        positions=draw(st.integers(16, 40)),
+        segments=draw(st.integers(1, 3)),
+    )

@@ -7,9 +7,11 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from models.encoder import Encoder
-from models.heads.classification import ClassificationHead
+from models.heads.classification import ClassificationHead, Pooling
 from models.heads.span import SpanHead
 from search_space.architecture import Architecture
+
+Form = Literal["single", "pair", "span"]
 
 
 class FineTuned(nn.Module):
@@ -23,9 +25,11 @@ class FineTuned(nn.Module):
         self, tokens: Int[Tensor, "batch seq"], segments: Int[Tensor, "batch seq"], real: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, "batch ..."]:
         """Return logits: [batch labels], or [batch seq 2] for spans, where padding is never an answer."""
-        logits: Tensor = self.head(self.encoder(tokens, segments, real))
+        x = self.encoder(tokens, segments, real)
         if isinstance(self.head, SpanHead):
-            return logits.masked_fill(~real[..., None], -1e4)
+            boundaries: Tensor = self.head(x)
+            return boundaries.masked_fill(~real[..., None], -1e4)
+        logits: Tensor = self.head(x, real)
         return logits
 
     def loss(
@@ -43,10 +47,10 @@ class FineTuned(nn.Module):
 
 
 def build_fine_tuned(
-    architecture: Architecture, form: Literal["single", "pair", "span"], labels: int, dropout_rate: float
+    architecture: Architecture, form: Form, labels: int, pooling: Pooling, dropout_rate: float
 ) -> FineTuned:
-    """Return an encoder with the head that the task's form asks for."""
+    """Return an encoder with the head that the task's form asks for; `pooling` matters to labels alone."""
     encoder = Encoder(architecture, dropout_rate)
     if form == "span":
         return FineTuned(encoder, SpanHead(architecture))
-    return FineTuned(encoder, ClassificationHead(architecture, labels, dropout_rate))
+    return FineTuned(encoder, ClassificationHead(architecture, labels, pooling, dropout_rate))

@@ -1,8 +1,10 @@
 """Checkpoints: weights and optimiser state as safetensors, the place in training as JSON. No pickle is read anywhere.
 
-A checkpoint is written under a temporary name, flushed, and renamed, so a folder holds the old one or the new one.
+A checkpoint is written under a temporary name, flushed, and renamed, so a folder is there whole or not at all; the
+sha256 of every file lies beside them and is verified on load.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -14,8 +16,10 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from search_space.declaration import JsonValue
+from search_space.refusals import Corruption
 
 WEIGHTS, OPTIMISER, PLACE = "weights.safetensors", "optimiser.safetensors", "place.json"
+HASHES = "sha256.json"
 
 
 def save_checkpoint(
@@ -34,16 +38,32 @@ def save_checkpoint(
     save_file({name: value.detach().contiguous() for name, value in model.named_parameters()}, temporary / WEIGHTS)
     save_file(moments, temporary / OPTIMISER)
     (temporary / PLACE).write_text(json.dumps(place))
-    for path in temporary.iterdir():
+    (temporary / HASHES).write_text(json.dumps(_hashes(temporary)))
+    for path in [temporary, *temporary.iterdir()]:
         descriptor = os.open(path, os.O_RDONLY)
         os.fsync(descriptor)
         os.close(descriptor)
-    shutil.rmtree(folder, ignore_errors=True)
+    discard(folder)
     temporary.rename(folder)
 
 
+def discard(folder: Path) -> None:
+    """Remove a checkpoint; one that is killed on the way leaves no part of it under its name."""
+    gone = folder.with_name(f"{folder.name}.gone")
+    shutil.rmtree(gone, ignore_errors=True)
+    if folder.is_dir():
+        folder.rename(gone)
+    shutil.rmtree(gone, ignore_errors=True)
+
+
 def load_checkpoint(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, JsonValue]:
-    """Read a checkpoint into the model and the optimiser and return where training stood."""
+    """Read a checkpoint into the model and the optimiser and return where training stood. Raises Corruption."""
+    try:
+        sound = json.loads((folder / HASHES).read_bytes()) == _hashes(folder)
+    except (OSError, ValueError):
+        sound = False
+    if not sound:
+        raise Corruption(f"{folder}: the checkpoint is not what was written. Move the folder away and run again")
     load_weights(folder, model)
     moments = load_file(folder / OPTIMISER)
     for name, parameter in model.named_parameters():
@@ -66,6 +86,14 @@ def load_weights(folder: Path, model: nn.Module, prefix: str = "") -> None:
         for name, value in chosen.items():
             _same_shape(name, own[name], value)
             own[name].copy_(value)
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    found = {}
+    for name in (WEIGHTS, OPTIMISER, PLACE):
+        with (folder / name).open("rb") as file:
+            found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
 
 
 def _same_shape(name: str, parameter: Tensor, value: Tensor) -> None:

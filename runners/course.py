@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from runners.designs.arm import BASELINE, Arm
 from runners.experiment import Experiment
-from runners.groundwork import ATTEMPTS, refusal_of
+from runners.groundwork import ATTEMPTS, refusal_of, refuse_another_key
 from runners.itinerary import SharedStages, fine_tune_labels, pretrain_labels, trial_stages
 from runners.ledger import Ledger
 from runners.proposals import next_cohort
@@ -128,6 +128,8 @@ class Course:
     def next_work_of(self, trial_name: str) -> Work | None:
         """Return a trial's next stage that may start now, taking what is in the store on the way."""
         trial = self.trials[trial_name]
+        if any(other.cohort < trial.cohort and not other.ended for other in self.trials.values()):
+            return None  # a failed trial of an earlier cohort is tried again first: hurdles are set by it
         for label, stage in self._ready(trial):
             known = self._store.outcome(stage.kind, stage.key)
             if known is None:
@@ -198,7 +200,7 @@ class Course:
         by_cohort: dict[int, dict[str, tuple[float | None, ...]]] = {}
         for name, other in self.trials.items():
             losses = tuple(other.losses[:1] if other.row.arm == BASELINE else other.losses)
-            if other.row.seed == trial.row.seed and any(loss is not None for loss in losses[level:]):
+            if other.row.seed == trial.row.seed and any(loss is not None for loss in losses[level : level + 1]):
                 by_cohort.setdefault(other.cohort, {})[name] = losses
         first = min(by_cohort, default=trial.cohort)
         return by_cohort[first] if first < trial.cohort else {}
@@ -225,10 +227,12 @@ class Course:
             self._enter(Arm(arm.name, candidate, arm.changes), arm.cohort)
         for record in self._ledger.records():
             if record.trial is not None and record.status in ENDED:
-                self._take(self.trials[record.trial], record)
+                trial = self.trials[record.trial]
+                refuse_another_key(record, trial.stages[record.label], self._ledger)
+                self._take(trial, record)
         for decision in self._ledger.decisions():
             self.trials[decision.trial].decided[decision.level] = decision.cleared
-        for trial in self.trials.values():
+        for trial in self.trials.values():  # a run may have been killed between a record and its verdict
             finished = [label for label in trial.marks if trial.statuses.get(label) is Status.FINISHED]
             for level in range(len(finished)):
                 self._judge(trial, level)

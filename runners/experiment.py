@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -61,6 +61,8 @@ class FineTuning(Declaration):
     epochs: Count = 3
     batch_examples: Count = 32
     peak_learning_rate: PositiveNumber = 3e-4  # ELECTRA-Small and ConvBERT, release defaults
+    pooling: Literal["first", "mean"] = "first"
+    """What a label is read from: the [CLS] vector, as the releases do, or the mean over the tokens."""
     warmup_share: Number = Field(default=0.1, ge=0, lt=1)
     weight_decay: Number = Field(default=0.01, ge=0)
     dropout: Number = Field(default=0.1, ge=0, lt=1)

@@ -5,7 +5,7 @@ from runners.records import Record, Status
 from runners.stages.stage import Stage
 from runners.store import Outcome, StageStore
 from runners.work import Failure, Work
-from search_space.refusals import Refusal
+from search_space.refusals import Conflict, Refusal
 
 ATTEMPTS = 3  # a worker that dies (memory, a signal) is replaced twice before its stage counts as failed
 
@@ -24,7 +24,11 @@ class Groundwork:
         self._attempts: dict[str, int] = {}
         self.recorded: list[Record] = []
         """What this run has added to the ledger."""
-        self._recorded = {record.label: record.key for record in ledger.records() if record.trial is None}
+        self._recorded: set[str] = set()
+        for record in ledger.records():
+            if record.trial is None:
+                refuse_another_key(record, stages[record.label], ledger)
+                self._recorded.add(record.label)
         for label, stage in stages.items():
             self._take_from_store(label, stage)
 
@@ -70,13 +74,21 @@ class Groundwork:
             self._record(label, stage, known, reused=True)
 
     def _record(self, label: str, stage: Stage, outcome: Outcome, reused: bool) -> None:
-        if self._recorded.get(label) != stage.key:
+        if label not in self._recorded:
             record = Record(
                 0, None, stage.kind, label, stage.key, outcome.status, outcome.result, outcome.seconds, reused
             )
             self.recorded.append(self._ledger.add_record(record))
         assert outcome.status is Status.FINISHED
         self._finished.add(label)
+
+
+def refuse_another_key(record: Record, stage: Stage, ledger: Ledger) -> None:
+    """Raise Conflict where a result was made from other data, by other code or by other libraries than today's."""
+    if record.key != stage.key:
+        place = " ".join(filter(None, [record.trial, record.label]))
+        message = "was made from other data, code or library versions than there are now; the two are never mixed"
+        raise Conflict([f"{ledger.path}: {place} {message}.", "Did you mean another --out folder?"])
 
 
 def refusal_of(failure: Failure) -> Refusal | None:

@@ -150,6 +150,7 @@ def _fine_tune(experiment: Experiment, architecture: Architecture, task: str, se
         batch_examples=tuning.batch_examples,
         peak_learning_rate=tuning.peak_learning_rate,
         warmup_share=tuning.warmup_share,
+        pooling=tuning.pooling,
         weight_decay=tuning.weight_decay,
         dropout=tuning.dropout,
     )

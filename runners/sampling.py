@@ -17,6 +17,7 @@ from search_space.streams import stream_seed
 if TYPE_CHECKING:
     import optuna
 
+ASKS_OF_SAMPLER = 20  # TPE asks for its favourite again and again; then a point is drawn evenly
 ASKS_PER_POINT = 200  # repeats and impossible points are drawn again; a space this worn out is exhausted
 
 
@@ -36,16 +37,21 @@ def propose(
     """Return up to `count` new points as changes; fewer only where the space has no more that can be found."""
     known = {_identity(apply(baseline, dict(one.changes))) for one in seen} | {_identity(baseline)}
     study = _study(design, baseline, seen, cohort)
+    own, even = study.sampler, _even_sampler(design, cohort)
     points: list[dict[str, Any]] = []
+    misses = 0
     for _ in range(ASKS_PER_POINT * count):
         if len(points) == count:
             break
+        study.sampler = own if misses < ASKS_OF_SAMPLER else even
         trial = study.ask()
         point = _draw(design, baseline, trial)
-        identity = _possible(baseline, point)
-        if identity is None or identity in known:
+        identity = None if point is None else _possible(baseline, point)
+        misses += 1
+        if point is None or identity is None or identity in known:
             study.tell(trial, state=_states().FAIL)
             continue
+        misses = 0
         known.add(identity)
         points.append(point)
     return tuple(points)
@@ -82,6 +88,12 @@ def _study(design: Search, baseline: Candidate, seen: tuple[Seen, ...], cohort: 
     return study
 
 
+def _even_sampler(design: Search, cohort: int) -> "optuna.samplers.BaseSampler":
+    import optuna
+
+    return optuna.samplers.RandomSampler(seed=stream_seed(design.seed, "even proposals", cohort) % 2**32)
+
+
 def _told(design: Search, baseline: Candidate, one: Seen) -> "optuna.trial.FrozenTrial":
     import optuna
 
@@ -97,22 +109,31 @@ def _told(design: Search, baseline: Candidate, one: Seen) -> "optuna.trial.Froze
     )
 
 
-def _draw(design: Search, baseline: Candidate, trial: "optuna.Trial") -> dict[str, Any]:
-    """Draw every axis that the point has; an option's own field only where the chosen option has it."""
+def _draw(design: Search, baseline: Candidate, trial: "optuna.Trial") -> dict[str, Any] | None:
+    """Draw every axis that the point has, an option's own field only where the chosen option has it.
+
+    None where an option cannot be with the baseline's recipe.
+    """
     point: dict[str, Any] = {}
     for path in sorted(design.space, key=lambda path: path.count(".")):
-        if path not in _point_of(design, _tolerant(baseline, point)):
+        chosen = _tolerant(baseline, point)
+        if chosen is None:
+            return None
+        if path not in _point_of(design, chosen):
             continue
         labels = _labels(design, path)
-        chosen = trial.suggest_categorical(path, labels)
-        point[path] = design.space[path][labels.index(chosen)]
+        label = trial.suggest_categorical(path, labels)
+        point[path] = design.space[path][labels.index(label)]
     return point
 
 
-def _tolerant(baseline: Candidate, point: dict[str, Any]) -> Candidate:
+def _tolerant(baseline: Candidate, point: dict[str, Any]) -> Candidate | None:
     """Return the candidate with its options chosen, whatever its sizes: only which axes it has is asked of it."""
     options = {path: value for path, value in point.items() if isinstance(value, Mapping)}
-    return apply(baseline, options)
+    try:
+        return apply(baseline, options)
+    except ImpossibleChange:
+        return None
 
 
 def _point_of(design: Search, candidate: Candidate) -> dict[str, str]:

@@ -87,16 +87,16 @@ class StageStore:
             status=outcome.status.value, result=dict(outcome.result), seconds=outcome.seconds, files=hashes
         )
         (work / MANIFEST).write_text(manifest.sealed().model_dump_json())
-        for name in [*hashes, MANIFEST]:
-            _flush(work / name)
-        _flush(work)
+        for path in [work, *work.rglob("*")]:
+            _flush(path)
         target = self.folder(kind, key)
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
             shutil.rmtree(work)
             return
         work.rename(target)
-        _flush(target.parent)
+        for folder in (target.parent, self.root):
+            _flush(folder)
 
 
 class _Manifest(Declaration):

@@ -7,6 +7,7 @@ number, so a run that was interrupted carries on with the batch it would have se
 import numpy as np
 from numpy.typing import NDArray
 
+from search_space.refusals import DataRefused
 from search_space.streams import stream
 from tasks.tokenizer import WordPiece
 
@@ -30,7 +31,12 @@ class Batches:
         return batch
 
     def at(self, step: int, batch_sequences: int, seed: int) -> Tokens:
-        """Return the batch of one step; each epoch visits every sequence once, in an order of its own."""
+        """Return the batch of one step; each epoch visits every sequence once, in an order of its own.
+
+        Raises DataRefused where the text does not fill one sequence.
+        """
+        if self.sequences == 0:
+            raise DataRefused(f"the text has {len(self._tokens)} tokens; one sequence needs {self._piece}")
         places = np.arange(step * batch_sequences, (step + 1) * batch_sequences)
         epochs = places // self.sequences
         numbers = np.empty(batch_sequences, dtype=np.int64)

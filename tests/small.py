@@ -1,8 +1,11 @@
 """Small things of every kind that many tests are about: options, architectures, candidates, words and text."""
 
 import numpy as np
+import torch
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from pydantic import BaseModel, TypeAdapter
+from torch import nn
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
@@ -15,13 +18,22 @@ from tasks.tokenizer import WordPiece
 from tasks.vocabulary import SPECIAL_TOKENS
 
 GROUPS = (1, 2)
+CONVOLUTION: TypeAdapter[Convolution] = TypeAdapter(Convolution)
 WORDS = WordPiece([*SPECIAL_TOKENS, *(f"w{number}" for number in range(35))], lowercase=True)
 OBJECTIVES: tuple[Objective, ...] = (MaskedLanguageModel(), ReplacedTokenDetection(generator_ratio=2))
 
 
 def convolutions(kernel_size: int = 5) -> list[Convolution]:
     """Return one convolution of every option, those with a kernel at this size."""
-    return [option(kernel_size=kernel_size) if issubclass(option, WithKernel) else option() for option in OPTIONS]
+    return [convolution(option, kernel_size) for option in OPTIONS]
+
+
+def convolution(option: type[BaseModel], kernel_size: int) -> Convolution:
+    """Return an option, with this kernel size where it has one."""
+    document: dict[str, object] = {"kind": option.model_fields["kind"].default}
+    if issubclass(option, WithKernel):
+        document["kernel_size"] = kernel_size
+    return CONVOLUTION.validate_python(document)
 
 
 def architecture(convolution: Convolution, groups: int = 1) -> Architecture:
@@ -69,15 +81,6 @@ def divisors(whole: int) -> list[int]:
 
 
 @st.composite
-def some_convolution(draw: st.DrawFn) -> Convolution:
-    """Draw an option with an odd kernel."""
-    option = draw(st.sampled_from(OPTIONS))
-    if not issubclass(option, WithKernel):
-        return option()
-    return option(kernel_size=draw(st.integers(0, 6).map(lambda half: 2 * half + 1)))
-
-
-@st.composite
 def architectures(draw: st.DrawFn) -> Architecture:
     """Draw sizes that obey the rules."""
     heads = draw(st.integers(1, 6))
@@ -89,10 +92,18 @@ def architectures(draw: st.DrawFn) -> Architecture:
         embedding_width=draw(st.one_of(st.just(width), st.integers(1, 16))),
         heads=heads,
         bottleneck_ratio=draw(st.sampled_from(divisors(heads))),
-        convolution=draw(some_convolution()),
+        convolution=draw(st.sampled_from(convolutions(2 * draw(st.integers(0, 6)) + 1))),
         feed_forward_width=groups * draw(st.integers(1, 12)),
         feed_forward_groups=groups,
         vocabulary_size=draw(st.integers(5, 60)),
         positions=draw(st.integers(16, 40)),
         segments=draw(st.integers(1, 3)),
     )
+
+
+def stir(module: nn.Module, seed: int = 1) -> None:
+    """Move every parameter well away from where it starts, so that each one is seen in the output."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=generator), alpha=0.3)

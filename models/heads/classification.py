@@ -1,21 +1,39 @@
-"""Fine-tuning head for sentences and pairs: the raw [CLS] vector, dropout, one map (ELECTRA's release)."""
+"""Fine-tuning head for sentences and pairs: one vector per sequence, dropout, one map (ELECTRA's release)."""
 
-from jaxtyping import Float
+from typing import Literal
+
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
 from search_space.architecture import Architecture
 
+Pooling = Literal["first", "mean"]
+
 
 class ClassificationHead(nn.Module):
-    """One logit per label."""
+    """One logit per label, from the raw [CLS] vector (`first`) or from the mean over the real tokens (`mean`).
 
-    def __init__(self, architecture: Architecture, labels: int, dropout_rate: float) -> None:
+    ELECTRA and ConvBERT take the first. A model that has seen little text has not learned to gather a sequence
+    in its first token; the mean asks less of it.
+    """
+
+    def __init__(self, architecture: Architecture, labels: int, pooling: Pooling, dropout_rate: float) -> None:
         super().__init__()
-        self.dropout_rate = dropout_rate
+        self.pooling, self.dropout_rate = pooling, dropout_rate
         self.labels = nn.Linear(architecture.width, labels)
 
-    def forward(self, x: Float[Tensor, "batch seq width"]) -> Float[Tensor, "batch labels"]:
+    def forward(
+        self, x: Float[Tensor, "batch seq width"], real: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch labels"]:
         """Return the logits of every sequence."""
-        logits: Tensor = self.labels(dropout(x[:, 0], self.dropout_rate, self.training))
+        logits: Tensor = self.labels(dropout(self._pooled(x, real), self.dropout_rate, self.training))
         return logits
+
+    def _pooled(
+        self, x: Float[Tensor, "batch seq width"], real: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch width"]:
+        if self.pooling == "first":
+            return x[:, 0]
+        weights = real / real.sum(1, keepdim=True)
+        return (x * weights[..., None]).sum(1)

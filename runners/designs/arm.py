@@ -48,8 +48,13 @@ def violations_of(
         except ImpossibleChange as impossible:
             yield from (violation.under(*place) for violation in impossible.violations)
             continue
-        twin = seen.setdefault(arm.identity, name)
+        twin = seen.get(arm.identity)
         if twin == BASELINE:
             yield Violation(place, f"{name} changes nothing: it is the baseline")
-        elif twin != name:
+        elif twin == name:
+            yield Violation(place, f"{name} stands twice")
+        elif twin is not None:
             yield Violation(place, f"{name} is the same candidate as {twin}")
+        elif name in seen.values():
+            yield Violation(place, f"{name} would name two candidates")
+        seen.setdefault(arm.identity, name)

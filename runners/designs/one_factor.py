@@ -37,7 +37,10 @@ class OneFactor(Declaration):
 
 
 def _label(value: Any) -> str:
-    return str(value["kind"] if isinstance(value, Mapping) and "kind" in value else value)
+    if not isinstance(value, Mapping) or "kind" not in value:
+        return str(value)
+    fields = ", ".join(f"{name}={inner}" for name, inner in value.items() if name != "kind")
+    return f"{value['kind']}({fields})" if fields else str(value["kind"])
 
 
 def _idle(baseline: Candidate, changes: Mapping[str, Any]) -> bool:

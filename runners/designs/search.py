@@ -40,6 +40,9 @@ class Search(Declaration):
                 place = ("space", path, position)
                 if value in values[:position]:
                     yield Violation(place, f"{value!r} stands twice on this axis")
+                elif _kind(value) is not None and _kind(value) in map(_kind, values[:position]):
+                    remedy = f"let its fields vary on axes of their own, such as {path}.kernel_size"
+                    yield Violation(place, f"{_kind(value)} stands twice on this axis; {remedy}")
                 elif not self._conditional(path):
                     yield from _impossible(baseline, path, value, place)
 
@@ -47,6 +50,10 @@ class Search(Declaration):
         """Whether the axis belongs to an option that is itself an axis."""
         parent = path.rpartition(".")[0]
         return parent in self.space
+
+
+def _kind(value: Any) -> Any:
+    return value["kind"] if isinstance(value, Mapping) and "kind" in value else None
 
 
 def _impossible(baseline: Candidate, path: str, value: Any, place: tuple[str | int, ...]) -> Iterator[Violation]:

@@ -91,6 +91,7 @@ class FineTuneStage(StageDeclaration):
     batch_examples: Count
     peak_learning_rate: PositiveNumber
     warmup_share: Number
+    pooling: Literal["first", "mean"]
     weight_decay: Number
     dropout: Number
 

@@ -30,7 +30,7 @@ def compute(stage: FineTuneStage, workplace: Workplace) -> dict[str, JsonValue]:
     task = find_task(stage.task)
     train = load_examples(workplace.inputs["examples"] / "train")
     dev = load_examples(workplace.inputs["examples"] / "dev")
-    model = build_fine_tuned(stage.architecture, task.form, len(task.labels), stage.dropout)
+    model = build_fine_tuned(stage.architecture, task.form, len(task.labels), stage.pooling, stage.dropout)
     initialise(model, stream_seed(stage.seed, "head"))
     load_weights(workplace.inputs["pretrained"] / CHECKPOINT, model.encoder, "encoder.")
     _teach(model, train, stage, workplace)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from runners.checkpoint import load_checkpoint, save_checkpoint
+from runners.checkpoint import discard, load_checkpoint, save_checkpoint
 from runners.optimiser import adamw
 from runners.stages.declarations import PretrainStage
 from runners.stages.workplace import Diverged, Workplace
@@ -111,7 +111,9 @@ class _Keeper:
     def finish(self, step: int, curves: _Curves) -> None:
         """Write the stage's own checkpoint and drop what only a killed run would have needed."""
         save_checkpoint(self._folder / CHECKPOINT, self._model, self._optimiser, {"step": step, **curves.document()})
-        shutil.rmtree(self._folder / RESUME, ignore_errors=True)
+        discard(self._folder / RESUME)
+        for leftover in [*self._folder.glob("*.writing"), *self._folder.glob("*.gone")]:  # of a run that was killed
+            shutil.rmtree(leftover)
 
 
 class _Place(Declaration):

@@ -68,7 +68,8 @@ def _replaced(stage: QuestionsStage, lesson: Lesson, masked: Masked, workplace: 
     def after(step: Step) -> None:
         workplace.progress("training the reference generator", step.number / steps, step.loss, step.tokens_per_second)
 
-    train(model, lesson, adamw(model, recipe.weight_decay), range(steps), after)
+    optimiser = adamw(model, recipe.weight_decay, (recipe.adam_beta1, recipe.adam_beta2), recipe.adam_epsilon)
+    train(model, lesson, optimiser, range(steps), after)
     model.eval()
     random = stream(QUESTIONS_SEED, "held-out sampling")
     shown, answers = masked.shown.copy(), np.zeros_like(masked.shown)

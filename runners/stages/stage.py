@@ -2,13 +2,19 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
 from typing import ClassVar
 
 from search_space.declaration import Declaration, JsonValue, canonical, fingerprint
 
 THREADS = 1  # per stage: two threads sum in another order and give other bits
+
+
+@cache
+def installed_version(library: str) -> str:
+    """Return a distribution's version; reading it anew takes milliseconds, and every key asks."""
+    return version(library)
 
 
 class StageDeclaration(Declaration):
@@ -42,7 +48,7 @@ class Stage:
         said = canonical(self.declaration)
         for path_field in self.declaration.stands_for:
             said.pop(path_field, None)
-        environment: dict[str, JsonValue] = {name: version(name) for name in self.declaration.libraries}
+        environment: dict[str, JsonValue] = {name: installed_version(name) for name in self.declaration.libraries}
         return fingerprint(
             {
                 "stage": self.kind,

@@ -20,7 +20,7 @@ class Masking(Declaration):
     random_share: Share = 0.0  # of the predicted positions, those shown as a random token; BERT uses 0.8/0.1
 
     def predictions(self, length: int) -> int:
-        """Return the predicted positions in a sequence of `length` tokens: 19 of 128 at 15%; never [CLS] and [SEP]."""
+        """Return the predicted positions of `length` tokens: 19 of 128 at 15%, and never [CLS] or the last [SEP]."""
         return max(1, min(length - 2, int((self.mask_rate + 0.005) * length)))
 
     def violations(self) -> Iterator[Violation]:

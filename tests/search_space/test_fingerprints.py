@@ -14,7 +14,7 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import OPTIONS
 from search_space.declaration import Count, Declaration, canonical, canonical_text, fingerprint
-from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
+from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule, LinearSchedule
 
@@ -25,12 +25,10 @@ SHARES = st.sampled_from((0.0, -0.0, 0.1, 0.15, 0.5))
 @st.composite
 def candidates(draw: st.DrawFn) -> Candidate:
     """Draw from few values, so that equal candidates are met as well."""
-    masking = {"mask_rate": draw(st.sampled_from((0.15, 0.2))), "random_share": draw(SHARES)}
-    objective: Objective = draw(
-        st.sampled_from(
-            (MaskedLanguageModel(**masking), ReplacedTokenDetection(**masking, generator_ratio=draw(FEW)))
-        )
-    )
+    document = {"mask_rate": draw(st.sampled_from((0.15, 0.2))), "random_share": draw(SHARES)}
+    detection = ReplacedTokenDetection(generator_ratio=draw(FEW)).model_copy(update=document)
+    masked = MaskedLanguageModel().model_copy(update=document)
+    objective = detection if draw(st.booleans()) else masked
     schedule = draw(st.sampled_from((LinearSchedule, ConstantSchedule)))(warmup_tokens=draw(FEW))
     recipe = Recipe(dropout=draw(SHARES), weight_decay=draw(SHARES), schedule=schedule)
     convolution = draw(st.sampled_from((*convolutions(5), *convolutions(9))))

@@ -36,7 +36,7 @@ def test_a_divisor_is_refused_exactly_where_it_does_not_divide(
     divisor_name, whole_name = pair
     found = {
         violation.path: violation
-        for violation in Architecture(**{divisor_name: divisor, whole_name: whole}).violations()
+        for violation in Architecture.model_validate({divisor_name: divisor, whole_name: whole}).violations()
     }
     about = [each for each in found.values() if f"{divisor} does not divide {whole_name} {whole};" in each.message]
     assert bool(about) == (whole % divisor != 0)

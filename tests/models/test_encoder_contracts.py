@@ -1,0 +1,132 @@
+"""What every architecture keeps, whatever its options: padding is not seen, every parameter learns, order matters."""
+
+from typing import get_args
+
+import pytest
+import torch
+from small import GROUPS, architecture, convolutions, stir
+from torch import Tensor
+
+from models.encoder import Encoder
+from models.fine_tuned import Form, build_fine_tuned
+from models.heads.classification import Pooling
+from models.heads.span import SpanHead
+from models.initialisation import initialise
+from search_space.architecture import Architecture
+from search_space.convolution import Convolution
+
+ARCHITECTURES = [
+    pytest.param(architecture(convolution, groups), id=f"{convolution.kind}-{groups}")
+    for convolution in (*convolutions(5), *convolutions(31)[1:])
+    for groups in GROUPS
+]
+REAL, LENGTH = (7, 12, 1), 12
+LARGEST_CHANGE = 1e-5
+every_architecture = pytest.mark.parametrize("built", ARCHITECTURES)
+
+
+def encoder(built: Architecture) -> Encoder:
+    model = Encoder(built, 0.0).eval()
+    initialise(model, 3)
+    stir(model)
+    return model
+
+
+def tokens(seed: int, length: int = LENGTH) -> Tensor:
+    return torch.randint(5, 40, (len(REAL), length), generator=torch.Generator().manual_seed(seed))
+
+
+def real(length: int = LENGTH) -> Tensor:
+    return torch.arange(length)[None] < torch.tensor(REAL)[:, None]
+
+
+def change_at_real_positions(one: Tensor, other: Tensor) -> float:
+    length = min(one.shape[1], other.shape[1])
+    return (one[:, :length] - other[:, :length])[real(length)].abs().max().item()
+
+
+@every_architecture
+@torch.no_grad()
+def test_what_stands_in_the_padding_changes_no_real_position(built: Architecture) -> None:
+    model = encoder(built)
+    shown, other = tokens(1), torch.where(real(), tokens(1), tokens(2))
+    segments = (~real()).long()
+    as_padded = model(shown, None, real())
+    assert change_at_real_positions(as_padded, model(other, None, real())) <= LARGEST_CHANGE
+    assert change_at_real_positions(as_padded, model(other, segments, real())) <= LARGEST_CHANGE
+    assert change_at_real_positions(model(shown), model(other)) > 100 * LARGEST_CHANGE, "unmasked, it must be seen"
+
+
+@every_architecture
+@pytest.mark.parametrize("more", [1, 9])
+@torch.no_grad()
+def test_how_much_padding_there_is_changes_no_real_position(built: Architecture, more: int) -> None:
+    model = encoder(built)
+    longer = torch.cat([tokens(1), tokens(2, more)], 1)
+    as_long, as_longer = model(tokens(1), None, real()), model(longer, None, real(LENGTH + more))
+    assert change_at_real_positions(as_long, as_longer) <= LARGEST_CHANGE
+
+
+@every_architecture
+@torch.no_grad()
+def test_a_sequence_alone_is_as_in_its_batch(built: Architecture) -> None:
+    model = encoder(built)
+    together = model(tokens(1), None, real())
+    for row, length in enumerate(REAL):
+        alone = model(tokens(1)[row : row + 1, :length])
+        assert (alone[0] - together[row, :length]).abs().max() <= LARGEST_CHANGE
+
+
+def silent_by_nature(name: str) -> bool:
+    """Softmax over keys does not see what is added to all of them, so a key's bias never has a gradient."""
+    return name.endswith("attention.key.bias")
+
+
+@every_architecture
+def test_gradients_reach_every_parameter(built: Architecture) -> None:
+    model = encoder(built)
+    out = model(tokens(1), (tokens(2) % 2).long(), real())
+    weights = torch.randn(out.shape, generator=torch.Generator().manual_seed(4))
+    (out * weights).sum().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        largest = parameter.grad.abs().max().item()
+        assert largest < 1e-3 if silent_by_nature(name) else largest > 1e-3, name
+
+
+@pytest.mark.parametrize("convolution", convolutions(), ids=lambda option: option.kind)
+@torch.no_grad()
+def test_the_whole_sequence_is_seen_in_order(convolution: Convolution) -> None:
+    model = encoder(architecture(convolution))
+    shown = tokens(1)
+    other = shown.clone()
+    other[:, -1] = (shown[:, -1] + 1 - 5) % 35 + 5
+    assert (model(shown) - model(other))[:, 0].abs().max() > 1e-3
+    assert (model(shown.flip(1)).flip(1) - model(shown)).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("convolution", convolutions(), ids=lambda option: option.kind)
+def test_dropout_acts_in_training_and_not_in_evaluation(convolution: Convolution) -> None:
+    model = Encoder(architecture(convolution), 0.1)
+    initialise(model, 1)
+    assert not torch.equal(model(tokens(1)), model(tokens(1)))
+    model.eval()
+    assert torch.equal(model(tokens(1)), model(tokens(1)))
+
+
+@pytest.mark.parametrize("pooling", get_args(Pooling))
+@pytest.mark.parametrize("form", get_args(Form))
+def test_a_fine_tuned_model_never_answers_from_the_padding(form: Form, pooling: Pooling) -> None:
+    model = build_fine_tuned(architecture(convolutions()[-1]), form, 3, pooling, 0.0).eval()
+    initialise(model, 1)
+    stir(model)
+    segments = torch.zeros_like(tokens(1))
+    other = torch.where(real(), tokens(1), tokens(2))
+    one, two = model(tokens(1), segments, real()), model(other, segments, real())
+    if isinstance(model.head, SpanHead):
+        assert one.shape == (3, LENGTH, 2)
+        assert not one[~real()].exp().any()
+        one, two = one[real()], two[real()]
+    else:
+        assert one.shape == (3, 3)
+    assert (one - two).abs().max() <= LARGEST_CHANGE

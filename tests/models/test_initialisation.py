@@ -1,0 +1,86 @@
+"""Where weights start is a function of the seed and of their name, and of nothing else."""
+
+from itertools import combinations
+
+import pytest
+import torch
+from small import GROUPS, architecture, convolutions
+from torch import nn
+
+from models.encoder import Encoder
+from models.initialisation import STANDARD_DEVIATION, initialise
+from search_space.architecture import Architecture
+
+ARMS = [architecture(convolution, groups) for convolution in convolutions() for groups in GROUPS]
+
+
+def started(arm: Architecture, seed: int) -> dict[str, torch.Tensor]:
+    model = Encoder(arm, 0.1)
+    initialise(model, seed)
+    return {name: parameter.detach() for name, parameter in model.named_parameters()}
+
+
+@pytest.mark.parametrize(("one", "other"), [*combinations(ARMS, 2)])
+def test_a_weight_that_two_arms_share_starts_equal_in_both(one: Architecture, other: Architecture) -> None:
+    mine, theirs = started(one, 1), started(other, 1)
+    shared = {name for name in mine.keys() & theirs.keys() if mine[name].shape == theirs[name].shape}
+    assert {"embeddings.tokens.weight", "blocks.1.attention.query.weight"} <= shared
+    assert all(torch.equal(mine[name], theirs[name]) for name in shared)
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=lambda arm: f"{arm.convolution.kind}-{arm.feed_forward_groups}")
+def test_the_same_seed_gives_the_same_bits_and_another_seed_others(arm: Architecture) -> None:
+    torch.manual_seed(1)
+    first = started(arm, 1)
+    torch.manual_seed(2)
+    again, other = started(arm, 1), started(arm, 2)
+    for name, weight in first.items():
+        assert torch.equal(weight, again[name]), name
+        assert torch.equal(weight, other[name]) == is_constant(name), name
+
+
+def is_constant(name: str) -> bool:
+    return name.endswith(("bias", "norm.weight", "depthwise.weight", "convolution.depthwise.weight"))
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=lambda arm: f"{arm.convolution.kind}-{arm.feed_forward_groups}")
+def test_no_two_weights_start_at_the_same_draws(arm: Architecture) -> None:
+    drawn = {name: weight for name, weight in started(arm, 1).items() if not is_constant(name)}
+    starts = [tuple(weight.flatten()[:4].tolist()) for weight in drawn.values()]
+    assert len(set(starts)) == len(starts)
+
+
+def test_the_global_generator_is_neither_read_nor_moved() -> None:
+    model = Encoder(ARMS[-1], 0.1)
+    before = torch.get_rng_state()
+    initialise(model, 1)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_weights_start_as_in_the_releases() -> None:
+    for name, weight in started(ARMS[0].model_copy(update={"vocabulary_size": 5000}), 1).items():
+        if name.endswith("bias"):
+            assert not weight.any(), name
+        elif name.endswith("norm.weight"):
+            assert (weight == 1).all(), name
+        else:
+            assert weight.abs().max() <= 2 * STANDARD_DEVIATION, name
+            # a normal cut at two standard deviations keeps 0.880 of its spread
+            assert weight.std().item() == pytest.approx(0.880 * 0.02, rel=0.15), name
+            assert abs(weight.mean().item()) < 5 * 0.0176 / weight.numel() ** 0.5, name
+
+
+@pytest.mark.parametrize("kernel_size", [1, 5, 9])
+@pytest.mark.parametrize("kind", ["depthwise", "span_dynamic"])
+def test_depthwise_kernels_start_at_one_over_their_size(kind: str, kernel_size: int) -> None:
+    chosen = next(each for each in convolutions(kernel_size) if each.kind == kind)
+    kernels = [weight for name, weight in started(architecture(chosen), 1).items() if "depthwise" in name]
+    assert len(kernels) == 2
+    for kernel in kernels:
+        assert kernel.shape == (kernel_size, 24)
+        assert (kernel == torch.tensor(1 / kernel_size)).all()
+
+
+def test_a_module_without_a_rule_is_refused_by_name() -> None:
+    with pytest.raises(TypeError, match=r"1: Bilinear has parameters and no rule"):
+        initialise(nn.Sequential(nn.Linear(2, 2), nn.Bilinear(2, 2, 2)), 1)

@@ -1,0 +1,109 @@
+"""A pretraining stage ends in the same bits whether it ran at once, in two stages, or was killed on the way."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small import OBJECTIVES, WORDS, candidate, convolutions, text
+
+from runners.stages import pretrain
+from runners.stages.declarations import PretrainStage
+from runners.stages.progress import ProgressFile
+from runners.stages.workplace import Diverged, Workplace
+from search_space.candidate import Candidate
+from search_space.declaration import JsonValue, canonical_text
+from tasks.questions import Questions
+
+LEARNER = candidate(convolutions()[-1], OBJECTIVES[1], 0.1)
+
+
+class Killed(Exception):
+    """Stands for the process's end."""
+
+
+class KillingProgress(ProgressFile):
+    """Progress that is cut off at a share of the way."""
+
+    def __init__(self, path: Path, at: float) -> None:
+        super().__init__(path)
+        self.at = at
+
+    def __call__(self, what: str, share: float, loss: float | None = None, speed: float | None = None) -> None:
+        if share >= self.at:
+            raise Killed
+        super().__call__(what, share, loss, speed)
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> dict[str, Path]:
+    folders = {name: tmp_path / name for name in ("tokens", "questions")}
+    for folder in folders.values():
+        folder.mkdir()
+    WORDS.save(folders["tokens"])
+    np.save(folders["tokens"] / "train.npy", text())
+    shown = text(160).astype(np.int64).reshape(10, 16)
+    everywhere = np.broadcast_to(np.arange(16), shown.shape).copy()
+    Questions(shown, everywhere, shown % 2).save(folders["questions"])
+    return folders
+
+
+def stage(first: int, last: int, learner: Candidate = LEARNER) -> PretrainStage:
+    return PretrainStage(
+        candidate=learner,
+        generator=learner.objective.generator_of(learner.architecture, learner.architecture),
+        seed=1,
+        from_step=first,
+        to_step=last,
+        evaluation_steps=tuple(step for step in (3, 5, 8, 12) if first < step <= last),
+        horizon_tokens=12 * learner.recipe.tokens_per_step,
+    )
+
+
+def computed(
+    declared: PretrainStage, inputs: dict[str, Path], folder: Path, killed_at: float = 2.0
+) -> dict[str, JsonValue]:
+    folder.mkdir(exist_ok=True)
+    progress = KillingProgress(folder.parent / "progress.json", killed_at)
+    return pretrain.compute(declared, Workplace(inputs, folder, progress))
+
+
+def points(result: dict[str, JsonValue], curve: str) -> list[JsonValue]:
+    found = result[curve]
+    assert isinstance(found, list)
+    return found
+
+
+def weights(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(folder.glob("checkpoint/*.safetensors")))
+
+
+def test_two_stages_end_where_one_would_have(inputs: dict[str, Path], tmp_path: Path) -> None:
+    whole = computed(stage(0, 12), inputs, tmp_path / "whole")
+    before = computed(stage(0, 5), inputs, tmp_path / "before")
+    after = computed(stage(5, 12), {**inputs, "previous": tmp_path / "before"}, tmp_path / "after")
+    assert weights(tmp_path / "after") == weights(tmp_path / "whole")
+    assert after["held_out_loss"] == whole["held_out_loss"]
+    for curve in ("train_curve", "held_out_curve"):
+        assert points(before, curve) + points(after, curve) == points(whole, curve)
+
+
+def test_a_killed_stage_carries_on_and_ends_the_same(
+    inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = computed(stage(0, 12), inputs, tmp_path / "whole")
+    monkeypatch.setattr(pretrain, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    for killed_at in (0.2, 0.5, 0.7):
+        with pytest.raises(Killed):
+            computed(stage(0, 12), inputs, tmp_path / "killed", killed_at)
+    (tmp_path / "killed" / "resume.writing").mkdir()  # killed in the middle of writing
+    assert computed(stage(0, 12), inputs, tmp_path / "killed") == whole
+    assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
+    assert [path.name for path in (tmp_path / "killed").iterdir()] == ["checkpoint"]
+
+
+def test_a_stage_that_diverges_says_so_in_plain_json(inputs: dict[str, Path], tmp_path: Path) -> None:
+    recipe = LEARNER.recipe.model_copy(update={"peak_learning_rate": 1e37})
+    with pytest.raises(Diverged) as end:
+        computed(stage(0, 12, LEARNER.model_copy(update={"recipe": recipe})), inputs, tmp_path / "diverged")
+    assert json.loads(canonical_text(end.value.result))["tokens"] <= 12 * 64

@@ -1,0 +1,111 @@
+"""Every objective with every convolution learns one small batch by heart, and is judged the same in any pieces."""
+
+import numpy as np
+import pytest
+import torch
+from small import OBJECTIVES, WORDS, candidate, convolutions, stir, text
+
+from runners.optimiser import adamw, set_rate
+from search_space.candidate import Candidate
+from search_space.convolution import Convolution
+from search_space.objective import Objective
+from search_space.objective.masking import Masking
+from tasks.batches import Batches
+from tasks.masking import Masked, mask
+from tasks.objectives import build_model
+from tasks.objectives.pretraining_model import PretrainingModel
+from tasks.questions import ROWS_AT_A_TIME, Questions
+
+STEPS, FRACTION = 50, 0.05
+every_objective = pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.kind)
+every_convolution = pytest.mark.parametrize("convolution", convolutions(), ids=lambda option: option.kind)
+
+
+def model_of(learner: Candidate, seed: int = 1) -> PretrainingModel:
+    generator = learner.objective.generator_of(learner.architecture, learner.architecture)
+    return build_model(learner, generator, seed)
+
+
+def masked_batch(masking: Masking, rows: int = 4) -> Masked:
+    batch = Batches(text(), WORDS, 16).at(0, rows, 1)
+    return mask(batch, masking, WORDS, np.random.default_rng(1))
+
+
+@every_objective
+@every_convolution
+def test_one_batch_is_learned_by_heart(objective: Objective, convolution: Convolution) -> None:
+    model, batch = model_of(candidate(convolution, objective)), masked_batch(objective)
+    optimiser = adamw(model, 0.0)
+    set_rate(optimiser, 2e-2)
+    losses = []
+    for _ in range(STEPS):
+        loss = model.loss(batch, np.random.default_rng(1))
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    assert max(losses[-5:]) < FRACTION * losses[0]
+
+
+@every_objective
+@every_convolution
+def test_every_parameter_takes_part_in_the_loss(objective: Objective, convolution: Convolution) -> None:
+    model = model_of(candidate(convolution, objective))
+    stir(model)
+    model.loss(masked_batch(objective), np.random.default_rng(1)).backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        if not name.endswith("attention.key.bias"):  # softmax over keys does not see it
+            assert parameter.grad.abs().max() > 1e-6, name
+
+
+@every_objective
+def test_the_first_loss_is_that_of_knowing_nothing(objective: Objective) -> None:
+    """Cross-entropy of a uniform guess: ln of the vocabulary, and ln 2 for every judged token."""
+    model = model_of(candidate(convolutions()[-1], objective)).eval()
+    loss = model.loss(masked_batch(objective, 64), np.random.default_rng(1)).item()
+    blind = float(np.log(WORDS.vocabulary_size))
+    if objective.kind == "replaced_token_detection":
+        blind = objective.generator_weight * blind + objective.discriminator_weight * float(np.log(2))
+    assert loss == pytest.approx(blind, rel=0.02)
+
+
+def questions(objective: Objective, rows: int) -> Questions:
+    masked = masked_batch(objective, rows)
+    if objective.kind == "masked_language_model":
+        return Questions(masked.shown, masked.positions, masked.answers)
+    everywhere = np.broadcast_to(np.arange(16), masked.shown.shape).copy()
+    return Questions(masked.shown, everywhere, (masked.shown == WORDS.mask).astype(np.int64))
+
+
+@every_objective
+@torch.inference_mode()
+def test_the_held_out_loss_does_not_depend_on_the_pieces(objective: Objective) -> None:
+    model = model_of(candidate(convolutions()[-1], objective)).eval()
+    stir(model)
+    asked = questions(objective, 2 * ROWS_AT_A_TIME + 7)
+    assert [len(part.shown) for part in asked.parts()] == [ROWS_AT_A_TIME, ROWS_AT_A_TIME, 7]
+    fields = (asked.shown, asked.positions, asked.answers)
+    rows = [model.held_out_loss(Questions(*(field[[row]] for field in fields))) for row in range(len(asked.shown))]
+    assert model.held_out_loss(asked) == pytest.approx(np.mean(rows), rel=1e-5)
+    assert np.std(rows) > 0.01
+
+
+def test_the_held_out_loss_of_masked_language_modelling_is_its_training_loss() -> None:
+    objective = OBJECTIVES[0]
+    model = model_of(candidate(convolutions()[-1], objective)).eval()
+    stir(model)
+    loss = model.loss(masked_batch(objective, 9), np.random.default_rng(1)).item()
+    assert model.held_out_loss(questions(objective, 9)) == pytest.approx(loss, rel=1e-5)
+
+
+@every_objective
+def test_arms_at_one_seed_share_what_they_have_in_common(objective: Objective) -> None:
+    """Generator and judge start equal in every arm, so that a comparison is paired."""
+    arms = [candidate(convolution, objective) for convolution in convolutions()]
+    generator = objective.generator_of(arms[0].architecture, arms[0].architecture)
+    models = [dict(build_model(arm, generator, 1).named_parameters()) for arm in arms]
+    outside = {name for name in models[0] if not name.startswith("encoder.blocks.")}
+    assert any(not name.startswith("encoder.") for name in outside)
+    for other in models[1:]:
+        assert all(torch.equal(models[0][name], other[name]) for name in outside)

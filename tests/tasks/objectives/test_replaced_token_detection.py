@@ -1,0 +1,137 @@
+"""The game of generator and judge: what is filled in, what counts as replaced, and who learns from whom."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import chisquare
+from small import WORDS, candidate, convolutions, stir, text
+from torch import Tensor
+
+from search_space.objective import ReplacedTokenDetection
+from tasks.batches import Batches
+from tasks.masking import Masked, mask
+from tasks.objectives import build_model
+from tasks.objectives.replaced_token_detection import Model, sample
+
+CERTAIN = 12  # a word that the generator of some tests always answers with
+VERDICT = 1.5  # the judge of some tests says this logit of every token
+
+
+def built(objective: ReplacedTokenDetection) -> Model:
+    learner = candidate(convolutions()[-1], objective)
+    model = build_model(learner, objective.generator_of(learner.architecture, learner.architecture), 1)
+    assert isinstance(model, Model)
+    return model.eval()
+
+
+def masked_batch() -> Masked:
+    batch = Batches(text(), WORDS, 16).at(0, 8, 1)
+    return mask(batch, ReplacedTokenDetection(), WORDS, np.random.default_rng(1))
+
+
+def seen_by_the_judge(model: Model, batch: Masked) -> Tensor:
+    seen: list[Tensor] = []
+    handle = model.encoder.register_forward_pre_hook(lambda _, given: seen.append(given[0].clone()))
+    model.loss(batch, np.random.default_rng(1))
+    handle.remove()
+    return seen[0]
+
+
+def test_only_the_asked_positions_are_filled() -> None:
+    model, batch = built(ReplacedTokenDetection()), masked_batch()
+    filled = seen_by_the_judge(model, batch).numpy()
+    elsewhere = np.ones(filled.shape, dtype=bool)
+    np.put_along_axis(elsewhere, batch.positions, False, 1)
+    assert (filled[elsewhere] == batch.shown[elsewhere]).all()
+    assert (filled[~elsewhere] != WORDS.mask).mean() > 0.9  # an untrained generator seldom says [MASK]
+
+
+def test_a_certain_generator_fills_in_its_word() -> None:
+    model, batch = certain_model(ReplacedTokenDetection()), masked_batch()
+    filled = seen_by_the_judge(model, batch).numpy()
+    assert (np.take_along_axis(filled, batch.positions, 1) == CERTAIN).all()
+
+
+def certain_model(objective: ReplacedTokenDetection) -> Model:
+    """Return a model whose generator always says one word and whose judge always gives one verdict."""
+    model = built(objective)
+    with torch.no_grad():
+        model.generator_head.words.bias[CERTAIN] = 1000.0
+        model.judge.verdict.weight.zero_()
+        model.judge.verdict.bias.fill_(VERDICT)
+    return model
+
+
+@pytest.mark.parametrize("right", [0, 1, 2])
+def test_a_correct_guess_counts_as_original(right: int) -> None:
+    """Of two asked positions per row, `right` hold the generator's word; the others are replaced."""
+    model, batch = certain_model(ReplacedTokenDetection(generator_weight=1e-12)), masked_batch()
+    answers = np.full_like(batch.answers, CERTAIN + 1)
+    answers[:, :right] = CERTAIN
+    assert answers.shape[1] == 2
+    loss = model.loss(replace(batch, answers=answers), np.random.default_rng(1)).item()
+    replaced = (2 - right) / 16
+    said_replaced, said_original = math.log1p(math.exp(-VERDICT)), math.log1p(math.exp(VERDICT))
+    assert loss == pytest.approx(50 * (replaced * said_replaced + (1 - replaced) * said_original), rel=1e-5)
+
+
+def gradients(discriminator_weight: float) -> dict[str, Tensor]:
+    model = built(ReplacedTokenDetection(discriminator_weight=discriminator_weight, generator_ratio=2))
+    stir(model)
+    model.loss(masked_batch(), np.random.default_rng(1)).backward()
+    return {name: value.grad for name, value in model.named_parameters() if value.grad is not None}
+
+
+def test_the_judge_teaches_the_generator_nothing_but_the_shared_embeddings() -> None:
+    light, heavy = gradients(1e-3), gradients(50.0)
+    same = {name for name in light if torch.equal(light[name], heavy[name])}
+    assert same == {name for name in light if name.startswith(("generator.", "generator_head."))}
+    assert {name for name in light if name.startswith("encoder.embeddings.")}
+
+
+def test_the_embeddings_are_one_and_the_rest_is_not() -> None:
+    model = built(ReplacedTokenDetection(generator_ratio=2))
+    parts = (model.generator, model.encoder, model.encoder.embeddings)
+    generator, encoder, embeddings = ({id(value) for value in part.parameters()} for part in parts)
+    assert generator & encoder == embeddings
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_samples_follow_the_softmax(seed: int) -> None:
+    logits = torch.tensor([0.0, 2.0, -1.0, 0.5, 1.0, -3.0])
+    rows = 20_000
+    drawn = sample(logits.expand(rows, -1), np.random.default_rng(seed))
+    expected = logits.double().softmax(-1).numpy() * rows
+    assert chisquare(np.bincount(drawn.numpy(), minlength=6), expected).pvalue > 1e-4
+
+
+def test_each_row_is_drawn_from_its_own_logits() -> None:
+    wanted = torch.randint(50, (300,), generator=torch.Generator().manual_seed(1))
+    logits = torch.full((300, 50), -1000.0).scatter(1, wanted[:, None], 0.0)
+    assert torch.equal(sample(logits, np.random.default_rng(1)), wanted)
+
+
+@pytest.mark.parametrize("uniform", [0.0, 0.5, 1 - 2**-24])
+def test_what_is_impossible_is_never_drawn(uniform: float) -> None:
+    """The ends of the uniform distribution meet words of probability zero at both ends of the vocabulary."""
+
+    class Fixed(np.random.Generator):
+        def random(self, size: object = None, dtype: object = None, out: object = None) -> np.ndarray:  # type: ignore[override]
+            return np.full(size, uniform, dtype=dtype)  # type: ignore[call-overload, no-any-return]
+
+    logits = torch.full((3, 30_000), -torch.inf)
+    logits[:, 100:29_000] = torch.randn(28_900, generator=torch.Generator().manual_seed(1))
+    drawn = sample(logits, Fixed(np.random.PCG64(1)))
+    assert (drawn >= 100).all()
+    assert (drawn < 29_000).all()
+
+
+def test_a_baselines_generator_takes_on_the_embeddings_of_the_arm() -> None:
+    baseline = candidate(convolutions()[0], ReplacedTokenDetection())
+    sizes = {"embedding_width": 20, "vocabulary_size": 60, "positions": 20, "segments": 1}
+    arm = baseline.model_copy(update={"architecture": baseline.architecture.model_copy(update=sizes)})
+    generator = arm.objective.generator_of(arm.architecture, baseline.architecture)
+    assert build_model(arm, generator, 1).loss(masked_batch(), np.random.default_rng(1)).isfinite()

@@ -1,0 +1,78 @@
+"""Every sequence once per epoch, in an order that the seed decides and nothing else."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small import WORDS, text
+
+from search_space.refusals import DataRefused
+from tasks.batches import Batches
+
+LENGTH = 10
+PIECE = LENGTH - 2
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def batches(sequences: int) -> Batches:
+    """Return batches of a stream in which every token tells where it stood."""
+    stream = np.arange(sequences * PIECE + 3, dtype=np.uint16) + 10  # three tokens are left over
+    return Batches(stream, WORDS, LENGTH)
+
+
+def numbers(batch: np.ndarray) -> list[int]:
+    return [int(first - 10) // PIECE for first in batch[:, 1]]
+
+
+@given(st.integers(1, 40), st.integers(1, 12), SEEDS)
+def test_each_epoch_visits_every_sequence_once(sequences: int, batch: int, seed: int) -> None:
+    made = batches(sequences)
+    steps = -(-3 * sequences // batch)
+    visited = [number for step in range(steps) for number in numbers(made.at(step, batch, seed))]
+    for epoch in range(3):
+        assert sorted(visited[epoch * sequences : (epoch + 1) * sequences]) == list(range(sequences))
+
+
+@given(st.integers(1, 40), st.integers(1, 12), SEEDS, st.lists(st.integers(0, 50), max_size=5), st.integers(0, 50))
+def test_a_step_is_the_same_whatever_came_before(
+    sequences: int, batch: int, seed: int, before: list[int], step: int
+) -> None:
+    used = batches(sequences)
+    for earlier in before:
+        used.at(earlier, batch, seed + earlier % 2)
+    assert (used.at(step, batch, seed) == batches(sequences).at(step, batch, seed)).all()
+
+
+@given(st.integers(1, 40), st.integers(1, 6), st.integers(1, 6), SEEDS)
+def test_a_larger_batch_sees_the_same_sequences_in_the_same_order(
+    sequences: int, batch: int, times: int, seed: int
+) -> None:
+    made = batches(sequences)
+    large = numbers(made.at(2, batch * times, seed))
+    small = [number for step in range(2 * times, 3 * times) for number in numbers(made.at(step, batch, seed))]
+    assert large == small
+
+
+def test_epochs_and_seeds_have_orders_of_their_own() -> None:
+    made = batches(50)
+    orders = Counter(tuple(numbers(made.at(epoch, 50, seed))) for epoch in range(4) for seed in range(4))
+    assert len(orders) == 16
+
+
+@given(st.integers(0, 100))
+@settings(max_examples=20)
+def test_a_sequence_is_a_piece_of_the_stream_between_its_marks(step: int) -> None:
+    stream = text(PIECE * 30)
+    batch = Batches(stream, WORDS, LENGTH).at(step, 4, 1)
+    assert batch.shape == (4, LENGTH)
+    assert (batch[:, 0] == WORDS.classify).all()
+    assert (batch[:, -1] == WORDS.separate).all()
+    pieces = {tuple(piece) for piece in stream.reshape(-1, PIECE).tolist()}
+    assert {tuple(row) for row in batch[:, 1:-1].tolist()} <= pieces
+
+
+def test_a_text_shorter_than_one_sequence_is_refused() -> None:
+    with pytest.raises(DataRefused, match="7 tokens"):
+        Batches(text(7), WORDS, LENGTH).at(0, 4, 1)

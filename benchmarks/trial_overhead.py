@@ -1,0 +1,110 @@
+"""What a trial costs beside its own work: the local engine, the Ray engine, and a plain Ray Tune function trainable.
+
+All three run the same short trials (one update each) on one worker in one run of this script. The added cost is the
+wall time from the first trial's end to the last trial's end, less the seconds that the trials' own stages took.
+Usage: python -m benchmarks.trial_overhead [TRIALS]
+"""
+
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from runners.course import Course
+from runners.driver import Request, open_ledger
+from runners.engines import open_engine
+from runners.engines.local import LocalEngine
+from runners.experiment import Experiment
+from runners.groundwork import Groundwork
+from runners.itinerary import shared_stages
+from runners.loading import load
+from runners.places import Places
+from runners.stages.stage import Job
+from runners.store import StageStore
+from runners.worker import as_line
+
+EXPERIMENT = Path(__file__).parents[1] / "experiments/table2.yaml"
+SHARED = ("corpus", "tokens", "questions")
+
+
+def main(trials: int) -> None:
+    """Measure and print one table."""
+    with tempfile.TemporaryDirectory() as scratch:
+        prepared = Path(scratch) / "prepared"
+        experiment = _short(trials)
+        _groundwork(experiment, prepared)
+        seconds = {name: _engine(experiment, name, prepared, Path(scratch) / name) for name in ("local", "ray")}
+        seconds["ray.tune function trainable"] = _plain_tune(experiment, prepared, Path(scratch) / "plain")
+    table = Table("engine", "added seconds per trial", "x the local engine", title=f"{trials} trials on one worker")
+    for name, cost in seconds.items():
+        table.add_row(name, f"{cost:.3f}", f"{cost / seconds['local']:.1f}")
+    Console().print(table)
+
+
+def _short(trials: int) -> Experiment:
+    whole = load(EXPERIMENT, Experiment, "smoke")
+    recipe = whole.baseline.recipe
+    pretraining = whole.pretraining.model_copy(
+        update={"tokens": recipe.tokens_per_step, "evaluations": 1, "seeds": tuple(range(1, trials // 6 + 1))}
+    )
+    tuning = whole.fine_tuning.model_copy(update={"tasks": ()})
+    return whole.model_copy(update={"pretraining": pretraining, "fine_tuning": tuning})
+
+
+def _groundwork(experiment: Experiment, folder: Path) -> None:
+    request = Request(experiment, "smoke", Places(folder, folder))
+    with open_ledger(request) as ledger:
+        work = Groundwork(shared_stages(experiment).named(), StageStore(request.places.stages), ledger)
+        with LocalEngine(request.places.stages, 1) as engine:
+            engine.run(work, lambda: None)
+
+
+def _engine(experiment: Experiment, name: str, prepared: Path, folder: Path) -> float:
+    shutil.copytree(prepared / "stages", folder / "stages")
+    request = Request(experiment, "smoke", Places(folder, folder), name, workers=1)
+    ends: list[float] = []
+    with open_ledger(request) as ledger:
+        course = Course(experiment, shared_stages(experiment), StageStore(request.places.stages), ledger)
+        with open_engine(name, request.places.stages, 1, None) as engine:
+            engine.run(course, lambda: ends.extend([time.monotonic()] * (len(course.recorded) - len(ends))))
+        ends.extend([time.monotonic()] * (len(course.recorded) - len(ends)))
+        own = sum(record.seconds for record in course.recorded[1:])
+    return (ends[-1] - ends[0] - own) / (len(ends) - 1)
+
+
+def _plain_tune(experiment: Experiment, prepared: Path, folder: Path) -> float:
+    """Run the same jobs as a newcomer would: a function trainable, Tune's defaults, one report per trial."""
+    import ray
+    from ray import tune
+
+    shutil.copytree(prepared / "stages", folder / "stages")
+    request = Request(experiment, "smoke", Places(folder, folder))
+    with open_ledger(request) as ledger:
+        course = Course(experiment, shared_stages(experiment), StageStore(request.places.stages), ledger)
+        stages = [work.stage for work in course.remaining]
+    lines = [as_line(Job.of(stage, str((folder / "stages").resolve()))) for stage in stages]
+    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+    settings = tune.RunConfig(storage_path=str(folder / "tune"), verbose=0)
+    tuner = tune.Tuner(_trainable, param_space={"line": tune.grid_search(lines)}, run_config=settings)
+    results = tuner.fit()
+    ray.shutdown()
+    told = sorted((result.metrics["ended"], result.metrics["seconds"]) for result in results)
+    own = sum(seconds for _, seconds in told[1:])
+    return float((told[-1][0] - told[0][0] - own) / (len(told) - 1))
+
+
+def _trainable(config: dict[str, str]) -> None:
+    from ray import tune
+
+    from runners.worker import answer
+
+    told = answer(config["line"])
+    tune.report({"seconds": told["seconds"], "ended": time.time()})
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 24)

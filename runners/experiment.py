@@ -93,6 +93,8 @@ class Experiment(Declaration):
         document = canonical(self)
         for presentation in ("question", "paper", "tracking"):
             document.pop(presentation, None)
+        if not isinstance(self.design, Search):  # what the arms are, however they were written down
+            document["design"] = {arm.name: canonical(arm.candidate) for arm in self.arms}
         tuning = document.get("fine_tuning")
         if isinstance(tuning, dict) and "tasks" in tuning:
             tuning["tasks"] = [*sorted(self.fine_tuning.tasks)]

@@ -129,7 +129,7 @@ def _draw(design: Search, baseline: Candidate, trial: "optuna.Trial") -> dict[st
 
 def _tolerant(baseline: Candidate, point: dict[str, Any]) -> Candidate | None:
     """Return the candidate with its options chosen, whatever its sizes: only which axes it has is asked of it."""
-    options = {path: value for path, value in point.items() if isinstance(value, Mapping)}
+    options = {path: value for path, value in point.items() if isinstance(value, Mapping | str)}
     try:
         return apply(baseline, options)
     except ImpossibleChange:
@@ -154,6 +154,8 @@ def _labels(design: Search, path: str) -> list[str]:
 
 
 def _label(value: Any) -> str:
+    if isinstance(value, str):
+        return value
     return str(value["kind"]) if isinstance(value, Mapping) else canonical_text(value)
 
 

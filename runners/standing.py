@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from runners.ledger import Ledger
 from runners.records import ArmRow, Decision, Record, Standing, Status, TrialRow
 from search_space.declaration import JsonValue
+from search_space.refusals import EnvironmentRefused
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,11 @@ class Snapshot:
 
 
 def snapshot(ledger: Ledger) -> Snapshot:
-    """Read the ledger once and fold it."""
+    """Read the ledger once and fold it. Raises EnvironmentRefused where a run has made it and was killed at once."""
     records, decisions = ledger.records(), ledger.decisions()
     document, labels = ledger.fact("document"), ledger.fact("labels")
+    if document is None:
+        raise EnvironmentRefused(f"{ledger.path}: nothing has been run here yet; start it with `steeplechase run`")
     assert isinstance(document, dict)
     assert isinstance(labels, list)
     names = tuple(str(label) for label in labels)

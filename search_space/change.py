@@ -1,7 +1,7 @@
 """Changes: dotted paths into a candidate with new values, applied to make an arm and read off to name one.
 
 A path is a field of the architecture (`bottleneck_ratio`, `convolution.kernel_size`) or starts with `objective.`
-or `recipe.`. A mapping with a `kind` replaces a whole option; a path into an option sets one of its fields.
+or `recipe.`. A name or a mapping with a `kind` replaces a whole option; a path into an option sets one of its fields.
 """
 
 import difflib
@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from search_space.candidate import Candidate
 from search_space.convolution import OPTIONS
-from search_space.declaration import Declaration, JsonValue, canonical
+from search_space.declaration import VARIANT_KEY, Declaration, JsonValue, canonical
 from search_space.violation import Violation
 
 ROOTS = ("objective", "recipe")
@@ -71,20 +71,36 @@ def _assign(document: dict[str, Any], path: str, value: Any) -> None:
         if not isinstance(place.setdefault(parent, {}), dict):
             place[parent] = {}  # a path through a number; validation refuses it
         place = place[parent]
-    place[leaf] = dict(value) if isinstance(value, Mapping) else value
+    before = place.get(leaf)
+    if isinstance(value, str) and isinstance(before, dict) and VARIANT_KEY in before:
+        place[leaf] = {VARIANT_KEY: value}  # an option's name alone stands for the option with its defaults
+    else:
+        place[leaf] = dict(value) if isinstance(value, Mapping) else value
 
 
 def _explain(error: ValidationError, changes: Changes, document: dict[str, Any]) -> list[Violation]:
     found = []
     for fault in error.errors(include_url=False):
         path = tuple(part for part in fault["loc"] if isinstance(part, str))
-        message = fault["msg"].removeprefix("Value error, ")
         if fault["type"] == "extra_forbidden":
             message = _misplaced(path, document)
-        elif path:
-            message = f"{fault['input']!r}: {message}"
+        elif fault["type"] == "union_tag_invalid":
+            message = _unknown_kind(fault["ctx"])
+        elif fault["type"] == "union_tag_not_found":
+            message = f"{fault['input']!r} names no option; write its name, or a mapping with a kind"
+        elif fault["type"] == "value_error":  # a rule of ours, told in our words
+            message = fault["msg"].removeprefix("Value error, ")
+        else:
+            message = f"{fault['input']!r} {fault['msg'].replace('Input should be', 'is not allowed; it must be')}"
         found.append(Violation((_blame(path, changes),), message))
     return found
+
+
+def _unknown_kind(context: Mapping[str, Any]) -> str:
+    kind, known = str(context["tag"]), str(context["expected_tags"]).replace("'", "").split(", ")
+    close = difflib.get_close_matches(kind, known, n=1, cutoff=0.6)
+    hint = f". Did you mean {close[0]}?" if close else ""
+    return f"{kind!r} is not a kind. Allowed: {', '.join(known)}{hint}"
 
 
 def _misplaced(path: tuple[str, ...], document: dict[str, Any]) -> str:

@@ -57,9 +57,9 @@ def test_an_option_is_replaced_before_its_own_fields_are_set() -> None:
     ("changes", "blamed", "message"),
     [
         ({"widht": 8}, "widht", "widht is not a field of architecture. Did you mean width?"),
-        ({"depth": 0}, "depth", "0: Input should be greater than or equal to 1"),
-        ({"depth.of": 3}, "depth.of", "Input should be a valid integer"),
-        ({"recipe.dropout.rate": 0.1}, "recipe.dropout.rate", "Input should be a valid number"),
+        ({"depth": 0}, "depth", "0 is not allowed; it must be greater than or equal to 1"),
+        ({"depth.of": 3}, "depth.of", "it must be a valid integer"),
+        ({"recipe.dropout.rate": 0.1}, "recipe.dropout.rate", "it must be a valid number"),
         ({"depth": 2, "bottleneck_ratio": 3}, "bottleneck_ratio", "3 does not divide heads 4"),
         ({"convolution.kernel_size": 7}, "convolution.kernel_size", "not a field of the convolution none"),
         ({"convolution": {"kind": "depthwise", "kernel_size": 8}}, "convolution", "Did you mean 7 or 9?"),

@@ -65,6 +65,16 @@ def test_a_generator_obeys_the_rules_of_every_architecture(drawn: Architecture, 
     assert generator.embedding_parameters - drawn.embedding_parameters == projection(generator) - projection(drawn)
 
 
+@given(taught())
+@settings(max_examples=60)
+def test_a_generator_stands_on_the_embeddings_of_its_arm(drawn: tuple[Candidate, Architecture]) -> None:
+    candidate, baseline = drawn
+    generator = candidate.objective.generator_of(candidate.architecture, baseline)
+    if generator is not None:
+        assert generator == generator.with_embeddings_of(candidate.architecture)
+        assert generator.embedding_width == candidate.architecture.embedding_width
+
+
 def projection(drawn: Architecture) -> int:
     return 0 if drawn.width == drawn.embedding_width else (drawn.embedding_width + 1) * drawn.width
 

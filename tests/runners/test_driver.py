@@ -1,0 +1,103 @@
+"""A results folder belongs to one experiment and one driver; what a stage refuses ends the run in its own words."""
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import simulated
+from simulated import ARCHITECTURE, RECIPE
+
+from runners.driver import Request, open_ledger, run
+from runners.experiment import Experiment
+from runners.ledger import Ledger
+from runners.places import Places
+from runners.standing import snapshot
+from runners.work import Agenda
+from search_space.refusals import Conflict, DataRefused, EnvironmentRefused
+
+
+def request(folder: Path, experiment: Experiment, scale: str = "whole") -> Request:
+    return Request(experiment, scale, Places.of(folder / "results"), workers=1)
+
+
+def nobody_watches(agenda: Agenda) -> None:
+    """Look away."""
+
+
+def test_another_experiment_in_the_folder_is_refused_with_every_key_that_differs(tmp_path: Path) -> None:
+    with open_ledger(request(tmp_path, simulated.experiment(tmp_path))) as ledger:
+        before = ledger.fact("identity")
+    baseline = {
+        "architecture": {**ARCHITECTURE, "heads": 2},
+        "objective": {"kind": "masked_language_model"},
+        "recipe": {**RECIPE, "dropout": 0.3},
+    }
+    pretraining = {"tokens": 2560, "seeds": [1, 3]}
+    other = simulated.experiment(tmp_path, baseline=baseline, pretraining=pretraining)
+    with pytest.raises(Conflict) as refused, open_ledger(request(tmp_path, other)):
+        pass
+    first, *keys, last = refused.value.lines
+    assert refused.value.exit_code == 6
+    assert "another experiment's results; nothing was changed" in first
+    assert keys == [
+        "  baseline.architecture.heads: the default there, 2 here",
+        "  baseline.recipe.dropout: the default there, 0.3 here",
+        "  pretraining.seeds: [1,2] there, [1,3] here",
+    ]
+    assert last == "Did you mean another --out folder?"
+    with closing(Ledger.at(tmp_path / "results")) as ledger:
+        assert ledger.fact("identity") == before
+
+
+def test_what_changes_no_number_is_no_conflict(tmp_path: Path) -> None:
+    experiment = simulated.experiment(tmp_path)
+    with open_ledger(request(tmp_path, experiment)) as ledger:
+        facts = snapshot(ledger)
+    asked_otherwise = simulated.experiment(tmp_path, question="Asked otherwise?", tracking="http://127.0.0.1:1")
+    again = replace(request(tmp_path, asked_otherwise), workers=7, engine="ray", address="ray://nowhere")
+    with open_ledger(again) as ledger:
+        assert snapshot(ledger) == facts
+
+
+def test_a_second_driver_at_once_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    asked = request(tmp_path, simulated.experiment(tmp_path))
+    with open_ledger(asked) as ledger:
+        with pytest.raises(Conflict, match="is running this experiment"):
+            run(asked, nobody_watches)
+        assert ledger.trials() == ()
+        assert not (asked.places.stages / "unfinished").exists()
+
+
+def test_data_that_is_not_there_is_refused_before_a_folder_is_made(tmp_path: Path) -> None:
+    experiment = simulated.experiment(tmp_path)
+    (tmp_path / "text.txt").unlink()
+    with pytest.raises(DataRefused, match="no such file"):
+        run(request(tmp_path, experiment), nobody_watches)
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_ledger_that_a_killed_driver_had_just_made_is_told_as_empty_and_can_be_run(tmp_path: Path) -> None:
+    asked = request(tmp_path, simulated.experiment(tmp_path))
+    asked.places.make()
+    Ledger(asked.places.folder / "ledger.sqlite").close()
+    with (
+        closing(Ledger.at(asked.places.folder)) as ledger,
+        pytest.raises(EnvironmentRefused, match="nothing has been run"),
+    ):
+        snapshot(ledger)
+    with open_ledger(asked) as ledger:
+        assert snapshot(ledger).experiment == "simulated"
+
+
+@pytest.mark.engines
+def test_what_a_worker_refuses_ends_the_run_in_its_own_words_and_a_mended_file_carries_on(tmp_path: Path) -> None:
+    asked = request(tmp_path, simulated.experiment(tmp_path))
+    (tmp_path / "text.txt").write_bytes(b"first line\nsecond\x00line\n")
+    with pytest.raises(DataRefused, match="text.txt:2: a NUL byte") as refused:
+        run(asked, nobody_watches)
+    assert refused.value.exit_code == 4
+    (tmp_path / "text.txt").write_text("too little text for a vocabulary\n")
+    with pytest.raises(DataRefused) as refused:
+        run(asked, nobody_watches)
+    assert "NUL" not in str(refused.value)

@@ -1,0 +1,143 @@
+"""How each command says no: an exit code, one line per mistake, no traceback, and nothing left behind."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import TABLE, Answer, Call
+
+MISTAKES = """\
+experiment: mistaken
+question: What is wrong here?
+baseline: { architecture: { depth: 1, width: 32, heads: 3 } }
+desing: { kind: list, arms: { a: { bottleneck_ratio: 2 } } }
+design: { kind: list, arms: { a: { convolution: { kind: dynamic, kernel_size: 8 } } } }
+pretraining: { tokens: 1000, seeds: [1, 1] }
+"""
+
+
+def refused(answer: Answer, code: int, *words: str) -> None:
+    assert answer.code == code, answer
+    assert answer.out == ""
+    assert "Traceback" not in answer.err
+    for word in words:
+        assert word in answer.err
+
+
+def test_a_wrong_file_is_told_line_by_line_and_nothing_is_made(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "mistaken.yaml"
+    file.write_text(MISTAKES)
+    for command in (("plan",), ("run", "--out", tmp_path / "results")):
+        answer = call(command[0], file, *command[1:])
+        refused(answer, 3, f"{file}:4", "Did you mean design?")
+        assert all(re.match(rf"{re.escape(str(file))}:\d+: ", line) for line in answer.err.splitlines())
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("plan",), 2, ["EXPERIMENT"]),
+        (("plan", TABLE, "--nonsense"), 2, ["--nonsense"]),
+        (("run", TABLE, "--workers", "0"), 2, ["--workers"]),
+        (("run", TABLE, "--engine", "slurm"), 2, ["slurm"]),
+        (("jump",), 2, ["jump"]),
+        (("plan", TABLE, "--scale", "huge"), 3, ["huge", "paper", "laptop", "demo", "smoke"]),
+        (("plan", "experiments/nothing.yaml"), 5, ["experiments/nothing.yaml"]),
+        (("report", "nowhere"), 5, ["nowhere", "steeplechase run"]),
+    ],
+)
+def test_what_cannot_be_done_has_its_exit_code(
+    call: Call, arguments: tuple[str | Path, ...], code: int, words: list[str]
+) -> None:
+    refused(call(*arguments), code, *words)
+
+
+def test_a_format_that_does_not_exist_is_refused_with_those_that_do(call: Call, results: Path) -> None:
+    refused(call("report", results, "--format", "docx"), 3, "'docx' is not a format", "csv", "json", "latex")
+
+
+def test_text_that_is_not_there_is_refused_as_data_and_nothing_is_made(call: Call, tmp_path: Path) -> None:
+    text = TABLE.read_text().replace(
+        "{ kind: documentation, maximum_megabytes: 2 }", "{ kind: text_files, path: nil }"
+    )
+    (tmp_path / "table.yaml").write_text(text)
+    answer = call("run", tmp_path / "table.yaml", "--scale", "smoke", "--out", tmp_path / "results")
+    refused(answer, 4, "nil: no such file or folder")
+    assert [path.name for path in tmp_path.iterdir()] == ["table.yaml"]
+
+
+def test_a_folder_of_another_experiment_is_a_conflict_that_names_what_differs(call: Call, results: Path) -> None:
+    before = sorted(path.name for path in results.rglob("*"))
+    answer = call("run", TABLE, "--scale", "demo", "--out", results)
+    refused(answer, 6, str(results), "pretraining.tokens: 20000 there, 1000000 here", "another --out folder?")
+    assert sorted(path.name for path in results.rglob("*")) == before
+
+
+def test_a_place_that_cannot_be_written_to_is_the_environments_fault(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    refused(call("run", TABLE, "--scale", "smoke", "--out", tmp_path / "file"), 5, "cannot be written to")
+
+
+@pytest.mark.parametrize("command", ["report", "run"])
+def test_a_ledger_that_cannot_be_trusted_is_corruption_and_stays_as_it_is(
+    call: Call, results: Path, tmp_path: Path, command: str
+) -> None:
+    ledger = tmp_path / "ledger.sqlite"
+    content = bytearray((results / "ledger.sqlite").read_bytes())
+    place = content.rindex(b"held_out_loss")
+    content[place : place + 4] = b"HELD"
+    ledger.write_bytes(content)
+    arguments = ("report", tmp_path) if command == "report" else ("run", TABLE, "--scale", "smoke", "--out", tmp_path)
+    refused(call(*arguments), 7, str(ledger), "checksum")
+    assert ledger.read_bytes() == bytes(content)
+
+
+def test_plan_as_json_has_every_arm_with_its_changes_and_costs(call: Call) -> None:
+    answer = call("plan", TABLE, "--scale", "smoke", "--json")
+    document = json.loads(answer.out)
+    assert (answer.code, answer.err) == (0, "")
+    assert (document["experiment"], document["scale"]) == ("table2", "smoke")
+    baseline, bottleneck, *others = document["arms"]
+    assert set(baseline) == {"name", "changes", "parameters", "forward_flops", "train_flops"}
+    assert (baseline["name"], baseline["changes"]) == ("baseline", {})
+    assert bottleneck["changes"] == {"bottleneck_ratio": 2}
+    assert [arm["name"] for arm in others] == ["depthwise", "lightweight", "dynamic", "span_dynamic"]
+    assert all(arm["parameters"] > 0 and arm["train_flops"] > arm["forward_flops"] > 0 for arm in document["arms"])
+
+
+def test_plan_names_the_scale_the_question_and_every_arm(call: Call) -> None:
+    answer = call("plan", TABLE)
+    assert answer.code == 0
+    for word in ("table2 at scale demo", "How should convolution", "span_dynamic", "fine-tunings each"):
+        assert word in answer.out
+
+
+def test_report_as_json_has_the_finding_and_every_table_as_rows(call: Call, results: Path) -> None:
+    answer = call("report", results, "--format", "json")
+    document = json.loads(answer.out)
+    assert (answer.code, answer.err) == (0, "")
+    assert set(document) == {"experiment", "scale", "finding", "tables"}
+    assert (document["experiment"], document["scale"]) == ("table2", "smoke")
+    assert all(set(table) == {"name", "rows"} for table in document["tables"])
+    assert any(row.get("arm") == "span_dynamic" for row in document["tables"][0]["rows"])
+
+
+@pytest.mark.parametrize("form", ["terminal", "csv", "json", "latex", "markdown", "html"])
+def test_a_report_is_the_same_from_a_copy_of_the_ledger_alone(
+    call: Call, results: Path, tmp_path: Path, form: str
+) -> None:
+    shutil.copy(results / "ledger.sqlite", tmp_path)
+    first, second = (call("report", folder, "--format", form) for folder in (results, tmp_path))
+    assert first.code == second.code == 0
+    assert first.out == second.out
+    assert first.out.endswith("\n")
+
+
+def test_help_names_every_command(call: Call) -> None:
+    answer = call("--help")
+    assert answer.code == 0
+    for command in ("plan", "run", "report", "ui", "schema"):
+        assert command in answer.out

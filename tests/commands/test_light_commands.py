@@ -1,0 +1,43 @@
+"""`plan`, `report`, `schema` and every refusal answer without the heavy libraries."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, TABLE
+
+HEAVY = ("torch", "ray", "mlflow", "optuna", "sklearn", "datasets")
+CALL = f"""
+import sys
+from commands.main import main
+try:
+    main()
+finally:
+    print(*(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)
+"""
+
+
+def heavy_after(*arguments: str | Path, code: int = 0) -> set[str]:
+    """Return the heavy libraries that a command has imported by its end."""
+    command = [sys.executable, "-c", CALL, *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == code, done.stderr
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def test_plan_imports_nothing_heavy() -> None:
+    assert heavy_after("plan", TABLE, "--scale", "paper", "--json") == set()
+
+
+@pytest.mark.parametrize("form", ["terminal", "json"])
+def test_report_imports_nothing_heavy(results: Path, form: str) -> None:
+    assert heavy_after("report", results, "--format", form) & {"torch", "ray", "mlflow"} == set()
+
+
+def test_a_refusal_imports_nothing_heavy(results: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.yaml").write_text("")
+    assert heavy_after("plan", tmp_path / "empty.yaml", code=3) == set()
+    assert heavy_after("run", tmp_path / "empty.yaml", code=3) & {"torch", "ray", "mlflow"} == set()
+    conflict = ("run", TABLE, "--scale", "demo", "--out", results)
+    assert heavy_after(*conflict, code=6) & {"torch", "ray", "mlflow"} == set()

@@ -65,6 +65,11 @@ class Encoder(nn.Module):
         self.projection = nn.Linear(architecture.embedding_width, architecture.width) if widens else None
         self.blocks = nn.ModuleList(Block(architecture, dropout_rate) for _ in range(architecture.depth))
 
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.embeddings.tokens.weight.device
+
     def forward(
         self, tokens: Int[Tensor, "batch seq"], segments: Int[Tensor, "batch seq"] | None = None, real: Real = None
     ) -> Float[Tensor, "batch seq width"]:

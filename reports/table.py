@@ -12,6 +12,7 @@ from runners.records import Record, Status
 from search_space.declaration import JsonValue
 
 Row = Mapping[str, JsonValue]
+RESULT_COLUMNS = ("arm", "metric", "n", "mean", "sd", "delta", "low", "high", "parameters", "train_flops", "status")
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,7 @@ def table(name: str, columns: str, rows: Iterable[Row]) -> Table:
 
 def results_table(results: Results) -> Table:
     """Return one row per arm and metric: the baseline first, metrics by name whatever the order of the file."""
-    columns = "arm metric n mean sd delta low high parameters train_flops status"
-    return table("results", columns, _result_rows(results))
+    return table("results", " ".join(RESULT_COLUMNS), _result_rows(results))
 
 
 def _result_rows(results: Results) -> Iterator[Row]:

@@ -31,11 +31,13 @@ def save_checkpoint(
     temporary.mkdir(parents=True)
     names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
     moments = {
-        f"{names[parameter]}:{moment}": value
+        f"{names[parameter]}:{moment}": value.cpu()
         for parameter, state in optimiser.state.items()
         for moment, value in state.items()
     }
-    save_file({name: value.detach().contiguous() for name, value in model.named_parameters()}, temporary / WEIGHTS)
+    save_file(
+        {name: value.detach().cpu().contiguous() for name, value in model.named_parameters()}, temporary / WEIGHTS
+    )
     save_file(moments, temporary / OPTIMISER)
     (temporary / PLACE).write_text(json.dumps(place))
     (temporary / HASHES).write_text(json.dumps(_hashes(temporary)))
@@ -68,7 +70,11 @@ def load_checkpoint(folder: Path, model: nn.Module, optimiser: torch.optim.Optim
     moments = load_file(folder / OPTIMISER)
     for name, parameter in model.named_parameters():
         prefix = f"{name}:"
-        mine = {key.removeprefix(prefix): value for key, value in moments.items() if key.startswith(prefix)}
+        mine = {
+            key.removeprefix(prefix): value.to(parameter.device)
+            for key, value in moments.items()
+            if key.startswith(prefix)
+        }
         if mine:
             optimiser.state[parameter] = mine
     place: dict[str, JsonValue] = json.loads((folder / PLACE).read_text())

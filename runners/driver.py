@@ -43,7 +43,7 @@ def run(request: Request, watch: Watch) -> Snapshot:
 
     Raises a Refusal where the request, the data or the machine is at fault; all finished work is kept.
     """
-    shared = shared_stages(request.experiment)  # looks at the data: what is missing is refused before a folder is made
+    shared = shared_stages(request.experiment)  # data that is missing is refused before a folder is made
     with open_ledger(request) as ledger:
         store = StageStore(request.places.stages)
         groundwork = Groundwork(shared.named(), store, ledger)

@@ -13,7 +13,6 @@ from runners.stages.declarations import (
     TokensStage,
 )
 from runners.stages.stage import Stage
-from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
 from tasks.corpora.corpus import Corpus
@@ -84,7 +83,7 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
     assert pretrained is not None
     for task in sorted(experiment.fine_tuning.tasks):
         for fine_tuning_seed in experiment.fine_tuning.seeds:
-            declaration = _fine_tune(experiment, candidate.architecture, task, fine_tuning_seed)
+            declaration = _fine_tune(experiment, candidate, task, fine_tuning_seed)
             sources = {"pretrained": pretrained, "examples": shared.examples[task]}
             stages[f"{task}#{fine_tuning_seed}"] = Stage(declaration, sources)
     return stages
@@ -140,10 +139,11 @@ def _pretrain(experiment: Experiment, candidate: Candidate, seed: int, steps: tu
     )
 
 
-def _fine_tune(experiment: Experiment, architecture: Architecture, task: str, seed: int) -> FineTuneStage:
+def _fine_tune(experiment: Experiment, candidate: Candidate, task: str, seed: int) -> FineTuneStage:
     tuning = experiment.fine_tuning
     return FineTuneStage(
-        architecture=architecture,
+        architecture=candidate.architecture,
+        device=candidate.recipe.device,
         task=task,
         seed=seed,
         epochs=tuning.epochs,

@@ -4,6 +4,7 @@ The optimiser is AdamW with bias correction; ELECTRA's release has none.
 """
 
 from collections.abc import Iterator
+from typing import Literal
 
 from pydantic import Field
 
@@ -25,6 +26,8 @@ class Recipe(Declaration):
     adam_beta2: Number = Field(default=0.999, ge=0, lt=1)
     adam_epsilon: PositiveNumber = 1e-6
     gradient_norm_limit: PositiveNumber = 1.0
+    device: Literal["cpu", "cuda"] = "cpu"
+    """Part of the recipe because other hardware gives other bits."""
     dropout: Number = Field(default=0.1, ge=0, lt=1)
 
     @property

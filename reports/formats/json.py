@@ -3,26 +3,28 @@
 import json
 
 from reports.report import Report
+from reports.table import RESULT_COLUMNS, Table
 from search_space.declaration import JsonValue
 
 DECIMALS = 6
 
 
 def render(report: Report) -> str:
-    """Return one object with experiment, scale, finding and tables."""
+    """Return one object with experiment, scale, finding, `tables` of arms, and `evidence`: all other tables."""
+    of_arms = [table for table in report.tables if table.columns == RESULT_COLUMNS]
     document = {
         "experiment": report.experiment,
         "scale": report.scale,
         "finding": report.finding,
-        "tables": [
-            {
-                "name": table.name,
-                "rows": [{column: _rounded(value) for column, value in row.items()} for row in table.rows],
-            }
-            for table in report.tables
-        ],
+        "tables": [_table(table) for table in of_arms],
+        "evidence": [_table(table) for table in report.tables if table not in of_arms],
     }
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+def _table(table: Table) -> dict[str, JsonValue]:
+    rows: list[JsonValue] = [{column: _rounded(value) for column, value in row.items()} for row in table.rows]
+    return {"name": table.name, "rows": rows}
 
 
 def _rounded(value: JsonValue) -> JsonValue:

@@ -45,5 +45,5 @@ def _settle() -> None:
     import torch
 
     torch.set_num_threads(THREADS)
-    torch.use_deterministic_algorithms(True)
+    torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())  # some have no such form there
     torch.set_flush_denormal(True)

@@ -92,6 +92,7 @@ class FineTuneStage(StageDeclaration):
     peak_learning_rate: PositiveNumber
     warmup_share: Number
     pooling: Literal["first", "mean"]
+    device: Literal["cpu", "cuda"] = "cpu"
     weight_decay: Number
     dropout: Number
 

@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from models.device import open_device
 from models.fine_tuned import FineTuned, build_fine_tuned
 from models.initialisation import initialise
 from runners.checkpoint import load_weights
@@ -33,6 +34,7 @@ def compute(stage: FineTuneStage, workplace: Workplace) -> dict[str, JsonValue]:
     model = build_fine_tuned(stage.architecture, task.form, len(task.labels), stage.pooling, stage.dropout)
     initialise(model, stream_seed(stage.seed, "head"))
     load_weights(workplace.inputs["pretrained"] / CHECKPOINT, model.encoder, "encoder.")
+    model.to(open_device(stage.device))
     _teach(model, train, stage, workplace)
     predictions = _predict(model, dev)
     (workplace.folder / PREDICTIONS).write_text(json.dumps(predictions))
@@ -46,8 +48,8 @@ def _teach(model: FineTuned, train: EncodedExamples, stage: FineTuneStage, workp
         model.train()
         torch.manual_seed(stream_seed(stage.seed, "fine-tuning dropout", step))
         set_rate(optimiser, stage.peak_learning_rate * _multiplier(step, len(batches), stage.warmup_share))
-        inputs, answers = _inputs(train, chosen), _answers(train, chosen)
-        loss = model.loss(*inputs, answers)
+        answers = _answers(train, chosen).to(model.encoder.device)
+        loss = model.loss(*_inputs(train, chosen, model.encoder.device), answers)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0).item()
@@ -73,14 +75,16 @@ def _multiplier(step: int, steps: int, warmup_share: float) -> float:
     return min((step + 1) / warmup, (steps - step) / max(1.0, steps - warmup), 1.0)
 
 
-def _inputs(examples: EncodedExamples, chosen: NDArray[np.int64]) -> tuple[Tensor, Tensor, Tensor]:
+def _inputs(
+    examples: EncodedExamples, chosen: NDArray[np.int64], device: torch.device
+) -> tuple[Tensor, Tensor, Tensor]:
     """Return tokens, segments and which tokens are real, cut to the longest of the chosen; each [batch seq]."""
     lengths = np.asarray(examples.lengths)[chosen]
     longest = int(lengths.max())
     tokens = torch.from_numpy(np.asarray(examples.tokens)[chosen, :longest].astype(np.int64))
     segments = torch.from_numpy(np.asarray(examples.segments)[chosen, :longest].astype(np.int64))
     real = torch.arange(longest)[None] < torch.from_numpy(lengths.astype(np.int64))[:, None]
-    return tokens, segments, real
+    return tokens.to(device), segments.to(device), real.to(device)
 
 
 def _answers(examples: EncodedExamples, chosen: NDArray[np.int64]) -> Tensor:
@@ -100,7 +104,7 @@ def _predict(model: FineTuned, dev: EncodedExamples) -> list[int] | list[str]:
     for first in range(0, len(dev), EXAMPLES_PER_PREDICTION_BATCH):
         chosen = np.arange(first, min(first + EXAMPLES_PER_PREDICTION_BATCH, len(dev)))
         with torch.inference_mode():
-            logits = model(*_inputs(dev, chosen))
+            logits = model(*_inputs(dev, chosen, model.encoder.device)).cpu()
         if len(dev.seconds) == 0:
             found += logits.argmax(-1).tolist()
         else:

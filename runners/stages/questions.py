@@ -78,8 +78,8 @@ def _replaced(stage: QuestionsStage, lesson: Lesson, masked: Masked, workplace: 
     for part in whole.parts():
         rows = slice(first, first := first + len(part.shown))
         with torch.inference_mode():
-            logits = model.predict(torch.from_numpy(part.shown), torch.from_numpy(part.positions))
-        samples = sample(logits, random).numpy().reshape(part.answers.shape)
+            logits = model.predict(model.tensor(part.shown), model.tensor(part.positions))
+        samples = sample(logits, random).cpu().numpy().reshape(part.answers.shape)
         np.put_along_axis(shown[rows], part.positions, samples, axis=1)
         np.put_along_axis(answers[rows], part.positions, (samples != part.answers).astype(np.int64), axis=1)
     everywhere = np.broadcast_to(np.arange(shown.shape[1]), shown.shape).copy()

@@ -5,6 +5,7 @@ Each file defines `Model(candidate, generator)`, a PretrainingModel.
 
 from importlib import import_module
 
+from models.device import open_device
 from models.initialisation import initialise
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
@@ -12,8 +13,11 @@ from tasks.objectives.pretraining_model import PretrainingModel
 
 
 def build_model(candidate: Candidate, generator: Architecture | None, seed: int) -> PretrainingModel:
-    """Return a freshly initialised model of the candidate's objective."""
+    """Return a freshly initialised model of the candidate's objective, on the recipe's device.
+
+    It starts at the same values on every device.
+    """
     module = import_module(f"tasks.objectives.{candidate.objective.kind}")
     model: PretrainingModel = module.Model(candidate, generator)
     initialise(model, seed)
-    return model
+    return model.to(open_device(candidate.recipe.device))

@@ -1,7 +1,6 @@
 """Masked language modelling: predict the covered tokens. Devlin et al. 2018, arXiv 1810.04805, section 3.1."""
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
@@ -34,13 +33,13 @@ class Model(PretrainingModel):
 
     def loss(self, batch: Masked, random: np.random.Generator) -> Float[Tensor, ""]:
         """Return the mean cross-entropy in nats over the predicted positions."""
-        logits = self.predict(torch.from_numpy(batch.shown), torch.from_numpy(batch.positions))
-        return cross_entropy(logits, torch.from_numpy(batch.answers).flatten())
+        logits = self.predict(self.tensor(batch.shown), self.tensor(batch.positions))
+        return cross_entropy(logits, self.tensor(batch.answers).flatten())
 
     def held_out_loss(self, questions: Questions) -> float:
         """Return the mean cross-entropy in nats over all questions."""
         total = 0.0
         for part in questions.parts():
-            logits = self.predict(torch.from_numpy(part.shown), torch.from_numpy(part.positions))
-            total += cross_entropy(logits, torch.from_numpy(part.answers).flatten(), reduction="sum").item()
+            logits = self.predict(self.tensor(part.shown), self.tensor(part.positions))
+            total += cross_entropy(logits, self.tensor(part.answers).flatten(), reduction="sum").item()
         return total / questions.answers.size

@@ -3,6 +3,8 @@
 from abc import abstractmethod
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from models.encoder import Encoder
@@ -14,6 +16,10 @@ class PretrainingModel(nn.Module):
     """The encoder that is kept, and whatever the objective adds to it."""
 
     encoder: Encoder
+
+    def tensor(self, array: NDArray[np.int64]) -> Tensor:
+        """Return the array as a tensor where the model is."""
+        return torch.from_numpy(array).to(self.encoder.device)
 
     @abstractmethod
     def loss(self, batch: Masked, random: np.random.Generator) -> Tensor:

@@ -32,8 +32,8 @@ class Model(PretrainingModel):
 
     def loss(self, batch: Masked, random: np.random.Generator) -> Float[Tensor, ""]:
         """Return the weighted sum of the generator's and the judge's losses, in nats."""
-        shown, positions = torch.from_numpy(batch.shown), torch.from_numpy(batch.positions)
-        answers = torch.from_numpy(batch.answers)
+        shown, positions = self.tensor(batch.shown), self.tensor(batch.positions)
+        answers = self.tensor(batch.answers)
         guesses = self._guess(shown, positions)
         generator_loss = cross_entropy(guesses, answers.flatten())
         samples = sample(guesses.detach(), random).view_as(answers)
@@ -46,8 +46,8 @@ class Model(PretrainingModel):
         """Return the judge's mean cross-entropy in nats over all tokens."""
         total = 0.0
         for part in questions.parts():
-            logits = self.judge(self.encoder(torch.from_numpy(part.shown)))
-            answers = torch.from_numpy(part.answers).float()
+            logits = self.judge(self.encoder(self.tensor(part.shown)))
+            answers = self.tensor(part.answers).float()
             total += binary_cross_entropy_with_logits(logits, answers, reduction="sum").item()
         return total / questions.answers.size
 
@@ -62,6 +62,6 @@ class Model(PretrainingModel):
 def sample(logits: Float[Tensor, "predicted vocab"], random: np.random.Generator) -> Int[Tensor, " predicted"]:
     """Return one token per row from the softmax at temperature 1: one uniform number per row, inverted."""
     cumulative = logits.softmax(-1).cumsum(-1)
-    uniform = torch.from_numpy(random.random((len(logits), 1), dtype=np.float32))
+    uniform = torch.from_numpy(random.random((len(logits), 1), dtype=np.float32)).to(logits.device)
     chosen = torch.searchsorted(cumulative, uniform * cumulative[:, -1:], right=True)
     return chosen.clamp_(max=logits.shape[-1] - 1).squeeze(-1)

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import TABLE, Answer, Call
+from calling import TABLE, Answer, Call
 
 MISTAKES = """\
 experiment: mistaken
@@ -31,7 +31,7 @@ def test_a_wrong_file_is_told_line_by_line_and_nothing_is_made(call: Call, tmp_p
     file.write_text(MISTAKES)
     for command in (("plan",), ("run", "--out", tmp_path / "results")):
         answer = call(command[0], file, *command[1:])
-        refused(answer, 3, f"{file}:4", "Did you mean design?")
+        refused(answer, 3, f"{file}:4", "Did you mean 'design'?")
         assert all(re.match(rf"{re.escape(str(file))}:\d+: ", line) for line in answer.err.splitlines())
     assert list(tmp_path.iterdir()) == [file]
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TABLE
+from calling import ROOT, TABLE
 
 HEAVY = ("torch", "ray", "mlflow", "optuna", "sklearn", "datasets")
 CALL = f"""

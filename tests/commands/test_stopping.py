@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TABLE
+from calling import ROOT, TABLE
 
 pytestmark = pytest.mark.engines
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from simulated import SMALL, TABLE, Track, curve, folder_of, found, small_table
+from simulated import SMALL, TABLE, Killed, Track, curve, folder_of, found, small_search, small_table
 
 from runners.course import Course
 from runners.groundwork import ATTEMPTS, StageFailed
@@ -82,6 +82,24 @@ def test_a_failed_trial_is_tried_again_by_the_next_run_and_a_diverged_one_is_not
     before = found(Track(experiment, diverged, failing(label, DIVERGED)).run())
     again = Track(experiment, diverged)
     assert (found(again.run()), again.computed) == (before, [])
+
+
+def test_a_failed_trial_that_others_are_measured_by_is_tried_again_before_them(tmp_path: Path) -> None:
+    experiment, seen = small_search(tmp_path), set()
+    for seed in range(8):
+        folder = folder_of(tmp_path, str(seed))
+        first = Track(experiment, folder, fails("candidate-001/1"), workers=1, left=9)
+        with pytest.raises(Killed):  # in the second cohort
+            first.run()
+        done = Track(experiment, folder, workers=3, order=random.Random(seed)).run()
+        assert done.histories[1].standing is Standing.STOPPED
+        seen.add(json.dumps(found(done), sort_keys=True))
+    assert len(seen) == 1
+
+
+def fails(trial: str) -> Any:
+    """Return a trainer in which every stage of one trial raises."""
+    return lambda work: RAISED if work.trial == trial else curve(work)
 
 
 def test_a_stage_that_refuses_stops_the_run_with_its_own_words(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ and the order in which workers finish changes nothing.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from runners.designs.arm import BASELINE, Arm
 from runners.experiment import Experiment
@@ -17,48 +16,12 @@ from runners.records import ArmRow, Decision, Record, Status, TrialRow
 from runners.scoring import scored
 from runners.stages.stage import Stage
 from runners.store import Outcome, StageStore
+from runners.trial import Trial
 from runners.work import Failure, Work
 from search_space.candidate import Candidate
 from search_space.declaration import JsonValue, canonical, canonical_text
 
 ENDED = (Status.FINISHED, Status.DIVERGED)
-
-
-@dataclass
-class _Trial:
-    row: TrialRow
-    cohort: int
-    stages: dict[str, Stage]
-    marks: tuple[str, ...]
-    """Labels of the pretraining stages."""
-    statuses: dict[str, Status] = field(default_factory=dict)
-    losses: list[float | None] = field(default_factory=list)
-    """Held-out loss at each mark reached."""
-    decided: dict[int, bool] = field(default_factory=dict)
-    running: set[str] = field(default_factory=set)
-
-    @property
-    def barred(self) -> bool:
-        """Whether it goes no further: stopped at a hurdle, or its pretraining has failed or diverged."""
-        pretrained = (self.statuses.get(label) for label in self.marks)
-        return not all(self.decided.values()) or any(
-            status in (Status.DIVERGED, Status.FAILED) for status in pretrained
-        )
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing of it will run any more."""
-        return not self.running and (self.barred or all(label in self.statuses for label in self.stages))
-
-    def startable(self) -> Iterator[str]:
-        """Yield the stages that may start now: the next pretraining stage, or any fine-tuning behind the last."""
-        if self.barred:
-            return
-        for label in self.stages:
-            if label not in self.statuses and label not in self.running:
-                yield label
-            if label in self.marks and label not in self.statuses:
-                return  # whatever follows reads this stage
 
 
 class Course:
@@ -68,7 +31,7 @@ class Course:
         self._experiment, self._shared, self._store, self._ledger = experiment, shared, store, ledger
         self._pretraining = pretrain_labels(experiment)
         self._attempts: dict[tuple[str, str], int] = {}
-        self.trials: dict[str, _Trial] = {}
+        self.trials: dict[str, Trial] = {}
         self.recorded: list[Record] = []
         """What this run has added to the ledger."""
         self._cohort = -1
@@ -152,7 +115,7 @@ class Course:
             self._fail(trial, work, end)
         self._advance()
 
-    def _ready(self, trial: _Trial) -> Iterator[tuple[str, Stage]]:
+    def _ready(self, trial: Trial) -> Iterator[tuple[str, Stage]]:
         """Yield the stages that may start, looking again after each, because taking one makes others ready."""
         tried: set[str] = set()
         while True:
@@ -162,7 +125,7 @@ class Course:
             tried.add(label)
             yield label, trial.stages[label]
 
-    def _record(self, trial: _Trial, label: str, outcome: Outcome, reused: bool) -> None:
+    def _record(self, trial: Trial, label: str, outcome: Outcome, reused: bool) -> None:
         stage = trial.stages[label]
         result = scored(stage, outcome, self._store)
         name, key = trial.row.name, stage.key
@@ -173,13 +136,13 @@ class Course:
         if label in self._pretraining and outcome.status is Status.FINISHED:
             self._judge(trial, self._pretraining.index(label))
 
-    def _take(self, trial: _Trial, record: Record) -> None:
+    def _take(self, trial: Trial, record: Record) -> None:
         trial.statuses[record.label] = record.status
         if record.label in self._pretraining and record.status in ENDED:
             loss = record.result.get("held_out_loss")
             trial.losses.append(float(loss) if isinstance(loss, int | float) else None)
 
-    def _judge(self, trial: _Trial, level: int) -> None:
+    def _judge(self, trial: Trial, level: int) -> None:
         """Write the hurdle's verdict before anything acts on it.
 
         The baseline is never stopped, so that every candidate has something to be compared with; like the rest of
@@ -195,7 +158,7 @@ class Course:
         )
         trial.decided[level] = self._ledger.add_decision(decision).cleared
 
-    def _setters(self, trial: _Trial, level: int) -> dict[str, tuple[float | None, ...]]:
+    def _setters(self, trial: Trial, level: int) -> dict[str, tuple[float | None, ...]]:
         """Return the losses of those that set the hurdle: of the first earlier cohort that has reached the mark."""
         by_cohort: dict[int, dict[str, tuple[float | None, ...]]] = {}
         for name, other in self.trials.items():
@@ -205,7 +168,7 @@ class Course:
         first = min(by_cohort, default=trial.cohort)
         return by_cohort[first] if first < trial.cohort else {}
 
-    def _fail(self, trial: _Trial, work: Work, failure: Failure) -> None:
+    def _fail(self, trial: Trial, work: Work, failure: Failure) -> None:
         refusal = refusal_of(failure)
         if refusal is not None:
             raise refusal
@@ -254,7 +217,7 @@ class Course:
             row = TrialRow(f"{arm.name}/{seed}", arm.name, seed)
             self._ledger.add_trial(row)
             stages = trial_stages(self._experiment, self._shared, arm.candidate, seed)
-            self.trials[row.name] = _Trial(row, cohort, stages, self._pretraining)
+            self.trials[row.name] = Trial(row, cohort, stages, self._pretraining)
 
     def _row(self, arm: Arm) -> ArmRow:
         candidate, baseline = arm.candidate, self._experiment.baseline

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from small import GROUPS, WORDS, architecture, architectures, convolutions, divisors, text
 from torch import nn
@@ -57,6 +57,8 @@ def test_the_closed_form_counts_what_an_objective_adds_to_the_encoder(drawn: tup
 
 
 @given(architectures(), st.integers(1, 8))
+@example(Architecture(width=384, heads=6, bottleneck_ratio=2), 2)  # three heads are left, and γ at 2
+@example(Architecture(feed_forward_groups=2), 3)  # a third of 1024 is odd
 @settings(max_examples=100)
 def test_a_generator_obeys_the_rules_of_every_architecture(drawn: Architecture, ratio: int) -> None:
     generator = drawn.shrunk(ratio)

@@ -74,7 +74,7 @@ def small_table(folder: Path, **parts: Any) -> Experiment:
 
 def small_search(folder: Path) -> Experiment:
     """Return a search of three cohorts."""
-    return search(folder, design={**SEARCH, "candidates_in_all": 7, "cohort": 3})
+    return search(folder, design={**SEARCH, "candidates_in_all": 6, "cohort": 2})
 
 
 def folder_of(parent: Path, name: str) -> Path:

@@ -105,7 +105,7 @@ def damaged(path: Path, data: st.DataObject) -> Iterator[None]:
 
 
 @given(st.data(), st.sampled_from(EVERY_FILE))
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_a_damaged_stage_is_refused(published: Path, data: st.DataObject, name: str) -> None:
     with damaged(published / "pretrain" / "key" / name, data), pytest.raises(Corruption, match="run again"):
         StageStore(published).read("pretrain", "key")
@@ -113,7 +113,7 @@ def test_a_damaged_stage_is_refused(published: Path, data: st.DataObject, name: 
 
 
 @given(st.data(), st.sampled_from(FILES))
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_a_damaged_checkpoint_is_refused_before_the_store_has_seen_it(
     published: Path, data: st.DataObject, name: str
 ) -> None:

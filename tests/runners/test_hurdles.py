@@ -153,7 +153,7 @@ def test_whoever_finishes_first_every_decision_and_every_candidate_is_the_same(t
     for sampler in ("random", "tpe"):
         course = simulated.search(tmp_path, design={**simulated.SEARCH, "sampler": sampler})
         seen = set()
-        for seed in range(25):
+        for seed in range(15):
             order = random.Random(seed)
             track = Track(course, tmp_path, order=order, workers=1 + seed % 5, ledger_path=Path(":memory:"))
             track.publishes = False

@@ -42,7 +42,7 @@ def of(declaration: Declaration) -> str:
 
 
 @given(candidates(), candidates())
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_two_candidates_share_a_fingerprint_exactly_where_they_are_equal(one: Candidate, other: Candidate) -> None:
     assert (of(one) == of(other)) == (one == other)
 

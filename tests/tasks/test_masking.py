@@ -28,7 +28,7 @@ def maskings(draw: st.DrawFn) -> MaskedLanguageModel:
 
 
 @given(maskings(), st.integers(8, 96), st.integers(0, 2**32 - 1))
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_every_row_asks_for_as_many_real_tokens_as_declared(
     masking: MaskedLanguageModel, length: int, seed: int
 ) -> None:

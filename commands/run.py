@@ -20,7 +20,6 @@ from reports.report import build
 from runners.driver import Request
 from runners.driver import run as drive
 from runners.places import Places
-from runners.records import Standing
 from runners.standing import Snapshot
 from runners.store import StageStore
 from search_space.refusals import Stopped
@@ -48,7 +47,7 @@ def run(
     places = Places.of(out) if out else Places.default(chosen.experiment.experiment, chosen.scale)
     request = Request(chosen.experiment, chosen.scale, places, engine.value, workers, address)
     found = _drive(chosen, request, Console(stderr=True))
-    if any(history.standing is Standing.FAILED for history in found.histories):
+    if found.failed:
         raise typer.Exit(DONE_WITH_FAILED_TRIALS)
 
 

@@ -52,9 +52,11 @@ def run(request: Request, watch: Watch) -> Snapshot:
         course = Course(request.experiment, shared, store, ledger)
         with engine_of(request) as engine:
             engine.run(course, lambda: watch(course))
-        if isinstance(request.experiment.design, Search):
+        found = snapshot(ledger)
+        if isinstance(request.experiment.design, Search) and not found.failed:  # a failed trial is tried again
             ledger.set_fact("importance", importance_of_axes(request.experiment, ledger))
-        return snapshot(ledger)
+            found = snapshot(ledger)
+        return found
 
 
 @contextmanager

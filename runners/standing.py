@@ -50,6 +50,11 @@ class Snapshot:
         return tuple(sorted((h for h in self.histories if h.trial.arm == arm), key=lambda h: h.trial.seed))
 
     @property
+    def failed(self) -> tuple[TrialHistory, ...]:
+        """The trials that have no result, through no fault of their candidate; the next run tries them again."""
+        return tuple(history for history in self.histories if history.standing is Standing.FAILED)
+
+    @property
     def over(self) -> bool:
         """Whether every trial has ended."""
         return all(history.standing not in (Standing.WAITING, Standing.RUNNING) for history in self.histories)

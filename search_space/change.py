@@ -22,8 +22,10 @@ Changes = Mapping[str, Any]
 class ImpossibleChange(Exception):
     """The changes do not lead to a point of the space; `violations` are seen from the changes' own mapping."""
 
-    def __init__(self, violations: Iterable[Violation]) -> None:
+    def __init__(self, violations: Iterable[Violation], clash: bool = False) -> None:
         self.violations = tuple(violations)
+        self.clash = clash
+        """Whether every value is possible by itself, and only together they are not."""
         super().__init__("; ".join(violation.message for violation in self.violations))
 
 
@@ -44,7 +46,7 @@ def apply(candidate: Candidate, changes: Changes) -> Candidate:
         raise ImpossibleChange(_explain(error, changes, document)) from None
     broken = [Violation((_blame(violation.path, changes),), violation.message) for violation in changed.violations()]
     if broken:
-        raise ImpossibleChange(broken)
+        raise ImpossibleChange(broken, clash=True)
     return changed
 
 

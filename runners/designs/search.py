@@ -7,7 +7,7 @@ from pydantic import Field
 
 from runners.designs.arm import Arm, baseline_arm
 from search_space.candidate import Candidate
-from search_space.change import ImpossibleChange, absolute_path, apply
+from search_space.change import ImpossibleChange, apply
 from search_space.declaration import Count, Declaration, Seed
 from search_space.violation import Violation
 
@@ -43,26 +43,31 @@ class Search(Declaration):
                 elif _kind(value) is not None and _kind(value) in map(_kind, values[:position]):
                     remedy = f"let its fields vary on axes of their own, such as {path}.kernel_size"
                     yield Violation(place, f"{_kind(value)} stands twice on this axis; {remedy}")
-                elif not self._conditional(path):
-                    yield from _impossible(baseline, path, value, place)
+                else:
+                    yield from _impossible(baseline, self._options(path), {path: value}, place)
 
-    def _conditional(self, path: str) -> bool:
-        """Whether the axis belongs to an option that is itself an axis."""
+    def _options(self, path: str) -> list[Mapping[str, Any]]:
+        """Return the choices of the axis that this one belongs to; one empty choice where it belongs to none."""
         parent = path.rpartition(".")[0]
-        return parent in self.space
+        return [{parent: option} for option in self.space.get(parent, ())] or [{}]
 
 
 def _kind(value: Any) -> Any:
     return value["kind"] if isinstance(value, Mapping) and "kind" in value else None
 
 
-def _impossible(baseline: Candidate, path: str, value: Any, place: tuple[str | int, ...]) -> Iterator[Violation]:
-    """Yield type mistakes; a value that only clashes with the baseline's sizes may suit another point."""
-    try:
-        apply(baseline, {path: value})
-    except ImpossibleChange as impossible:
-        leaf = absolute_path(path)[-1]
-        clashes = ("does not divide", "longer than", "reaches past")
-        for violation in impossible.violations:
-            if not any(clash in violation.message for clash in clashes):
-                yield Violation(place, violation.message or f"{value!r} is not possible for {leaf}")
+def _impossible(
+    baseline: Candidate, options: list[Mapping[str, Any]], value: Mapping[str, Any], place: tuple[str | int, ...]
+) -> Iterator[Violation]:
+    """Yield why a value suits no option; one that only clashes with the baseline's sizes may suit another point."""
+    reasons: tuple[Violation, ...] = ()
+    for option in options:
+        try:
+            apply(baseline, {**option, **value})
+        except ImpossibleChange as impossible:
+            if impossible.clash:
+                return
+            reasons = impossible.violations
+        else:
+            return
+    yield from (Violation(place, reason.message) for reason in reasons)

@@ -102,6 +102,14 @@ def test_two_settings_of_one_option_are_two_arms_of_two_names() -> None:
             f"space.convolution.1: dynamic stands twice on this axis; {REMEDY}",
         ),
         (Search(space={"heads": ()}), "space.heads: no values to choose from; list at least one"),
+        (
+            Search(space={"convolution": ("none", "dynamic"), "convolution.kernel_size": (3, 8)}),
+            'space.convolution.kernel_size.1: 8 is even; "same" padding needs an odd kernel. Did you mean 7 or 9?',
+        ),
+        (
+            Search(space={"convolution": ("none", "dynamc")}),
+            "space.convolution.1: 'dynamc' is not a kind. Allowed: none, depthwise, lightweight, dynamic",
+        ),
         (Search(space={"heds": (2,)}), "space.heds.0: heds is not a field of architecture. Did you mean heads?"),
     ],
 )

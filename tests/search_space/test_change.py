@@ -8,7 +8,8 @@ from small import architectures
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.change import ImpossibleChange, apply, difference
-from search_space.convolution import Depthwise, SpanDynamic
+from search_space.convolution import OPTIONS, Depthwise, SpanDynamic
+from search_space.declaration import Declaration
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule, LinearSchedule
@@ -53,6 +54,17 @@ def test_an_option_is_replaced_before_its_own_fields_are_set() -> None:
     assert apply(depthwise, {"convolution": {"kind": "span_dynamic"}}).architecture.convolution == SpanDynamic()
 
 
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("start", OPTIONS)
+def test_an_options_name_alone_is_the_option_with_its_defaults(
+    start: type[Declaration], option: type[Declaration]
+) -> None:
+    baseline = Candidate(architecture=Architecture.model_validate({"convolution": start()}))
+    kind = option.model_fields["kind"].default
+    assert apply(baseline, {"convolution": kind}).architecture.convolution == option()
+    assert apply(baseline, {"convolution": kind}) == apply(baseline, {"convolution": {"kind": kind}})
+
+
 @pytest.mark.parametrize(
     ("changes", "blamed", "message"),
     [
@@ -64,6 +76,8 @@ def test_an_option_is_replaced_before_its_own_fields_are_set() -> None:
         ({"convolution.kernel_size": 7}, "convolution.kernel_size", "not a field of the convolution none"),
         ({"convolution": {"kind": "depthwise", "kernel_size": 8}}, "convolution", "Did you mean 7 or 9?"),
         ({"recipe.sequence_length": 4}, "recipe.sequence_length", "4 is too short"),
+        ({"convolution": "span_dynamik"}, "convolution", "Did you mean span_dynamic?"),
+        ({"convolution": 3}, "convolution", "3 names no option"),
         ({"objective.mask_rate": 1.5}, "objective.mask_rate", "less than 1"),
     ],
     ids=lambda value: "+".join(value) if isinstance(value, dict) else None,

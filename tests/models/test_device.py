@@ -1,0 +1,17 @@
+"""A machine without the device that a recipe names refuses, and never falls back to other arithmetic."""
+
+import pytest
+import torch
+
+from models.device import open_device
+from search_space.refusals import EnvironmentRefused
+
+
+def test_the_processor_is_always_there() -> None:
+    assert open_device("cpu") == torch.device("cpu")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+def test_a_gpu_that_is_not_there_is_refused() -> None:
+    with pytest.raises(EnvironmentRefused, match=r"recipe\.device: cuda was asked for"):
+        open_device("cuda")

@@ -28,7 +28,9 @@ class OneFactor(Declaration):
         for path, values in self.vary.items():
             if not values:
                 yield Violation(("vary", path), "no values to vary over; list at least one")
-        yield from violations_of(baseline, (point for point in self._points() if not _idle(baseline, point[2])))
+        points = (point for point in self._points() if not _idle(baseline, point[2]))
+        for violation in violations_of(baseline, points):
+            yield Violation(violation.path[:3], violation.message)  # the value's own place says it all
 
     def _points(self) -> Iterator[tuple[str, tuple[str | int, ...], Mapping[str, Any]]]:
         for path, values in self.vary.items():

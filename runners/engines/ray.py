@@ -15,6 +15,7 @@ from runners.engines.hall import Hall
 
 # Read by Ray when it is imported: no statistics, no loggers of its own, no state that nobody reads.
 SETTINGS = {
+    "RAY_AIR_NEW_OUTPUT": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",

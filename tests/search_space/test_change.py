@@ -77,6 +77,7 @@ def test_an_options_name_alone_is_the_option_with_its_defaults(
         ({"convolution": {"kind": "depthwise", "kernel_size": 8}}, "convolution", "Did you mean 7 or 9?"),
         ({"recipe.sequence_length": 4}, "recipe.sequence_length", "4 is too short"),
         ({"convolution": "span_dynamik"}, "convolution", "Did you mean span_dynamic?"),
+        ({"convolution": {"kernel_size": 9}}, "convolution", "names no option"),
         ({"convolution": 3}, "convolution", "3 names no option"),
         ({"objective.mask_rate": 1.5}, "objective.mask_rate", "less than 1"),
     ],

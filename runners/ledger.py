@@ -45,13 +45,11 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._connection = sqlite3.connect(path, isolation_level=None)
-        with self._trust():
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=FULL")
-            self._create_or_check()
-            (sound,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
-        if sound != "ok":
-            raise Corruption(f"{self.path}: {sound}; restore the file or move it away")
+        try:
+            self._open()
+        except BaseException:
+            self._connection.close()  # a file that was refused is let go of at once
+            raise
 
     @classmethod
     def at(cls, folder: Path) -> "Ledger":
@@ -148,6 +146,15 @@ class Ledger:
             if sequence != place or _checksum(place, name, text) != checksum:
                 raise Corruption(f"{self.path}: {table} row {place}: the checksum does not match its content")
             yield sequence, name, json.loads(text)
+
+    def _open(self) -> None:
+        with self._trust():
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=FULL")
+            self._create_or_check()
+            (sound,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if sound != "ok":
+            raise Corruption(f"{self.path}: {sound}; restore the file or move it away")
 
     def _create_or_check(self) -> None:
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()

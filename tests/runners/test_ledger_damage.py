@@ -28,7 +28,7 @@ def test_a_changed_byte_is_refused_or_harmless_and_never_a_wrong_value(tmp_path:
         damaged = bytearray(whole)
         damaged[position] ^= mask
         for leftover in tmp_path.glob("damaged*"):
-            leftover.unlink()
+            leftover.unlink(missing_ok=True)
         (tmp_path / "damaged.sqlite").write_bytes(damaged)
         try:
             with closing(Ledger(tmp_path / "damaged.sqlite")) as ledger:

@@ -4,9 +4,7 @@ A checkpoint is written under a temporary name, flushed, and renamed, so a folde
 sha256 of every file lies beside them and is verified on load.
 """
 
-import hashlib
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +13,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from runners.durable import flush, sha256_of
 from search_space.declaration import JsonValue
 from search_space.refusals import Corruption
 
@@ -42,9 +41,7 @@ def save_checkpoint(
     (temporary / PLACE).write_text(json.dumps(place))
     (temporary / HASHES).write_text(json.dumps(_hashes(temporary)))
     for path in [temporary, *temporary.iterdir()]:
-        descriptor = os.open(path, os.O_RDONLY)
-        os.fsync(descriptor)
-        os.close(descriptor)
+        flush(path)
     discard(folder)
     temporary.rename(folder)
 
@@ -95,11 +92,7 @@ def load_weights(folder: Path, model: nn.Module, prefix: str = "") -> None:
 
 
 def _hashes(folder: Path) -> dict[str, str]:
-    found = {}
-    for name in (WEIGHTS, OPTIMISER, PLACE):
-        with (folder / name).open("rb") as file:
-            found[name] = hashlib.file_digest(file, "sha256").hexdigest()
-    return found
+    return {name: sha256_of(folder / name) for name in (WEIGHTS, OPTIMISER, PLACE)}
 
 
 def _same_shape(name: str, parameter: Tensor, value: Tensor) -> None:

@@ -2,8 +2,7 @@
 
 from runners.stages.declarations import ExamplesStage, FineTuneStage, PretrainStage
 from runners.stages.stage import Stage
-
-BACKWARD_AND_FORWARD = 3
+from search_space.candidate import BACKWARD_AND_FORWARD
 
 
 def effort(stage: Stage) -> float:

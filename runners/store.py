@@ -5,14 +5,13 @@ with the sha256 of every file is added, and the folder is renamed into place: it
 """
 
 import fcntl
-import hashlib
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from runners.durable import flush, sha256_of
 from runners.records import Status
 from search_space.declaration import Declaration, JsonValue, fingerprint
 from search_space.refusals import Corruption
@@ -59,7 +58,7 @@ class StageStore:
         folder = self.folder(kind, key)
         if folder not in self._verified:
             for name, expected in _read_manifest(folder).files.items():
-                if not (folder / name).is_file() or _sha256(folder / name) != expected:
+                if not (folder / name).is_file() or sha256_of(folder / name) != expected:
                     raise Corruption(_advice(folder, f"{name} is not what was written"))
             self._verified.add(folder)
         return folder
@@ -82,13 +81,13 @@ class StageStore:
     def publish(self, kind: str, key: str, work: Path, outcome: Outcome) -> None:
         """Move a stage's work folder into place; on return it is on disk."""
         files = sorted(path.relative_to(work).as_posix() for path in work.rglob("*") if path.is_file())
-        hashes = {name: _sha256(work / name) for name in files if name != MANIFEST}
+        hashes = {name: sha256_of(work / name) for name in files if name != MANIFEST}
         manifest = _Manifest(
             status=outcome.status.value, result=dict(outcome.result), seconds=outcome.seconds, files=hashes
         )
         (work / MANIFEST).write_text(manifest.sealed().model_dump_json())
         for path in [work, *work.rglob("*")]:
-            _flush(path)
+            flush(path)
         target = self.folder(kind, key)
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
@@ -96,7 +95,7 @@ class StageStore:
             return
         work.rename(target)
         for folder in (target.parent, self.root):
-            _flush(folder)
+            flush(folder)
 
 
 class _Manifest(Declaration):
@@ -124,16 +123,3 @@ def _read_manifest(folder: Path) -> _Manifest:
 
 def _advice(folder: Path, fault: str) -> str:
     return f"{folder}: {fault}. Move the folder away and run again: the stage will be computed anew"
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from runners.durable import flush
 from runners.tracking.outage import reason_of
 from search_space.refusals import Corruption, EnvironmentRefused, Refusal
 
@@ -63,17 +64,9 @@ def _make(file: Path, artifacts: Path) -> None:
     for companion in SQLITE_COMPANIONS:
         Path(f"{unfinished}{companion}").unlink(missing_ok=True)
     make_database(f"sqlite:///{unfinished}", str(artifacts))
-    _flush(unfinished)
+    flush(unfinished)
     unfinished.replace(file)
-    _flush(file.parent)
-
-
-def _flush(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    flush(file.parent)
 
 
 def _refuse_strangers(file: Path) -> None:

@@ -3,7 +3,7 @@
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.functional import linear, scaled_dot_product_attention
 
 from models.convolution import Real, build_branch
 from search_space.architecture import Architecture
@@ -25,12 +25,20 @@ class MixedAttention(nn.Module):
 
     def forward(self, x: Float[Tensor, "batch seq width"], real: Real) -> Float[Tensor, "batch seq width"]:
         """Return the mixed tokens; a real token never attends to padding."""
-        query = self.query(x)
-        context = self._attend(query, self.key(x), self.value(x), real)
+        query, key, value, *own = self._project(x)
+        context = self._attend(query, key, value, real)
         if self.branch is not None:
-            context = torch.cat([context, self.branch(x, query, real)], -1)
+            context = torch.cat([context, self.branch(x, query, own[0] if own else value, real)], -1)
         mixed: Tensor = self.output(context)
         return mixed
+
+    def _project(self, x: Float[Tensor, "batch seq width"]) -> tuple[Float[Tensor, "batch seq inner"], ...]:
+        """Return queries, keys, values and the branch's own values, where it has them, by one matrix product."""
+        maps = [self.query, self.key, self.value]
+        if self.branch is not None and self.branch.value is not None:
+            maps.append(self.branch.value)
+        weight, bias = torch.cat([each.weight for each in maps]), torch.cat([each.bias for each in maps])
+        return linear(x, weight, bias).chunk(len(maps), -1)
 
     def _attend(
         self,

@@ -1,24 +1,30 @@
 """Depthwise-separable convolution beside attention: ConvBERT's conventional mode (arXiv 2008.02496, Table 2)."""
 
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
-from models.convolution import Real
+from models.convolution import ConvolutionBranch, Real
 from models.convolution.separable import SeparableConvolution
 from search_space.convolution import Depthwise
 from search_space.shape import AttentionShape
 
 
-class Branch(nn.Module):
-    """The same kernel at every position."""
+class Branch(ConvolutionBranch):
+    """The same kernel at every position, over the block's input itself."""
+
+    value: None = None
 
     def __init__(self, option: Depthwise, shape: AttentionShape) -> None:
         super().__init__()
         self.convolution = SeparableConvolution(option.kernel_size, shape)
 
     def forward(
-        self, x: Float[Tensor, "batch seq width"], query: Float[Tensor, "batch seq inner"], real: Real
+        self,
+        x: Float[Tensor, "batch seq width"],
+        query: Float[Tensor, "batch seq inner"],
+        value: Float[Tensor, "batch seq inner"],
+        real: Real,
     ) -> Float[Tensor, "batch seq inner"]:
-        """Return the convolved input; the query plays no part."""
+        """Return the convolved input; query and value play no part."""
         mixed: Tensor = self.convolution(x, real)
         return mixed

@@ -3,27 +3,30 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from models.convolution import Real
+from models.convolution import ConvolutionBranch, Real, value_map
 from models.convolution.separable import without_padding
 from models.operators.window import weighted_window_sum
 from search_space.convolution import Dynamic
 from search_space.shape import AttentionShape
 
 
-class Branch(nn.Module):
+class Branch(ConvolutionBranch):
     """A map to the values; every value makes the kernel that slides over its own neighbourhood."""
 
     def __init__(self, option: Dynamic, shape: AttentionShape) -> None:
         super().__init__()
         self.heads = shape.heads
-        self.value = nn.Linear(shape.width, shape.inner_width)
+        self.value = value_map(option, shape)
         self.generate = nn.Linear(shape.inner_width, shape.heads * option.kernel_size)
 
     def forward(
-        self, x: Float[Tensor, "batch seq width"], query: Float[Tensor, "batch seq inner"], real: Real
+        self,
+        x: Float[Tensor, "batch seq width"],
+        query: Float[Tensor, "batch seq inner"],
+        value: Float[Tensor, "batch seq inner"],
+        real: Real,
     ) -> Float[Tensor, "batch seq inner"]:
         """Return the convolved values; the kernel at a position depends on the token there alone."""
-        value = self.value(x)
         kernels = self.generate(value).unflatten(-1, (self.heads, -1)).softmax(-1)
         values = without_padding(value, real).unflatten(-1, (self.heads, -1))
         return weighted_window_sum(values, kernels).flatten(-2)

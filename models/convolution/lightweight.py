@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from models.convolution import Real
+from models.convolution import ConvolutionBranch, Real, value_map
 from models.convolution.separable import without_padding
 from models.initialisation import truncated_normal
 from models.operators.window import depthwise_window_sum
@@ -29,16 +29,20 @@ class HeadKernels(nn.Module):
         return self.logits.softmax(0).repeat_interleave(self.head_width, 1)
 
 
-class Branch(nn.Module):
+class Branch(ConvolutionBranch):
     """A map to the values, then a sliding window with one kernel per head."""
 
     def __init__(self, option: Lightweight, shape: AttentionShape) -> None:
         super().__init__()
-        self.value = nn.Linear(shape.width, shape.inner_width)
+        self.value = value_map(option, shape)
         self.kernels = HeadKernels(option.kernel_size, shape)
 
     def forward(
-        self, x: Float[Tensor, "batch seq width"], query: Float[Tensor, "batch seq inner"], real: Real
+        self,
+        x: Float[Tensor, "batch seq width"],
+        query: Float[Tensor, "batch seq inner"],
+        value: Float[Tensor, "batch seq inner"],
+        real: Real,
     ) -> Float[Tensor, "batch seq inner"]:
         """Return the convolved values; the query plays no part."""
-        return depthwise_window_sum(without_padding(self.value(x), real), self.kernels())
+        return depthwise_window_sum(without_padding(value, real), self.kernels())

@@ -6,11 +6,11 @@ span-based one in the source of the kernel and in nothing else.
 
 from typing import Literal
 
-from search_space.convolution.kernel import WithKernel, weighted_window_flops
+from search_space.convolution.kernel import WithValue, weighted_window_flops
 from search_space.shape import AttentionShape, linear_flops, linear_parameters
 
 
-class Dynamic(WithKernel):
+class Dynamic(WithValue):
     """A kernel per head and position, made from the current token alone."""
 
     kind: Literal["dynamic"] = "dynamic"
@@ -18,10 +18,10 @@ class Dynamic(WithKernel):
     def parameters(self, shape: AttentionShape) -> int:
         """Return the parameters of the value map and of the kernel generator."""
         taps = shape.heads * self.kernel_size
-        return linear_parameters(shape.width, shape.inner_width) + linear_parameters(shape.inner_width, taps)
+        return self.value_parameters(shape) + linear_parameters(shape.inner_width, taps)
 
     def forward_flops(self, shape: AttentionShape) -> int:
         """Return the operations of the branch on one token."""
         taps = shape.heads * self.kernel_size
-        maps = linear_flops(shape.width, shape.inner_width) + linear_flops(shape.inner_width, taps)
+        maps = self.value_flops(shape) + linear_flops(shape.inner_width, taps)
         return maps + weighted_window_flops(shape, self.kernel_size)

@@ -1,6 +1,6 @@
 """What the modes with a kernel share: its size, and the convolutions it is made for."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -28,6 +28,21 @@ class WithKernel(Declaration):
     def branch_width_ratio(self) -> int:
         """Inner widths that the branch adds to the concatenation before the output map."""
         return 1
+
+
+class WithValue(WithKernel):
+    """A mode that slides its kernel over mapped values."""
+
+    value: Literal["own", "shared"] = "own"
+    """`own`: a map of the branch's own (ConvBERT's release). `shared`: attention's values (its equation 6)."""
+
+    def value_parameters(self, shape: AttentionShape) -> int:
+        """Return the parameters of the branch's own value map, none where it is shared."""
+        return linear_parameters(shape.width, shape.inner_width) if self.value == "own" else 0
+
+    def value_flops(self, shape: AttentionShape) -> int:
+        """Return the operations of the branch's own value map on one token."""
+        return linear_flops(shape.width, shape.inner_width) if self.value == "own" else 0
 
 
 def separable_parameters(shape: AttentionShape, kernel_size: int) -> int:

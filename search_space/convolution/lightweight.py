@@ -2,19 +2,19 @@
 
 from typing import Literal
 
-from search_space.convolution.kernel import WithKernel, weighted_window_flops
-from search_space.shape import AttentionShape, linear_flops, linear_parameters
+from search_space.convolution.kernel import WithValue, weighted_window_flops
+from search_space.shape import AttentionShape
 
 
-class Lightweight(WithKernel):
+class Lightweight(WithValue):
     """A learned kernel per head, shared by the head's channels and by all positions."""
 
     kind: Literal["lightweight"] = "lightweight"
 
     def parameters(self, shape: AttentionShape) -> int:
         """Return the parameters of the value map and of one kernel per head."""
-        return linear_parameters(shape.width, shape.inner_width) + shape.heads * self.kernel_size
+        return self.value_parameters(shape) + shape.heads * self.kernel_size
 
     def forward_flops(self, shape: AttentionShape) -> int:
         """Return the operations of the branch on one token."""
-        return linear_flops(shape.width, shape.inner_width) + weighted_window_flops(shape, self.kernel_size)
+        return self.value_flops(shape) + weighted_window_flops(shape, self.kernel_size)

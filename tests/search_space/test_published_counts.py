@@ -38,6 +38,7 @@ def test_every_rung_of_the_ladder_counts_as_published(sizes: dict[str, Any], pub
         (Depthwise(), 12_721_152),
         (Dynamic(), 12_721_368),
         (SpanDynamic(), 13_143_768),
+        (SpanDynamic(value="shared"), 12_749_016),
     ],
     ids=lambda value: getattr(value, "kind", None),
 )

@@ -16,7 +16,7 @@ from tasks.objectives import build_model
 from tasks.objectives.pretraining_model import PretrainingModel
 from tasks.questions import ROWS_AT_A_TIME, Questions
 
-STEPS, FRACTION = 50, 0.05
+STEPS, FRACTION = 80, 0.05
 every_objective = pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.kind)
 every_convolution = pytest.mark.parametrize("convolution", convolutions(), ids=lambda option: option.kind)
 

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check format schema clean
+.PHONY: demo test bench check format schema clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/ready-to-run ## Table 2 of ConvBERT at scale `demo` on the embedded corpus
@@ -12,6 +12,9 @@ demo: $(VENV)/ready-to-run ## Table 2 of ConvBERT at scale `demo` on the embedde
 
 test: $(VENV)/ready-to-develop ## all tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+
+bench: $(VENV)/ready-to-develop ## speed and memory against named peers, in one table
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
 check: $(VENV)/ready-to-develop ## lint, format, strict types, layering, generated files
 	$(BIN)/ruff check .

@@ -1,5 +1,7 @@
 """The arguments that several commands share, and how an experiment is found at a scale."""
 
+import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +10,10 @@ import typer
 
 from runners.experiment import Experiment
 from runners.loading import load, scales
+from runners.loading.reading import read_document
+from runners.loading.text import read_text
+from runners.timing.experiment import TimingExperiment
+from search_space.operations import CONVENTIONS, Convention
 from search_space.refusals import ConfigurationRefused
 
 DEFAULT_SCALE = "demo"
@@ -17,6 +23,7 @@ ExperimentFile = Annotated[
     Path, typer.Argument(metavar="EXPERIMENT", help="A YAML file such as experiments/table2.yaml.")
 ]
 Scale = Annotated[str | None, typer.Option(help=f"One of the file's scales; {DEFAULT_SCALE} where it has that one.")]
+FlopsName = Annotated[str, typer.Option("--flops", help=f"How operations are counted: {', '.join(CONVENTIONS)}.")]
 ResultsFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A results folder such as results/table2-demo.")]
 
 
@@ -28,10 +35,51 @@ class Chosen:
     scale: str
 
 
+@dataclass(frozen=True)
+class ChosenTiming:
+    """A timing experiment at one of its scales."""
+
+    experiment: TimingExperiment
+    scale: str
+
+
 def choose(path: Path, scale: str | None) -> Chosen:
     """Read an experiment. Raises ConfigurationRefused with every mistake of the file."""
+    if asks_for_time(path):
+        raise ConfigurationRefused(f"{path}: a timing experiment; only plan and run read it, and report its results")
+    wanted = _wanted_scale(path, scale)
+    return Chosen(load(path, Experiment, wanted), wanted or WITHOUT_SCALES)
+
+
+def choose_timing(path: Path, scale: str | None) -> ChosenTiming:
+    """Read a timing experiment. Raises ConfigurationRefused with every mistake of the file."""
+    wanted = _wanted_scale(path, scale)
+    return ChosenTiming(load(path, TimingExperiment, wanted), wanted or WITHOUT_SCALES)
+
+
+def asks_for_time(path: Path) -> bool:
+    """Return whether a file has a `timing` section, which is what makes it a timing experiment."""
+    document, _ = read_document(str(path), read_text(path))
+    return "timing" in document.nodes
+
+
+def _wanted_scale(path: Path, scale: str | None) -> str | None:
     known = scales(path)
     if scale is None and known and DEFAULT_SCALE not in known:
         raise ConfigurationRefused(f"{path}: choose one of its scales with --scale: {', '.join(known)}")
-    wanted = scale or (DEFAULT_SCALE if known else None)
-    return Chosen(load(path, Experiment, wanted), wanted or WITHOUT_SCALES)
+    return scale or (DEFAULT_SCALE if known else None)
+
+
+def convention_named(name: str) -> Convention:
+    """Return a counting convention. Raises ConfigurationRefused with those that there are."""
+    if name not in CONVENTIONS:
+        raise ConfigurationRefused(f"--flops: {not_one_of(name, 'a counting convention', CONVENTIONS)}")
+    return CONVENTIONS[name]
+
+
+def not_one_of(name: str, what: str, known: Iterable[str]) -> str:
+    """Return that a name is unknown, with those that are known and the nearest of them."""
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    hint = f". Did you mean {close[0]}?" if close else ""
+    return f"{name!r} is not {what}; allowed: {', '.join(names)}{hint}"

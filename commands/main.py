@@ -6,7 +6,16 @@ from contextlib import suppress
 
 import typer
 
-from commands import plan, report, run, schema, ui
+from commands import (
+    describe,
+    export,
+    import_,
+    plan,
+    report,
+    run,
+    schema,
+    ui,
+)
 from search_space.refusals import Refusal
 
 application = typer.Typer(
@@ -16,8 +25,18 @@ application = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (plan.plan, run.run, report.report, ui.ui, schema.schema):
+COMMANDS = (
+    describe.describe,
+    export.export,
+    plan.plan,
+    report.report,
+    run.run,
+    schema.schema,
+    ui.ui,
+)
+for command in COMMANDS:
     application.command()(command)
+application.command("import")(import_.import_)
 
 INTERRUPTED = 130
 

@@ -1,6 +1,7 @@
 """`steeplechase report`: what was learned, from a results folder, in any format."""
 
 from contextlib import closing
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,8 +9,10 @@ import typer
 from commands.arguments import ResultsFolder
 from reports.formats import format_names, render
 from reports.report import build
+from reports.timing.report import render as render_timing
 from runners.ledger import Ledger
 from runners.standing import snapshot
+from runners.timing.keeping import has_timings, read
 
 
 def report(
@@ -17,6 +20,12 @@ def report(
     form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(format_names())}.")] = "terminal",
 ) -> None:
     """Print the report of a results folder, finished or not."""
+    print(_rendered(folder, form), end="")  # noqa: T201 — the result itself
+
+
+def _rendered(folder: Path, form: str) -> str:
+    if has_timings(folder):
+        return render_timing(read(folder), form)
     with closing(Ledger.at(folder)) as ledger:
         found = snapshot(ledger)
-    print(render(build(found, found.importance or None), form), end="")  # noqa: T201 — the result itself
+    return render(build(found, found.importance or None), form)

@@ -11,9 +11,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from commands.arguments import Chosen, ExperimentFile, Scale, choose
+from commands.arguments import Chosen, ExperimentFile, Scale, asks_for_time, choose, choose_timing
 from commands.live_view import LiveView
 from commands.mirroring import Mirroring
+from commands.timing import run_timing
 from reports.files import REPORT_FILES, write_report
 from reports.formats import render
 from reports.report import build
@@ -22,7 +23,8 @@ from runners.driver import run as drive
 from runners.places import Places
 from runners.standing import Snapshot
 from runners.store import StageStore
-from search_space.refusals import Stopped
+from runners.timing.keeping import has_timings
+from search_space.refusals import ConfigurationRefused, Conflict, Stopped
 
 DONE_WITH_FAILED_TRIALS = 8
 
@@ -43,12 +45,27 @@ def run(
     address: Annotated[str | None, typer.Option(help="A Ray cluster, with --engine ray.")] = None,
 ) -> None:
     """Run an experiment, or carry on where it stands, and report what was found."""
+    if asks_for_time(experiment):
+        if engine is not EngineName.LOCAL or address is not None:
+            raise ConfigurationRefused(
+                f"{experiment}: a timing experiment runs alone in this process; leave --engine out"
+            )
+        timed = choose_timing(experiment, scale)
+        with stopping():
+            run_timing(timed, _places(timed.experiment.experiment, timed.scale, out))
+        return
     chosen = choose(experiment, scale)
-    places = Places.of(out) if out else Places.default(chosen.experiment.experiment, chosen.scale)
+    places = _places(chosen.experiment.experiment, chosen.scale, out)
+    if has_timings(places.folder):
+        raise Conflict(f"{places.folder}: holds timings. Did you mean another --out folder?")
     request = Request(chosen.experiment, chosen.scale, places, engine.value, workers, address)
     found = _drive(chosen, request, Console(stderr=True))
     if found.failed:
         raise typer.Exit(DONE_WITH_FAILED_TRIALS)
+
+
+def _places(experiment: str, scale: str, out: Path | None) -> Places:
+    return Places.of(out) if out else Places.default(experiment, scale)
 
 
 def _drive(chosen: Chosen, request: Request, console: Console) -> Snapshot:

@@ -3,9 +3,10 @@
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import linear, scaled_dot_product_attention
+from torch.nn.functional import scaled_dot_product_attention
 
 from models.convolution import Real, build_branch
+from models.precision import as_computed, exactly
 from search_space.architecture import Architecture
 
 
@@ -25,20 +26,14 @@ class MixedAttention(nn.Module):
 
     def forward(self, x: Float[Tensor, "batch seq width"], real: Real) -> Float[Tensor, "batch seq width"]:
         """Return the mixed tokens; a real token never attends to padding."""
-        query, key, value, *own = self._project(x)
-        context = self._attend(query, key, value, real)
+        x = as_computed(x)
+        query, value = self.query(x), self.value(x)
+        context = self._attend(query, self.key(x), value, real)
         if self.branch is not None:
-            context = torch.cat([context, self.branch(x, query, own[0] if own else value, real)], -1)
+            own = value if self.branch.value is None else self.branch.value(x)
+            context = torch.cat([context, self.branch(x, query, own, real)], -1)
         mixed: Tensor = self.output(context)
         return mixed
-
-    def _project(self, x: Float[Tensor, "batch seq width"]) -> tuple[Float[Tensor, "batch seq inner"], ...]:
-        """Return queries, keys, values and the branch's own values, where it has them, by one matrix product."""
-        maps = [self.query, self.key, self.value]
-        if self.branch is not None and self.branch.value is not None:
-            maps.append(self.branch.value)
-        weight, bias = torch.cat([each.weight for each in maps]), torch.cat([each.bias for each in maps])
-        return linear(x, weight, bias).chunk(len(maps), -1)
 
     def _attend(
         self,
@@ -50,5 +45,8 @@ class MixedAttention(nn.Module):
         q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in (query, key, value))
         visible = None if real is None else real[:, None, None, :]
         dropout = self.dropout if self.training else 0.0
-        attended = scaled_dot_product_attention(q, k, v, attn_mask=visible, dropout_p=dropout)
-        return attended.transpose(1, 2).flatten(-2)
+        if q.device.type == "cpu" and q.dtype == torch.bfloat16:  # torch's own is slower there than in float32
+            q, k, v = q.float(), k.float(), v.float()
+        with exactly(q.device):
+            attended = scaled_dot_product_attention(q, k, v, attn_mask=visible, dropout_p=dropout)
+        return attended.transpose(1, 2).flatten(-2).to(query.dtype)

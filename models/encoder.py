@@ -8,6 +8,7 @@ from torch.nn.functional import dropout
 from models.attention import MixedAttention
 from models.convolution import Real
 from models.feed_forward import FeedForward
+from models.recomputation import ActivationsKept, run_keeping
 from search_space.architecture import Architecture
 
 NORM_EPSILON = 1e-12  # BERT's release
@@ -57,9 +58,16 @@ class Block(nn.Module):
 class Encoder(nn.Module):
     """An architecture as a module. `embeddings` may be another encoder's, to share them."""
 
-    def __init__(self, architecture: Architecture, dropout_rate: float, embeddings: Embeddings | None = None) -> None:
+    def __init__(
+        self,
+        architecture: Architecture,
+        dropout_rate: float,
+        embeddings: Embeddings | None = None,
+        activations_kept: ActivationsKept = "all",
+    ) -> None:
         super().__init__()
         self.architecture, self.dropout_rate = architecture, dropout_rate
+        self.activations_kept: ActivationsKept = activations_kept
         self.embeddings = embeddings or Embeddings(architecture)
         widens = architecture.embedding_width != architecture.width
         self.projection = nn.Linear(architecture.embedding_width, architecture.width) if widens else None
@@ -78,5 +86,5 @@ class Encoder(nn.Module):
         if self.projection is not None:
             x = self.projection(x)
         for block in self.blocks:
-            x = block(x, real)
+            x = run_keeping(self.activations_kept, block, x, real)
         return x

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -9,9 +10,11 @@ from pydantic import Field
 from runners.designs import Design, Search
 from runners.designs.arm import Arm
 from runners.hurdles import Finite, HurdleRule
+from runners.start import Start, differing_fields, read_start
 from search_space.candidate import Candidate
-from search_space.change import ImpossibleChange
+from search_space.change import ImpossibleChange, absolute_path
 from search_space.declaration import Count, Declaration, JsonValue, Name, Number, PositiveNumber, Seed, canonical
+from search_space.refusals import Refusal
 from search_space.violation import Violation
 from tasks.corpora.corpus import Corpus
 from tasks.corpora.documentation import DocumentationCorpus
@@ -46,6 +49,8 @@ class Pretraining(Declaration):
     """Points of the held-out curve between the hurdles, the last one included."""
     reference_generator_tokens: Count = 1_000_000
     """Tokens the generator that corrupts the held-out set is trained on (replaced token detection only)."""
+    start: str | None = None
+    """A folder that `steeplechase import` has written: every arm's encoder begins with its weights."""
 
 
 class FineTuning(Declaration):
@@ -107,6 +112,7 @@ class Experiment(Declaration):
         if not broken:
             yield from (violation.under("design") for violation in self.design.violations(self.baseline))
             yield from self._ordering_violations()
+            yield from self._start_violations()
         yield from self._pretraining_violations()
         yield from self._fine_tuning_violations()
 
@@ -120,6 +126,32 @@ class Experiment(Declaration):
                 if name not in known:
                     message = f"{name!r} is not an arm. Allowed: {', '.join(sorted(known))}"
                     yield Violation(("paper", "orderings", position), message)
+
+    def _start_violations(self) -> Iterator[Violation]:
+        """Yield why the start's weights are not those of every arm."""
+        place = ("pretraining", "start")
+        if self.pretraining.start is None:
+            return
+        try:
+            start = read_start(Path(self.pretraining.start))
+            yield from self._other_architectures(start)
+            if self.tokenizer.inputs() != start.vocabulary:
+                yield Violation(("tokenizer",), start.remedy)
+        except ImpossibleChange:
+            return  # the design's own violations say why
+        except Refusal as refusal:
+            yield from (Violation(place, line) for line in refusal.lines)
+
+    def _other_architectures(self, start: Start) -> Iterator[Violation]:
+        if isinstance(self.design, Search):
+            for path in self.design.space:
+                if absolute_path(path)[0] == "architecture":
+                    message = "would change the architecture, which pretraining.start fixes"
+                    yield Violation(("design", "space", path), message)
+        for arm in self.arms:
+            for field in differing_fields(start.architecture, arm.candidate.architecture):
+                message = f"{arm.name} cannot begin from {start.folder}: {field}"
+                yield Violation(("pretraining", "start"), message)
 
     def _pretraining_violations(self) -> Iterator[Violation]:
         marks, tokens = self.pretraining.hurdle.token_marks, self.pretraining.tokens

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from runners.experiment import Experiment
 from runners.stages.declarations import (
@@ -13,6 +14,7 @@ from runners.stages.declarations import (
     TokensStage,
 )
 from runners.stages.stage import Stage
+from runners.start import WEIGHTS, Start, read_start
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
 from tasks.corpora.corpus import Corpus
@@ -30,6 +32,8 @@ class SharedStages:
     """By task."""
     other_corpora: tuple[Stage, ...] = ()
     """Where the tasks' documents come from, when that is not the pretraining corpus."""
+    start: Start | None = None
+    """What every encoder begins from, its weights verified; they are drawn from the seed where there is none."""
 
     def named(self) -> dict[str, Stage]:
         """Return every stage by its label, the earliest first."""
@@ -55,7 +59,7 @@ def shared_stages(experiment: Experiment) -> SharedStages:
         for task in experiment.fine_tuning.tasks
     }
     others = () if documents is corpus or not examples else (documents,)
-    return SharedStages(corpus, tokens, _questions(experiment, tokens), examples, others)
+    return SharedStages(corpus, tokens, _questions(experiment, tokens), examples, others, _start(experiment))
 
 
 def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
@@ -78,14 +82,15 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
     for label, tokens in zip(pretrain_labels(experiment), _token_marks(experiment), strict=True):
         step = candidate.recipe.steps(tokens)
         before = {"previous": pretrained} if pretrained else {}
-        pretrained = Stage(_pretrain(experiment, candidate, seed, (last_step, step)), {**inputs, **before})
+        declaration = _pretrain(experiment, candidate, seed, (last_step, step))
+        pretrained = Stage(declaration if before else _begun(declaration, shared.start), {**inputs, **before})
         stages[label], last_step = pretrained, step
     assert pretrained is not None
     for task in sorted(experiment.fine_tuning.tasks):
         for fine_tuning_seed in experiment.fine_tuning.seeds:
-            declaration = _fine_tune(experiment, candidate, task, fine_tuning_seed)
+            taught = _fine_tune(experiment, candidate, task, fine_tuning_seed)
             sources = {"pretrained": pretrained, "examples": shared.examples[task]}
-            stages[f"{task}#{fine_tuning_seed}"] = Stage(declaration, sources)
+            stages[f"{task}#{fine_tuning_seed}"] = Stage(taught, sources)
     return stages
 
 
@@ -139,11 +144,27 @@ def _pretrain(experiment: Experiment, candidate: Candidate, seed: int, steps: tu
     )
 
 
+def _start(experiment: Experiment) -> Start | None:
+    if experiment.pretraining.start is None:
+        return None
+    start = read_start(Path(experiment.pretraining.start))
+    start.verify(WEIGHTS)  # once, before anything is made
+    return start
+
+
+def _begun(declaration: PretrainStage, start: Start | None) -> PretrainStage:
+    """Return a trial's first stage as it begins: from the start's weights where there is one."""
+    if start is None:
+        return declaration
+    return declaration.model_copy(update={"start": str(start.folder), "start_weights": start.weights_hash})
+
+
 def _fine_tune(experiment: Experiment, candidate: Candidate, task: str, seed: int) -> FineTuneStage:
     tuning = experiment.fine_tuning
     return FineTuneStage(
         architecture=candidate.architecture,
         device=candidate.recipe.device,
+        precision=candidate.recipe.precision,
         task=task,
         seed=seed,
         epochs=tuning.epochs,

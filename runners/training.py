@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch.nn.utils import clip_grad_norm_
 
+from models.precision import Precision, computing_in
 from runners.optimiser import set_rate
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
@@ -71,7 +72,8 @@ def train(
         batch = lesson.batches.at(number, recipe.batch_sequences, lesson.seed)
         masked = mask(batch, objective, lesson.words, random)
         set_rate(optimiser, rate_at(recipe, number, lesson.horizon_tokens))
-        loss = model.loss(masked, random)
+        with computing_in(recipe.precision, model.encoder.device):
+            loss = model.loss(masked, random)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         norm = clip_grad_norm_(model.parameters(), recipe.gradient_norm_limit).item()
@@ -83,10 +85,10 @@ def train(
         after(step)
 
 
-def held_out_loss(model: PretrainingModel, questions: Questions) -> float:
+def held_out_loss(model: PretrainingModel, questions: Questions, precision: Precision = "float32") -> float:
     """Return the mean loss in nats over the held-out questions, without dropout."""
     model.eval()
-    with torch.inference_mode():
+    with torch.inference_mode(), computing_in(precision, model.encoder.device):
         return model.held_out_loss(questions)
 
 

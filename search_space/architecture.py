@@ -5,13 +5,17 @@ Sizes and sharing follow the released ConvBERT and ELECTRA code; the defaults ar
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pydantic import Field
 
 from search_space.convolution import Convolution, NoConvolution
 from search_space.declaration import Count, Declaration
-from search_space.shape import AttentionShape, layer_norm_parameters, linear_flops, linear_parameters
+from search_space.operations import MATMUL, Convention, Operations, Part, Role, linear
+from search_space.shape import AttentionShape, layer_norm_parameters, linear_parameters
 from search_space.violation import Violation
+
+NORMALISATION_STATISTICS = 2  # a mean and a deviation per token
 
 
 class Architecture(Declaration):
@@ -44,48 +48,71 @@ class Architecture(Declaration):
         return AttentionShape(self.width, self.heads // self.bottleneck_ratio, self.width // self.heads)
 
     @property
+    def context_width(self) -> int:
+        """Channels of the concatenation that the output map reads: attention's, then the branch's."""
+        return self.attention_shape.inner_width * (1 + self.convolution.branch_width_ratio)
+
+    @property
     def parameters(self) -> int:
         """Trainable values of the encoder with its embeddings, without any head."""
-        return self.embedding_parameters + self.depth * self.block_parameters
+        return sum(part.all_parameters for part in self.parts(1))
 
     @property
     def embedding_parameters(self) -> int:
         """Tables of tokens, positions and segments, their normalisation, and the map to the width."""
+        return sum(part.all_parameters for part in self.embedding_parts(1))
+
+    def forward_flops(self, length: int, convention: Convention = MATMUL) -> int:
+        """Return the operations of one forward pass over a sequence of `length` tokens, without any head."""
+        return convention.flops(self.parts(length), length)
+
+    def parts(self, length: int) -> tuple[Part, ...]:
+        """Return what the encoder consists of, as it works on a sequence of `length` tokens."""
+        return (*self.embedding_parts(length), *self.block_parts(length))
+
+    def embedding_parts(self, length: int) -> tuple[Part, Part]:
+        """Return the embeddings, and the map from them to the width: empty where the widths are equal."""
+        width, shape = self.embedding_width, self.attention_shape
         rows = self.vocabulary_size + self.positions + self.segments
-        tables = rows * self.embedding_width + layer_norm_parameters(self.embedding_width)
-        if self.embedding_width == self.width:
-            return tables
-        return tables + linear_parameters(self.embedding_width, self.width)
+        seen = self.vocabulary_size + length + self.segments  # rows that a one-hot product would pass over
+        embedding = Operations(lookups=width * seen, additions=2 * width, normalised=width, dropped=width)
+        tables = rows * width + layer_norm_parameters(width)
+        embeddings = Part(Role.EMBEDDINGS, shape, tables, embedding, width + NORMALISATION_STATISTICS)
+        if width == self.width:
+            return embeddings, Part(Role.PROJECTION, shape, 0, Operations())
+        projection = linear_parameters(width, self.width)
+        return embeddings, Part(Role.PROJECTION, shape, projection, linear(width, self.width), width)
 
-    @property
-    def block_parameters(self) -> int:
-        """Values of one block: attention, convolution, output map, feed-forward, two normalisations."""
-        shape = self.attention_shape
-        context = shape.inner_width * (1 + self.convolution.branch_width_ratio)
-        attention = 3 * linear_parameters(self.width, shape.inner_width) + linear_parameters(context, self.width)
-        feed_forward = linear_parameters(self.width, self.feed_forward_width, self.feed_forward_groups)
-        feed_forward += linear_parameters(self.feed_forward_width, self.width, self.feed_forward_groups)
-        return attention + self.convolution.parameters(shape) + feed_forward + 2 * layer_norm_parameters(self.width)
+    def block_parts(self, length: int) -> tuple[Part, ...]:
+        """Return what a block consists of, each part in as many copies as there are blocks."""
+        sublayers = (*self._mixed_attention(length), self._feed_forward(), self._normalisations())
+        return tuple(replace(part, copies=self.depth) for part in sublayers)
 
-    def forward_flops(self, length: int) -> int:
-        """Return the operations of one forward pass over a sequence of `length` tokens, without any head.
+    def _mixed_attention(self, length: int) -> Iterator[Part]:
+        shape, width, context = self.attention_shape, self.width, self.context_width
+        inner, convolution = shape.inner_width, self.convolution
+        of_maps = linear(width, 3 * inner)
+        yield Part(Role.ATTENTION_MAPS, shape, 3 * linear_parameters(width, inner), of_maps, width + 3 * inner)
+        pairs = length * shape.heads
+        scores = Operations(multiply_adds=2 * length * inner, scalings=pairs, softmaxed=pairs, dropped=pairs)
+        yield Part(Role.ATTENTION_SCORES, shape, 0, scores, inner + shape.heads)  # the sum of each softmax is kept
+        branch = convolution.operations(shape)
+        yield Part(Role.CONVOLUTION, shape, convolution.parameters(shape), branch, convolution.kept_values(shape))
+        output = linear(context, width) + Operations(additions=width, dropped=width)
+        kept = context if context > inner else 0  # attention's result is kept once, and so is the concatenation
+        yield Part(Role.OUTPUT_MAP, shape, linear_parameters(context, width), output, kept)
 
-        A multiply-add counts as 2; lookups, biases, normalisations and activations count as 0.
-        """
-        projection = 0
-        if self.embedding_width != self.width:
-            projection = linear_flops(self.embedding_width, self.width)
-        return length * (projection + self.depth * self.block_flops(length))
+    def _feed_forward(self) -> Part:
+        width, inner, groups = self.width, self.feed_forward_width, self.feed_forward_groups
+        maps = linear_parameters(width, inner, groups) + linear_parameters(inner, width, groups)
+        operations = linear(width, inner, groups) + linear(inner, width, groups)
+        operations += Operations(gelus=inner, additions=width, dropped=width)
+        return Part(Role.FEED_FORWARD, self.attention_shape, maps, operations, width + 2 * inner)
 
-    def block_flops(self, length: int) -> int:
-        """Return the operations of one block on one token of a sequence of `length` tokens."""
-        shape = self.attention_shape
-        context = shape.inner_width * (1 + self.convolution.branch_width_ratio)
-        maps = 3 * linear_flops(self.width, shape.inner_width) + linear_flops(context, self.width)
-        scores = 4 * length * shape.inner_width  # scores and weighted values, 2 operations each
-        feed_forward = linear_flops(self.width, self.feed_forward_width, self.feed_forward_groups)
-        feed_forward += linear_flops(self.feed_forward_width, self.width, self.feed_forward_groups)
-        return maps + scores + self.convolution.forward_flops(shape) + feed_forward
+    def _normalisations(self) -> Part:
+        parameters, operations = 2 * layer_norm_parameters(self.width), Operations(normalised=2 * self.width)
+        kept = 2 * (self.width + NORMALISATION_STATISTICS)
+        return Part(Role.NORMALISATIONS, self.attention_shape, parameters, operations, kept)
 
     def shrunk(self, ratio: int) -> "Architecture":
         """Return a generator of this architecture: width, heads and feed-forward width divided by `ratio`.

@@ -9,10 +9,11 @@ from search_space.convolution.kernel import WithKernel
 from search_space.declaration import Declaration
 from search_space.objective import Objective
 from search_space.objective.replaced_token_detection import ReplacedTokenDetection
+from search_space.operations import MATMUL, Convention
 from search_space.recipe import Recipe
 from search_space.violation import Violation
 
-BACKWARD_AND_FORWARD = 3  # a backward pass costs two forward passes
+BACKWARD_AND_FORWARD = MATMUL.training_passes
 
 
 class Candidate(Declaration):
@@ -37,9 +38,9 @@ class Candidate(Declaration):
             message = f"{convolution.kernel_size} reaches past a whole sequence of {length} tokens"
             yield Violation(("architecture", "convolution", "kernel_size"), message)
 
-    def train_flops(self, tokens: int, baseline: Architecture) -> int:
+    def train_flops(self, tokens: int, baseline: Architecture, convention: Convention = MATMUL) -> int:
         """Return the operations of pretraining on `tokens` tokens, generator and heads included."""
         length = self.recipe.sequence_length
         generator = self.objective.generator_of(self.architecture, baseline)
-        forward = self.objective.forward_flops(self.architecture, generator, length)
-        return BACKWARD_AND_FORWARD * forward * -(-tokens // length)
+        forward = self.objective.forward_flops(self.architecture, generator, length, convention)
+        return convention.training_passes * forward * -(-tokens // length)

@@ -1,4 +1,4 @@
-"""The sizes that a sublayer needs to count its parameters and operations in closed form."""
+"""The sizes that a sublayer needs to count itself in closed form."""
 
 from dataclasses import dataclass
 
@@ -23,11 +23,6 @@ class AttentionShape:
 def linear_parameters(inputs: int, outputs: int, groups: int = 1) -> int:
     """Return the parameters of a (grouped) linear map with bias."""
     return inputs * outputs // groups + outputs
-
-
-def linear_flops(inputs: int, outputs: int, groups: int = 1) -> int:
-    """Return the operations of a (grouped) linear map on one token; a multiply-add counts as 2, a bias as 0."""
-    return 2 * inputs * outputs // groups
 
 
 def layer_norm_parameters(width: int) -> int:

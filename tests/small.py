@@ -9,8 +9,8 @@ from torch import nn
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.convolution import OPTIONS, Convolution
-from search_space.convolution.kernel import WithKernel
+from search_space.convolution import OPTIONS, Convolution, SpanDynamic
+from search_space.convolution.kernel import WithKernel, WithValue
 from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
@@ -26,6 +26,25 @@ OBJECTIVES: tuple[Objective, ...] = (MaskedLanguageModel(), ReplacedTokenDetecti
 def convolutions(kernel_size: int = 5) -> list[Convolution]:
     """Return one convolution of every option, those with a kernel at this size."""
     return [convolution(option, kernel_size) for option in OPTIONS]
+
+
+def variants(kernel_size: int = 5) -> list[Convolution]:
+    """Return the same and, beside each that can, one that shares attention's values; padding leaks in none."""
+    every = convolutions(kernel_size)
+    sharing = [each.model_copy(update={"value": "shared"}) for each in every if isinstance(each, WithValue)]
+    return [*every, *sharing]
+
+
+def leaking(kernel_size: int = 5) -> list[Convolution]:
+    """Return the options into which padding leaks, as in ConvBERT's release: no contract about padding holds."""
+    released = SpanDynamic(kernel_size=kernel_size, pad_leak="as_released")
+    return [released, released.model_copy(update={"value": "shared"})]
+
+
+def title(convolution: Convolution) -> str:
+    """Return a name that tells the options above apart."""
+    choices = (getattr(convolution, name, "") for name in ("value", "pad_leak"))
+    return " ".join([convolution.kind, *(each for each in choices if each in ("shared", "as_released"))])
 
 
 def convolution(option: type[BaseModel], kernel_size: int) -> Convolution:
@@ -86,13 +105,14 @@ def architectures(draw: st.DrawFn) -> Architecture:
     heads = draw(st.integers(1, 6))
     width = heads * draw(st.integers(1, 8))
     groups = draw(st.sampled_from(divisors(width)))
+    kernel_size = 2 * draw(st.integers(0, 6)) + 1
     return Architecture(
         depth=draw(st.integers(1, 3)),
         width=width,
         embedding_width=draw(st.one_of(st.just(width), st.integers(1, 16))),
         heads=heads,
         bottleneck_ratio=draw(st.sampled_from(divisors(heads))),
-        convolution=draw(st.sampled_from(convolutions(2 * draw(st.integers(0, 6)) + 1))),
+        convolution=draw(st.sampled_from([*variants(kernel_size), *leaking(kernel_size)])),
         feed_forward_width=groups * draw(st.integers(1, 12)),
         feed_forward_groups=groups,
         vocabulary_size=draw(st.integers(5, 60)),

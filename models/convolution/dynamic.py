@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from models.convolution import ConvolutionBranch, Real, value_map
 from models.convolution.separable import without_padding
-from models.operators.window import weighted_window_sum
+from models.operators.window import dynamic_window_sum
 from search_space.convolution import Dynamic
 from search_space.shape import AttentionShape
 
@@ -27,6 +27,6 @@ class Branch(ConvolutionBranch):
         real: Real,
     ) -> Float[Tensor, "batch seq inner"]:
         """Return the convolved values; the kernel at a position depends on the token there alone."""
-        kernels = self.generate(value).unflatten(-1, (self.heads, -1)).softmax(-1)
+        logits = self.generate(value).unflatten(-1, (self.heads, -1))
         values = without_padding(value, real).unflatten(-1, (self.heads, -1))
-        return weighted_window_sum(values, kernels).flatten(-2)
+        return dynamic_window_sum(values, logits).flatten(-2)

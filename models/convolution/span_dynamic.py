@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from models.convolution import ConvolutionBranch, Real, value_map
 from models.convolution.separable import SeparableConvolution, without_padding
-from models.operators.window import weighted_window_sum
+from models.operators.window import dynamic_window_sum
 from search_space.convolution import SpanDynamic
 from search_space.shape import AttentionShape
 
@@ -32,6 +32,6 @@ class Branch(ConvolutionBranch):
     ) -> Float[Tensor, "batch seq inner"]:
         """Return the convolved values."""
         inside = None if self.leaks else real
-        kernels = self.generate(query * self.span_key(x, inside)).unflatten(-1, (self.heads, -1)).softmax(-1)
+        logits = self.generate(query * self.span_key(x, inside)).unflatten(-1, (self.heads, -1))
         values = without_padding(value, inside).unflatten(-1, (self.heads, -1))
-        return weighted_window_sum(values, kernels).flatten(-2)
+        return dynamic_window_sum(values, logits).flatten(-2)

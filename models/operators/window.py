@@ -1,77 +1,69 @@
 """Weighted sums over a window of neighbouring tokens, with the few tensors that their gradients need.
 
-Both operators shift and accumulate: no unfolded copy of the values is ever made, and only the values and the
-kernels are kept for the backward pass. A tap that falls outside the sequence meets a zero.
+No unfolded copy of the values is ever made, and only the values and the weights are kept for the backward pass. A tap
+that falls outside the sequence meets a zero. The compiled operators do it on processors, Triton on GPUs, where they
+can be had; `portable` says the same in torch, for every device and type.
 """
 
-from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from models.operators import portable
+from models.operators.native import calls
 
-def weighted_window_sum(
-    values: Float[Tensor, "batch seq heads head_dim"], kernels: Float[Tensor, "batch seq heads kernel"]
+
+def dynamic_window_sum(
+    values: Float[Tensor, "batch seq heads head_dim"], logits: Float[Tensor, "batch seq heads kernel"]
 ) -> Float[Tensor, "batch seq heads head_dim"]:
-    """Return out[t] = sum over j of kernels[t, j] * values[t + j - kernel // 2], per head (ConvBERT eq. 3)."""
-    result: Tensor = _WeightedWindowSum.apply(values, kernels)  # type: ignore[no-untyped-call]
-    return result
+    """Return out[t] = sum over j of softmax(logits[t])[j] * values[t + j - kernel // 2] per head (ConvBERT eq. 3)."""
+    if calls.usable(values, logits):
+        compiled: Tensor = _DynamicWindowSum.apply(values, logits)  # type: ignore[no-untyped-call]
+        return compiled
+    if values.is_cuda and values.dtype != torch.float64 and find_spec("triton"):
+        from models.operators.triton_window import span_window
+
+        fused: Tensor = span_window(values, logits)
+        return fused
+    return portable.weighted_window_sum(values, logits.softmax(-1).to(values.dtype))
 
 
 def depthwise_window_sum(
     values: Float[Tensor, "batch seq width"], kernel: Float[Tensor, "kernel width"]
 ) -> Float[Tensor, "batch seq width"]:
     """Return out[t] = sum over j of kernel[j] * values[t + j - kernel // 2], per channel: a depthwise convolution."""
-    result: Tensor = _DepthwiseWindowSum.apply(values, kernel)  # type: ignore[no-untyped-call]
-    return result
+    if calls.usable(values, kernel):
+        compiled: Tensor = _DepthwiseWindowSum.apply(values, kernel)  # type: ignore[no-untyped-call]
+        return compiled
+    return portable.depthwise_window_sum(values, kernel.to(values.dtype))
 
 
-def _taps(length: int, kernel_size: int) -> Iterator[tuple[int, slice, slice]]:
-    """Yield every tap with the outputs it reaches and the inputs it reads."""
-    for tap in range(kernel_size):
-        offset = tap - kernel_size // 2
-        first, last = max(0, -offset), length - max(0, offset)
-        if first < last:
-            yield tap, slice(first, last), slice(first + offset, last + offset)
-
-
-class _WeightedWindowSum(torch.autograd.Function):
+class _DynamicWindowSum(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, values: Tensor, kernels: Tensor) -> Tensor:
-        ctx.save_for_backward(values, kernels)
-        out = torch.zeros_like(values)
-        for tap, reached, read in _taps(values.shape[1], kernels.shape[-1]):
-            out[:, reached].addcmul_(values[:, read], kernels[:, reached, :, tap, None])
+    def forward(ctx: Any, values: Tensor, logits: Tensor) -> Tensor:
+        out, weights = calls.dynamic_window_forward(values, logits)
+        ctx.save_for_backward(values, weights)
+        ctx.logits_dtype = logits.dtype
         return out
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
-        values, kernels = ctx.saved_tensors
-        (gradient,) = gradients
-        to_values, to_kernels = torch.zeros_like(values), torch.zeros_like(kernels)
-        for tap, reached, read in _taps(values.shape[1], kernels.shape[-1]):
-            to_values[:, read].addcmul_(gradient[:, reached], kernels[:, reached, :, tap, None])
-            to_kernels[:, reached, :, tap] = (gradient[:, reached] * values[:, read]).sum(-1)
-        return to_values, to_kernels
+        values, weights = ctx.saved_tensors
+        to_values, to_logits = calls.dynamic_window_backward(values, weights, gradients[0])
+        return to_values, to_logits.to(ctx.logits_dtype)
 
 
 class _DepthwiseWindowSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, kernel: Tensor) -> Tensor:
         ctx.save_for_backward(values, kernel)
-        out = torch.zeros_like(values)
-        for tap, reached, read in _taps(values.shape[1], len(kernel)):
-            out[:, reached].addcmul_(values[:, read], kernel[tap])
-        return out
+        return calls.depthwise_window(values, kernel)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
         values, kernel = ctx.saved_tensors
-        (gradient,) = gradients
-        to_values, to_kernel = torch.zeros_like(values), torch.zeros_like(kernel)
-        for tap, reached, read in _taps(values.shape[1], len(kernel)):
-            to_values[:, read].addcmul_(gradient[:, reached], kernel[tap])
-            to_kernel[tap] = (gradient[:, reached] * values[:, read]).sum((0, 1))
-        return to_values, to_kernel
+        to_values = calls.depthwise_window(gradients[0].to(values.dtype), kernel, flipped=True)
+        return to_values, calls.depthwise_kernel_gradient(values, gradients[0], len(kernel)).to(kernel.dtype)

@@ -51,8 +51,9 @@ class QuestionsStage(StageDeclaration):
     """Make the held-out questions; with a generator, train it first and let it corrupt them. Reads `tokens`."""
 
     stage: ClassVar[str] = "questions"
-    code_version: ClassVar[int] = 1
+    code_version: ClassVar[int] = 2
     libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    trains: ClassVar[bool] = True
     reference: Candidate
     """The baseline's objective and recipe, on the generator's architecture where there is one."""
     objective: Literal["masked_language_model", "replaced_token_detection"]
@@ -65,8 +66,10 @@ class PretrainStage(StageDeclaration):
     """Train a candidate from one token mark to the next. Reads `tokens`, `questions` and, past 0, `previous`."""
 
     stage: ClassVar[str] = "pretrain"
-    code_version: ClassVar[int] = 1
+    stands_for: ClassVar[dict[str, str]] = {"start": "start_weights"}
+    code_version: ClassVar[int] = 2
     libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    trains: ClassVar[bool] = True
     candidate: Candidate
     generator: Architecture | None
     seed: Seed
@@ -76,14 +79,19 @@ class PretrainStage(StageDeclaration):
     """Steps after which the held-out loss is measured; the last one is `to_step`."""
     horizon_tokens: Count | None
     """The whole budget, where the schedule depends on it."""
+    start: str | None = None
+    """The folder of a start, whose weights the encoder begins with; drawn from the seed where there is none."""
+    start_weights: str | None = None
+    """The sha256 of those weights."""
 
 
 class FineTuneStage(StageDeclaration):
     """Teach a pretrained encoder one task with one seed. Reads `pretrained` and `examples`."""
 
     stage: ClassVar[str] = "fine_tune"
-    code_version: ClassVar[int] = 1
+    code_version: ClassVar[int] = 2
     libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    trains: ClassVar[bool] = True
     architecture: Architecture
     task: str
     seed: Seed
@@ -93,6 +101,7 @@ class FineTuneStage(StageDeclaration):
     warmup_share: Number
     pooling: Literal["first", "mean"]
     device: Literal["cpu", "cuda"] = "cpu"
+    precision: Literal["float32", "bfloat16"] = "float32"
     weight_decay: Number
     dropout: Number
 

@@ -11,6 +11,7 @@ from torch import Tensor
 from models.device import open_device
 from models.fine_tuned import FineTuned, build_fine_tuned
 from models.initialisation import initialise
+from models.precision import computing_in
 from runners.checkpoint import load_weights
 from runners.optimiser import adamw, set_rate
 from runners.scoring import PREDICTIONS
@@ -36,7 +37,7 @@ def compute(stage: FineTuneStage, workplace: Workplace) -> dict[str, JsonValue]:
     load_weights(workplace.inputs["pretrained"] / CHECKPOINT, model.encoder, "encoder.")
     model.to(open_device(stage.device))
     _teach(model, train, stage, workplace)
-    predictions = _predict(model, dev)
+    predictions = _predict(model, dev, stage)
     (workplace.folder / PREDICTIONS).write_text(json.dumps(predictions))
     return {"examples": len(dev)}
 
@@ -49,7 +50,8 @@ def _teach(model: FineTuned, train: EncodedExamples, stage: FineTuneStage, workp
         torch.manual_seed(stream_seed(stage.seed, "fine-tuning dropout", step))
         set_rate(optimiser, stage.peak_learning_rate * _multiplier(step, len(batches), stage.warmup_share))
         answers = _answers(train, chosen).to(model.encoder.device)
-        loss = model.loss(*_inputs(train, chosen, model.encoder.device), answers)
+        with computing_in(stage.precision, model.encoder.device):
+            loss = model.loss(*_inputs(train, chosen, model.encoder.device), answers)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0).item()
@@ -96,15 +98,15 @@ def _answers(examples: EncodedExamples, chosen: NDArray[np.int64]) -> Tensor:
     return torch.from_numpy(np.stack(columns, 1).astype(np.int64))
 
 
-def _predict(model: FineTuned, dev: EncodedExamples) -> list[int] | list[str]:
+def _predict(model: FineTuned, dev: EncodedExamples, stage: FineTuneStage) -> list[int] | list[str]:
     """Return one label or one answer text per held-out example, in their order."""
     model.eval()
     found: list[int] = []
     texts: list[str] = []
     for first in range(0, len(dev), EXAMPLES_PER_PREDICTION_BATCH):
         chosen = np.arange(first, min(first + EXAMPLES_PER_PREDICTION_BATCH, len(dev)))
-        with torch.inference_mode():
-            logits = model(*_inputs(dev, chosen, model.encoder.device)).cpu()
+        with torch.inference_mode(), computing_in(stage.precision, model.encoder.device):
+            logits = model(*_inputs(dev, chosen, model.encoder.device)).float().cpu()
         if len(dev.seconds) == 0:
             found += logits.argmax(-1).tolist()
         else:

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import torch
 
-from runners.checkpoint import discard, load_checkpoint, save_checkpoint
+from runners.checkpoint import discard, load_checkpoint, load_weights, save_checkpoint
 from runners.optimiser import adamw
 from runners.stages.declarations import PretrainStage
 from runners.stages.workplace import Diverged, Workplace
+from runners.start import WEIGHTS, read_start
 from runners.training import Lesson, NotFinite, Step, held_out_loss, train
 from search_space.declaration import Declaration, JsonValue
+from search_space.refusals import Corruption
 from tasks.batches import Batches
 from tasks.objectives import build_model
 from tasks.objectives.pretraining_model import PretrainingModel
@@ -33,6 +35,7 @@ def compute(stage: PretrainStage, workplace: Workplace) -> dict[str, JsonValue]:
     lesson = lesson_of(stage, workplace.inputs["tokens"])
     questions = Questions.load(workplace.inputs["questions"])
     model = build_model(stage.candidate, stage.generator, stage.seed)
+    _begin(stage, model)
     optimiser = adamw(model, recipe.weight_decay, (recipe.adam_beta1, recipe.adam_beta2), recipe.adam_epsilon)
     keeper = _Keeper(workplace.folder, model, optimiser)
     done, curves = keeper.resume(stage.from_step, workplace.inputs.get("previous"))
@@ -43,7 +46,7 @@ def compute(stage: PretrainStage, workplace: Workplace) -> dict[str, JsonValue]:
         if step.number % every == 0 or step.number == stage.to_step:
             curves.train.append([tokens, step.loss])
         if step.number in stage.evaluation_steps:
-            loss = held_out_loss(model, questions)
+            loss = held_out_loss(model, questions, recipe.precision)
             if not math.isfinite(loss):
                 raise NotFinite(replace(step, loss=loss))
             curves.held_out.append([tokens, loss])
@@ -68,6 +71,17 @@ def lesson_of(stage: PretrainStage, tokens: Path) -> Lesson:
     batches = Batches(read_tokens(tokens / "train.npy"), words, recipe.sequence_length)
     horizon = stage.horizon_tokens or stage.to_step * recipe.tokens_per_step
     return Lesson(stage.candidate, batches, words, stage.seed, horizon)
+
+
+def _begin(stage: PretrainStage, model: PretrainingModel) -> None:
+    """Put the start's weights into the encoder, where there is a start; heads keep what the seed drew."""
+    if stage.start is None:
+        return
+    start = read_start(Path(stage.start))
+    if start.weights_hash != stage.start_weights:
+        raise Corruption(f"{start.folder}: holds other weights than when the run began; run again")
+    start.verify(WEIGHTS)
+    load_weights(start.folder, model.encoder)
 
 
 @dataclass

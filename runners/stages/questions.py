@@ -7,6 +7,7 @@ generator, the baseline's, is first trained on the training split and then fills
 import numpy as np
 import torch
 
+from models.precision import computing_in
 from runners.optimiser import adamw
 from runners.stages.declarations import QuestionsStage
 from runners.stages.workplace import Workplace
@@ -77,7 +78,7 @@ def _replaced(stage: QuestionsStage, lesson: Lesson, masked: Masked, workplace: 
     first = 0
     for part in whole.parts():
         rows = slice(first, first := first + len(part.shown))
-        with torch.inference_mode():
+        with torch.inference_mode(), computing_in(recipe.precision, model.encoder.device):
             logits = model.predict(model.tensor(part.shown), model.tensor(part.positions))
         samples = sample(logits, random).cpu().numpy().reshape(part.answers.shape)
         np.put_along_axis(shown[rows], part.positions, samples, axis=1)

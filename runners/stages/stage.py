@@ -6,6 +6,7 @@ from functools import cache, cached_property
 from importlib.metadata import version
 from typing import ClassVar
 
+from models.operators.native.library import arithmetic
 from search_space.declaration import Declaration, JsonValue, canonical, fingerprint
 
 THREADS = 1  # per stage: two threads sum in another order and give other bits
@@ -26,6 +27,8 @@ class StageDeclaration(Declaration):
     """Raised whenever the stage's code changes its numbers."""
     libraries: ClassVar[tuple[str, ...]] = ()
     """Distributions whose version changes the stage's numbers."""
+    trains: ClassVar[bool] = False
+    """Whether a model computes in it, so that the operators that do so change the last bits of its numbers."""
     stands_for: ClassVar[dict[str, str]] = {}
     """Fields that hold paths, with the field that says what lies there; the path itself never enters the key."""
 
@@ -49,6 +52,8 @@ class Stage:
         for path_field in self.declaration.stands_for:
             said.pop(path_field, None)
         environment: dict[str, JsonValue] = {name: installed_version(name) for name in self.declaration.libraries}
+        if self.declaration.trains:
+            environment["operators"] = arithmetic()
         return fingerprint(
             {
                 "stage": self.kind,

@@ -2,7 +2,8 @@
 
 from typing import Literal
 
-from search_space.convolution.kernel import WithKernel, separable_flops, separable_parameters
+from search_space.convolution.kernel import WithKernel, separable_operations, separable_parameters
+from search_space.operations.amounts import Operations
 from search_space.shape import AttentionShape
 
 
@@ -15,6 +16,10 @@ class Depthwise(WithKernel):
         """Return the parameters of the branch, the output map excluded."""
         return separable_parameters(shape, self.kernel_size)
 
-    def forward_flops(self, shape: AttentionShape) -> int:
+    def operations(self, shape: AttentionShape) -> Operations:
         """Return the operations of the branch on one token."""
-        return separable_flops(shape, self.kernel_size)
+        return separable_operations(shape, self.kernel_size)
+
+    def kept_values(self, shape: AttentionShape) -> int:
+        """Return the values of one token that training keeps of the branch: the convolved input."""
+        return shape.width

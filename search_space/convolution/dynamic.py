@@ -6,8 +6,9 @@ span-based one in the source of the kernel and in nothing else.
 
 from typing import Literal
 
-from search_space.convolution.kernel import WithValue, weighted_window_flops
-from search_space.shape import AttentionShape, linear_flops, linear_parameters
+from search_space.convolution.kernel import WithValue, weighted_window
+from search_space.operations.amounts import Operations, linear
+from search_space.shape import AttentionShape, linear_parameters
 
 
 class Dynamic(WithValue):
@@ -17,11 +18,14 @@ class Dynamic(WithValue):
 
     def parameters(self, shape: AttentionShape) -> int:
         """Return the parameters of the value map and of the kernel generator."""
-        taps = shape.heads * self.kernel_size
-        return self.value_parameters(shape) + linear_parameters(shape.inner_width, taps)
+        return self.value_parameters(shape) + linear_parameters(shape.inner_width, self.taps(shape))
 
-    def forward_flops(self, shape: AttentionShape) -> int:
+    def operations(self, shape: AttentionShape) -> Operations:
         """Return the operations of the branch on one token."""
-        taps = shape.heads * self.kernel_size
-        maps = self.value_flops(shape) + linear_flops(shape.inner_width, taps)
-        return maps + weighted_window_flops(shape, self.kernel_size)
+        taps = self.taps(shape)
+        kernels = linear(shape.inner_width, taps) + Operations(softmaxed=taps)
+        return self.value_operations(shape) + kernels + weighted_window(shape, self.kernel_size)
+
+    def kept_values(self, shape: AttentionShape) -> int:
+        """Return the values of one token that training keeps of the branch: its own values and the kernels."""
+        return self.kept_own_values(shape) + self.taps(shape)

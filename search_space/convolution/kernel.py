@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from search_space.declaration import Declaration
-from search_space.shape import AttentionShape, linear_flops, linear_parameters
+from search_space.operations.amounts import Operations, linear
+from search_space.shape import AttentionShape, linear_parameters
 
 
 def _odd(kernel_size: int) -> int:
@@ -40,9 +41,17 @@ class WithValue(WithKernel):
         """Return the parameters of the branch's own value map, none where it is shared."""
         return linear_parameters(shape.width, shape.inner_width) if self.value == "own" else 0
 
-    def value_flops(self, shape: AttentionShape) -> int:
+    def value_operations(self, shape: AttentionShape) -> Operations:
         """Return the operations of the branch's own value map on one token."""
-        return linear_flops(shape.width, shape.inner_width) if self.value == "own" else 0
+        return linear(shape.width, shape.inner_width) if self.value == "own" else Operations()
+
+    def kept_own_values(self, shape: AttentionShape) -> int:
+        """Return the values of one token that training keeps of the branch's own value map."""
+        return shape.inner_width if self.value == "own" else 0
+
+    def taps(self, shape: AttentionShape) -> int:
+        """Return the entries of the kernels of all heads."""
+        return shape.heads * self.kernel_size
 
 
 def separable_parameters(shape: AttentionShape, kernel_size: int) -> int:
@@ -50,11 +59,11 @@ def separable_parameters(shape: AttentionShape, kernel_size: int) -> int:
     return shape.width * kernel_size + linear_parameters(shape.width, shape.inner_width)
 
 
-def separable_flops(shape: AttentionShape, kernel_size: int) -> int:
+def separable_operations(shape: AttentionShape, kernel_size: int) -> Operations:
     """Return the operations of the separable convolution on one token."""
-    return 2 * shape.width * kernel_size + linear_flops(shape.width, shape.inner_width)
+    return Operations(multiply_adds=shape.width * kernel_size) + linear(shape.width, shape.inner_width)
 
 
-def weighted_window_flops(shape: AttentionShape, kernel_size: int) -> int:
+def weighted_window(shape: AttentionShape, kernel_size: int) -> Operations:
     """Return the operations of the weighted sum of `kernel_size` neighbours on one token."""
-    return 2 * shape.inner_width * kernel_size
+    return Operations(multiply_adds=shape.inner_width * kernel_size)

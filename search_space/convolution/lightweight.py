@@ -2,7 +2,8 @@
 
 from typing import Literal
 
-from search_space.convolution.kernel import WithValue, weighted_window_flops
+from search_space.convolution.kernel import WithValue, weighted_window
+from search_space.operations.amounts import Operations
 from search_space.shape import AttentionShape
 
 
@@ -13,8 +14,12 @@ class Lightweight(WithValue):
 
     def parameters(self, shape: AttentionShape) -> int:
         """Return the parameters of the value map and of one kernel per head."""
-        return self.value_parameters(shape) + shape.heads * self.kernel_size
+        return self.value_parameters(shape) + self.taps(shape)
 
-    def forward_flops(self, shape: AttentionShape) -> int:
+    def operations(self, shape: AttentionShape) -> Operations:
         """Return the operations of the branch on one token."""
-        return self.value_flops(shape) + weighted_window_flops(shape, self.kernel_size)
+        return self.value_operations(shape) + weighted_window(shape, self.kernel_size)
+
+    def kept_values(self, shape: AttentionShape) -> int:
+        """Return the values of one token that training keeps of the branch: its own values."""
+        return self.kept_own_values(shape)

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from search_space.declaration import Declaration
+from search_space.operations.amounts import Operations
 from search_space.shape import AttentionShape
 
 
@@ -20,6 +21,10 @@ class NoConvolution(Declaration):
         """Return the parameters of the branch: none."""
         return 0
 
-    def forward_flops(self, shape: AttentionShape) -> int:
+    def operations(self, shape: AttentionShape) -> Operations:
         """Return the operations of the branch on one token: none."""
+        return Operations()
+
+    def kept_values(self, shape: AttentionShape) -> int:
+        """Return the values of one token that training keeps of the branch: none."""
         return 0

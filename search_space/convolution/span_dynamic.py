@@ -7,11 +7,12 @@ from typing import Literal
 
 from search_space.convolution.kernel import (
     WithValue,
-    separable_flops,
+    separable_operations,
     separable_parameters,
-    weighted_window_flops,
+    weighted_window,
 )
-from search_space.shape import AttentionShape, linear_flops, linear_parameters
+from search_space.operations.amounts import Operations, linear
+from search_space.shape import AttentionShape, linear_parameters
 
 
 class SpanDynamic(WithValue):
@@ -25,11 +26,19 @@ class SpanDynamic(WithValue):
     def parameters(self, shape: AttentionShape) -> int:
         """Return the parameters of the span key, the value map and the kernel generator."""
         span_key = separable_parameters(shape, self.kernel_size)
-        generator = linear_parameters(shape.inner_width, shape.heads * self.kernel_size)
+        generator = linear_parameters(shape.inner_width, self.taps(shape))
         return span_key + self.value_parameters(shape) + generator
 
-    def forward_flops(self, shape: AttentionShape) -> int:
+    def operations(self, shape: AttentionShape) -> Operations:
         """Return the operations of the branch on one token."""
-        span_key = separable_flops(shape, self.kernel_size) + shape.inner_width  # the product with the query
-        generator = linear_flops(shape.inner_width, shape.heads * self.kernel_size)
-        return span_key + self.value_flops(shape) + generator + weighted_window_flops(shape, self.kernel_size)
+        taps = self.taps(shape)
+        span_key = separable_operations(shape, self.kernel_size) + Operations(products=shape.inner_width)
+        kernels = linear(shape.inner_width, taps) + Operations(softmaxed=taps)
+        return span_key + kernels + self.value_operations(shape) + weighted_window(shape, self.kernel_size)
+
+    def kept_values(self, shape: AttentionShape) -> int:
+        """Return the values of one token that training keeps of the branch.
+
+        The convolved input, the span key, its product with the query, the kernels, and its own values.
+        """
+        return shape.width + 2 * shape.inner_width + self.taps(shape) + self.kept_own_values(shape)

@@ -4,7 +4,8 @@ from typing import Literal
 
 from search_space.architecture import Architecture
 from search_space.objective.masking import Masking
-from search_space.shape import layer_norm_parameters, linear_flops, linear_parameters
+from search_space.operations import Operations, Part, Role, linear
+from search_space.shape import layer_norm_parameters, linear_parameters
 
 
 class MaskedLanguageModel(Masking):
@@ -16,24 +17,21 @@ class MaskedLanguageModel(Masking):
         """Return the generator that corrupts the input: none, masks suffice."""
         return None
 
-    def head_parameters(self, architecture: Architecture, generator: Architecture | None) -> int:
-        """Return the values that pretraining adds to the encoder and fine-tuning drops."""
-        return vocabulary_head_parameters(architecture)
-
-    def forward_flops(self, architecture: Architecture, generator: Architecture | None, length: int) -> int:
-        """Return the operations of one pretraining forward pass over a sequence of `length` tokens."""
-        head = self.predictions(length) * vocabulary_head_flops(architecture)
-        return architecture.forward_flops(length) + head
+    def added_parts(
+        self, architecture: Architecture, generator: Architecture | None, length: int
+    ) -> tuple[Part, ...]:
+        """Return what pretraining adds to the encoder and fine-tuning drops."""
+        return (vocabulary_head(architecture),)
 
 
-def vocabulary_head_parameters(architecture: Architecture) -> int:
-    """Return the map to the embedding width, its normalisation and one bias per word; the table is shared."""
-    width, embedding_width = architecture.width, architecture.embedding_width
-    transform = linear_parameters(width, embedding_width) + layer_norm_parameters(embedding_width)
-    return transform + architecture.vocabulary_size
+def vocabulary_head(architecture: Architecture) -> Part:
+    """Return the map to the embedding width, GELU, a normalisation, and the table of words, which is shared.
 
-
-def vocabulary_head_flops(architecture: Architecture) -> int:
-    """Return the operations of predicting one token."""
-    transform = linear_flops(architecture.width, architecture.embedding_width)
-    return transform + linear_flops(architecture.embedding_width, architecture.vocabulary_size)
+    The table's biases are parameters; ELECTRA's script charges no operation for them.
+    """
+    width, embedding_width, words = architecture.width, architecture.embedding_width, architecture.vocabulary_size
+    parameters = linear_parameters(width, embedding_width) + layer_norm_parameters(embedding_width) + words
+    transform = linear(width, embedding_width) + Operations(gelus=embedding_width, normalised=embedding_width)
+    loss = Operations(softmaxed=words, lookups=words)  # the right word is looked up
+    logits = Operations(multiply_adds=embedding_width * words)
+    return Part(Role.VOCABULARY, architecture.attention_shape, parameters, transform + logits + loss)

@@ -1,10 +1,13 @@
 """How positions are chosen and covered, for every objective that masks. ELECTRA's release, configure_pretraining."""
 
+from abc import abstractmethod
 from collections.abc import Iterator
 
 from pydantic import Field
 
+from search_space.architecture import Architecture
 from search_space.declaration import Declaration, Number, Share
+from search_space.operations import MATMUL, Convention, Part
 from search_space.violation import Violation
 
 
@@ -22,6 +25,27 @@ class Masking(Declaration):
     def predictions(self, length: int) -> int:
         """Return the predicted positions of `length` tokens: 19 of 128 at 15%, and never [CLS] or the last [SEP]."""
         return max(1, min(length - 2, int((self.mask_rate + 0.005) * length)))
+
+    @abstractmethod
+    def added_parts(
+        self, architecture: Architecture, generator: Architecture | None, length: int
+    ) -> tuple[Part, ...]:
+        """Return what pretraining adds to the encoder and fine-tuning drops."""
+
+    def head_parameters(self, architecture: Architecture, generator: Architecture | None) -> int:
+        """Return the values that pretraining adds to the encoder and fine-tuning drops."""
+        return sum(part.all_parameters for part in self.added_parts(architecture, generator, 1))
+
+    def forward_flops(
+        self,
+        architecture: Architecture,
+        generator: Architecture | None,
+        length: int,
+        convention: Convention = MATMUL,
+    ) -> int:
+        """Return the operations of one pretraining forward pass over a sequence of `length` tokens."""
+        added = self.added_parts(architecture, generator, length)
+        return convention.flops((*architecture.parts(length), *added), length, self.predictions(length))
 
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the values break together."""

@@ -4,9 +4,12 @@ from typing import Literal
 
 from search_space.architecture import Architecture
 from search_space.declaration import Count, PositiveNumber
-from search_space.objective.masked_language_model import vocabulary_head_flops, vocabulary_head_parameters
+from search_space.objective.masked_language_model import vocabulary_head
 from search_space.objective.masking import Masking
-from search_space.shape import linear_flops, linear_parameters
+from search_space.operations import Operations, Part, Role, linear
+from search_space.shape import linear_parameters
+
+GENERATOR = "generator"
 
 
 class ReplacedTokenDetection(Masking):
@@ -25,21 +28,20 @@ class ReplacedTokenDetection(Masking):
         model = baseline if self.generator == "shared" else architecture
         return model.shrunk(self.generator_ratio).with_embeddings_of(architecture)
 
-    def head_parameters(self, architecture: Architecture, generator: Architecture | None) -> int:
-        """Return the values that pretraining adds to the encoder and fine-tuning drops."""
-        judge = linear_parameters(architecture.width, architecture.width) + linear_parameters(architecture.width, 1)
+    def added_parts(
+        self, architecture: Architecture, generator: Architecture | None, length: int
+    ) -> tuple[Part, ...]:
+        """Return what pretraining adds and fine-tuning drops: the judge, the generator and its head."""
+        judge = judge_head(architecture)
         if generator is None:
-            return judge
-        own = generator.parameters - generator.embedding_parameters
-        if generator.embedding_width != generator.width:
-            own += linear_parameters(generator.embedding_width, generator.width)
-        return judge + own + vocabulary_head_parameters(generator)
+            return (judge,)
+        parts = [part.of(GENERATOR, part.role is Role.EMBEDDINGS) for part in generator.parts(length)]
+        return (judge, *parts, vocabulary_head(generator).of(GENERATOR, shared=False))
 
-    def forward_flops(self, architecture: Architecture, generator: Architecture | None, length: int) -> int:
-        """Return the operations of one pretraining forward pass over a sequence of `length` tokens."""
-        judge = length * (linear_flops(architecture.width, architecture.width) + linear_flops(architecture.width, 1))
-        corrupt = 0
-        if generator is not None:
-            head = self.predictions(length) * vocabulary_head_flops(generator)
-            corrupt = generator.forward_flops(length) + head
-        return architecture.forward_flops(length) + judge + corrupt
+
+def judge_head(architecture: Architecture) -> Part:
+    """Return a map of the width, GELU, and one number per token, whose bias ELECTRA's script does not charge."""
+    width = architecture.width
+    parameters = linear_parameters(width, width) + linear_parameters(width, 1)
+    operations = linear(width, width) + Operations(gelus=width, multiply_adds=width)
+    return Part(Role.JUDGE, architecture.attention_shape, parameters, operations)

@@ -19,7 +19,8 @@ class Model(PretrainingModel):
 
     def __init__(self, candidate: Candidate, generator: Architecture | None) -> None:
         super().__init__()
-        self.encoder = Encoder(candidate.architecture, candidate.recipe.dropout)
+        recipe = candidate.recipe
+        self.encoder = Encoder(candidate.architecture, recipe.dropout, None, recipe.activations_kept)
         self.head = VocabularyHead(candidate.architecture)
 
     def predict(

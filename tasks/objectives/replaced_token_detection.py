@@ -25,9 +25,10 @@ class Model(PretrainingModel):
         assert generator is not None
         assert isinstance(candidate.objective, ReplacedTokenDetection)
         self.objective = candidate.objective
-        self.encoder = Encoder(candidate.architecture, candidate.recipe.dropout)
+        recipe = candidate.recipe
+        self.encoder = Encoder(candidate.architecture, recipe.dropout, None, recipe.activations_kept)
         self.judge = JudgeHead(candidate.architecture)
-        self.generator = Encoder(generator, candidate.recipe.dropout, self.encoder.embeddings)
+        self.generator = Encoder(generator, recipe.dropout, self.encoder.embeddings, recipe.activations_kept)
         self.generator_head = VocabularyHead(generator)
 
     def loss(self, batch: Masked, random: np.random.Generator) -> Float[Tensor, ""]:
@@ -61,7 +62,7 @@ class Model(PretrainingModel):
 
 def sample(logits: Float[Tensor, "predicted vocab"], random: np.random.Generator) -> Int[Tensor, " predicted"]:
     """Return one token per row from the softmax at temperature 1: one uniform number per row, inverted."""
-    cumulative = logits.softmax(-1).cumsum(-1)
+    cumulative = logits.float().softmax(-1).cumsum(-1)
     uniform = torch.from_numpy(random.random((len(logits), 1), dtype=np.float32)).to(logits.device)
     chosen = torch.searchsorted(cumulative, uniform * cumulative[:, -1:], right=True)
     return chosen.clamp_(max=logits.shape[-1] - 1).squeeze(-1)

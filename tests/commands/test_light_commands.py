@@ -1,4 +1,4 @@
-"""`plan`, `report`, `schema` and every refusal answer without the heavy libraries."""
+"""`plan`, `describe`, `report`, `schema` and every refusal answer without the heavy libraries."""
 
 import subprocess
 import sys
@@ -28,6 +28,11 @@ def heavy_after(*arguments: str | Path, code: int = 0) -> set[str]:
 
 def test_plan_imports_nothing_heavy() -> None:
     assert heavy_after("plan", TABLE, "--scale", "paper", "--json") == set()
+
+
+@pytest.mark.parametrize("what", ["convbert-base", TABLE])
+def test_describe_imports_nothing_heavy(what: str | Path) -> None:
+    assert heavy_after("describe", what) == set()
 
 
 @pytest.mark.parametrize("form", ["terminal", "json"])

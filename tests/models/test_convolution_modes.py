@@ -2,44 +2,36 @@
 
 import pytest
 import torch
-from small import convolution, convolutions, stir
-from torch import Tensor, nn
+from beside import Beside
+from beside import beside as built_beside
+from small import convolution, convolutions, leaking, title, variants
+from torch import Tensor
 from torch.nn.functional import avg_pool1d
 
-from models.convolution import Real, build_branch
+from models.convolution import build_branch
 from models.initialisation import initialise
-from search_space.convolution import OPTIONS
-from search_space.convolution.kernel import WithKernel
+from search_space.convolution import OPTIONS, Convolution, Depthwise
+from search_space.convolution.kernel import WithKernel, WithValue
 from search_space.shape import AttentionShape
 
 SHAPE = AttentionShape(width=12, heads=3, head_width=4)
 LENGTH, KERNEL_SIZE, MIDDLE = 15, 5, 7
 REACH = KERNEL_SIZE // 2
-WITH_KERNEL = [option.model_fields["kind"].default for option in OPTIONS if issubclass(option, WithKernel)]
-NORMALISED = ("lightweight", "dynamic", "span_dynamic")
+WITH_KERNEL = [each for each in variants(KERNEL_SIZE) if isinstance(each, WithKernel)]
+NORMALISED = [each for each in WITH_KERNEL if isinstance(each, WithValue)]
 FIXED = ("depthwise", "lightweight")  # the kernel is the same for every input
 
-
-def branch(kind: str, kernel_size: int = KERNEL_SIZE) -> nn.Module:
-    chosen = next(each for each in convolutions(kernel_size) if each.kind == kind)
-    module = build_branch(chosen, SHAPE)
-    assert module is not None
-    initialise(module, 1)
-    stir(module)
-    return module.double().eval()
+every_branch = pytest.mark.parametrize("option", WITH_KERNEL, ids=title)
+every_normalised = pytest.mark.parametrize("option", NORMALISED, ids=title)
 
 
-def added(module: nn.Module, x: Tensor, query: Tensor, real: Real) -> Tensor:
-    """Return what the branch adds, with its own values; a mode without any ignores what it is given."""
-    value = query if module.value is None else value_map(module)(x)
-    found: Tensor = module(x, query, value, real)
-    return found
+def of_kind(*kinds: str) -> pytest.MarkDecorator:
+    chosen = [each for each in WITH_KERNEL if each.kind in kinds]
+    return pytest.mark.parametrize("option", chosen, ids=title)
 
 
-def value_map(module: nn.Module) -> nn.Linear:
-    value = module.get_submodule("value")
-    assert isinstance(value, nn.Linear)
-    return value
+def beside(option: Convolution) -> Beside:
+    return built_beside(option, SHAPE)
 
 
 def drawn(seed: int, width: int = SHAPE.width) -> Tensor:
@@ -53,18 +45,9 @@ def moved(x: Tensor, place: int) -> Tensor:
     return other
 
 
-def kernels(module: nn.Module, x: Tensor, query: Tensor) -> Tensor:
-    """Return what the branch's generator gave to the softmax; shape [batch seq heads*kernel]."""
-    seen: list[Tensor] = []
-    generate = module.get_submodule("generate")
-    handle = generate.register_forward_hook(lambda _, __, given: seen.append(given.detach()))
-    added(module, x, query, None)
-    handle.remove()
-    return seen[0]
-
-
 def changed_places(one: Tensor, other: Tensor) -> list[int]:
-    return (one - other).abs().amax((0, 2)).nonzero().flatten().tolist()
+    places: list[int] = (one - other).flatten(2).abs().amax((0, 2)).nonzero().flatten().tolist()
+    return places
 
 
 def test_attention_alone_has_no_branch() -> None:
@@ -72,113 +55,132 @@ def test_attention_alone_has_no_branch() -> None:
     assert [option for option in convolutions() if option.branch_width_ratio == 0] == [convolution(OPTIONS[0], 1)]
 
 
-@pytest.mark.parametrize("kind", WITH_KERNEL)
-def test_a_branch_is_built_for_every_option_and_keeps_the_shape(kind: str) -> None:
-    assert added(branch(kind), drawn(1), drawn(2), None).shape == (2, LENGTH, SHAPE.inner_width)
+@every_branch
+def test_a_branch_is_built_for_every_option_and_keeps_the_shape(option: Convolution) -> None:
+    assert beside(option)(drawn(1), drawn(2)).shape == (2, LENGTH, SHAPE.inner_width)
 
 
-@pytest.mark.parametrize("kind", NORMALISED)
-def test_kernels_sum_to_one(kind: str) -> None:
+@every_normalised
+def test_kernels_sum_to_one(option: Convolution) -> None:
     """Equal values come through unchanged wherever the kernel lies inside the sequence, and are less at the ends."""
-    module = branch(kind)
-    value = value_map(module)
+    module = beside(option)
     with torch.no_grad():
-        value.weight.zero_()
-    out = added(module, drawn(1), drawn(2), None)
-    expected = value.bias.expand_as(out)
+        module.values.weight.zero_()
+    out = module(drawn(1), drawn(2))
+    expected = module.values.bias.expand_as(out)
     torch.testing.assert_close(out[:, REACH:-REACH], expected[:, REACH:-REACH], rtol=0, atol=1e-12)
     assert (out[:, 0].abs() < expected[:, 0].abs()).all()
 
 
-@pytest.mark.parametrize("kind", NORMALISED)
-def test_a_uniform_kernel_is_a_moving_average(kind: str) -> None:
-    module = branch(kind)
+@every_normalised
+def test_a_uniform_kernel_is_a_moving_average(option: Convolution) -> None:
+    module = beside(option)
     with torch.no_grad():
         for name, parameter in module.named_parameters():
-            if name.startswith(("generate.", "kernels.")):
+            if name.startswith(("branch.generate.", "branch.kernels.")):
                 parameter.zero_()
-    values = module.get_submodule("value")(drawn(1))
+    values = module.values(drawn(1))
     average = avg_pool1d(values.transpose(1, 2), KERNEL_SIZE, stride=1, padding=REACH).transpose(1, 2)
-    torch.testing.assert_close(added(module, drawn(1), drawn(2), None), average, rtol=0, atol=1e-12)
+    torch.testing.assert_close(module(drawn(1), drawn(2)), average, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", NORMALISED)
-def test_a_kernel_of_one_token_is_the_value_map(kind: str) -> None:
-    module = branch(kind, 1)
-    value = value_map(module)
-    torch.testing.assert_close(added(module, drawn(1), drawn(2), None), value(drawn(1)), rtol=0, atol=1e-12)
+@every_normalised
+def test_a_kernel_of_one_token_gives_the_values(option: Convolution) -> None:
+    module = beside(option.model_copy(update={"kernel_size": 1}))
+    torch.testing.assert_close(module(drawn(1), drawn(2)), module.values(drawn(1)), rtol=0, atol=1e-12)
+
+
+@every_normalised
+def test_values_are_shared_exactly_where_there_is_no_own_map(option: Convolution) -> None:
+    assert isinstance(option, WithValue)
+    assert (beside(option).branch.value is None) == (option.value == "shared")
 
 
 def test_depthwise_starts_as_the_mean_of_its_window() -> None:
-    module = build_branch(convolutions(KERNEL_SIZE)[1], SHAPE)
-    assert module is not None
+    module = Beside(Depthwise(kernel_size=KERNEL_SIZE), SHAPE)
     initialise(module, 1)
     x = drawn(1).float()
     average = avg_pool1d(x.transpose(1, 2), KERNEL_SIZE, stride=1, padding=REACH).transpose(1, 2)
-    expected = module.get_submodule("convolution.pointwise")(average)
-    torch.testing.assert_close(added(module, x, x, None), expected, rtol=0, atol=1e-6)
+    expected = module.get_submodule("branch.convolution.pointwise")(average)
+    torch.testing.assert_close(module(x, x), expected, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", WITH_KERNEL)
-def test_only_a_fixed_kernel_is_linear_in_its_input(kind: str) -> None:
-    module = branch(kind)
+@every_branch
+def test_only_a_fixed_kernel_is_linear_in_its_input(option: Convolution) -> None:
+    module = beside(option)
     one, other, query = drawn(1), drawn(2), drawn(3)
     nothing = torch.zeros_like(one)
-    sums = [added(module, x, query, None) for x in (one + other, nothing, one, other)]
+    sums = [module(x, query) for x in (one + other, nothing, one, other)]
     gap = (sums[0] + sums[1] - sums[2] - sums[3]).abs().max().item()
-    assert (gap < 1e-12) if kind in FIXED else (gap > 1e-3)
+    assert (gap < 1e-12) if option.kind in FIXED else (gap > 1e-3)
 
 
-@pytest.mark.parametrize("kind", WITH_KERNEL)
-def test_a_token_reaches_half_a_kernel_to_either_side(kind: str) -> None:
+@every_branch
+def test_a_token_reaches_half_a_kernel_to_either_side(option: Convolution) -> None:
     """The span key reads as far as the window does, so no mode sees further than another."""
-    module, query = branch(kind), drawn(3)
-    touched = changed_places(
-        added(module, drawn(1), query, None), added(module, moved(drawn(1), MIDDLE), query, None)
-    )
+    module, query = beside(option), drawn(3)
+    touched = changed_places(module(drawn(1), query), module(moved(drawn(1), MIDDLE), query))
     assert touched == list(range(MIDDLE - REACH, MIDDLE + REACH + 1))
 
 
-def test_a_dynamic_kernel_is_made_from_its_own_token_alone() -> None:
-    module, query = branch("dynamic"), drawn(3)
-    before, after = (kernels(module, x, query) for x in (drawn(1), moved(drawn(1), MIDDLE)))
+@of_kind("lightweight")
+def test_a_lightweight_kernel_is_made_from_nothing(option: Convolution) -> None:
+    module = beside(option)
+    assert torch.equal(module.kernels(drawn(1), drawn(2)), module.kernels(drawn(3), drawn(4)))
+
+
+@of_kind("dynamic")
+def test_a_dynamic_kernel_is_made_from_its_own_token_alone(option: Convolution) -> None:
+    module, query = beside(option), drawn(3)
+    before, after = (module.kernels(x, query) for x in (drawn(1), moved(drawn(1), MIDDLE)))
     assert changed_places(before, after) == [MIDDLE]
-    assert torch.equal(kernels(module, drawn(1), query), kernels(module, drawn(1), drawn(4)))
+    assert torch.equal(before, module.kernels(drawn(1), drawn(4)))
 
 
-def test_a_span_dynamic_kernel_is_made_from_the_whole_span_and_its_own_query() -> None:
-    module, query = branch("span_dynamic"), drawn(3)
-    before = kernels(module, drawn(1), query)
+@of_kind("span_dynamic")
+def test_a_span_dynamic_kernel_is_made_from_the_whole_span_and_its_own_query(option: Convolution) -> None:
+    module, query = beside(option), drawn(3)
+    before = module.kernels(drawn(1), query)
     span = list(range(MIDDLE - REACH, MIDDLE + REACH + 1))
-    assert changed_places(before, kernels(module, moved(drawn(1), MIDDLE), query)) == span
-    assert changed_places(before, kernels(module, drawn(1), moved(query, MIDDLE))) == [MIDDLE]
+    assert changed_places(before, module.kernels(moved(drawn(1), MIDDLE), query)) == span
+    assert changed_places(before, module.kernels(drawn(1), moved(query, MIDDLE))) == [MIDDLE]
 
 
-@pytest.mark.parametrize("kind", [*FIXED, "dynamic"])
-def test_only_the_span_mode_reads_the_query(kind: str) -> None:
-    module = branch(kind)
-    assert torch.equal(added(module, drawn(1), drawn(2), None), added(module, drawn(1), drawn(3), None))
+@of_kind(*FIXED, "dynamic")
+def test_only_the_span_mode_reads_the_query(option: Convolution) -> None:
+    module = beside(option)
+    assert torch.equal(module(drawn(1), drawn(2)), module(drawn(1), drawn(3)))
 
 
-@pytest.mark.parametrize("kind", WITH_KERNEL)
-def test_padding_is_the_end_of_the_sequence(kind: str) -> None:
-    module = branch(kind)
+@every_branch
+def test_padding_is_the_end_of_the_sequence(option: Convolution) -> None:
+    module = beside(option)
     real = (torch.arange(LENGTH) < MIDDLE).expand(2, -1)
-    padded = added(module, drawn(1), drawn(2), real)[:, :MIDDLE]
-    cut = added(module, drawn(1)[:, :MIDDLE], drawn(2)[:, :MIDDLE], None)
+    padded = module(drawn(1), drawn(2), real)[:, :MIDDLE]
+    cut = module(drawn(1)[:, :MIDDLE], drawn(2)[:, :MIDDLE])
     torch.testing.assert_close(padded, cut, rtol=0, atol=1e-12)
-    unmasked = added(module, drawn(1), drawn(2), None)[:, :MIDDLE]
+    unmasked = module(drawn(1), drawn(2))[:, :MIDDLE]
     assert (unmasked - cut)[:, -1].abs().max() > 1e-3
 
 
-@pytest.mark.parametrize("kind", NORMALISED)
-def test_channels_of_a_head_share_a_kernel_and_heads_do_not(kind: str) -> None:
+@pytest.mark.parametrize("option", [*WITH_KERNEL, *leaking(KERNEL_SIZE)], ids=title)
+def test_padding_leaks_half_a_kernel_far_as_released_and_nowhere_else(option: Convolution) -> None:
+    """As released, a sentence's last tokens depend on what stands in the padding behind them."""
+    module = beside(option)
+    real = (torch.arange(LENGTH) < MIDDLE).expand(2, -1)
+    padding = [torch.where(real[..., None], drawn(1), drawn(seed)) for seed in (4, 5)]
+    one, other = (module(x, drawn(2), real)[:, :MIDDLE] for x in padding)
+    leaks = option in leaking(KERNEL_SIZE)
+    assert changed_places(one, other) == (list(range(MIDDLE - REACH, MIDDLE)) if leaks else [])
+
+
+@every_normalised
+def test_channels_of_a_head_share_a_kernel_and_heads_do_not(option: Convolution) -> None:
     """With equal values in every channel, what comes out is equal inside a head and different between heads."""
-    module = branch(kind)
-    value = value_map(module)
+    module = beside(option)
     with torch.no_grad():
-        value.weight[:] = value.weight[:1].clone()
-        value.bias.fill_(0.5)
-    by_head = added(module, drawn(1), drawn(2), None).unflatten(-1, (SHAPE.heads, SHAPE.head_width))
+        module.values.weight[:] = module.values.weight[:1].clone()
+        module.values.bias.fill_(0.5)
+    by_head = module(drawn(1), drawn(2)).unflatten(-1, (SHAPE.heads, SHAPE.head_width))
     torch.testing.assert_close(by_head, by_head[..., :1].expand_as(by_head), rtol=0, atol=1e-12)
     assert (by_head[:, :, 0] - by_head[:, :, 1]).abs().max() > 1e-3

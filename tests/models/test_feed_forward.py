@@ -3,6 +3,7 @@
 import pytest
 import torch
 from small import architecture, convolutions, divisors, stir
+from torch import Tensor
 from torch.nn.functional import gelu, linear
 
 from models.feed_forward import FeedForward, GroupedLinear
@@ -12,13 +13,38 @@ from models.initialisation import initialise
 @pytest.mark.parametrize("groups", divisors(12))
 @pytest.mark.parametrize(("inputs", "outputs"), [(12, 24), (24, 12), (12, 12)])
 def test_a_grouped_map_is_a_block_diagonal_dense_map(inputs: int, outputs: int, groups: int) -> None:
-    grouped = GroupedLinear(inputs, outputs, groups)
+    grouped = GroupedLinear(inputs, outputs, groups).double()
     initialise(grouped, 1)
     stir(grouped)
-    x = torch.randn(2, 5, inputs, generator=torch.Generator().manual_seed(1))
+    x = torch.randn(2, 5, inputs, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     dense = torch.block_diag(*(block.T for block in grouped.weight))
     assert dense.shape == (outputs, inputs)
-    torch.testing.assert_close(grouped(x), linear(x, dense, grouped.bias), rtol=0, atol=1e-5)
+    torch.testing.assert_close(grouped(x), linear(x, dense, grouped.bias), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("groups", divisors(8))
+def test_the_grouped_network_is_the_block_diagonal_dense_network(groups: int) -> None:
+    """Same outputs, and on the blocks the same gradients; the rest of the dense matrix is not there to be moved."""
+    feed_forward = FeedForward(architecture(convolutions()[0], groups))
+    initialise(feed_forward, 1)
+    stir(feed_forward)
+    weights = dict(feed_forward.named_parameters())
+    dense = {name: as_dense(weights[name]).requires_grad_() for name in ("up.weight", "down.weight")}
+    x, wanted = torch.randn(2, 2, 5, 24, generator=torch.Generator().manual_seed(1))
+    inner = gelu(linear(x, dense["up.weight"], weights["up.bias"]))
+    expected = linear(inner, dense["down.weight"], weights["down.bias"])
+    found = feed_forward(x)
+    assert (found - expected).abs().max() / expected.abs().max() <= 1e-6
+    ours = torch.autograd.grad((found * wanted).sum(), [weights[name] for name in dense])
+    theirs = torch.autograd.grad((expected * wanted).sum(), list(dense.values()))
+    for mine, full, name in zip(ours, theirs, dense, strict=True):
+        on_the_blocks = full * (as_dense(torch.ones_like(weights[name])) > 0)
+        assert (as_dense(mine) - on_the_blocks).abs().max() / full.abs().max() <= 1e-6, name
+
+
+def as_dense(weight: Tensor) -> Tensor:
+    """Return a map of groups as one block-diagonal matrix, laid out as a dense map is."""
+    return weight.detach() if weight.ndim == 2 else torch.block_diag(*(block.T for block in weight.detach()))
 
 
 @pytest.mark.parametrize("groups", divisors(8))

@@ -4,14 +4,14 @@ from itertools import combinations
 
 import pytest
 import torch
-from small import GROUPS, architecture, convolutions
+from small import GROUPS, architecture, convolutions, title, variants
 from torch import nn
 
 from models.encoder import Encoder
 from models.initialisation import STANDARD_DEVIATION, initialise
 from search_space.architecture import Architecture
 
-ARMS = [architecture(convolution, groups) for convolution in convolutions() for groups in GROUPS]
+ARMS = [architecture(convolution, groups) for convolution in variants() for groups in GROUPS]
 
 
 def started(arm: Architecture, seed: int) -> dict[str, torch.Tensor]:
@@ -28,7 +28,7 @@ def test_a_weight_that_two_arms_share_starts_equal_in_both(one: Architecture, ot
     assert all(torch.equal(mine[name], theirs[name]) for name in shared)
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=lambda arm: f"{arm.convolution.kind}-{arm.feed_forward_groups}")
+@pytest.mark.parametrize("arm", ARMS, ids=lambda arm: f"{title(arm.convolution)}-{arm.feed_forward_groups}")
 def test_the_same_seed_gives_the_same_bits_and_another_seed_others(arm: Architecture) -> None:
     torch.manual_seed(1)
     first = started(arm, 1)
@@ -43,7 +43,7 @@ def is_constant(name: str) -> bool:
     return name.endswith(("bias", "norm.weight", "depthwise.weight", "convolution.depthwise.weight"))
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=lambda arm: f"{arm.convolution.kind}-{arm.feed_forward_groups}")
+@pytest.mark.parametrize("arm", ARMS, ids=lambda arm: f"{title(arm.convolution)}-{arm.feed_forward_groups}")
 def test_no_two_weights_start_at_the_same_draws(arm: Architecture) -> None:
     drawn = {name: weight for name, weight in started(arm, 1).items() if not is_constant(name)}
     starts = [tuple(weight.flatten()[:4].tolist()) for weight in drawn.values()]

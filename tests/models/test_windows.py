@@ -1,4 +1,4 @@
-"""The window operators against loops written from the equation, numerical gradients, and torch's convolution."""
+"""The window operators, compiled and in torch alone, against loops from the equation and torch's convolution."""
 
 from collections.abc import Callable
 
@@ -9,16 +9,22 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import conv1d
 
-from models.operators.window import depthwise_window_sum, weighted_window_sum
+from models.operators import portable, window
+from models.operators.native import calls
+from models.operators.native.library import library
 
 KERNEL_SIZES = st.integers(0, 8).map(lambda half: 2 * half + 1)
-SIZES = st.tuples(*(st.integers(1, limit) for limit in (2, 9, 3, 3)), KERNEL_SIZES)
+HEAD_WIDTHS = st.sampled_from((1, 3, 16, 19, 32))  # below, at and beside the compiled operators' lanes
+SIZES = st.tuples(st.integers(1, 2), st.integers(1, 9), st.integers(1, 3), HEAD_WIDTHS, KERNEL_SIZES)
 Sizes = tuple[int, ...]  # batch, length, heads, head width, kernel size (often longer than the sequence)
+ROUNDING = {torch.float64: 1e-12, torch.float32: 2e-5, torch.bfloat16: 6e-2}
+TYPES = pytest.mark.parametrize("dtype", ROUNDING, ids=str)
+compiled = pytest.mark.skipif(library() is None, reason="this machine has no C compiler")
 
 
-def drawn(*shape: int, seed: int = 1) -> Tensor:
+def drawn(*shape: int, seed: int = 1, dtype: torch.dtype = torch.float64) -> Tensor:
     generator = torch.Generator().manual_seed(seed + sum(shape))
-    return torch.randn(shape, generator=generator, dtype=torch.float64)
+    return torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype)
 
 
 def by_the_equation(length: int, kernel_size: int, term: Callable[[int, int, int], Tensor]) -> Tensor:
@@ -30,52 +36,100 @@ def by_the_equation(length: int, kernel_size: int, term: Callable[[int, int, int
     return torch.stack(rows, 1)
 
 
+def dynamic_by_the_equation(values: Tensor, logits: Tensor) -> Tensor:
+    weights, length = logits.softmax(-1), values.shape[1]
+    return by_the_equation(length, logits.shape[-1], lambda t, j, at: weights[:, t, :, j, None] * values[:, at])
+
+
+def outputs_and_gradients(
+    operator: Callable[[Tensor, Tensor], Tensor], one: Tensor, other: Tensor
+) -> tuple[Tensor, ...]:
+    """Return the output and the gradients of both inputs for a drawn gradient of the output."""
+    one, other = one.detach().requires_grad_(), other.detach().requires_grad_()
+    out = operator(one, other)
+    weights = drawn(*out.shape, seed=7).to(out.dtype)
+    return (out, *torch.autograd.grad((out * weights).sum(), (one, other)))
+
+
+def assert_close(found: tuple[Tensor, ...], expected: tuple[Tensor, ...], dtype: torch.dtype) -> None:
+    for mine, its in zip(found, expected, strict=True):
+        scale = max(1.0, its.abs().max().item())
+        assert (mine.double() - its).abs().max() <= ROUNDING[dtype] * scale
+
+
+@TYPES
 @given(SIZES)
-@settings(max_examples=40)
-def test_the_weighted_sum_is_equation_3(sizes: Sizes) -> None:
+@settings(max_examples=30, deadline=None)
+def test_the_dynamic_sum_is_equation_3(dtype: torch.dtype, sizes: Sizes) -> None:
+    """In float64 by torch alone, in float32 and bfloat16 by the compiled operators where the machine has them."""
     batch, length, heads, head_width, kernel_size = sizes
-    values, kernels = drawn(batch, length, heads, head_width), drawn(batch, length, heads, kernel_size)
-    expected = by_the_equation(
-        length, kernel_size, lambda t, j, source: kernels[:, t, :, j, None] * values[:, source]
-    )
-    torch.testing.assert_close(weighted_window_sum(values, kernels), expected, rtol=0, atol=1e-12)
+    values = drawn(batch, length, heads, head_width, dtype=dtype)
+    logits = drawn(batch, length, heads, kernel_size, dtype=dtype)
+    expected = outputs_and_gradients(dynamic_by_the_equation, values.double(), logits.double())
+    assert_close(outputs_and_gradients(window.dynamic_window_sum, values, logits), expected, dtype)
 
 
+@TYPES
 @given(SIZES)
-@settings(max_examples=40)
-def test_the_depthwise_sum_is_the_equation_and_torchs_convolution(sizes: Sizes) -> None:
+@settings(max_examples=30, deadline=None)
+def test_the_depthwise_sum_is_torchs_convolution(dtype: torch.dtype, sizes: Sizes) -> None:
     batch, length, _, width, kernel_size = sizes
-    values, kernel = drawn(batch, length, width), drawn(kernel_size, width)
-    found = depthwise_window_sum(values, kernel)
-    expected = by_the_equation(length, kernel_size, lambda _, j, source: kernel[j] * values[:, source])
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
-    padding = kernel_size // 2
-    theirs = conv1d(values.transpose(1, 2), kernel.T[:, None], padding=padding, groups=width).transpose(1, 2)
-    torch.testing.assert_close(found, theirs, rtol=0, atol=1e-12)
+    values, kernel = drawn(batch, length, width, dtype=dtype), drawn(kernel_size, width)
+
+    def theirs(values: Tensor, kernel: Tensor) -> Tensor:
+        padding = kernel_size // 2
+        return conv1d(values.transpose(1, 2), kernel.T[:, None], padding=padding, groups=width).transpose(1, 2)
+
+    expected = outputs_and_gradients(theirs, values.double(), kernel)
+    found = outputs_and_gradients(
+        window.depthwise_window_sum, values, kernel.float() if dtype.itemsize < 8 else kernel
+    )
+    assert_close(found, expected, dtype)
 
 
 @pytest.mark.parametrize("kernel_size", [1, 3, 5, 13])
 def test_the_gradients_are_those_of_finite_differences(kernel_size: int) -> None:
-    values, kernels = drawn(2, 5, 2, 3).requires_grad_(), drawn(2, 5, 2, kernel_size).requires_grad_()
-    assert torch.autograd.gradcheck(weighted_window_sum, (values, kernels))
+    values, logits = drawn(2, 5, 2, 3).requires_grad_(), drawn(2, 5, 2, kernel_size).requires_grad_()
+    assert torch.autograd.gradcheck(window.dynamic_window_sum, (values, logits))
     channels, kernel = drawn(2, 5, 3).requires_grad_(), drawn(kernel_size, 3).requires_grad_()
-    assert torch.autograd.gradcheck(depthwise_window_sum, (channels, kernel))
+    assert torch.autograd.gradcheck(window.depthwise_window_sum, (channels, kernel))
 
 
-@given(SIZES)
-@settings(max_examples=40)
-def test_the_gradients_are_those_of_torchs_convolution(sizes: Sizes) -> None:
-    batch, length, _, width, kernel_size = sizes
-    values, kernel = drawn(batch, length, width).requires_grad_(), drawn(kernel_size, width).requires_grad_()
-    weights = drawn(batch, length, width, seed=2)
-    theirs = conv1d(values.transpose(1, 2), kernel.T[:, None], padding=kernel_size // 2, groups=width)
-    expected = torch.autograd.grad((theirs.transpose(1, 2) * weights).sum(), (values, kernel))
-    found = torch.autograd.grad((depthwise_window_sum(values, kernel) * weights).sum(), (values, kernel))
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+@compiled
+@pytest.mark.parametrize("kernel_size", [3, 9, 33])
+def test_the_compiled_operators_are_used_and_say_what_torch_says(kernel_size: int) -> None:
+    values, logits = drawn(3, 20, 2, 32).float(), drawn(3, 20, 2, kernel_size).float()
+    assert calls.usable(values, logits)
+    assert not calls.usable(values.double(), logits)
+    alone = outputs_and_gradients(lambda x, w: portable.weighted_window_sum(x, w.softmax(-1)), values, logits)
+    assert_close(outputs_and_gradients(window.dynamic_window_sum, values, logits), alone, torch.float32)
+    assert not torch.equal(window.dynamic_window_sum(values, logits), window.dynamic_window_sum(values, -logits))
+
+
+@compiled
+def test_a_slice_of_a_wider_tensor_is_read_where_it_stands() -> None:
+    wide, logits = drawn(2, 9, 3 * 32).float(), drawn(2, 9, 2, 5).float()
+    for part in (wide[..., 32:64], wide[:, :, 64:], wide[1:, :, :32], wide.transpose(0, 1)[:2, :2, :32]):
+        values, mine = part.unflatten(-1, (2, 16)), logits[: len(part), : part.shape[1]]
+        torch.testing.assert_close(
+            window.dynamic_window_sum(values, mine), window.dynamic_window_sum(values.contiguous(), mine)
+        )
+        kernel = drawn(5, 32).float()
+        torch.testing.assert_close(
+            window.depthwise_window_sum(part, kernel), window.depthwise_window_sum(part.contiguous(), kernel)
+        )
+
+
+@TYPES
+def test_what_is_not_a_number_is_seen(dtype: torch.dtype) -> None:
+    values, logits = drawn(1, 9, 1, 16, dtype=dtype), drawn(1, 9, 1, 3, dtype=dtype)
+    values[0, 4], logits[0, 0, 0, 1] = torch.nan, torch.nan
+    out = window.dynamic_window_sum(values, logits)
+    assert out.isnan().any(-1).flatten().tolist() == [place in (0, 3, 4, 5) for place in range(9)]
 
 
 def test_wrong_shapes_are_refused() -> None:
     with pytest.raises(Exception, match="heads"):
-        weighted_window_sum(drawn(2, 5, 3, 4), drawn(2, 5, 2, 3))
+        window.dynamic_window_sum(drawn(2, 5, 3, 4), drawn(2, 5, 2, 3))
     with pytest.raises(Exception, match="width"):
-        depthwise_window_sum(drawn(2, 5, 4), drawn(3, 1))
+        window.depthwise_window_sum(drawn(2, 5, 4), drawn(3, 1))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from small import OBJECTIVES, WORDS, candidate, convolutions, stir, text
+from small import OBJECTIVES, WORDS, candidate, convolutions, stir, text, title, variants
 
 from runners.optimiser import adamw, set_rate
 from search_space.candidate import Candidate
@@ -18,7 +18,7 @@ from tasks.questions import ROWS_AT_A_TIME, Questions
 
 STEPS, FRACTION = 80, 0.05
 every_objective = pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.kind)
-every_convolution = pytest.mark.parametrize("convolution", convolutions(), ids=lambda option: option.kind)
+every_convolution = pytest.mark.parametrize("convolution", variants(), ids=title)
 
 
 def model_of(learner: Candidate, seed: int = 1) -> PretrainingModel:
@@ -102,7 +102,7 @@ def test_the_held_out_loss_of_masked_language_modelling_is_its_training_loss() -
 @every_objective
 def test_arms_at_one_seed_share_what_they_have_in_common(objective: Objective) -> None:
     """Generator and judge start equal in every arm, so that a comparison is paired."""
-    arms = [candidate(convolution, objective) for convolution in convolutions()]
+    arms = [candidate(convolution, objective) for convolution in variants()]
     generator = objective.generator_of(arms[0].architecture, arms[0].architecture)
     models = [dict(build_model(arm, generator, 1).named_parameters()) for arm in arms]
     outside = {name for name in models[0] if not name.startswith("encoder.blocks.")}

@@ -1,0 +1,83 @@
+"""`steeplechase export`: a model as a folder that transformers opens, written without it."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from commands.subjects import Wanted, found
+from models.huggingface import config
+from runners.start import is_start
+from runners.whole import refuse_existing
+from search_space.presets import PRESETS
+from search_space.refusals import ConfigurationRefused
+
+if TYPE_CHECKING:
+    from commands.exported import Exported
+
+DEFAULT_SEED = 1
+SOURCES = (
+    "A results folder, for a trial of it; a folder that `import` has written; or, for an untrained model, a YAML "
+    f"file with an architecture, a candidate or an experiment, or one of {', '.join(PRESETS)}."
+)
+
+
+class Target(StrEnum):
+    """Whose folders can be written."""
+
+    HUGGINGFACE = "huggingface"
+
+
+def export(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help=SOURCES)],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write; it must not be there yet.")],
+    to: Annotated[Target, typer.Option(help="Whose folder.")] = Target.HUGGINGFACE,
+    trial: Annotated[str | None, typer.Option(metavar="ARM/SEED", help="A trial of the results folder.")] = None,
+    scale: Annotated[str | None, typer.Option(help="A scale of the experiment file.")] = None,
+    arm: Annotated[str | None, typer.Option(help="An arm of the experiment file; its baseline by default.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**32 - 1, help="Of an untrained model; else 1.")] = None,
+) -> None:
+    """Write a model so that transformers' AutoModel and AutoTokenizer open it and compute the same."""
+    refuse_existing(out)
+    exported = _find(source, trial, Wanted(source, scale, arm), seed)
+    reasons = tuple(config.obstacles(exported.architecture))
+    if reasons:
+        raise ConfigurationRefused(f"{source}: {reason}" for reason in reasons)
+    from commands.exporting import notes_on, write
+
+    notes = tuple(notes_on(exported))
+    write(exported, notes, out)
+    console = Console(stderr=True)
+    for line in [*(f"note: {note}" for note in notes), f"exported: {out}"]:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _find(source: str, trial: str | None, wanted: Wanted, seed: int | None) -> "Exported":
+    folder = Path(source)
+    start = is_start(folder)
+    trained = folder.is_dir() and not start
+    untrained = not folder.is_dir()
+    _refuse_idle(
+        [
+            ("--trial", trial, "a results folder", trained),
+            ("--scale", wanted.scale, "an experiment file", untrained),
+            ("--arm", wanted.arm, "an experiment file", untrained),
+            ("--seed", seed, "an untrained model", untrained),
+        ]
+    )
+    subject = found(wanted)[0] if untrained else None
+    from commands import exported  # torch, once it is known to be needed
+
+    if subject is not None:
+        return exported.from_declaration(subject, DEFAULT_SEED if seed is None else seed)
+    return exported.from_trial(folder, trial) if trained else exported.from_start(folder)
+
+
+def _refuse_idle(options: Iterable[tuple[str, object, str, bool]]) -> None:
+    """Refuse options that would change nothing: whoever gave them expected that they do."""
+    idle = [f"{name}: belongs to {owner}" for name, value, owner, used in options if value is not None and not used]
+    if idle:
+        raise ConfigurationRefused(idle)

@@ -1,0 +1,79 @@
+"""`steeplechase import`: a Hugging Face folder as a start for pretraining, read without transformers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from commands.import_vocabulary import FoundVocabulary, find_vocabulary, read_json
+from models.huggingface import config
+from runners.durable import sha256_of
+from runners.start import WEIGHTS, write_architecture, write_provenance
+from runners.whole import refuse_existing, whole_folder
+from search_space.architecture import Architecture
+from search_space.refusals import DataRefused, EnvironmentRefused
+
+CONFIG, MODEL = "config.json", "model.safetensors"
+SHARDED, PICKLES = f"{MODEL}.index.json", ("pytorch_model.bin", "pytorch_model.bin.index.json")
+
+
+def import_(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="With config.json and model.safetensors.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write; it must not be there yet.")],
+) -> None:
+    """Read a ConvBERT, an ELECTRA or a BERT as a start: `pretraining: { start: OUT }`."""
+    refuse_existing(out)
+    if not folder.is_dir():
+        raise EnvironmentRefused(f"{folder}: no such folder")
+    document, unreadable = read_json(folder / CONFIG)
+    read = config.Reading(None, ()) if unreadable else config.read(document)
+    vocabulary = find_vocabulary(folder, read.architecture.vocabulary_size if read.architecture else None)
+    reasons = [*unreadable, *(f"{folder / CONFIG}: {reason}" for reason in read.reasons)]
+    reasons += [*_missing_weights(folder), *vocabulary.reasons]
+    if reasons or read.architecture is None:
+        raise DataRefused(reasons)
+    notes = tuple(_convert(folder, out, (str(document["model_type"]), read.architecture), vocabulary))
+    console = Console(stderr=True)
+    for line in [*(f"note: {note}" for note in notes), f"imported: {out}"]:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _convert(folder: Path, out: Path, model: tuple[str, Architecture], vocabulary: FoundVocabulary) -> Iterator[str]:
+    """Write the start and yield what is to be known of it."""
+    from safetensors.torch import save_file  # torch, once it is known to be needed
+
+    from commands.import_weights import find_weights, our_weights
+    from tasks.tokenizer import WordPiece
+
+    family, architecture = model
+    found = find_weights(folder / MODEL, family)
+    weights = our_weights(folder / MODEL, found, architecture)
+    with whole_folder(out) as start:
+        write_architecture(start, architecture)
+        save_file(weights, start / WEIGHTS)
+        if vocabulary.sources:
+            WordPiece(vocabulary.pieces, vocabulary.lowercase).save(start)
+        sources = {name: sha256_of(folder / name) for name in (CONFIG, MODEL, *vocabulary.sources)}
+        write_provenance(start, family, sources, found.left_out)
+    if found.left_out:
+        yield f"left out, no part of an encoder: {', '.join(found.left_out)}"
+    if found.widened:
+        yield "half-precision values were widened to float32, which changes none"
+    if not vocabulary.sources:
+        yield "the folder has no vocabulary: the model can be exported, but no experiment can start from it"
+
+
+def _missing_weights(folder: Path) -> Iterator[str]:
+    if (folder / MODEL).is_file():
+        return
+    convert = "AutoModel.from_pretrained(FOLDER).save_pretrained(NEW_FOLDER)"
+    pickle = next((name for name in PICKLES if (folder / name).exists()), None)
+    if (folder / SHARDED).exists():
+        yield f"{folder / SHARDED}: weights in several files are not read; join them with {convert}"
+    elif pickle is not None:
+        why = f"no pickle is ever read; where you trust the file, {convert} in transformers"
+        yield f"{folder / pickle}: {why} writes {MODEL}"
+    else:
+        yield f"{folder / MODEL}: no such file"

@@ -1,0 +1,110 @@
+"""What `plan` and `run` do with a timing experiment: its operations before anything is timed, then its times."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from commands.arguments import ChosenTiming
+from commands.timing_view import TimingView
+from reports.files import REPORT_FILES
+from reports.numbers import fixed, scientific
+from reports.timing.report import render
+from runners.designs.arm import Arm
+from runners.places import Places
+from runners.timing.costs import part_flops, part_parameters
+from runners.timing.driver import run as drive
+from search_space.declaration import JsonValue, canonical_text
+from search_space.operations import Convention
+
+
+@dataclass(frozen=True)
+class _Cost:
+    """What the timed part of one arm needs; operations on one sequence, by length."""
+
+    arm: Arm
+    parameters: int
+    flops: Mapping[int, int]
+    ratios: Mapping[int, float]
+    """To the baseline's operations."""
+
+
+def plan_timing(chosen: ChosenTiming, convention: Convention, as_json: bool) -> None:
+    """Show every arm's operations at every length and their ratio to the baseline's."""
+    if as_json:
+        print(json.dumps(_document(chosen, convention), indent=2, ensure_ascii=False))  # noqa: T201
+    else:
+        _show(chosen, convention)
+
+
+def run_timing(chosen: ChosenTiming, places: Places) -> None:
+    """Time what has not been timed, write the report and print it."""
+    from reports.timing.files import write_report  # matplotlib
+
+    console = Console(stderr=True)
+    with TimingView(console, chosen.experiment.baseline) as view:
+        record = drive(chosen.experiment, chosen.scale, places, view.watch)
+    write_report(record, places.folder)
+    print(render(record, "terminal"))  # noqa: T201 — the result itself
+    console.print(f"report: {places.folder / REPORT_FILES['html']}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _costs(chosen: ChosenTiming, convention: Convention) -> list[_Cost]:
+    experiment, timing = chosen.experiment, chosen.experiment.timing
+    found: list[_Cost] = []
+    for arm in experiment.candidates:
+        architecture = arm.candidate.architecture
+        flops = {length: part_flops(architecture, timing.part, length, convention) for length in timing.lengths}
+        of_baseline = found[0].flops if found else flops
+        ratios = {length: flops[length] / of_baseline[length] for length in timing.lengths}
+        found.append(_Cost(arm, part_parameters(architecture, timing.part), flops, ratios))
+    return found
+
+
+def _document(chosen: ChosenTiming, convention: Convention) -> dict[str, JsonValue]:
+    arms: list[JsonValue] = [
+        {
+            "name": cost.arm.name,
+            "changes": {**cost.arm.changes},
+            "parameters": cost.parameters,
+            "flops": {str(length): flops for length, flops in cost.flops.items()},
+            "flops_ratio": {str(length): ratio for length, ratio in cost.ratios.items()},
+        }
+        for cost in _costs(chosen, convention)
+    ]
+    return {
+        "experiment": chosen.experiment.experiment,
+        "scale": chosen.scale,
+        "part": chosen.experiment.timing.part,
+        "flops_convention": convention.name,
+        "arms": arms,
+    }
+
+
+def _show(chosen: ChosenTiming, convention: Convention) -> None:
+    console, experiment, timing = Console(), chosen.experiment, chosen.experiment.timing
+    heading = f"{experiment.experiment} at scale {chosen.scale}: {experiment.question}"
+    console.print(heading, markup=False, style="bold")
+    costs = _costs(chosen, convention)
+    table = Table(box=None, pad_edge=False)
+    for title in ("arm", "parameters", *(f"n = {length}" for length in timing.lengths)):
+        table.add_column(title, justify="left" if title == "arm" else "right", no_wrap=title == "arm")
+    for cost in costs:
+        flops = (f"{scientific(cost.flops[at])} ({fixed(cost.ratios[at], 3)})" for at in timing.lengths)
+        table.add_row(cost.arm.name, f"{cost.parameters:,}", *flops)
+    console.print(table)
+    for cost in costs:
+        changes = ", ".join(f"{path}: {_plain(value)}" for path, value in cost.arm.changes.items())
+        console.print(f"{cost.arm.name}: {changes or 'no change'}", markup=False, highlight=False)
+    work = f"{len(timing.lengths)} lengths x {len(costs)} arms x {timing.rounds} rounds"
+    console.print(f"{work}, batches of {timing.batch_sequences}; timed: the {timing.part}", markup=False)
+    note = f"FLOPs of one sequence, in brackets those of {experiment.baseline} as 1, counted as {convention.name}"
+    console.print(f"{note}: {convention.rule}", markup=False, style="dim")
+
+
+def _plain(value: JsonValue) -> str:
+    if not isinstance(value, dict):
+        return canonical_text(value)
+    return " ".join(f"{name} {_plain(inner)}" for name, inner in value.items()).replace('"', "").removeprefix("kind ")

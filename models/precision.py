@@ -1,0 +1,51 @@
+"""The numbers a model computes with: float32, or bfloat16 in matrix products and between them.
+
+With bfloat16 the weights, the residual stream, normalisations and losses stay in float32 (torch's autocast).
+"""
+
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from search_space.refusals import EnvironmentRefused
+
+Precision = Literal["float32", "bfloat16"]
+INSTRUCTIONS = ("avx512_bf16", "amx_bf16", "bf16")  # as Linux names them on x86 and ARM
+
+
+def computing_in(precision: Precision, device: torch.device) -> torch.autocast:
+    """Return the context that a forward pass runs in. Raises EnvironmentRefused where bfloat16 would be slower."""
+    if precision == "bfloat16" and not has_bfloat16(device):
+        refusal = (
+            "recipe.precision: bfloat16 was asked for and this machine computes it in software, slower than float32"
+        )
+        raise EnvironmentRefused(f"{refusal}; allowed here: float32")
+    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
+
+
+def has_bfloat16(device: torch.device) -> bool:
+    """Return whether the device multiplies bfloat16 by itself; asked of the machine, never assumed."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return False
+    flags = next((line for line in lines if line.startswith(("flags", "Features"))), "").split()
+    return any(each in flags for each in INSTRUCTIONS)
+
+
+def as_computed(x: Tensor) -> Tensor:
+    """Return x in the type that matrix products take here, so that several of them convert it once."""
+    device = x.device.type
+    lower = torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
+    return x.to(torch.get_autocast_dtype(device)) if lower else x
+
+
+def exactly(device: torch.device) -> AbstractContextManager[object]:
+    """Return a context in which every operation takes its inputs as they are."""
+    available = torch.amp.is_autocast_available(device.type)
+    return torch.autocast(device.type, enabled=False) if available else nullcontext()

@@ -1,0 +1,116 @@
+"""From raw seconds to what they say: per length and arm, the time, and the paired ratio to the baseline. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from reports.timing.bootstrap import Estimate, median, median_ratio
+from runners.timing.costs import part_flops
+from runners.timing.experiment import TimingExperiment
+from runners.timing.record import Measured, TimingRecord
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One arm at one length."""
+
+    arm: str
+    length: int
+    flops: int
+    """Of one sequence."""
+    flops_ratio: float
+    """To the baseline's."""
+    seconds: Estimate
+    """Of one sequence."""
+    speedup: Estimate
+    """How many times as fast as the baseline: the median of the ratios within each round."""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Everything that the tables, the picture and the finding are made of."""
+
+    record: TimingRecord
+
+    @property
+    def experiment(self) -> TimingExperiment:
+        """What was asked."""
+        return self.record.experiment
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """Names, the baseline first."""
+        return tuple(arm.name for arm in self.experiment.candidates)
+
+    @cached_property
+    def timed(self) -> tuple[Timed, ...]:
+        """What has been timed, by length and then in the order of the arms."""
+        return tuple(self._timed())
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Lengths that have been timed, the shortest first."""
+        return tuple(sorted(self._measured))
+
+    @property
+    def controls(self) -> tuple[str, ...]:
+        """Arms that are the baseline under another name: whatever differs there is noise."""
+        baseline = self.experiment.architecture_of(self.experiment.baseline)
+        return tuple(arm for arm in self.arms[1:] if self.experiment.architecture_of(arm) == baseline)
+
+    @cached_property
+    def noise(self) -> float:
+        """The largest factor by which a control's interval leaves 1 at any length; 1 where there is no control.
+
+        A bootstrap over rounds does not see what stays the same in all of them, such as where weights lie in memory.
+        """
+        found = [each.speedup for each in self.timed if each.arm in self.controls]
+        return max((max(each.high or 1.0, 1 / (each.low or 1.0)) for each in found), default=1.0)
+
+    def told(self, speedup: Estimate, ratios: int = 1) -> int:
+        """Return 1 for faster, -1 for slower, 0 where the noise of so many ratios could be all there is."""
+        return speedup.beyond(self.noise**ratios)
+
+    def of_arm(self, arm: str) -> tuple[Timed, ...]:
+        """Return an arm's times from the shortest length to the longest."""
+        return tuple(each for each in self.timed if each.arm == arm)
+
+    def speedup(self, arm: str, over: str, length: int) -> Estimate:
+        """Return how many times as fast an arm is as another one, paired by round."""
+        return median(_ratios(self._measured[length], arm, over))
+
+    def flops_ratio(self, arm: str, over: str, length: int) -> float:
+        """Return the ratio of two arms' operations."""
+        return self._flops(arm, length) / self._flops(over, length)
+
+    def gain_growth(self, arm: str) -> Estimate:
+        """Return the speedup on the longest length over that on the shortest; rounds of two lengths are no pairs."""
+        shortest, longest = (self._measured[length] for length in (self.lengths[0], self.lengths[-1]))
+        baseline = self.experiment.baseline
+        return median_ratio(_ratios(longest, arm, baseline), _ratios(shortest, arm, baseline))
+
+    @cached_property
+    def _measured(self) -> dict[int, Measured]:
+        return {each.length: each for each in self.record.measured}
+
+    def _flops(self, arm: str, length: int) -> int:
+        return part_flops(self.experiment.architecture_of(arm), self.experiment.timing.part, length)
+
+    def _timed(self) -> Iterator[Timed]:
+        baseline, sequences = self.experiment.baseline, self.experiment.timing.batch_sequences
+        for length in self.lengths:
+            for arm in self.arms:
+                yield Timed(
+                    arm,
+                    length,
+                    self._flops(arm, length),
+                    self.flops_ratio(arm, baseline, length),
+                    median([took / sequences for took in self._measured[length].seconds[arm]]),
+                    self.speedup(arm, baseline, length),
+                )
+
+
+def _ratios(measured: Measured, arm: str, over: str) -> list[float]:
+    """Return how many times as fast the arm was in each round."""
+    mine, others = measured.seconds[arm], measured.seconds[over]
+    return [other / own for own, other in zip(mine, others, strict=True)]

@@ -1,0 +1,92 @@
+"""A timing report: the same shape as every other report, so that every format can write it down."""
+
+from collections.abc import Iterator
+
+from reports.footer import Notes
+from reports.formats import render as render_report
+from reports.report import Report
+from reports.text import printable
+from reports.timing.analysis import Analysis
+from reports.timing.bootstrap import RESAMPLES
+from reports.timing.finding import finding_of
+from reports.timing.page import page
+from reports.timing.tables import grids_of, intervals, tables_of
+from runners.timing.record import TimingRecord
+from search_space.operations import MATMUL
+
+PARTS = {
+    "attention": "the attention sublayer with its maps, without feed-forward network and normalisation",
+    "block": "a whole block: attention, feed-forward network, both normalisations",
+}
+
+
+def render(record: TimingRecord, form: str) -> str:
+    """Return the report in a format. Raises ConfigurationRefused for a format that does not exist."""
+    report = build(record)
+    return page(report, Analysis(record)) if form == "html" else render_report(report, form)
+
+
+def build(record: TimingRecord) -> Report:
+    """Return the report of a record, finished or not."""
+    analysis, experiment = Analysis(record), record.experiment
+    paper = experiment.paper
+    return Report(
+        experiment=printable(experiment.experiment),
+        scale=printable(record.scale),
+        question=printable(experiment.question),
+        finding=printable(finding_of(analysis)),
+        paper=printable(f"{paper.statement} ({paper.source})") if paper else "",
+        tables=tuple(tables_of(analysis)),
+        grids=tuple(grids_of(analysis)),
+        curves=None,
+        forest=None,
+        notes=tuple(_notes(analysis)),
+        footer=tuple((term, printable(text)) for term, text in _footer(record)),
+    )
+
+
+def _notes(analysis: Analysis) -> Iterator[str]:
+    baseline = printable(analysis.arms[0])
+    yield f"Times as fast: the median over rounds of {baseline}'s time over the arm's own, both taken in one round."
+    yield f"[95%]: percentile bootstrap of the median over rounds, {RESAMPLES} draws. *: {_star(analysis)}."
+    yield f"FLOPs, closed form: {MATMUL.rule.rpartition('; ')[0]}."
+    if analysis.experiment.paper:
+        yield "Verdicts: the paper is right where the ratio is above 1; undecided where no * would stand."
+    number = intervals(analysis)
+    if number > 1:
+        chance = f"where nothing differs, about {number * 0.05:.1f} of them exclude 1 by chance"
+        yield f"{number} intervals stand in the first table, none corrected for the others: {chance}."
+
+
+def _star(analysis: Analysis) -> str:
+    """Return what is told apart: more than a control, which is the baseline under another name, shows."""
+    if not analysis.controls or not analysis.timed:
+        return "the interval excludes 1"
+    names = " and ".join(map(printable, analysis.controls))
+    same = f"{names}, the same as {printable(analysis.arms[0])}, does at most: a factor of {analysis.noise:.3f}"
+    return f"the interval leaves 1 further than that of {same}"
+
+
+def _footer(record: TimingRecord) -> Notes:
+    timing, machine = record.experiment.timing, record.machine
+    longest = max(timing.lengths)
+    return (
+        ("Scale", record.scale),
+        ("Timed", PARTS[timing.part]),
+        ("Sizes", _sizes(record)),
+        ("Inputs", f"{timing.batch_sequences} per pass, random, of up to {longest} tokens, none of them padding"),
+        ("Rounds", f"{timing.rounds} after {timing.warm_up_rounds} for warming up; arms in random order in each"),
+        ("Clock", f"{machine.clock}, {machine.threads} thread"),
+        ("Arithmetic", f"{timing.precision}, PyTorch {machine.torch}, {machine.instructions}; {machine.operators}"),
+        ("Machine", f"{machine.processor}, {machine.system}, device {machine.device}, Python {machine.python}"),
+        ("Code", f"models, sha256 {machine.code}"),
+    )
+
+
+def _sizes(record: TimingRecord) -> str:
+    architecture = record.experiment.architecture_of(record.experiment.baseline)
+    sizes = f"width {architecture.width}, {architecture.heads} heads"
+    inner = (
+        f", feed-forward width {architecture.feed_forward_width}" if record.experiment.timing.part == "block" else ""
+    )
+    return sizes + inner

@@ -1,0 +1,156 @@
+"""What `describe` says of a published model, of each kind of file, and of what it cannot read."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from calling import TABLE, Call
+
+from search_space.operations import CONVENTIONS
+from search_space.presets import PRESETS
+
+ARCHITECTURE = "{ depth: 3, width: 64, embedding_width: 64, heads: 4, feed_forward_width: 128, positions: 96 }\n"
+MISTAKEN = """\
+architecture:
+  depht: 3
+  heads: 3
+  convolution: { kind: dynamic, kernel_size: 8 }
+recipe: { batch_sequences: many }
+"""
+
+
+def described(call: Call, *arguments: str | Path) -> dict[str, Any]:
+    answer = call("describe", *arguments, "--json")
+    assert (answer.code, answer.err) == (0, "")
+    document: dict[str, Any] = json.loads(answer.out)
+    return document
+
+
+@pytest.mark.parametrize("flops", CONVENTIONS)
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_parts_add_up_to_the_model(call: Call, name: str, flops: str) -> None:
+    document = described(call, name, "--flops", flops)
+    architecture, recipe = PRESETS[name].candidate.architecture, PRESETS[name].candidate.recipe
+    assert (document["name"], document["flops_convention"]) == (name, flops)
+    assert document["parameters"] == architecture.parameters
+    assert document["length"] == recipe.sequence_length
+    assert document["forward_flops"] == architecture.forward_flops(recipe.sequence_length, CONVENTIONS[flops])
+    for key in ("parameters", "forward_flops"):
+        assert sum(part[key] for part in document["parts"]) == document[key]
+    assert sum(head["parameters"] for head in document["heads"]) == document["head_parameters"]
+    whole = {part["name"]: part["parameters"] for part in document["parts"]}
+    for part in document["block"]:
+        assert whole[part["name"]] == architecture.depth * part["parameters"]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_shares_of_the_two_branches_are_a_whole(call: Call, name: str) -> None:
+    branches = described(call, name)["branches"]
+    for key in ("parameters", "forward_flops", "width"):
+        assert branches["attention"][key] + branches["convolution"][key] == pytest.approx(1)
+        assert (branches["convolution"][key] > 0) == name.startswith("convbert")
+
+
+def test_length_and_batch_are_the_recipes_unless_asked(call: Call) -> None:
+    usual, other = described(call, "convbert-small"), described(call, "convbert-small", "--length", "64")
+    fewer = described(call, "convbert-small", "--batch", "1")
+    assert (other["length"], fewer["batch"], usual["batch"]) == (64, 1, 128)
+    assert other["forward_flops"] < usual["forward_flops"] == fewer["forward_flops"]
+    for kind in ("float32", "bfloat16"):
+        total = usual["activation_memory"][kind]["total"]
+        assert total == pytest.approx(2 * other["activation_memory"][kind]["total"])
+        assert total == pytest.approx(128 * fewer["activation_memory"][kind]["total"])
+
+
+def test_the_convolutions_reach_grows_with_depth_and_kernel(call: Call) -> None:
+    assert described(call, "convbert-small")["receptive_field"] == 97
+    assert described(call, "electra-small")["receptive_field"] is None
+    assert "all by attention alone" in call("describe", "electra-small").out
+
+
+def test_a_file_may_hold_an_architecture_a_candidate_or_an_experiment(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(ARCHITECTURE)
+    alone = described(call, file)
+    assert (alone["name"], alone["length"], alone["head_parameters"], alone["heads"]) == ("mine", 96, None, [])
+    file.write_text(f"architecture: {ARCHITECTURE}recipe: {{ sequence_length: 32, dropout: 0.0 }}\n")
+    taught = described(call, file)
+    assert (taught["parameters"], taught["length"]) == (alone["parameters"], 32)
+    assert taught["head_parameters"] > 0
+    baseline = described(call, TABLE, "--scale", "smoke")
+    arm = described(call, TABLE, "--scale", "smoke", "--arm", "span_dynamic")
+    assert baseline["receptive_field"] is None
+    assert arm["receptive_field"] == 17
+    assert arm["head_parameters"] == baseline["head_parameters"]
+
+
+def test_a_shared_generator_is_the_baselines(call: Call) -> None:
+    baseline = described(call, TABLE, "--scale", "paper")
+    arm = described(call, TABLE, "--scale", "paper", "--arm", "span_dynamic")
+    assert arm["head_parameters"] == baseline["head_parameters"] == 66_049 + 647_162
+
+
+def test_all_mistakes_of_a_file_are_told_at_once_with_their_lines(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "mistaken.yaml"
+    file.write_text(MISTAKEN)
+    answer = call("describe", file)
+    assert (answer.code, answer.out) == (3, "")
+    told = answer.err.splitlines()
+    assert [line.removeprefix(f"{file}:").partition(":")[0] for line in told] == ["2", "4", "5"]
+    assert "Did you mean 'depth'?" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("describe",), 2, ["ARCHITECTURE"]),
+        (("describe", "convbert-small", "--length", "0"), 2, ["--length"]),
+        (("describe", "convbert-smal"), 3, ["Did you mean convbert-small?", "electra-base"]),
+        (("describe", "electra-small", "--flops", "electr"), 3, ["matmul", "Did you mean electra?"]),
+        (("plan", TABLE, "--flops", "macs"), 3, ["matmul", "electra"]),
+        (("describe", "electra-small", "--arm", "dynamic"), 3, ["--arm", "experiment"]),
+        (("describe", "electra-small", "--scale", "demo"), 3, ["--scale", "experiment"]),
+        (("describe", "electra-small", "--length", "513"), 3, ["513", "512 positions"]),
+        (("describe", TABLE, "--arm", "dynamik"), 3, ["Did you mean dynamic?"]),
+        (("describe", TABLE, "--scale", "huge"), 3, ["huge", "smoke"]),
+        (("describe", "experiments/nothing.yaml"), 5, ["experiments/nothing.yaml"]),
+    ],
+)
+def test_what_cannot_be_described_is_refused(
+    call: Call, arguments: tuple[str | Path, ...], code: int, words: list[str]
+) -> None:
+    answer = call(*arguments)
+    assert (answer.code, answer.out) == (code, "")
+    assert "Traceback" not in answer.err
+    for word in words:
+        assert word in answer.err
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_picture_fits_a_plain_terminal(call: Call, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    answer = call("describe", name)
+    assert answer.code == 0
+    assert "\x1b" not in answer.out
+    assert max(map(len, answer.out.splitlines())) <= 80
+    architecture = PRESETS[name].candidate.architecture
+    parts = ["self-attention", "feed-forward", f"{architecture.depth} blocks", f"{architecture.parameters:,}"]
+    if architecture.convolution.branch_width_ratio:
+        parts += [architecture.convolution.kind, "kernel 9", "concatenated"]
+    for part in parts:
+        assert part in answer.out
+
+
+def test_plan_counts_by_the_convention_it_names(call: Call) -> None:
+    by_matmul, by_electra = (
+        json.loads(call("plan", TABLE, "--scale", "paper", "--flops", name, "--json").out)
+        for name in ("matmul", "electra")
+    )
+    assert (by_matmul["flops_convention"], by_electra["flops_convention"]) == ("matmul", "electra")
+    assert by_electra["arms"][0]["train_flops"] == 1_293_743_798_272_000_000
+    for cheap, dear in zip(by_matmul["arms"], by_electra["arms"], strict=True):
+        assert cheap["parameters"] == dear["parameters"]
+        assert cheap["forward_flops"] < dear["forward_flops"]
+    assert "FLOPs by electra" in call("plan", TABLE, "--flops", "electra").out

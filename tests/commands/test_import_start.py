@@ -1,0 +1,140 @@
+"""An experiment that starts from imported weights: what it needs to be equal, what its keys know, what it trains."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from calling import Call
+from models_at_hand import MIXED, RELEASED, corpus, experiment, run, sized, stirred_start
+from safetensors.torch import load_file
+
+from runners.experiment import Experiment
+from runners.itinerary import shared_stages, trial_stages
+from runners.start import WEIGHTS
+from runners.trained import trained
+from search_space.refusals import Corruption
+
+ARCHITECTURE = sized(**RELEASED)
+
+
+def document(tmp_path: Path, **changes: Any) -> dict[str, Any]:
+    """Return a table whose arms differ in how they are trained, from the start in `tmp_path`."""
+    plain = experiment(tmp_path, "masked_language_model").model_dump(mode="json")
+    plain["baseline"]["architecture"] = sized(**MIXED).model_dump()  # padding is no matter of weights
+    plain["design"] = {"kind": "list", "arms": {"slow": {"recipe.peak_learning_rate": 1e-4}}}
+    plain["tokenizer"] = {"kind": "vocabulary", "path": str(tmp_path / "start" / "vocab.txt"), "lowercase": True}
+    plain["pretraining"]["start"] = str(tmp_path / "start")
+    return {**plain, **changes}
+
+
+def told(tmp_path: Path, call: Call, **changes: Any) -> list[str]:
+    """Return what `plan` says against the experiment with these changes."""
+    file = tmp_path / "experiment.yaml"
+    file.write_text(json.dumps(document(tmp_path, **changes)))
+    answer = call("plan", file)
+    assert answer.code == (3 if answer.err else 0)
+    return answer.err.splitlines()
+
+
+def keys(wanted: Experiment, seed: int = 1) -> dict[str, str]:
+    shared = shared_stages(wanted)
+    stages = trial_stages(wanted, shared, wanted.baseline, seed)
+    return {label: stage.key for label, stage in {**shared.named(), **stages}.items()}
+
+
+def read(text: dict[str, Any]) -> Experiment:
+    return Experiment.model_validate_json(json.dumps(text))
+
+
+def test_every_arm_begins_with_the_starts_weights_and_heads_with_the_seeds(tmp_path: Path) -> None:
+    weights = stirred_start(tmp_path / "start", ARCHITECTURE)
+    started = document(tmp_path)
+    started["baseline"]["recipe"] |= {"peak_learning_rate": 1e-30, "weight_decay": 0.0}  # nothing moves
+    started["design"]["arms"] = {"awake": {"recipe.dropout": 0.0}}
+    results = run(read(started), tmp_path / "results")
+    for trial in ("baseline/1", "awake/1"):
+        found = load_file(trained(results, trial).stage / "checkpoint" / WEIGHTS)
+        assert all(torch.equal(found[f"encoder.{name}"], value) for name, value in weights.items())
+        assert found["head.transform.weight"].std() < 0.03  # drawn anew
+
+
+def test_the_place_of_the_start_is_in_no_key_and_its_weights_are(tmp_path: Path) -> None:
+    corpus(tmp_path / "texts")
+    stirred_start(tmp_path / "start", ARCHITECTURE)
+    here = keys(read(document(tmp_path)))
+    elsewhere = document(tmp_path)
+    shutil.copytree(tmp_path / "start", tmp_path / "copy")
+    elsewhere["pretraining"]["start"] = str(tmp_path / "copy")
+    assert keys(read(elsewhere)) == here
+    shutil.rmtree(tmp_path / "start")
+    stirred_start(tmp_path / "start", ARCHITECTURE, seed=2)
+    others = keys(read(document(tmp_path)))
+    assert {label for label in here if others[label] != here[label]} == {"pretrain@512"}
+    without = document(tmp_path)
+    del without["pretraining"]["start"]
+    assert {label for label in here if keys(read(without))[label] != here[label]} == {"pretrain@512"}
+
+
+def test_only_the_first_of_a_trials_stages_reads_the_start(tmp_path: Path) -> None:
+    stirred_start(tmp_path / "start", ARCHITECTURE)
+    hurdled = document(tmp_path, design={"kind": "search", "space": {"recipe.dropout": [0.0, 0.1]}})
+    hurdled["pretraining"] |= {"hurdle": {"kind": "progressive_mean", "marks": [256]}}
+    wanted = read(hurdled)
+    assert list(wanted.violations()) == []
+    stages = trial_stages(wanted, shared_stages(wanted), wanted.baseline, 1)
+    starts = [stage.declaration.model_dump()["start"] for stage in stages.values()]
+    assert starts == [str(tmp_path / "start"), None]
+
+
+def test_an_experiment_that_fits_its_start_is_taken(tmp_path: Path, call: Call) -> None:
+    stirred_start(tmp_path / "start", ARCHITECTURE)
+    assert told(tmp_path, call) == []
+
+
+def test_an_arm_of_another_architecture_is_refused_with_its_name_and_what_differs(tmp_path: Path, call: Call) -> None:
+    stirred_start(tmp_path / "start", ARCHITECTURE)
+    arms = {
+        "deep": {"depth": 3, "segments": 4},
+        "wide": {"convolution.kernel_size": 7},
+        "slow": {"recipe.dropout": 0.0},
+    }
+    deep_depth, deep_segments, wide = sorted(told(tmp_path, call, design={"kind": "list", "arms": arms}))
+    assert "pretraining.start: deep cannot begin from" in deep_depth
+    assert "depth 3 here, 2 in the start" in deep_depth
+    assert "segments 4 here, 2 in the start" in deep_segments
+    assert "wide cannot begin" in wide
+    assert '"kernel_size":7' in wide
+
+
+def test_a_search_over_the_architecture_has_no_start(tmp_path: Path, call: Call) -> None:
+    stirred_start(tmp_path / "start", ARCHITECTURE)
+    space = {"convolution.kernel_size": [5, 7], "recipe.dropout": [0.0, 0.1]}
+    (line,) = told(tmp_path, call, design={"kind": "search", "space": space})
+    assert "design.space.convolution.kernel_size: would change the architecture" in line
+
+
+@pytest.mark.parametrize(
+    "tokenizer",
+    [{"kind": "wordpiece"}, {"kind": "vocabulary", "path": "START", "lowercase": False}],
+    ids=["another vocabulary", "another case"],
+)
+def test_text_is_read_with_the_starts_vocabulary(tmp_path: Path, call: Call, tokenizer: dict[str, Any]) -> None:
+    stirred_start(tmp_path / "start", ARCHITECTURE)
+    file = str(tmp_path / "start" / "vocab.txt")
+    written = {key: file if value == "START" else value for key, value in tokenizer.items()}
+    (line,) = told(tmp_path, call, tokenizer=written)
+    assert f"write tokenizer: {{ kind: vocabulary, path: {file}, lowercase: true }}" in line
+
+
+def test_a_start_that_is_none_or_damaged_is_refused(tmp_path: Path, call: Call) -> None:
+    assert "no start here; `steeplechase import" in told(tmp_path, call)[0]
+    stirred_start(tmp_path / "start", ARCHITECTURE)
+    weights = tmp_path / "start" / WEIGHTS
+    weights.write_bytes(weights.read_bytes()[:-1] + b"x")
+    with pytest.raises(Corruption, match="is not what was imported"):
+        shared_stages(read(document(tmp_path)))
+    (tmp_path / "start" / "architecture.yaml").write_text("depth: 1\n")
+    assert "architecture.yaml: is not what was imported" in told(tmp_path, call)[0]

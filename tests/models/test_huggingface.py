@@ -1,0 +1,107 @@
+"""The border with transformers: its models have our names and shapes, and config.json is read as it was written."""
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from small import architectures, stir
+from torch import nn
+
+from models.encoder import Encoder
+from models.huggingface import config
+from models.huggingface.twins import encoder_twins, head_twins, to_ours, to_theirs, under
+from models.initialisation import initialise
+from search_space.architecture import Architecture
+from search_space.convolution import NoConvolution, SpanDynamic
+from search_space.declaration import JsonValue
+
+transformers: Any = pytest.importorskip("transformers", reason="the reference models are in the development extra")
+
+
+@st.composite
+def expressible(draw: st.DrawFn) -> Architecture:
+    """Draw an architecture that transformers has a model for."""
+    drawn = draw(architectures())
+    if isinstance(drawn.convolution, SpanDynamic):
+        convolution = drawn.convolution.model_copy(update={"value": "own"})
+        heads = 2 * drawn.heads
+        sizes = {"heads": heads, "width": 2 * drawn.width, "bottleneck_ratio": 2, "convolution": convolution}
+        return drawn.model_copy(update=sizes)
+    changes = {"convolution": NoConvolution(), "bottleneck_ratio": 1, "feed_forward_groups": 1}
+    return drawn.model_copy(update=changes)
+
+
+def built(document: dict[str, JsonValue]) -> nn.Module:
+    with torch.device("meta"):
+        model: nn.Module = transformers.AutoModel.from_config(transformers.AutoConfig.for_model(**document))
+    return model
+
+
+@given(expressible())
+def test_every_weight_of_one_is_a_weight_of_the_other_in_its_shape(architecture: Architecture) -> None:
+    assert list(config.obstacles(architecture)) == []
+    theirs = built(config.written(architecture, "", 0.1, 0)).state_dict()
+    with torch.device("meta"):
+        ours = dict(Encoder(architecture, 0.1).named_parameters())
+    twins = encoder_twins(architecture)
+    assert {twin.ours for twin in twins} == ours.keys()
+    converted = to_theirs(ours, twins)
+    assert {name: value.shape for name, value in converted.items()} == {n: v.shape for n, v in theirs.items()}
+
+
+@given(expressible())
+def test_there_and_back_is_the_same_bits(architecture: Architecture) -> None:
+    encoder = Encoder(architecture, 0.1)
+    initialise(encoder, 1)
+    stir(encoder)
+    ours = {name: value.detach() for name, value in encoder.named_parameters()}
+    twins = encoder_twins(architecture)
+    back = to_ours(to_theirs(ours, twins), twins)
+    assert back.keys() == ours.keys()
+    assert all(torch.equal(back[name], value) and back[name].is_contiguous() for name, value in ours.items())
+
+
+@given(expressible(), st.sampled_from([0.0, 0.1]))
+def test_a_config_says_the_architecture_and_is_read_as_it(architecture: Architecture, dropout: float) -> None:
+    document = config.written(architecture, "", dropout, 0)
+    assert config.read(document) == config.Reading(architecture, ())
+    through: Any = transformers.AutoConfig.for_model(**document)
+    assert config.read(through.to_dict()).architecture == architecture  # as transformers itself saves it
+
+
+@given(architectures())
+def test_an_architecture_is_written_or_refused_and_never_changed(architecture: Architecture) -> None:
+    """What is not refused says all of itself in config.json."""
+    if not list(config.obstacles(architecture)):
+        assert config.read(config.written(architecture, "", 0.1, 0)).architecture == architecture
+
+
+@pytest.mark.parametrize("family", ["convbert", "electra", "bert"])
+def test_a_key_left_out_means_what_transformers_takes_it_for(family: str) -> None:
+    said: Any = transformers.AutoConfig.for_model(family).to_dict()
+    for key, value in config.DEFAULTS[family].items():
+        if key != "position_embedding_type":  # gone from transformers 5, where positions are absolute
+            assert said[key] == value, key
+    assert config.read({"model_type": family}) == config.read(said)
+
+
+@pytest.mark.parametrize(
+    ("objective", "family", "kind"),
+    [(objective, family, kind) for (family, objective), kind in config.CLASSES.items()],
+)
+def test_a_class_with_a_head_holds_the_encoder_and_the_head_and_nothing_else(
+    objective: str, family: str, kind: str
+) -> None:
+    sizes: dict[str, JsonValue] = {"model_type": family, "hidden_size": 32, "num_hidden_layers": 1, "vocab_size": 40}
+    read = config.read({**sizes, "num_attention_heads": 4, "intermediate_size": 64, "embedding_size": 16})
+    assert read.architecture is not None
+    document = config.written(read.architecture, kind, 0.1, 0)
+    with torch.device("meta"):
+        theirs = getattr(transformers, kind)(transformers.AutoConfig.for_model(**document))
+    tied = {"generator_lm_head.weight"}  # the table of the words itself
+    names = {name for name, _ in theirs.named_parameters(remove_duplicate=False)} - tied
+    assert {
+        twin.theirs for twin in (*under(family, encoder_twins(read.architecture)), *head_twins(objective))
+    } == names

@@ -1,0 +1,148 @@
+"""The block and the encoder against the same written as loops from the equations, at every bottleneck ratio γ."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+from by_the_equations import encoder as encoder_by_the_equations
+from by_the_equations import mixed_attention
+from small import architecture, leaking, stir, title, variants
+from torch import Tensor, nn
+
+from models.attention import MixedAttention
+from models.encoder import Encoder
+from models.initialisation import initialise
+from search_space.architecture import Architecture
+from search_space.convolution import Convolution
+
+RATIOS = (1, 2, 4, 8)
+KERNEL_SIZES = range(1, 34, 2)
+LENGTHS, LENGTH = (5, 3), 5  # the longer kernels reach past both sequences
+LARGEST = {torch.float64: 1e-10, torch.float32: 1e-5}  # of the difference, against the largest value or 1
+NUDGE = 1e-3
+Function = Callable[[dict[str, Tensor], Tensor], Tensor]
+
+
+def options(kernel_size: int) -> list[Convolution]:
+    return [*variants(kernel_size), *leaking(kernel_size)]
+
+
+def block_of(convolution: Convolution, ratio: int) -> tuple[MixedAttention, Architecture]:
+    sizes = Architecture(width=16, heads=8, bottleneck_ratio=ratio, convolution=convolution)
+    module = MixedAttention(sizes, 0.1)
+    shake(module)
+    return module, sizes
+
+
+def shake(module: nn.Module) -> None:
+    initialise(module, 1)
+    stir(module, 7)
+    module.double().eval()
+
+
+def padding(padded: bool) -> Tensor:
+    ends = torch.tensor(LENGTHS if padded else [LENGTH] * len(LENGTHS))
+    return torch.arange(LENGTH) < ends[:, None]
+
+
+def drawn(*shape: int, seed: int = 1) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def by_loops(sizes: Architecture, real: Tensor) -> Function:
+    heads = sizes.heads // sizes.bottleneck_ratio
+
+    def function(weights: dict[str, Tensor], x: Tensor) -> Tensor:
+        rows = zip(x, real, strict=True)
+        return torch.stack(
+            [
+                torch.stack(mixed_attention(weights, list(row), inside.tolist(), heads, sizes.convolution))
+                for row, inside in rows
+            ]
+        )
+
+    return function
+
+
+def ours(module: nn.Module, real: Tensor) -> Function:
+    """Return our module as a function of its weights; where all is real it is told so by None."""
+    told = None if bool(real.all()) else real
+    return lambda weights, x: torch.func.functional_call(module, weights, (x, told))
+
+
+def answers(function: Function, module: nn.Module, x: Tensor, real: Tensor, dtype: torch.dtype) -> dict[str, Tensor]:
+    """Return the output at real positions and the gradients of a random sum of it, of every weight and the input."""
+    given = {"input": x, **dict(module.named_parameters())}
+    leaves = {name: each.detach().to(dtype, copy=True).requires_grad_() for name, each in given.items()}
+    weights = {name: each for name, each in leaves.items() if name != "input"}
+    out = function(weights, leaves["input"])[real]
+    total = (out * drawn(*out.shape, seed=3).to(dtype)).sum()
+    gradients = torch.autograd.grad(total, list(leaves.values()), materialize_grads=True)
+    return {"output": out.detach(), **dict(zip(leaves, gradients, strict=True))}
+
+
+def distances(found: dict[str, Tensor], expected: dict[str, Tensor]) -> dict[str, float]:
+    """Return for each tensor the largest difference, relative to the largest value expected where that is above 1."""
+    assert {name: each.shape for name, each in found.items()} == {name: each.shape for name, each in expected.items()}
+    return {
+        name: float((found[name].double() - each).abs().max() / max(1.0, float(each.abs().max())))
+        for name, each in expected.items()
+    }
+
+
+def cases() -> Iterator[object]:
+    """Yield every option at every ratio, with every kernel size at one of the ratios at least."""
+    for index, ratio in enumerate(RATIOS):
+        for number, convolution in enumerate(options(1)):
+            sizes = KERNEL_SIZES[(index + number) % len(RATIOS) :: len(RATIOS)]
+            yield pytest.param(number, ratio, sizes, id=f"{title(convolution)}-{ratio}")
+
+
+@pytest.mark.parametrize(("number", "ratio", "kernel_sizes"), [*cases()])
+def test_the_block_is_the_equations_at_every_ratio(number: int, ratio: int, kernel_sizes: range) -> None:
+    """Outputs and the gradients of the input and of every weight, in both precisions, with padding and without."""
+    for kernel_size in kernel_sizes if number else kernel_sizes[:1]:
+        module, sizes = block_of(options(kernel_size)[number], ratio)
+        for real in (padding(True), padding(False)):
+            x = drawn(len(LENGTHS), LENGTH, 16)
+            expected = answers(by_loops(sizes, real), module, x, real, torch.float64)
+            for dtype, largest in LARGEST.items():
+                found = answers(ours(module, real), module, x, real, dtype)
+                assert max(distances(found, expected).values()) <= largest, (kernel_size, dtype)
+
+
+@pytest.mark.parametrize("ratio", [2, 4])
+@pytest.mark.parametrize("convolution", options(3), ids=title)
+def test_a_nudge_to_any_one_weight_is_noticed(convolution: Convolution, ratio: int) -> None:
+    """The comparison can fail, in either precision; only a key's bias adds to all scores alike and is not seen."""
+    module, sizes = block_of(convolution, ratio)
+    real, x = padding(True), drawn(len(LENGTHS), LENGTH, 16)
+    weights: dict[str, Tensor] = dict(module.named_parameters())
+    with torch.no_grad():
+        expected = by_loops(sizes, real)(weights, x)[real]
+        for name, weight in weights.items():
+            nudge = NUDGE * drawn(*weight.shape, seed=5).sign()
+            found = ours(module, real)({**weights, name: weight + nudge}, x)[real]
+            assert ((found - expected).abs().max() > 1e-5) == (name != "key.bias"), name
+
+
+@pytest.mark.parametrize("convolution", options(5), ids=title)
+def test_the_encoder_is_the_equations(convolution: Convolution) -> None:
+    """Embeddings, projection, two post-norm blocks and a grouped feed-forward network, with padding."""
+    sizes = architecture(convolution, groups=2)
+    module, real = Encoder(sizes, 0.1), padding(True)
+    shake(module)
+    generator = torch.Generator().manual_seed(2)
+    tokens, segments = (torch.randint(limit, real.shape, generator=generator) for limit in (40, 2))
+
+    def loops(weights: dict[str, Tensor], _: Tensor) -> Tensor:
+        return encoder_by_the_equations(weights, tokens, segments, real, sizes)
+
+    def encoder(weights: dict[str, Tensor], _: Tensor) -> Tensor:
+        out: Tensor = torch.func.functional_call(module, weights, (tokens, segments, real))
+        return out
+
+    nothing = torch.zeros(1)
+    expected = answers(loops, module, nothing, real, torch.float64)
+    for dtype, largest in LARGEST.items():
+        assert max(distances(answers(encoder, module, nothing, real, dtype), expected).values()) <= largest, dtype

@@ -1,0 +1,73 @@
+"""The estimate of what training keeps is near what torch keeps of the built encoder, for every option."""
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small import GROUPS, architectures, convolutions
+from torch import Tensor
+
+from models.encoder import Encoder
+from search_space.activation_memory import activation_memory
+from search_space.architecture import Architecture
+from search_space.convolution import Convolution
+
+TOLERANCE = 0.05  # the joined copy of the maps' weights, 1 to 3% at these sizes, is no activation
+SIZES: dict[str, Any] = {
+    "width": 128,
+    "heads": 4,
+    "embedding_width": 64,
+    "feed_forward_width": 512,
+    "vocabulary_size": 100,
+    "positions": 128,
+}
+SEQUENCES, LENGTH = 8, 128
+
+
+def kept(architecture: Architecture) -> int:
+    """Return the bytes of all that a forward pass keeps for the backward one, each piece of memory once."""
+    encoder = Encoder(architecture, 0.0)
+    for parameter in encoder.parameters():
+        torch.nn.init.normal_(parameter, std=0.02)
+    weights = {parameter.untyped_storage().data_ptr() for parameter in encoder.parameters()}
+    sizes: dict[int, int] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in weights:
+            sizes[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        out = encoder(torch.zeros(SEQUENCES, LENGTH, dtype=torch.long))
+    assert out.requires_grad  # and so nothing was let go of before it was counted
+    return sum(sizes.values())
+
+
+@pytest.mark.parametrize("groups", GROUPS)
+@pytest.mark.parametrize("bottleneck_ratio", [1, 2])
+@pytest.mark.parametrize("convolution", convolutions(9), ids=lambda option: option.kind)
+def test_the_estimate_is_near_what_the_encoder_keeps(
+    convolution: Convolution, bottleneck_ratio: int, groups: int
+) -> None:
+    rest = {"bottleneck_ratio": bottleneck_ratio, "feed_forward_groups": groups, "convolution": convolution}
+    one, two = (Architecture(**SIZES, **rest, depth=depth) for depth in (1, 2))
+    of_one, of_two = kept(one), kept(two)
+    estimate = activation_memory(two, LENGTH, SEQUENCES, 4, dropout=0.0)
+    assert estimate.total == pytest.approx(of_two, rel=TOLERANCE)
+    assert estimate.block == pytest.approx(of_two - of_one, rel=TOLERANCE)
+
+
+@given(architectures(), st.integers(1, 16), st.integers(1, 16))
+@settings(max_examples=40)
+def test_memory_grows_with_what_it_is_kept_for(drawn: Architecture, length: int, sequences: int) -> None:
+    def total(**other: Any) -> int:
+        asked = {"length": length, "sequences": sequences, "value_bytes": 4, "dropout": 0.0} | other
+        return activation_memory(drawn, **asked).total
+
+    assert total(sequences=3 * sequences) == total(length=3 * length) == 3 * total()
+    assert total(value_bytes=2) * 2 == total()
+    masks = total(dropout=0.1) - total()
+    assert masks == length * sequences * (drawn.embedding_width + 2 * drawn.depth * drawn.width)

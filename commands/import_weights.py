@@ -52,7 +52,7 @@ def find_weights(path: Path, model_type: str) -> FoundWeights:
         else:
             encoder[bare] = value
     widened = any(value.dtype in WIDENED for value in encoder.values())
-    return FoundWeights(encoder, tuple(sorted(left_out)), widened)
+    return FoundWeights(encoder, tuple(sorted(map(_printable, left_out))), widened)
 
 
 def our_weights(path: Path, found: FoundWeights, architecture: Architecture) -> dict[str, Tensor]:
@@ -76,6 +76,11 @@ def _modern(name: str) -> str:
     return name
 
 
+def _printable(name: str) -> str:
+    """Return a name from someone's file as a terminal may show it."""
+    return name if name.isprintable() else ascii(name)
+
+
 def _shapes(architecture: Architecture, twins: tuple[Twin, ...]) -> dict[str, tuple[int, ...]]:
     """Return the shape of each tensor under their names, from an encoder that takes no memory."""
     with torch.device("meta"):
@@ -87,7 +92,7 @@ def _mistakes(found: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...]]
     for name in sorted(wanted.keys() - found.keys()):
         yield f"{name} is missing"
     for name in sorted(found.keys() - wanted.keys()):
-        yield f"{name} is no weight of the model that config.json describes"
+        yield f"{_printable(name)} is no weight of the model that config.json describes"
     for name in sorted(wanted.keys() & found.keys()):
         value = found[name]
         if tuple(value.shape) != wanted[name]:

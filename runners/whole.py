@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from safetensors import SafetensorError
+
 from runners.durable import flush
 from search_space.refusals import Conflict, EnvironmentRefused
 
@@ -33,7 +35,7 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         refuse_existing(folder)
         temporary.rename(folder)
         flush(folder.parent)
-    except OSError as error:
-        raise EnvironmentRefused(f"{folder}: cannot be written ({error.strerror})") from error
+    except (OSError, SafetensorError) as error:
+        raise EnvironmentRefused(f"{folder}: cannot be written ({error})") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu, linear
 
 from models.encoder import NORM_EPSILON
+from models.operators.word_loss import Uniforms, word_loss
 from search_space.architecture import Architecture
 
 
@@ -22,7 +23,21 @@ class VocabularyHead(nn.Module):
         self, x: Float[Tensor, "predicted width"], table: Float[Tensor, "vocab embedding"]
     ) -> Float[Tensor, "predicted vocab"]:
         """Return logits over the vocabulary."""
-        return linear(self.norm(gelu(self.transform(x))), table, self.words.bias)
+        return linear(self._embedded(x), table, self.words.bias)
+
+    def loss(
+        self,
+        x: Float[Tensor, "predicted width"],
+        table: Float[Tensor, "vocab embedding"],
+        answers: Int[Tensor, " predicted"],
+        uniforms: Uniforms = None,
+    ) -> tuple[Float[Tensor, ""], Int[Tensor, " predicted"]]:
+        """Return the mean cross-entropy in nats, and words drawn at the uniform numbers (see `word_loss`)."""
+        return word_loss(self._embedded(x), table, self.words.bias, answers, uniforms)
+
+    def _embedded(self, x: Float[Tensor, "predicted width"]) -> Float[Tensor, "predicted embedding"]:
+        embedded: Tensor = self.norm(gelu(self.transform(x)))
+        return embedded
 
 
 def asked_tokens(

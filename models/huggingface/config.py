@@ -76,7 +76,7 @@ def obstacles(architecture: Architecture) -> Iterator[str]:
     convolution, ratio = architecture.convolution, architecture.bottleneck_ratio
     if isinstance(convolution, SpanDynamic):
         if ratio != HEAD_RATIO:
-            why = "ConvBertModel is γ = 2 alone; its head_ratio changes the number of heads and not their width"
+            why = "ConvBertModel is γ = 2 alone; its head_ratio changes heads, never attention's width"
             yield f"bottleneck_ratio: {ratio} cannot be said; {why}"
         if convolution.value != "own":
             why = "ConvBertModel's convolution has a value map of its own"
@@ -131,7 +131,9 @@ def read(document: Mapping[str, JsonValue]) -> Reading:
     """Return the architecture that computes what the configured model computes, or all reasons why there is none."""
     family = document.get("model_type")
     if not isinstance(family, str) or family not in DEFAULTS:
-        return Reading(None, (f"model_type: {family!r} is not known here; allowed: {', '.join(sorted(DEFAULTS))}",))
+        return Reading(
+            None, (f"model_type: {family!r:.80} is not known here; allowed: {', '.join(sorted(DEFAULTS))}",)
+        )
     said = {**DEFAULTS[family], **document}
     if family == BERT:
         said["embedding_size"] = said["hidden_size"]
@@ -150,9 +152,9 @@ def _wrong_values(said: Mapping[str, JsonValue], family: str) -> Iterator[str]:
     expected = {**FIXED, "head_ratio": HEAD_RATIO} if family == CONVBERT else FIXED
     for key, value in expected.items():
         if said[key] != value:
-            yield f"{key}: {said[key]!r} cannot be read; allowed: {value!r}"
+            yield f"{key}: {said[key]!r:.80} cannot be read; allowed: {value!r}"
     if family == CONVBERT and said.get(PAD_LEAK, "as_released") not in ("masked", "as_released"):
-        yield f"{PAD_LEAK}: {said[PAD_LEAK]!r} cannot be read; allowed: 'masked', 'as_released'"
+        yield f"{PAD_LEAK}: {said[PAD_LEAK]!r:.80} cannot be read; allowed: 'masked', 'as_released'"
 
 
 def _wrong_sizes(said: Mapping[str, JsonValue], family: str) -> Iterator[str]:
@@ -160,7 +162,7 @@ def _wrong_sizes(said: Mapping[str, JsonValue], family: str) -> Iterator[str]:
     for key in names.values():
         size = said[key]
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-            yield f"{key}: {size!r} is not a whole number from 1"
+            yield f"{key}: {size!r:.80} is not a whole number from 1"
 
 
 def _fields(said: Mapping[str, JsonValue], family: str) -> dict[str, object]:

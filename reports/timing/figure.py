@@ -82,7 +82,7 @@ def _draw_ratios(axes: Any, analysis: Analysis, looks: dict[str, _Look]) -> None
         flops = [each.flops_ratio for each in timed]
         axes.plot(analysis.lengths, flops, color=look.colour, linestyle=(0, (4, 2)), linewidth=1.0)
     baseline = printable(analysis.arms[0])
-    axes.set_title(f"Ratio to {baseline}: time with 95% interval, FLOPs dashed")
+    axes.set_title(f"Ratio to {baseline}: time, and FLOPs dashed")
     _length_axis(axes, analysis)
     _name_ends(axes, [timed for arm in looks for timed in analysis.of_arm(arm)[-1:]], looks)
 

@@ -49,6 +49,7 @@ def _notes(analysis: Analysis) -> Iterator[str]:
     baseline = printable(analysis.arms[0])
     yield f"Times as fast: the median over rounds of {baseline}'s time over the arm's own, both taken in one round."
     yield f"[95%]: percentile bootstrap of the median over rounds, {RESAMPLES} draws. *: {_star(analysis)}."
+    yield "Intervals speak of the rounds of one run; another run may leave them, most of all on short inputs."
     yield f"FLOPs, closed form: {MATMUL.rule.rpartition('; ')[0]}."
     if analysis.experiment.paper:
         yield "Verdicts: the paper is right where the ratio is above 1; undecided where no * would stand."

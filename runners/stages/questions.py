@@ -7,6 +7,7 @@ generator, the baseline's, is first trained on the training split and then fills
 import numpy as np
 import torch
 
+from models.operators.word_loss import drawn_words
 from models.precision import computing_in
 from runners.optimiser import adamw
 from runners.stages.declarations import QuestionsStage
@@ -19,7 +20,6 @@ from search_space.streams import stream
 from tasks.batches import Batches
 from tasks.masking import Masked, mask
 from tasks.objectives import build_model, masked_language_model
-from tasks.objectives.replaced_token_detection import sample
 from tasks.questions import Questions
 from tasks.tokenizer import WordPiece, load_tokenizer
 from tasks.tokens import read_tokens
@@ -80,7 +80,8 @@ def _replaced(stage: QuestionsStage, lesson: Lesson, masked: Masked, workplace: 
         rows = slice(first, first := first + len(part.shown))
         with torch.inference_mode(), computing_in(recipe.precision, model.encoder.device):
             logits = model.predict(model.tensor(part.shown), model.tensor(part.positions))
-        samples = sample(logits, random).cpu().numpy().reshape(part.answers.shape)
+        uniforms = torch.from_numpy(random.random(len(logits), dtype=np.float32)).to(logits.device)
+        samples = drawn_words(logits, uniforms).cpu().numpy().reshape(part.answers.shape)
         np.put_along_axis(shown[rows], part.positions, samples, axis=1)
         np.put_along_axis(answers[rows], part.positions, (samples != part.answers).astype(np.int64), axis=1)
     everywhere = np.broadcast_to(np.arange(shown.shape[1]), shown.shape).copy()

@@ -23,19 +23,23 @@ class Model(PretrainingModel):
         self.encoder = Encoder(candidate.architecture, recipe.dropout, None, recipe.activations_kept)
         self.head = VocabularyHead(candidate.architecture)
 
+    @property
+    def words(self) -> Float[Tensor, "vocab embedding"]:
+        """The embedding table, which is the output table too."""
+        return self.encoder.embeddings.tokens.weight
+
     def predict(
         self, shown: Int[Tensor, "batch seq"], positions: Int[Tensor, "batch predictions"]
     ) -> Float[Tensor, "predicted vocab"]:
         """Return the logits at the asked positions, row by row; predicted = batch x predictions."""
-        logits: Tensor = self.head(
-            asked_tokens(self.encoder(shown), positions), self.encoder.embeddings.tokens.weight
-        )
+        logits: Tensor = self.head(asked_tokens(self.encoder(shown), positions), self.words)
         return logits
 
     def loss(self, batch: Masked, random: np.random.Generator) -> Float[Tensor, ""]:
         """Return the mean cross-entropy in nats over the predicted positions."""
-        logits = self.predict(self.tensor(batch.shown), self.tensor(batch.positions))
-        return cross_entropy(logits, self.tensor(batch.answers).flatten())
+        asked = asked_tokens(self.encoder(self.tensor(batch.shown)), self.tensor(batch.positions))
+        loss, _ = self.head.loss(asked, self.words, self.tensor(batch.answers).flatten())
+        return loss
 
     def held_out_loss(self, questions: Questions) -> float:
         """Return the mean cross-entropy in nats over all questions."""

@@ -2,9 +2,9 @@
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+from torch.nn.functional import binary_cross_entropy_with_logits
 
 from models.encoder import Encoder
 from models.heads.judge import JudgeHead
@@ -35,9 +35,11 @@ class Model(PretrainingModel):
         """Return the weighted sum of the generator's and the judge's losses, in nats."""
         shown, positions = self.tensor(batch.shown), self.tensor(batch.positions)
         answers = self.tensor(batch.answers)
-        guesses = self._guess(shown, positions)
-        generator_loss = cross_entropy(guesses, answers.flatten())
-        samples = sample(guesses.detach(), random).view_as(answers)
+        asked = asked_tokens(self.generator(shown), positions)
+        uniforms = torch.from_numpy(random.random(answers.numel(), dtype=np.float32)).to(shown.device)
+        table = self.encoder.embeddings.tokens.weight
+        generator_loss, words = self.generator_head.loss(asked, table, answers.flatten(), uniforms)
+        samples = words.view_as(answers)
         filled = shown.scatter(1, positions, samples)
         replaced = torch.zeros_like(shown).scatter(1, positions, (samples != answers).long())
         judge_loss = binary_cross_entropy_with_logits(self.judge(self.encoder(filled)), replaced.float())
@@ -51,18 +53,3 @@ class Model(PretrainingModel):
             answers = self.tensor(part.answers).float()
             total += binary_cross_entropy_with_logits(logits, answers, reduction="sum").item()
         return total / questions.answers.size
-
-    def _guess(
-        self, shown: Int[Tensor, "batch seq"], positions: Int[Tensor, "batch predictions"]
-    ) -> Float[Tensor, "predicted vocab"]:
-        asked = asked_tokens(self.generator(shown), positions)
-        logits: Tensor = self.generator_head(asked, self.encoder.embeddings.tokens.weight)
-        return logits
-
-
-def sample(logits: Float[Tensor, "predicted vocab"], random: np.random.Generator) -> Int[Tensor, " predicted"]:
-    """Return one token per row from the softmax at temperature 1: one uniform number per row, inverted."""
-    cumulative = logits.float().softmax(-1).cumsum(-1)
-    uniform = torch.from_numpy(random.random((len(logits), 1), dtype=np.float32)).to(logits.device)
-    chosen = torch.searchsorted(cumulative, uniform * cumulative[:, -1:], right=True)
-    return chosen.clamp_(max=logits.shape[-1] - 1).squeeze(-1)

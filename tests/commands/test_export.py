@@ -1,16 +1,14 @@
 """An exported folder opens in transformers with equal outputs and equal tokens; what it cannot hold is refused."""
 
 import json
-import shutil
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from calling import ROOT, TABLE, Call
+from calling import ROOT, Call
 from models_at_hand import (
     ELECTRA,
     ELECTRA_AS_WIDE,
@@ -24,11 +22,9 @@ from models_at_hand import (
     stirred_start,
     transformers,
 )
-from safetensors.torch import save_file
 
 from commands.exported import from_trial
 from runners.checkpoint import load_weights
-from runners.ledger import Ledger
 from runners.stages.pretrain import CHECKPOINT
 from runners.trained import trained
 from search_space.architecture import Architecture
@@ -168,125 +164,3 @@ def test_the_same_export_is_the_same_bytes(call: Call, tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in first.iterdir()} == {
         path.name: path.read_bytes() for path in second.iterdir()
     }
-
-
-RATIO = "bottleneck_ratio: 4 cannot be said; ConvBertModel is γ = 2 alone"
-OWN = "convolution.value: shared cannot be said"
-IMPOSSIBLE: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "another γ": ({"bottleneck_ratio": 4, "convolution": {"kind": "span_dynamic"}}, [RATIO]),
-    "no γ": ({"convolution": {"kind": "span_dynamic"}}, ["bottleneck_ratio: 1 cannot be said"]),
-    "shared values": ({"bottleneck_ratio": 2, "convolution": {"kind": "span_dynamic", "value": "shared"}}, [OWN]),
-    "both": ({"bottleneck_ratio": 4, "convolution": {"kind": "span_dynamic", "value": "shared"}}, [RATIO, OWN]),
-    "groups and γ without convolution": (
-        {"bottleneck_ratio": 2, "feed_forward_groups": 2},
-        ["bottleneck_ratio: 2 cannot be said without convolution", "feed_forward_groups: 2 cannot be said without"],
-    ),
-    **{
-        kind: ({"bottleneck_ratio": 2, "convolution": {"kind": kind}}, [f"convolution: {kind} cannot be said"])
-        for kind in ("depthwise", "lightweight", "dynamic")
-    },
-}
-
-
-@pytest.mark.parametrize("name", IMPOSSIBLE)
-def test_what_transformers_cannot_hold_is_refused_with_every_reason(call: Call, tmp_path: Path, name: str) -> None:
-    changes, reasons = IMPOSSIBLE[name]
-    (tmp_path / "file.yaml").write_text(json.dumps({"depth": 1, "width": 32, "heads": 4, **changes}))
-    answer = call("export", tmp_path / "file.yaml", tmp_path / "out")
-    assert (answer.code, answer.out) == (3, "")
-    assert all(reason in line for reason, line in zip(reasons, answer.err.splitlines(), strict=True))
-    assert [path.name for path in tmp_path.iterdir()] == ["file.yaml"]
-
-
-def test_an_arm_that_cannot_be_held_is_refused_like_a_file(call: Call, tmp_path: Path, results: Path) -> None:
-    answer = call("export", results, tmp_path / "out", "--trial", "narrow/1")
-    assert (answer.code, answer.out, list(tmp_path.iterdir())) == (3, "", [])
-    assert "bottleneck_ratio: 2 cannot be said without convolution" in answer.err
-
-
-def test_a_trial_is_named_as_in_the_ledger_and_the_others_are_told(call: Call, tmp_path: Path, results: Path) -> None:
-    choices = "baseline/1, mixed/1, released/1, narrow/1"
-    for trial, words in ((["--trial", "mixd/1"], ["'mixd/1'", "Did you mean 'mixed/1'?"]), ([], ["--trial"])):
-        answer = call("export", results, tmp_path / "out", *trial)
-        assert (answer.code, answer.out) == (3, "")
-        for word in (*words, choices):
-            assert word in answer.err
-
-
-def test_a_trial_without_an_end_has_no_weights_to_export(call: Call, tmp_path: Path, results: Path) -> None:
-    answer = call("export", results, tmp_path / "out", "--trial", "wild/1")
-    assert (answer.code, answer.out, list(tmp_path.iterdir())) == (3, "", [])
-    assert "wild/1 is diverged" in answer.err
-
-
-def test_a_trial_whose_files_are_gone_or_damaged_is_refused(call: Call, tmp_path: Path, results: Path) -> None:
-    with closing(Ledger.at(results)) as ledger:
-        key = next(each.key for each in ledger.records() if each.trial == "mixed/1")
-    copy = shutil.copytree(results, tmp_path / "results")
-    weights = copy / "stages" / "pretrain" / key / CHECKPOINT / "weights.safetensors"
-    content = bytearray(weights.read_bytes())
-    content[-1] ^= 1
-    weights.write_bytes(content)
-    damaged = call("export", copy, tmp_path / "out", "--trial", "mixed/1")
-    shutil.rmtree(copy / "stages")
-    gone = call("export", copy, tmp_path / "out", "--trial", "mixed/1")
-    assert (damaged.code, gone.code) == (7, 5)
-    assert "weights.safetensors is not what was written" in damaged.err
-    assert "moved away from its stages" in gone.err
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (("nowhere",), 3, ["'nowhere'", "convbert-small"]),
-        (("experiments",), 5, ["experiments", "no ledger here"]),
-        ((TABLE, "--trial", "baseline/1"), 3, ["--trial: belongs to a results folder"]),
-        (("experiments", "--seed", "2", "--scale", "demo"), 3, ["--seed: belongs to", "--scale: belongs to"]),
-        ((TABLE, "--to", "onnx"), 2, ["onnx"]),
-    ],
-)
-def test_a_source_that_is_none_is_refused(
-    call: Call, tmp_path: Path, arguments: tuple[str | Path, ...], code: int, words: list[str]
-) -> None:
-    answer = call("export", arguments[0], tmp_path / "out", *arguments[1:])
-    assert (answer.code, answer.out, list(tmp_path.iterdir())) == (code, "", [])
-    for word in words:
-        assert word in answer.err
-
-
-def test_nothing_is_written_over_and_a_failure_leaves_nothing(
-    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stirred_start(tmp_path / "start", ELECTRA)
-    (tmp_path / "out").mkdir()
-    answer = call("export", tmp_path / "start", tmp_path / "out")
-    assert (answer.code, list((tmp_path / "out").iterdir())) == (6, [])
-    assert call("export", tmp_path / "start", tmp_path / "start" / "vocab.txt" / "out").code == 5
-    shutil.rmtree(tmp_path / "out")
-
-    def killed(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("commands.exporting._card", killed)  # the last file of all
-    assert call("export", tmp_path / "start", tmp_path / "out").code == 130
-    assert [path.name for path in tmp_path.iterdir()] == ["start"]
-
-
-def test_what_a_killed_export_has_left_is_cleared_away_by_the_next(call: Call, tmp_path: Path) -> None:
-    stirred_start(tmp_path / "start", ELECTRA)
-    (tmp_path / ".out.writing").mkdir()
-    (tmp_path / ".out.writing" / "half").write_text("")
-    assert call("export", tmp_path / "start", tmp_path / "out").code == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "start"]
-    assert not (tmp_path / "out" / "half").exists()
-
-
-def test_a_start_that_is_not_what_was_imported_is_corruption(call: Call, tmp_path: Path) -> None:
-    weights = stirred_start(tmp_path / "start", ELECTRA)
-    moved = {**weights, "embeddings.norm.bias": weights["embeddings.norm.bias"] + 1}
-    save_file(moved, tmp_path / "start" / "weights.safetensors")
-    answer = call("export", tmp_path / "start", tmp_path / "out")
-    assert answer.code == 7
-    assert "is not what was imported" in answer.err
-    assert not (tmp_path / "out").exists()

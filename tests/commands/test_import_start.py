@@ -15,6 +15,7 @@ from runners.experiment import Experiment
 from runners.itinerary import shared_stages, trial_stages
 from runners.start import WEIGHTS
 from runners.trained import trained
+from search_space.declaration import canonical
 from search_space.refusals import Corruption
 
 ARCHITECTURE = sized(**RELEASED)
@@ -76,6 +77,14 @@ def test_the_place_of_the_start_is_in_no_key_and_its_weights_are(tmp_path: Path)
     without = document(tmp_path)
     del without["pretraining"]["start"]
     assert {label for label in here if keys(read(without))[label] != here[label]} == {"pretrain@512"}
+
+
+def test_an_experiment_without_a_start_keeps_the_keys_it_had(tmp_path: Path) -> None:
+    wanted = experiment(tmp_path, "masked_language_model")
+    stages = trial_stages(wanted, shared_stages(wanted), wanted.baseline, 1)
+    for said in (canonical(stages["pretrain@512"].declaration), wanted.identity()["pretraining"]):
+        assert isinstance(said, dict)
+        assert not [name for name in said if name.startswith("start")]
 
 
 def test_only_the_first_of_a_trials_stages_reads_the_start(tmp_path: Path) -> None:

@@ -62,6 +62,21 @@ def depthwise_kernel_gradient(values: Tensor, gradient: Tensor, kernel_size: int
     return to_kernel
 
 
+def vocabulary_softmax(
+    logits: Tensor, bias: Tensor, answers: Tensor, uniforms: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Turn the logits [rows words], bias still to be added, into probabilities, in place; return each row's loss in nats and a drawn word.
+
+    Without uniform numbers nothing is drawn, and what is returned in place of the words means nothing.
+    """
+    losses, samples = torch.empty(len(logits)), torch.empty_like(answers)
+    row_of_exponentials = torch.empty(logits.shape[1])
+    drawing = 0 if uniforms is None else uniforms
+    sources = (logits, bias, answers, losses, drawing, samples, row_of_exponentials)
+    _call("vocabulary_softmax", logits, *logits.shape, *sources)
+    return losses, samples
+
+
 def _call(name: str, like: Tensor, *arguments: Tensor | int) -> None:
     """Call the operator made for the type of `like`."""
     compiled = library()

@@ -1,4 +1,4 @@
-/* Window sums for processors, one thread, float32 and bfloat16; sums are always made in float32.
+/* Window sums and the softmax of a vocabulary for processors, one thread, float32 and bfloat16; sums are always made in float32.
 
    Compiled once by models/operators/native/library.py; models/operators/portable.py says the same in torch.
    Tokens of a tensor lie `stride` elements apart and sequences `length * stride`, so that a slice of a wider
@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { LANES = 16 }; /* channels summed at a time: they stay in a register, or in a few */
+enum { BLOCK = 256 }; /* words of a vocabulary that are summed together */
 typedef float Lanes __attribute__((vector_size(4 * LANES)));
 typedef uint32_t Bits __attribute__((vector_size(4 * LANES)));
 typedef uint16_t Halves __attribute__((vector_size(2 * LANES)));
@@ -49,6 +50,35 @@ static inline void softmax(const float *logits, float *weights, int64_t rows, in
         for (int64_t j = 0; j < k; j++) sum += weights[row * k + j];
         for (int64_t j = 0; j < k; j++) weights[row * k + j] *= 1.0f / sum;
     }
+}
+
+/* Turn logits into exp(logit - largest), in place, and return the sum. */
+static inline float exponentials(int64_t count, float *logits, float largest) {
+    float sum = 0.0f;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < count; i++) {
+        logits[i] = exponential(logits[i] - largest);
+        sum += logits[i];
+    }
+    return sum;
+}
+
+/* Return the first word at which the running sum passes `target`; whole blocks are passed over by their sums. */
+static inline int64_t drawn(const float *exponentials, int64_t width, double target) {
+    double passed = 0.0;
+    for (int64_t start = 0; start < width; start += BLOCK) {
+        float sum = 0.0f;
+        int64_t end = smallest_of(start + BLOCK, width);
+#pragma omp simd reduction(+ : sum)
+        for (int64_t word = start; word < end; word++) sum += exponentials[word];
+        if (passed + sum > target || end == width) {
+            for (int64_t word = start; word < end; word++)
+                if ((passed += exponentials[word]) > target) return word;
+            return end - 1;
+        }
+        passed += sum;
+    }
+    return width - 1;
 }
 
 static inline float from_float32(float value) { return value; }

@@ -109,3 +109,25 @@ void NAMED(depthwise_kernel_gradient)(int64_t batch, int64_t length, int64_t wid
                 to_kernel[j * width + c] += READ(mine[c]) * READ(rows[j * stride + c]);
     }
 }
+
+/* Add the bias to every row of logits and turn it into the softmax over a vocabulary, in place; losses: the cross-entropy of each row's answer
+   in nats. Where `uniforms` is given, samples[row] is drawn from the row: the first word at which the cumulative
+   probability passes the uniform number. `row_of_exponentials` has room for `width` numbers. */
+void NAMED(vocabulary_softmax)(int64_t rows, int64_t width, SCALAR *logits, const float *bias, const int64_t *answers,
+                               float *losses, const float *uniforms, int64_t *samples, float *restrict row_of_exponentials) {
+    for (int64_t row = 0; row < rows; row++, logits += width) {
+        float largest = -INFINITY, answer = READ(logits[answers[row]]) + bias[answers[row]];
+        double total = 0.0;
+#pragma omp simd reduction(max : largest)
+        for (int64_t word = 0; word < width; word++) {
+            float logit = row_of_exponentials[word] = READ(logits[word]) + bias[word];
+            largest = logit > largest ? logit : largest;
+        }
+        for (int64_t start = 0; start < width; start += BLOCK)
+            total += exponentials(smallest_of(BLOCK, width - start), row_of_exponentials + start, largest);
+        losses[row] = (float)log(total) + largest - answer;
+        if (uniforms) samples[row] = drawn(row_of_exponentials, width, uniforms[row] * total);
+        float scale = (float)(1.0 / total);
+        for (int64_t word = 0; word < width; word++) logits[word] = WRITE(row_of_exponentials[word] * scale);
+    }
+}

@@ -1,0 +1,167 @@
+"""What `import` refuses: every reason of a wrong folder at once, and nothing is written."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from calling import Call
+from models_at_hand import LEAKING, stirred_start, transformers
+from safetensors.torch import load_file, save_file
+from small import WORDS
+
+
+@pytest.fixture
+def exported(call: Call, tmp_path: Path) -> Path:
+    """Return an exported folder with a vocabulary, to be spoilt."""
+    stirred_start(tmp_path / "start", LEAKING)
+    assert call("export", tmp_path / "start", tmp_path / "folder").code == 0
+    shutil.rmtree(tmp_path / "start")
+    return tmp_path / "folder"
+
+
+WRONG_CONFIGS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "another model": ({"model_type": "gpt2"}, ["model_type: 'gpt2'"]),
+    "an even kernel": ({"conv_kernel_size": 4}, ["conv_kernel_size: 4 is even"]),
+    "another ratio": ({"head_ratio": 4}, ["head_ratio: 4 cannot be read; allowed: 2"]),
+    "odd heads": ({"num_attention_heads": 3, "hidden_size": 33}, ["num_attention_heads: 2 does not divide heads 3"]),
+    "groups": ({"num_groups": 3}, ["num_groups: 3 does not divide", "num_groups: 3 does not divide"]),
+    "no number": ({"hidden_size": "32", "vocab_size": 0}, ["hidden_size: '32'", "vocab_size: 0"]),
+    "true is no number": ({"num_hidden_layers": True}, ["num_hidden_layers: True"]),
+    "many": (
+        {"hidden_act": "relu", "layer_norm_eps": 1e-5, "position_embedding_type": "relative_key", "is_decoder": True},
+        [
+            "hidden_act: 'relu'",
+            "layer_norm_eps: 1e-05",
+            "is_decoder: True",
+            "position_embedding_type: 'relative_key'",
+        ],
+    ),
+    "our own key": ({"pad_leak": "yes"}, ["pad_leak: 'yes'"]),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_CONFIGS)
+def test_a_config_that_cannot_be_ours_is_told_in_full(call: Call, tmp_path: Path, exported: Path, name: str) -> None:
+    changes, reasons = WRONG_CONFIGS[name]
+    file = exported / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+    answer = call("import", exported, tmp_path / "out")
+    assert (answer.code, answer.out) == (4, "")
+    lines = answer.err.splitlines()
+    assert all(line.startswith(f"{file}: {reason}") for line, reason in zip(lines, reasons, strict=True)), lines
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def odd_weights(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    del weights["encoder.layer.1.attention.self.query.bias"]
+    weights |= {"encoder.layer.2.x": torch.zeros(1), "\x1b[2J": torch.zeros(1)}
+    weights["embeddings.LayerNorm.bias"] = torch.zeros(7)
+    weights["encoder.layer.0.output.dense.bias"] = torch.zeros(32, dtype=torch.int64)
+    weights["encoder.layer.0.intermediate.dense.bias"][3] = torch.nan
+    save_file(weights, folder / "model.safetensors")
+
+
+def nothing(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / "config.json").unlink()
+
+
+def renamed(name: str) -> Callable[[Path], Any]:
+    return lambda folder: (folder / "model.safetensors").rename(folder / name)
+
+
+def written(name: str, content: str) -> Callable[[Path], Any]:
+    return lambda folder: (folder / name).write_text(content)
+
+
+def configured(**changes: Any) -> Callable[[Path], Any]:
+    def spoil(folder: Path) -> None:
+        file = folder / "config.json"
+        file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+
+    return spoil
+
+
+LONG = "\n".join([*(piece for piece in WORDS.pieces if piece != "[MASK]"), "more", "more", "and more"]) + "\n"
+BYTE_PAIRS = json.dumps({"model": {"type": "BPE", "vocab": {"a": 1}}})
+WRONG_FOLDERS: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
+    "weights missing, odd, wrong in shape, kind and value": (
+        odd_weights,
+        [
+            "query.bias is missing",
+            "'\\x1b[2J' is no weight of the model",
+            "encoder.layer.2.x is no weight of the model",
+            "embeddings.LayerNorm.bias has the shape [7], config.json asks for [32]",
+            "intermediate.dense.bias holds values that are not finite",
+            "encoder.layer.0.output.dense.bias holds int64",
+        ],
+    ),
+    "no files": (nothing, ["config.json: No such file", "model.safetensors: no such file"]),
+    "a pickle": (renamed("pytorch_model.bin"), ["pytorch_model.bin: no pickle is ever read"]),
+    "many files": (renamed("model.safetensors.index.json"), ["index.json: weights in several files"]),
+    "other weights": (written("model.safetensors", "pickle"), ["cannot be read as safetensors"]),
+    "a broken config": (written("config.json", "{"), ["config.json: is not JSON"]),
+    "a list as config": (written("config.json", "[]"), ["config.json: a mapping is needed"]),
+    "too many layers": (configured(num_hidden_layers=10**9), ["asks for 1000000000 layers"]),
+    "too many words": (configured(vocab_size=2**52), ["config.json asks for 2 layers and"]),
+    "a wrong vocabulary": (written("vocab.txt", LONG), ["'more' is already on line", "no [MASK]", "42 pieces"]),
+    "other settings": (
+        written("tokenizer_config.json", '{"strip_accents": false, "tokenize_chinese_chars": false}'),
+        ["strip_accents: False", "tokenize_chinese_chars: false"],
+    ),
+    "another tokenizer": (
+        written("tokenizer.json", BYTE_PAIRS),
+        [
+            "model.type: 'BPE'",
+            "model.unk_token",
+            "model.continuing_subword_prefix",
+            "model.max_input_chars_per_word",
+            "normalizer.type",
+            "normalizer.clean_text",
+            "pre_tokenizer.type",
+            "normalizer.lowercase",
+            "model.vocab: the pieces are not numbered",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_FOLDERS)
+def test_a_wrong_folder_is_told_in_full_and_nothing_is_written(
+    call: Call, tmp_path: Path, exported: Path, name: str
+) -> None:
+    spoil, reasons = WRONG_FOLDERS[name]
+    spoil(exported)
+    answer = call("import", exported, tmp_path / "out")
+    assert (answer.code, answer.out) == (4, "")
+    lines = answer.err.splitlines()
+    assert all(reason in line for reason, line in zip(reasons, lines, strict=True)), lines
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_two_vocabularies_that_differ_are_refused(call: Call, tmp_path: Path, exported: Path) -> None:
+    vocabulary = {piece: number for number, piece in enumerate([*WORDS.pieces[:-2], *reversed(WORDS.pieces[-2:])])}
+    transformers().BertTokenizer(vocabulary).save_pretrained(exported)
+    answer = call("import", exported, tmp_path / "out")
+    assert (answer.code, len(answer.err.splitlines())) == (4, 1)
+    assert "hold different vocabularies" in answer.err
+
+
+def test_what_is_not_there_or_there_already_is_refused(call: Call, tmp_path: Path, exported: Path) -> None:
+    assert call("import", tmp_path / "nowhere", tmp_path / "out").code == 5
+    (tmp_path / "out").mkdir()
+    answer = call("import", exported, tmp_path / "out")
+    assert (answer.code, list((tmp_path / "out").iterdir())) == (6, [])
+
+
+def test_files_that_differ_on_the_case_are_refused(call: Call, tmp_path: Path, exported: Path) -> None:
+    transformers().BertTokenizer(str(exported / "vocab.txt"), do_lower_case=True).save_pretrained(exported)
+    (exported / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+    answer = call("import", exported, tmp_path / "out")
+    assert (answer.code, len(answer.err.splitlines())) == (4, 1)
+    assert "differ on do_lower_case" in answer.err

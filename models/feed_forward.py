@@ -22,12 +22,9 @@ class GroupedLinear(nn.Module):
         truncated_normal(self.weight, generator)
         nn.init.zeros_(self.bias)
 
-    def forward(self, x: Float[Tensor, "batch seq inputs"]) -> Float[Tensor, "batch seq outputs"]:
-        """Return the mapped channels."""
-        groups = x.flatten(0, 1).unflatten(-1, (len(self.weight), -1)).transpose(0, 1)
-        mapped = torch.bmm(groups, self.weight).transpose(0, 1).flatten(-2)
-        out: Tensor = (mapped + self.bias).unflatten(0, x.shape[:2])
-        return out
+    def forward(self, x: Float[Tensor, "groups tokens inputs"]) -> Float[Tensor, "groups tokens outputs"]:
+        """Return the mapped channels; inputs and outputs are those of one group."""
+        return torch.baddbmm(self.bias.view(len(self.weight), 1, -1), x, self.weight)
 
 
 class FeedForward(nn.Module):
@@ -40,13 +37,18 @@ class FeedForward(nn.Module):
             architecture.feed_forward_width,
             architecture.feed_forward_groups,
         )
+        self.groups = groups
         self.up = linear(width, inner, groups)
         self.down = linear(inner, width, groups)
 
     def forward(self, x: Float[Tensor, "batch seq width"]) -> Float[Tensor, "batch seq width"]:
         """Return the transformed tokens, each from itself alone."""
-        mapped: Tensor = self.down(gelu(self.up(x)))
-        return mapped
+        if self.groups == 1:
+            mapped: Tensor = self.down(gelu(self.up(x)))
+            return mapped
+        groups = x.flatten(0, 1).unflatten(-1, (self.groups, -1)).transpose(0, 1)
+        together: Tensor = self.down(gelu(self.up(groups)))
+        return together.transpose(0, 1).reshape(x.shape)
 
 
 def linear(inputs: int, outputs: int, groups: int) -> nn.Module:

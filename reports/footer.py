@@ -52,6 +52,7 @@ def _multiplicity(effects: list[Effect]) -> Iterator[str]:
 def footer_of(results: Results) -> Notes:
     """Return the conditions under which the numbers were measured."""
     setting = results.setting
+    start = setting.pretraining.start
     spans = ", ".join(map(str, setting.pretraining.seeds)) or "none"
     tuned = f"; fine-tuning {', '.join(map(str, setting.fine_tuning.seeds))}" if setting.tasks else ""
     notes = [
@@ -59,6 +60,7 @@ def footer_of(results: Results) -> Notes:
         ("Corpus", _corpus(results)),
         ("Tokens per trial", _tokens(results)),
         ("Seeds", f"pretraining {spans}{tuned}"),
+        *([("Weights", f"every encoder begins with those of {start}")] if start else []),
         ("Objective", setting.baseline.objective.kind.replace("_", " ")),
         ("Differs from the papers", _differences(results)),
         ("Diverged", _diverged(results)),

@@ -38,6 +38,8 @@ class PretrainingBlock(_Reading):
 
     tokens: int | None = None
     seeds: tuple[int, ...] = ()
+    start: str | None = None
+    """The folder whose weights every encoder begins with."""
     hurdle: HurdleBlock = HurdleBlock()
 
 

@@ -31,7 +31,7 @@ def word_loss(
     if calls.usable(x, table, bias):
         loss, words = _WordLoss.apply(x, table, bias, answers, uniforms)  # type: ignore[no-untyped-call]
         return loss, words
-    logits = linear(x, table, bias.to(x.dtype)).float()
+    logits = _widened(linear(x, table, bias.to(x.dtype)))
     return cross_entropy(logits, answers), answers if uniforms is None else drawn_words(logits.detach(), uniforms)
 
 
@@ -39,9 +39,13 @@ def drawn_words(
     logits: Float[Tensor, "predicted vocab"], uniforms: Float[Tensor, " predicted"]
 ) -> Int[Tensor, " predicted"]:
     """Return for every row the first word at which the cumulative probability passes its uniform number."""
-    cumulative = logits.float().softmax(-1).cumsum(-1)
-    words = torch.searchsorted(cumulative, uniforms[:, None] * cumulative[:, -1:], right=True)
+    cumulative = _widened(logits).softmax(-1).cumsum(-1)
+    words = torch.searchsorted(cumulative, uniforms[:, None].to(cumulative.dtype) * cumulative[:, -1:], right=True)
     return words.clamp_(max=logits.shape[-1] - 1).squeeze(-1)
+
+
+def _widened(x: Tensor) -> Tensor:
+    return x.float() if x.dtype.itemsize < torch.float32.itemsize else x
 
 
 class _WordLoss(torch.autograd.Function):
@@ -57,7 +61,7 @@ class _WordLoss(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradient of the logits is the probabilities, less one at the answers; it is never written down."""
+        # the gradient of the logits is the probabilities, less one at the answers; it is never written down
         x, table, probabilities, answers = ctx.saved_tensors
         each = (gradients[0] / len(x)).to(x.dtype)
         to_x = (probabilities @ table - table[answers]) * each

@@ -139,5 +139,5 @@ def test_a_report_is_the_same_from_a_copy_of_the_ledger_alone(
 def test_help_names_every_command(call: Call) -> None:
     answer = call("--help")
     assert answer.code == 0
-    for command in ("describe", "plan", "run", "report", "ui", "schema"):
+    for command in ("describe", "export", "import", "plan", "run", "report", "ui", "schema"):
         assert command in answer.out

@@ -65,9 +65,10 @@ def depthwise_kernel_gradient(values: Tensor, gradient: Tensor, kernel_size: int
 def vocabulary_softmax(
     logits: Tensor, bias: Tensor, answers: Tensor, uniforms: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """Turn the logits [rows words], bias still to be added, into probabilities, in place; return each row's loss in nats and a drawn word.
+    """Add the bias to the logits [rows words] and turn them into probabilities, in place.
 
-    Without uniform numbers nothing is drawn, and what is returned in place of the words means nothing.
+    Return each row's loss in nats and a drawn word; without uniform numbers nothing is drawn, and what stands for the
+    words means nothing.
     """
     losses, samples = torch.empty(len(logits)), torch.empty_like(answers)
     row_of_exponentials = torch.empty(logits.shape[1])

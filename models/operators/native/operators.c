@@ -24,6 +24,7 @@ static inline float total(Lanes sums) {
 
 /* exp(x) for x <= 0, by 2^n * exp(r) with |r| <= ln(2)/2; a least-squares fit, relative error 8e-8 */
 static inline float exponential(float x) {
+    float present = x < -87.0f ? 0.0f : 1.0f; /* below, the answer is 0 */
     x = x < -87.0f ? -87.0f : x;
     float n = rintf(x * 1.44269504f), r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
     float sum = 8.374782362e-3f + r * 1.383670384e-3f;
@@ -34,7 +35,7 @@ static inline float exponential(float x) {
     int32_t power = ((int32_t)n + 127) << 23;
     float scale;
     memcpy(&scale, &power, sizeof scale);
-    return sum * scale;
+    return sum * scale * present;
 }
 
 /* Turn every row of k logits into weights that sum to one. */

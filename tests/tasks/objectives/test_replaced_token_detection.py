@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from scipy.stats import chisquare
 from small import WORDS, candidate, convolutions, stir, text
 from torch import Tensor
 
@@ -14,7 +13,7 @@ from search_space.objective import ReplacedTokenDetection
 from tasks.batches import Batches
 from tasks.masking import Masked, mask
 from tasks.objectives import build_model
-from tasks.objectives.replaced_token_detection import Model, sample
+from tasks.objectives.replaced_token_detection import Model
 
 CERTAIN = 12  # a word that the generator of some tests always answers with
 VERDICT = 1.5  # the judge of some tests says this logit of every token
@@ -97,36 +96,6 @@ def test_the_embeddings_are_one_and_the_rest_is_not() -> None:
     parts = (model.generator, model.encoder, model.encoder.embeddings)
     generator, encoder, embeddings = ({id(value) for value in part.parameters()} for part in parts)
     assert generator & encoder == embeddings
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_samples_follow_the_softmax(seed: int) -> None:
-    logits = torch.tensor([0.0, 2.0, -1.0, 0.5, 1.0, -3.0])
-    rows = 20_000
-    drawn = sample(logits.expand(rows, -1), np.random.default_rng(seed))
-    expected = logits.double().softmax(-1).numpy() * rows
-    assert chisquare(np.bincount(drawn.numpy(), minlength=6), expected).pvalue > 1e-4
-
-
-def test_each_row_is_drawn_from_its_own_logits() -> None:
-    wanted = torch.randint(50, (300,), generator=torch.Generator().manual_seed(1))
-    logits = torch.full((300, 50), -1000.0).scatter(1, wanted[:, None], 0.0)
-    assert torch.equal(sample(logits, np.random.default_rng(1)), wanted)
-
-
-@pytest.mark.parametrize("uniform", [0.0, 0.5, 1 - 2**-24])
-def test_what_is_impossible_is_never_drawn(uniform: float) -> None:
-    """The ends of the uniform distribution meet words of probability zero at both ends of the vocabulary."""
-
-    class Fixed(np.random.Generator):
-        def random(self, size: object = None, dtype: object = None, out: object = None) -> np.ndarray:  # type: ignore[override]
-            return np.full(size, uniform, dtype=dtype)  # type: ignore[call-overload, no-any-return]
-
-    logits = torch.full((3, 30_000), -torch.inf)
-    logits[:, 100:29_000] = torch.randn(28_900, generator=torch.Generator().manual_seed(1))
-    drawn = sample(logits, Fixed(np.random.PCG64(1)))
-    assert (drawn >= 100).all()
-    assert (drawn < 29_000).all()
 
 
 def test_a_baselines_generator_takes_on_the_embeddings_of_the_arm() -> None:

@@ -1,0 +1,97 @@
+"""The loss over a vocabulary and the words drawn from it, compiled and in torch alone, against the definitions."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import chisquare
+from torch import Tensor
+from torch.nn.functional import cross_entropy, linear
+
+from models.operators import word_loss as module
+from models.operators.native import calls
+from models.operators.word_loss import drawn_words, word_loss
+
+ROWS, WORDS, WIDTH = 40, 700, 16  # words: two whole blocks of the compiled operator and a part of one
+ROUNDING = {torch.float64: 1e-12, torch.float32: 2e-6, torch.bfloat16: 3e-2}
+TYPES = pytest.mark.parametrize("dtype", ROUNDING, ids=str)
+
+
+@pytest.fixture(params=["compiled", "torch alone"], autouse=True)
+def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take each way in turn, where the machine has it."""
+    if request.param == "torch alone":
+        monkeypatch.setattr(module.calls, "usable", lambda *_: False)
+    elif not calls.usable(torch.zeros(1)):
+        pytest.skip("this machine has no C compiler")
+
+
+def drawn(*shape: int, seed: int = 1) -> Tensor:
+    generator = torch.Generator().manual_seed(seed + sum(shape))
+    return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+
+def inputs(dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    answers = torch.randint(WORDS, (ROWS,), generator=torch.Generator().manual_seed(2))
+    bias_dtype = torch.float64 if dtype == torch.float64 else torch.float32
+    return drawn(ROWS, WIDTH).to(dtype), drawn(WORDS, WIDTH).to(dtype), drawn(WORDS).to(bias_dtype), answers
+
+
+@TYPES
+def test_the_loss_and_its_gradients_are_those_of_cross_entropy(dtype: torch.dtype) -> None:
+    *weights, answers = inputs(dtype)
+    mine = [value.requires_grad_() for value in weights]
+    loss, _ = word_loss(*mine, answers)
+    its = [value.detach().double().requires_grad_() for value in weights]
+    expected = cross_entropy(linear(*its), answers)
+    assert loss.item() == pytest.approx(expected.item(), rel=ROUNDING[dtype])
+    (3 * loss).backward()
+    (3 * expected).backward()
+    for value, reference in zip(mine, its, strict=True):
+        assert value.grad is not None
+        assert reference.grad is not None
+        scale = reference.grad.abs().max()
+        assert (value.grad.double() - reference.grad).abs().max() <= ROUNDING[dtype] * 10 * scale
+
+
+def test_a_loss_can_be_taken_twice() -> None:
+    """What is kept for the backward pass is left as it is."""
+    *weights, answers = inputs(torch.float32)
+    mine = [value.requires_grad_() for value in weights]
+    loss, _ = word_loss(*mine, answers)
+    first = torch.autograd.grad(loss, mine, retain_graph=True)
+    assert all(map(torch.equal, first, torch.autograd.grad(loss, mine)))
+
+
+def test_the_words_drawn_with_the_loss_are_those_of_the_cumulative_distribution() -> None:
+    x, table, bias, answers = inputs(torch.float32)
+    uniforms = torch.rand(ROWS, generator=torch.Generator().manual_seed(3))
+    _, words = word_loss(x, table, bias, answers, uniforms)
+    assert torch.equal(words, drawn_words(linear(x.double(), table.double(), bias.double()), uniforms))
+    assert torch.equal(word_loss(x, table, bias, answers)[1], answers)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_drawn_words_follow_the_softmax(seed: int) -> None:
+    logits, rows = torch.tensor([0.0, 2.0, -1.0, 0.5, 1.0, -3.0]), 20_000
+    uniforms = torch.rand(rows, generator=torch.Generator().manual_seed(seed))
+    nowhere, answers = torch.zeros(rows, 1), torch.zeros(rows, dtype=torch.long)
+    _, words = word_loss(nowhere, torch.zeros(6, 1), logits, answers, uniforms)
+    expected = logits.double().softmax(-1).numpy() * rows
+    assert chisquare(np.bincount(words.numpy(), minlength=6), expected).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("uniform", [0.0, 0.5, 1 - 2**-24])
+def test_what_is_impossible_is_never_drawn(uniform: float) -> None:
+    """The ends of the uniform distribution meet words of probability zero at both ends of the vocabulary."""
+    bias = torch.full((30_000,), -torch.inf)
+    bias[100:29_000] = torch.randn(28_900, generator=torch.Generator().manual_seed(1))
+    answers = torch.full((3,), 200)
+    _, words = word_loss(torch.zeros(3, 1), torch.zeros(30_000, 1), bias, answers, torch.full((3,), uniform))
+    assert (words >= 100).all()
+    assert (words < 29_000).all()
+
+
+def test_what_is_not_a_number_is_seen() -> None:
+    x, table, bias, answers = inputs(torch.float32)
+    x[3] = torch.nan
+    assert word_loss(x, table, bias, answers)[0].isnan()

@@ -21,17 +21,8 @@ def dynamic_window_forward(values: Tensor, logits: Tensor) -> tuple[Tensor, Tens
     """Return the window sums [batch seq heads head_dim] and the weights [batch seq heads kernel], in float32."""
     values, logits = _striding(values), logits.float().contiguous()
     weights, out = torch.empty_like(logits), torch.empty(values.shape, dtype=values.dtype)
-    _call(
-        "dynamic_window_forward",
-        values,
-        *values.shape,
-        logits.shape[-1],
-        values,
-        values.stride(1),
-        logits,
-        weights,
-        out,
-    )
+    sources = (values, values.stride(1), logits)
+    _call("dynamic_window_forward", values, *values.shape, logits.shape[-1], *sources, weights, out)
     return out, weights
 
 
@@ -70,9 +61,11 @@ def vocabulary_softmax(
     Return each row's loss in nats and a drawn word; without uniform numbers nothing is drawn, and what stands for the
     words means nothing.
     """
-    losses, samples = torch.empty(len(logits)), torch.empty_like(answers)
-    row_of_exponentials = torch.empty(logits.shape[1])
-    drawing = 0 if uniforms is None else uniforms
+    assert logits.is_contiguous()
+    assert 0 <= answers.min() <= answers.max() < logits.shape[1], "an answer is no word of the vocabulary"
+    bias, answers = bias.float().contiguous(), answers.long().contiguous()
+    drawing = 0 if uniforms is None else uniforms.float().contiguous()
+    losses, samples, row_of_exponentials = torch.empty(len(logits)), torch.empty_like(answers), torch.empty_like(bias)
     sources = (logits, bias, answers, losses, drawing, samples, row_of_exponentials)
     _call("vocabulary_softmax", logits, *logits.shape, *sources)
     return losses, samples

@@ -11,7 +11,7 @@ demo: $(VENV)/ready-to-run ## Table 2 of ConvBERT at scale `demo` on the embedde
 	$(BIN)/steeplechase run experiments/table2.yaml --scale demo
 
 test: $(VENV)/ready-to-develop ## all tests
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8
 
 bench: $(VENV)/ready-to-develop ## speed and memory against named peers, in one table
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks

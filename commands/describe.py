@@ -43,14 +43,18 @@ def describe(
         places = subject.architecture.positions
         raise ConfigurationRefused(f"--length: {tokens} is longer than the {places} positions of the architecture")
     description = described(subject, tokens, batch or recipe.batch_sequences, convention)
+    updates = PRESETS[what].updates if what in PRESETS else None
     if as_json:
-        print(json.dumps(document(description), indent=2, ensure_ascii=False))  # noqa: T201
+        print(json.dumps(document(description, updates), indent=2, ensure_ascii=False))  # noqa: T201
     else:
-        show(description)
+        show(description, updates)
 
 
-def document(description: Description) -> dict[str, JsonValue]:
-    """Return the description as plain JSON; parts add up to the encoder, sizes of memory are in MB of 10^6 bytes."""
+def document(description: Description, updates: int | None) -> dict[str, JsonValue]:
+    """Return the description as plain JSON; parts add up to the encoder, sizes of memory are in MB of 10^6 bytes.
+
+    `updates` are those of a published model, whose whole training is then counted.
+    """
     subject = description.subject
     memory: dict[str, JsonValue] = {
         name: {"per_block": size.block / 1e6, "total": size.total / 1e6} for name, size in description.memory.items()
@@ -62,6 +66,8 @@ def document(description: Description) -> dict[str, JsonValue]:
         "flops_convention": description.convention.name,
         "parameters": description.parameters,
         "forward_flops": description.forward_flops,
+        "update_flops": description.update_flops,
+        "train_flops": description.train_flops(updates),
         "parts": [_part(part) for part in description.parts],
         "block": [_part(part, part.copies) for part in description.parts if part.role.in_block],
         "head_parameters": description.head_parameters,

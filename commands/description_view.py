@@ -18,8 +18,8 @@ from search_space.operations import Role
 PICTURE_WIDTH = 64
 
 
-def show(description: Description) -> None:
-    """Print the description."""
+def show(description: Description, updates: int | None) -> None:
+    """Print the description; `updates` are those of a published model."""
     console = Console(highlight=False)
     subject = description.subject
     text(console, f"{subject.name}: {description.parameters:,} parameters", "bold")
@@ -28,7 +28,7 @@ def show(description: Description) -> None:
     console.print(picture(subject.architecture))
     console.print(_costs(description))
     console.print(_branches(description))
-    for line in _lines(description):
+    for line in (*_lines(description), *_training(description, updates)):
         text(console, line)
 
 
@@ -131,6 +131,14 @@ def _lines(description: Description) -> Iterator[str]:
     yield f"  {RULE}"
     yield f"FLOPs of one sequence by {description.convention.name}"
     yield f"  {description.convention.rule}"
+
+
+def _training(description: Description, updates: int | None) -> Iterator[str]:
+    if description.update_flops is not None:
+        yield f"one pretraining update: {power(description.update_flops)} FLOPs"
+    whole = description.train_flops(updates)
+    if whole is not None:
+        yield f"as published, {updates:,} updates: {power(whole)} FLOPs"
 
 
 def power(number: int) -> str:

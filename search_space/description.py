@@ -61,6 +61,8 @@ class Description:
     """What pretraining adds."""
     memory: dict[str, ActivationMemory]
     """By the type of the values."""
+    update_flops: int | None
+    """Operations of one pretraining update on the batch, generator and heads included; None without an objective."""
 
     @property
     def parameters(self) -> int:
@@ -76,6 +78,10 @@ class Description:
     def head_parameters(self) -> int | None:
         """Trainable values that pretraining adds; None without an objective."""
         return sum(part.parameters for part in self.heads) if self.subject.objective is not None else None
+
+    def train_flops(self, updates: int | None) -> int | None:
+        """Return the operations of so many pretraining updates; None where either is not known."""
+        return None if updates is None or self.update_flops is None else updates * self.update_flops
 
     @property
     def attention(self) -> Share:
@@ -110,7 +116,11 @@ def describe(subject: Subject, length: int, batch: int, convention: Convention) 
         for name, size in VALUE_BYTES.items()
     }
     parts = _costs(architecture.parts(length), length, 0, convention)
-    return Description(subject, length, batch, convention, parts, heads, memory)
+    update = None
+    if objective is not None:
+        both = sum(part.forward_flops for part in (*parts, *heads))
+        update = convention.training_passes * both * batch
+    return Description(subject, length, batch, convention, parts, heads, memory, update)
 
 
 def receptive_field(architecture: Architecture) -> int | None:

@@ -39,6 +39,9 @@ def test_the_parts_add_up_to_the_model(call: Call, name: str, flops: str) -> Non
     for key in ("parameters", "forward_flops"):
         assert sum(part[key] for part in document["parts"]) == document[key]
     assert sum(head["parameters"] for head in document["heads"]) == document["head_parameters"]
+    preset, convention = PRESETS[name], CONVENTIONS[flops]
+    assert document["train_flops"] == preset.candidate.train_flops(preset.tokens, architecture, convention)
+    assert document["train_flops"] == preset.updates * document["update_flops"]
     whole = {part["name"]: part["parameters"] for part in document["parts"]}
     for part in document["block"]:
         assert whole[part["name"]] == architecture.depth * part["parameters"]

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout, scaled_dot_product_attention
 
 from models.convolution import Real, build_branch
-from models.precision import as_computed, exactly
+from models.precision import exactly
 from search_space.architecture import Architecture
 
 
@@ -26,7 +26,6 @@ class MixedAttention(nn.Module):
 
     def forward(self, x: Float[Tensor, "batch seq width"], real: Real) -> Float[Tensor, "batch seq width"]:
         """Return the mixed tokens; a real token never attends to padding."""
-        x = as_computed(x)
         query, value = self.query(x), self.value(x)
         context = self._attend(query, self.key(x), value, real)
         if self.branch is not None:

@@ -8,6 +8,7 @@ from torch.nn.functional import dropout
 from models.attention import MixedAttention
 from models.convolution import Real
 from models.feed_forward import FeedForward
+from models.precision import as_computed
 from models.recomputation import ActivationsKept, run_keeping
 from search_space.architecture import Architecture
 
@@ -49,10 +50,9 @@ class Block(nn.Module):
     def forward(self, x: Float[Tensor, "batch seq width"], real: Real) -> Float[Tensor, "batch seq width"]:
         """Return the block's output."""
         mixed = dropout(self.attention(x, real), self.dropout_rate, self.training)
-        x = self.attention_norm(x + mixed)
+        x = as_computed(self.attention_norm(x + mixed))
         transformed = dropout(self.feed_forward(x), self.dropout_rate, self.training)
-        normalised: Tensor = self.feed_forward_norm(x + transformed)
-        return normalised
+        return as_computed(self.feed_forward_norm(x + transformed))
 
 
 class Encoder(nn.Module):
@@ -82,7 +82,7 @@ class Encoder(nn.Module):
         self, tokens: Int[Tensor, "batch seq"], segments: Int[Tensor, "batch seq"] | None = None, real: Real = None
     ) -> Float[Tensor, "batch seq width"]:
         """Return one vector per token; where `real` is given, padding changes nothing at real positions."""
-        x = dropout(self.embeddings(tokens, segments), self.dropout_rate, self.training)
+        x = as_computed(dropout(self.embeddings(tokens, segments), self.dropout_rate, self.training))
         if self.projection is not None:
             x = self.projection(x)
         for block in self.blocks:

@@ -9,6 +9,7 @@ from torch.nn.functional import cross_entropy
 from models.encoder import Encoder
 from models.heads.classification import ClassificationHead, Pooling
 from models.heads.span import SpanHead
+from models.precision import widened
 from search_space.architecture import Architecture
 
 Form = Literal["single", "pair", "span"]
@@ -27,9 +28,9 @@ class FineTuned(nn.Module):
         """Return logits: [batch labels], or [batch seq 2] for spans, where padding is never an answer."""
         x = self.encoder(tokens, segments, real)
         if isinstance(self.head, SpanHead):
-            boundaries: Tensor = self.head(x)
+            boundaries: Tensor = widened(self.head(x))
             return boundaries.masked_fill(~real[..., None], -1e4)
-        logits: Tensor = self.head(x, real)
+        logits: Tensor = widened(self.head(x, real))
         return logits
 
     def loss(

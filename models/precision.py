@@ -1,6 +1,6 @@
 """The numbers a model computes with: float32, or bfloat16 in matrix products and between them.
 
-With bfloat16 the weights, the residual stream, normalisations and losses stay in float32 (torch's autocast).
+With bfloat16 the weights and their updates, the sums inside normalisations and the losses stay in float32.
 """
 
 from contextlib import AbstractContextManager, nullcontext
@@ -39,10 +39,15 @@ def has_bfloat16(device: torch.device) -> bool:
 
 
 def as_computed(x: Tensor) -> Tensor:
-    """Return x in the type that matrix products take here, so that several of them convert it once."""
+    """Return x in the type that is computed in here: what several matrix products read is converted once."""
     device = x.device.type
     lower = torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
     return x.to(torch.get_autocast_dtype(device)) if lower else x
+
+
+def widened(x: Tensor) -> Tensor:
+    """Return x in float32 at least, as losses are computed."""
+    return x.float() if x.dtype.itemsize < torch.float32.itemsize else x
 
 
 def exactly(device: torch.device) -> AbstractContextManager[object]:

@@ -29,7 +29,7 @@ class Recipe(Declaration):
     device: Literal["cpu", "cuda"] = "cpu"
     """Part of the recipe because other hardware gives other bits."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """Of matrix products and what lies between them; weights, normalisations and losses stay in float32."""
+    """Of matrix products and what lies between them; weights, their updates and losses stay in float32."""
     activations_kept: Literal["all", "matrix_products", "block_inputs"] = "all"
     """What training keeps for the backward pass; the rest is computed again, which takes time and saves memory."""
     dropout: Number = Field(default=0.1, ge=0, lt=1)

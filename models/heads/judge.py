@@ -4,6 +4,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
+from models.precision import widened
 from search_space.architecture import Architecture
 
 
@@ -18,4 +19,4 @@ class JudgeHead(nn.Module):
     def forward(self, x: Float[Tensor, "batch seq width"]) -> Float[Tensor, "batch seq"]:
         """Return one logit per token; above zero means that the token was replaced."""
         logits: Tensor = self.verdict(gelu(self.transform(x)))
-        return logits.squeeze(-1)
+        return widened(logits.squeeze(-1))

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, linear
 
 from models.operators.native import calls
-from models.precision import as_computed
+from models.precision import as_computed, widened
 
 Uniforms = Float[Tensor, " predicted"] | None
 
@@ -31,7 +31,7 @@ def word_loss(
     if calls.usable(x, table, bias):
         loss, words = _WordLoss.apply(x, table, bias, answers, uniforms)  # type: ignore[no-untyped-call]
         return loss, words
-    logits = _widened(linear(x, table, bias.to(x.dtype)))
+    logits = widened(linear(x, table, bias.to(x.dtype)))
     return cross_entropy(logits, answers), answers if uniforms is None else drawn_words(logits.detach(), uniforms)
 
 
@@ -39,13 +39,9 @@ def drawn_words(
     logits: Float[Tensor, "predicted vocab"], uniforms: Float[Tensor, " predicted"]
 ) -> Int[Tensor, " predicted"]:
     """Return for every row the first word at which the cumulative probability passes its uniform number."""
-    cumulative = _widened(logits).softmax(-1).cumsum(-1)
+    cumulative = widened(logits).softmax(-1).cumsum(-1)
     words = torch.searchsorted(cumulative, uniforms[:, None].to(cumulative.dtype) * cumulative[:, -1:], right=True)
     return words.clamp_(max=logits.shape[-1] - 1).squeeze(-1)
-
-
-def _widened(x: Tensor) -> Tensor:
-    return x.float() if x.dtype.itemsize < torch.float32.itemsize else x
 
 
 class _WordLoss(torch.autograd.Function):

@@ -1,0 +1,71 @@
+"""What is not kept for the backward pass is computed again, to the same bits; and less is kept."""
+
+import pytest
+import torch
+from small import architecture, convolutions, stir, title
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from models.encoder import Encoder
+from models.initialisation import initialise
+from models.recomputation import MATRIX_PRODUCTS, ActivationsKept
+from search_space.convolution import Convolution, SpanDynamic
+
+LESS: tuple[ActivationsKept, ...] = ("matrix_products", "block_inputs")
+every_convolution = pytest.mark.parametrize("convolution", convolutions(), ids=title)
+
+
+class Counted(TorchDispatchMode):
+    """Counts the matrix products that are computed."""
+
+    products = 0
+
+    def __torch_dispatch__(self, operator, types, arguments=(), named=None):  # type: ignore[no-untyped-def]
+        self.products += operator in MATRIX_PRODUCTS
+        return operator(*arguments, **(named or {}))
+
+
+def encoder(convolution: Convolution, kept: ActivationsKept, dropout: float = 0.0) -> Encoder:
+    model = Encoder(architecture(convolution), dropout, None, kept)
+    initialise(model, 1)
+    stir(model)
+    return model
+
+
+def loss_of(model: Encoder) -> Tensor:
+    tokens = torch.randint(40, (3, 20), generator=torch.Generator().manual_seed(1))
+    torch.manual_seed(4)  # dropout
+    loss: Tensor = model(tokens, None, torch.arange(20) < torch.tensor([[20], [15], [9]])).square().mean()
+    return loss
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.2])
+@pytest.mark.parametrize("kept", LESS)
+@every_convolution
+def test_the_same_bits_come_out(convolution: Convolution, kept: ActivationsKept, dropout: float) -> None:
+    found = []
+    for each in ("all", kept):
+        model = encoder(convolution, each, dropout)
+        loss = loss_of(model)
+        found.append((loss, *torch.autograd.grad(loss, list(model.parameters()))))
+    assert all(map(torch.equal, *found))
+
+
+@pytest.mark.parametrize(("kept", "again"), [("all", False), ("matrix_products", False), ("block_inputs", True)])
+def test_a_matrix_product_is_computed_again_only_where_inputs_alone_are_kept(
+    kept: ActivationsKept, again: bool
+) -> None:
+    counted = {}
+    for each in ("all", kept):
+        loss = loss_of(encoder(SpanDynamic(kernel_size=5), each))
+        with Counted() as counter:
+            loss.backward()
+        counted[each] = counter.products
+    assert (counted[kept] > counted["all"]) is again
+
+
+@pytest.mark.parametrize("kept", LESS)
+def test_nothing_is_kept_where_nothing_is_learned(kept: ActivationsKept) -> None:
+    model = encoder(SpanDynamic(kernel_size=5), kept).eval()
+    with torch.inference_mode():
+        assert torch.equal(loss_of(model), loss_of(encoder(SpanDynamic(kernel_size=5), "all").eval()))

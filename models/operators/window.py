@@ -5,6 +5,7 @@ that falls outside the sequence meets a zero. The compiled operators do it on pr
 can be had; `portable` says the same in torch, for every device and type.
 """
 
+from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -23,7 +24,7 @@ def dynamic_window_sum(
     if calls.usable(values, logits):
         compiled: Tensor = _DynamicWindowSum.apply(values, logits)  # type: ignore[no-untyped-call]
         return compiled
-    if values.is_cuda and values.dtype != torch.float64 and find_spec("triton"):
+    if values.is_cuda and values.dtype != torch.float64 and _has_triton():
         from models.operators.triton_window import span_window
 
         fused: Tensor = span_window(values, logits)
@@ -39,6 +40,11 @@ def depthwise_window_sum(
         compiled: Tensor = _DepthwiseWindowSum.apply(values, kernel)  # type: ignore[no-untyped-call]
         return compiled
     return portable.depthwise_window_sum(values, kernel.to(values.dtype))
+
+
+@cache
+def _has_triton() -> bool:
+    return find_spec("triton") is not None
 
 
 class _DynamicWindowSum(torch.autograd.Function):

@@ -1,0 +1,127 @@
+"""Our policies beside Optuna's and Ray Tune's own ASHA and Hyperband, on the same curves and the same budget.
+
+The peers' own objects decide (Optuna's pruners, Ray Tune's ASHAScheduler), one worker, no cluster; each is wrapped as
+a policy, so that it races in the same runner, pays the same for a point and meets the candidates in the same order.
+Their own defaults but for η = 3 and a first rung at the first point, as in our ASHA.
+Usage: python -m benchmarks.replay_peers CURVES [SEEDS [POLICY ...]]
+"""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import optuna
+from ray.tune.experiment import Trial as RayTrial
+from ray.tune.schedulers import ASHAScheduler
+from rich.console import Console
+from rich.table import Table
+
+from runners.curves.reading import read_curves
+from runners.policies import POLICIES, Policy
+from runners.policies.race import Move, View
+from runners.policies.replaying import Task, interval, replay
+from runners.policies.rungs import ETA
+
+BUDGETS = (5.0, 10.0, 20.0)
+REFERENCE = "asha"
+DIVERGED = 1e12  # what the peers are told in place of an infinite loss
+
+
+def optuna_policy(pruner: Callable[[int], Any]) -> Policy:
+    """Return the policy that asks one of Optuna's pruners after every point."""
+
+    def moves(view: View, chance: np.random.Generator) -> Iterator[Move]:
+        end = len(view.costs)
+        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0), pruner=pruner(end))
+        for candidate in range(len(view.reached)):
+            trial = study.ask()
+            for points in range(1, end + 1):
+                yield Move(candidate, points)
+                value = float(view.observed[candidate, points - 1])
+                trial.report(min(value, DIVERGED), points)
+                if np.isinf(value) or trial.should_prune():
+                    study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+                    break
+            else:
+                study.tell(trial, float(view.observed[candidate, end - 1]))
+
+    return moves
+
+
+def ray_policy(brackets: int) -> Policy:
+    """Return the policy that asks Ray Tune's ASHAScheduler after every point."""
+
+    def moves(view: View, chance: np.random.Generator) -> Iterator[Move]:
+        end = len(view.costs)
+        scheduler = ASHAScheduler(
+            metric="value", mode="min", max_t=end, grace_period=1, reduction_factor=ETA, brackets=brackets
+        )
+        for candidate in range(len(view.reached)):
+            trial = RayTrial("replayed", stub=True)
+            scheduler.on_trial_add(None, trial)
+            for points in range(1, end + 1):
+                yield Move(candidate, points)
+                value = min(float(view.observed[candidate, points - 1]), DIVERGED)
+                result = {"training_iteration": points, "value": value}
+                if scheduler.on_trial_result(None, trial, result) != ASHAScheduler.CONTINUE or value == DIVERGED:
+                    break
+            scheduler.on_trial_complete(None, trial, result)
+
+    return moves
+
+
+def _halving(end: int) -> Any:
+    return optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=ETA)
+
+
+def _hyperband(end: int) -> Any:
+    return optuna.pruners.HyperbandPruner(min_resource=1, max_resource=end, reduction_factor=ETA)
+
+
+PEERS: dict[str, Policy] = {
+    "optuna SuccessiveHalvingPruner": optuna_policy(_halving),
+    "optuna HyperbandPruner": optuna_policy(_hyperband),
+    "ray ASHAScheduler": ray_policy(1),
+    "ray ASHAScheduler, 3 brackets": ray_policy(3),
+}
+
+
+def main(path: Path, seeds: int, names: list[str]) -> None:
+    """Race every policy on every task and print one table, means over tasks."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    tasks = [Task.of(curves) for curves in read_curves(path)]
+    chosen = {name: POLICIES[name] for name in names or POLICIES} | ({} if names else PEERS)
+    chosen = {REFERENCE: POLICIES[REFERENCE], **chosen}
+    found = {name: [_regrets(tasks, policy, budget, seeds) for budget in BUDGETS] for name, policy in chosen.items()}
+    table = Table(box=None, title=f"normalised regret, {len(tasks)} tasks, {seeds} seeds; in brackets: / {REFERENCE}")
+    for heading in ("policy", *(f"{budget:g} trainings" for budget in BUDGETS), "worst task / asha", "seconds"):
+        table.add_column(heading, justify="left" if heading == "policy" else "right")
+    for name, per_budget in found.items():
+        cells = [_cell(mine, its) for (mine, _), (its, _) in zip(per_budget, found[REFERENCE], strict=True)]
+        worst = max(
+            float(np.max(mine.mean(axis=1) / its.mean(axis=1)))
+            for (mine, _), (its, _) in zip(per_budget, found[REFERENCE], strict=True)
+        )
+        table.add_row(name, *cells, f"{worst:.2f}", f"{sum(seconds for _, seconds in per_budget):.1f}")
+    Console(width=200).print(table)
+
+
+def _regrets(tasks: list[Task], policy: Policy, budget: float, seeds: int) -> tuple[Any, float]:
+    """Return regrets [tasks, seeds] and the seconds that they took."""
+    began = time.perf_counter()
+    found = [[replay(task, policy, budget, seed).regret for seed in range(seeds)] for task in tasks]
+    return np.array(found), time.perf_counter() - began
+
+
+def _cell(mine: Any, its: Any) -> str:
+    per_seed = mine.mean(axis=0).tolist()
+    mean, low, high = interval(per_seed)
+    return f"{mean:.3f} [{low:.3f}, {high:.3f}] ({mean / fmean(its.mean(axis=0).tolist()):.2f})"
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 20, sys.argv[3:])

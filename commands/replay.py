@@ -1,0 +1,112 @@
+"""`steeplechase replay`: any policy on recorded curves, in seconds and without training anything."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated
+
+import typer
+
+from commands.arguments import not_one_of
+from runners.curves.reading import read_curves
+from runners.policies import POLICIES, RECOMMENDED
+from runners.policies.replaying import Outcome, Task, interval, replay
+from search_space.declaration import JsonValue
+from search_space.refusals import ConfigurationRefused
+
+LIST = "list"
+
+Curves = Annotated[
+    Path | None,
+    typer.Argument(metavar="CURVES", help="Recorded curves: a file, a folder of files, or a results folder."),
+]
+PolicyName = Annotated[str, typer.Option("--policy", help=f"One of {', '.join(POLICIES)}; `list` tells them.")]
+Budget = Annotated[float, typer.Option(help="Full trainings; a partial training counts its share.")]
+Seeds = Annotated[int, typer.Option(min=1, help="Orders in which the candidates are drawn.")]
+
+
+def replay_command(
+    curves: Curves = None,
+    policy: PolicyName = RECOMMENDED,
+    budget: Budget = 10.0,
+    seeds: Seeds = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")] = False,
+) -> None:
+    """Replay a search policy on recorded curves and tell its normalised regret."""
+    document = _policies() if policy == LIST else _replayed(_given(curves), policy, budget, seeds)
+    print(json.dumps(document, indent=2, ensure_ascii=False) if as_json else _text(document))  # noqa: T201
+
+
+def _policies() -> dict[str, JsonValue]:
+    return {"policies": [*POLICIES], "recommended": RECOMMENDED}
+
+
+def _given(curves: Path | None) -> Path:
+    if curves is None:
+        raise ConfigurationRefused("CURVES is missing: give a file or a folder of recorded curves")
+    return curves
+
+
+def _replayed(path: Path, policy: str, budget: float, seeds: int) -> dict[str, JsonValue]:
+    if policy not in POLICIES:
+        raise ConfigurationRefused(f"--policy: {not_one_of(policy, 'a policy', POLICIES)}")
+    if not 0 < budget < float("inf"):
+        raise ConfigurationRefused(f"--budget: {budget:g} is out of range; more than 0 full trainings are needed")
+    tasks = [Task.of(curves) for curves in read_curves(path)]
+    outcomes = [[replay(task, POLICIES[policy], budget, seed) for seed in range(seeds)] for task in tasks]
+    return {
+        "policy": policy,
+        "budget": budget,
+        "seeds": seeds,
+        "normalised_regret": _interval(outcomes, lambda outcome: outcome.regret),
+        "normalised_regret_of_choice": _interval(outcomes, lambda outcome: outcome.regret_of_choice),
+        "top_percent_seen": _interval(outcomes, lambda outcome: float(outcome.top_seen_at is not None)),
+        "per_seed": [*_per_seed(outcomes, lambda outcome: outcome.regret)],
+        "tasks": [_task(task, of_task) for task, of_task in zip(tasks, outcomes, strict=True)],
+    }
+
+
+def _task(task: Task, outcomes: list[Outcome]) -> JsonValue:
+    return {
+        "name": task.curves.name,
+        "candidates": len(task.curves.candidates),
+        "left_out": task.curves.left_out,
+        "points": len(task.curves.steps),
+        "normalised_regret": _interval([outcomes], lambda outcome: outcome.regret),
+        "started": fmean(outcome.started for outcome in outcomes),
+        "finished": fmean(outcome.finished for outcome in outcomes),
+        "spent": fmean(outcome.spent for outcome in outcomes),
+    }
+
+
+def _per_seed(outcomes: list[list[Outcome]], number: Callable[[Outcome], float]) -> list[float]:
+    """Return the mean over tasks at each seed."""
+    return [fmean(number(outcome) for outcome in at_seed) for at_seed in zip(*outcomes, strict=True)]
+
+
+def _interval(outcomes: list[list[Outcome]], number: Callable[[Outcome], float]) -> dict[str, JsonValue]:
+    mean, low, high = interval(_per_seed(outcomes, number))
+    return {"mean": mean, "low": low, "high": high}
+
+
+def _text(document: dict[str, JsonValue]) -> str:
+    if "policies" in document:
+        names = document["policies"]
+        assert isinstance(names, list)
+        return "\n".join(f"{name} (recommended)" if name == RECOMMENDED else str(name) for name in names)
+    regret, tasks = document["normalised_regret"], document["tasks"]
+    assert isinstance(regret, dict)
+    assert isinstance(tasks, list)
+    lines = [f"{document['policy']} at {document['budget']:g} full trainings, {document['seeds']} seeds"]
+    for task in tasks:
+        assert isinstance(task, dict)
+        left_out = f", {task['left_out']} without a last step left out" if task["left_out"] else ""
+        counts = f"{task['candidates']} candidates x {task['points']} points{left_out}"
+        lines.append(f"  {task['name']}: {_shown(task['normalised_regret'])} ({counts})")
+    return "\n".join([*lines, f"normalised regret {_shown(regret)}"])
+
+
+def _shown(found: JsonValue) -> str:
+    assert isinstance(found, dict)
+    return f"{found['mean']:.3f} [{found['low']:.3f}, {found['high']:.3f}]"

@@ -1,0 +1,71 @@
+"""`steeplechase replay`: the JSON other programs read, the refusals, and nothing heavy imported."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from calling import ROOT, Call
+
+from runners.curves import plain
+from runners.curves.synthetic import synthetic
+from runners.policies import POLICIES, RECOMMENDED
+
+HEAVY = ("torch", "ray", "mlflow", "optuna", "sklearn", "scipy")
+
+
+@pytest.fixture(scope="module")
+def curves(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("replay") / "curves.jsonl"
+    path.write_text(plain.written(synthetic("power_laws", 1, candidates=30, points=9)))
+    return path
+
+
+@pytest.mark.parametrize("policy", sorted(POLICIES))
+def test_the_json_of_every_policy(call: Call, curves: Path, policy: str) -> None:
+    answer = call("replay", curves, "--policy", policy, "--budget", "3", "--seeds", "4", "--json")
+    assert answer.code == 0, answer.err
+    found = json.loads(answer.out)
+    assert (found["policy"], found["budget"], found["seeds"]) == (policy, 3, 4)
+    regret = found["normalised_regret"]
+    assert 0.0 <= regret["low"] <= regret["mean"] <= regret["high"]
+    assert len(found["per_seed"]) == 4
+    assert found["tasks"][0]["spent"] <= 3.0 + 1e-6
+
+
+def test_the_list_names_what_is_recommended(call: Call) -> None:
+    found = json.loads(call("replay", "--policy", "list", "--json").out)
+    assert found == {"policies": [*POLICIES], "recommended": RECOMMENDED}
+    assert f"{RECOMMENDED} (recommended)" in call("replay", "--policy", "list").out
+
+
+def test_people_get_the_same_numbers(call: Call, curves: Path) -> None:
+    arguments = ("replay", curves, "--policy", "asha", "--budget", "2", "--seeds", "3")
+    mean = json.loads(call(*arguments, "--json").out)["normalised_regret"]["mean"]
+    assert f"normalised regret {mean:.3f} [" in call(*arguments).out
+
+
+def test_refusals_are_one_line_with_their_exit_code(call: Call, curves: Path, tmp_path: Path) -> None:
+    (tmp_path / "wrong.jsonl").write_text("nothing")
+    cases = [
+        ((curves, "--policy", "ahsa"), 3, "Did you mean asha?"),
+        ((curves, "--budget", "0"), 3, "--budget: 0 is out of range"),
+        ((curves, "--budget", "nan"), 3, "--budget: nan is out of range"),
+        ((tmp_path / "wrong.jsonl",), 4, "wrong.jsonl:1: not JSON"),
+        ((tmp_path / "nowhere",), 5, "no such file or folder"),
+        ((), 3, "CURVES is missing"),
+    ]
+    for arguments, code, said in cases:
+        answer = call("replay", *arguments)
+        assert (answer.code, answer.err.count("\n")) == (code, 1), answer.err
+        assert said in answer.err
+
+
+def test_replay_imports_nothing_heavy(curves: Path) -> None:
+    asked = f"print(*(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)"
+    lines = ("import sys", "from commands.main import main", "try: main()", f"finally: {asked}")
+    command = [sys.executable, "-c", "\n".join(lines), "replay", str(curves), "--budget", "1", "--seeds", "1"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.split() == []

@@ -11,6 +11,7 @@ from commands import (
     export,
     import_,
     plan,
+    replay,
     report,
     run,
     schema,
@@ -37,6 +38,7 @@ COMMANDS = (
 for command in COMMANDS:
     application.command()(command)
 application.command("import")(import_.import_)
+application.command("replay")(replay.replay_command)
 
 INTERRUPTED = 130
 

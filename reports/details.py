@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
-from reports.effects import Difference
+from reports.audit import audit_grid
+from reports.details_text import difference_cell
 from reports.grids import Column, Grid, grid
+from reports.matched import MATCHED, matched_grids
 from reports.metrics import Metric
-from reports.numbers import NOTHING, UNKNOWN, fixed, short, told
-from reports.reading import number
+from reports.numbers import NOTHING, UNKNOWN, fixed, short
+from reports.pareto import pareto_grid
 from reports.table import Row, Table
 
 LOSS_DECIMALS, SCORE_DECIMALS = 4, 1
@@ -21,10 +23,13 @@ def grids_of(tables: Iterable[Table], decimals: Decimals) -> Iterator[Grid]:
     """Yield the grids of the tables that have rows and a grid of their own."""
     makers: dict[str, Callable[[Table], Iterable[Grid]]] = {
         "isolated": partial(_isolated, decimals=decimals),
+        MATCHED: partial(matched_grids, decimals=decimals),
         "orderings": partial(_orderings, decimals=decimals),
         "reference": _reference,
         "candidates": _candidates,
         "importance": _importance,
+        "audit": audit_grid,
+        "pareto": pareto_grid,
     }
     for table in tables:
         if table.name in makers and table.rows:
@@ -108,10 +113,7 @@ def _metric(row: Row) -> str:
 
 
 def _difference(row: Row, decimals: Decimals) -> str:
-    pairs = row["n"]
-    assert isinstance(pairs, int)
-    difference = Difference(pairs, number(row["delta"]), number(row["low"]), number(row["high"]))
-    return told(difference, decimals[str(row["metric"])])
+    return difference_cell(row, decimals[str(row["metric"])])
 
 
 def _spread(row: Row) -> str:

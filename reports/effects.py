@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from reports.student import two_sided_quantile
+from runners.inference.paired import interval
 
 CONFIDENCE = 0.95
 
@@ -41,25 +41,28 @@ class Effect:
     difference: Difference
 
 
-def effect(values: SeedValues, baseline: SeedValues | None) -> Effect:
+def effect(values: SeedValues, baseline: SeedValues | None, confidence: float = CONFIDENCE) -> Effect:
     """Return the effect of an arm; the baseline itself has None to be compared with."""
     sample = list(values.values())
     return Effect(
         n=len(sample),
         mean=fmean(sample) if sample else None,
         sd=stdev(sample) if len(sample) > 1 else None,
-        difference=Difference() if baseline is None else paired(values, baseline),
+        difference=Difference() if baseline is None else paired(values, baseline, confidence),
     )
 
 
-def paired(values: SeedValues, others: SeedValues) -> Difference:
+def paired(values: SeedValues, others: SeedValues, confidence: float = CONFIDENCE) -> Difference:
     """Return the mean of `values - others` over the seeds they share, with its interval from two pairs on."""
-    differences = [values[seed] - others[seed] for seed in sorted(values.keys() & others.keys())]
-    pairs = len(differences)
-    if not pairs:
+    differences = differences_of(values, others)
+    if not differences:
         return Difference()
-    delta = fmean(differences)
-    if pairs == 1:
-        return Difference(1, delta)
-    half_width = two_sided_quantile(CONFIDENCE, pairs - 1) * stdev(differences) / pairs**0.5
-    return Difference(pairs, delta, delta - half_width, delta + half_width)
+    if len(differences) == 1:
+        return Difference(1, differences[0])
+    low, high = interval(differences, confidence)
+    return Difference(len(differences), fmean(differences), low, high)
+
+
+def differences_of(values: SeedValues, others: SeedValues) -> list[float]:
+    """Return `values - others` over the seeds they share, by seed."""
+    return [values[seed] - others[seed] for seed in sorted(values.keys() & others.keys())]

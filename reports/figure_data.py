@@ -68,12 +68,9 @@ def curves_of(results: Results) -> Curves | None:
 
 def _line(arm: str, trials: tuple[TrialHistory, ...]) -> Line | None:
     """Return the mean over the seeds that came furthest: a mean over changing seeds would jump."""
-    curves = [_curve(trial) for trial in trials if trial.standing is not Standing.DIVERGED]
-    curves = [points for points in curves if points]
-    if not curves:
+    whole = whole_curves(trials)
+    if not whole:
         return None
-    furthest = max(max(points) for points in curves)
-    whole = [points for points in curves if max(points) == furthest]
     tokens = tuple(sorted(set.intersection(*(set(points) for points in whole))))
     losses = [[points[at] for points in whole] for at in tokens]
     return Line(
@@ -84,6 +81,14 @@ def _line(arm: str, trials: tuple[TrialHistory, ...]) -> Line | None:
         low=tuple(map(min, losses)),
         high=tuple(map(max, losses)),
     )
+
+
+def whole_curves(trials: tuple[TrialHistory, ...]) -> tuple[dict[int, float], ...]:
+    """Return the held-out curves of the seeds that came furthest."""
+    curves = [_curve(trial) for trial in trials if trial.standing is not Standing.DIVERGED]
+    curves = [points for points in curves if points]
+    furthest = max((max(points) for points in curves), default=0)
+    return tuple(points for points in curves if max(points) == furthest)
 
 
 def _curve(trial: TrialHistory) -> dict[int, float]:

@@ -17,6 +17,8 @@ from reports.effects import Difference
 from reports.figure_data import Curves, Forest, Line, Panel
 from reports.metrics import Metric
 from reports.numbers import difference_text, short
+from reports.pareto import Pareto
+from reports.pareto_figure import draw_pareto
 from reports.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET, SETTINGS
 
 WIDTH_INCHES, CURVES_HEIGHT_INCHES, ROW_INCHES = 7.4, 4.0, 0.3
@@ -24,9 +26,10 @@ LABELLED_LINES = len(COLOURS)
 LABEL_GAP = 0.052  # of the axes' height, so that labels never overlap
 NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 Draw = Callable[[Figure], None]
+Drawn = Curves | Forest | Pareto
 
 
-def svg_of(data: Curves | Forest) -> str:
+def svg_of(data: Drawn) -> str:
     """Return the figure as an SVG element without prologue, ready to stand inside a page."""
     buffer = io.StringIO()
     _draw(data, lambda figure: figure.savefig(buffer, format="svg", metadata=NO_METADATA))
@@ -34,7 +37,7 @@ def svg_of(data: Curves | Forest) -> str:
     return text[text.index("<svg") :].strip()
 
 
-def save_png(data: Curves | Forest, path: Path, dots_per_inch: int = 160) -> None:
+def save_png(data: Drawn, path: Path, dots_per_inch: int = 160) -> None:
     """Write the figure as a PNG on white, for pages that show no SVG."""
     metadata = {"Software": None}
     _draw(
@@ -43,12 +46,16 @@ def save_png(data: Curves | Forest, path: Path, dots_per_inch: int = 160) -> Non
     )
 
 
-def _draw(data: Curves | Forest, save: Draw) -> None:
+def _draw(data: Drawn, save: Draw) -> None:
     with mpl.rc_context({**mpl.rcParamsDefault, **SETTINGS, "backend": "agg"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # the viewer's fonts have it or show a box
-        figure = _draw_curves(data) if isinstance(data, Curves) else _draw_forest(data)
+        figure = draw_pareto(data) if isinstance(data, Pareto) else _figure(data)
         FigureCanvasAgg(figure)
         save(figure)
+
+
+def _figure(data: Curves | Forest) -> Figure:
+    return _draw_curves(data) if isinstance(data, Curves) else _draw_forest(data)
 
 
 def _draw_curves(curves: Curves) -> Figure:

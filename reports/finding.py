@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from reports.candidates import SEARCH
+from reports.comparisons import Verdict
 from reports.effects import Difference
 from reports.isolated import IsolatedPair
 from reports.metrics import Metric
@@ -50,26 +51,28 @@ def _clause(results: Results, metric: Metric) -> str:
     if not rivals:
         return f"on {metric.title} only the baseline has been measured"
     best = _best(rivals, metric)
-    difference = results.difference(best, BASELINE, metric)
+    return f"on {metric.title} {_verdict(results, metric, best, rivals)}"
+
+
+def _verdict(results: Results, metric: Metric, best: str, rivals: dict[str, float]) -> str:
+    """Return what is known of the arm with the best mean; helped or hurt is corrected for all arms."""
+    difference, compared = results.difference(best, BASELINE, metric), results.comparison(best, metric)
     shown = f"Δ {_told(difference, results.decimals(metric))}"
     if difference.low is None:
-        return f"on {metric.title} no difference can be told from {_seeds(difference)} (best mean: {best}, {shown})"
-    if not difference.told_apart:
-        others = _told_better(results, metric, rivals)
-        alone = f", though {', '.join(others)} can" if others else ""
-        return f"on {metric.title} the best arm, {best}, cannot be told from the baseline ({shown}){alone}"
-    if metric.better(means[best], means[BASELINE]):
-        return f"on {metric.title} {best} is best and better than the baseline ({shown})"
-    return f"on {metric.title} no arm reaches the baseline (nearest: {best}, {shown})"
+        return f"no difference can be told from {_seeds(difference)} (best mean: {best}, {shown})"
+    if compared.verdict is Verdict.HELPS:
+        return f"{best} is best and better than the baseline ({shown})"
+    if compared.verdict is Verdict.HURTS:
+        return f"no arm reaches the baseline (nearest: {best}, {shown})"
+    if compared.verdict is Verdict.NO_DIFFERENCE:
+        return f"the best arm, {best}, differs from the baseline by no more than {compared.margin:g} ({shown})"
+    others = _told_better(results, metric, rivals)
+    alone = f", though {', '.join(others)} can" if others else ""
+    return f"the best arm, {best}, cannot be told from the baseline ({shown}){alone}"
 
 
 def _told_better(results: Results, metric: Metric, rivals: dict[str, float]) -> list[str]:
-    found = []
-    for arm in rivals:
-        difference = results.difference(arm, BASELINE, metric)
-        if difference.told_apart and metric.better(difference.delta or 0.0, 0.0):
-            found.append(arm)
-    return found
+    return [arm for arm in rivals if results.comparison(arm, metric).verdict is Verdict.HELPS]
 
 
 def _telling(results: Results, pairs: tuple[IsolatedPair, ...], metric: Metric) -> Iterator[IsolatedPair]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reports.comparisons import Cell
 from reports.effects import Effect
 from reports.metrics import Metric
 from reports.numbers import short
@@ -9,6 +10,7 @@ from reports.results import Results
 from reports.values import PRETRAIN
 from runners.designs.arm import BASELINE
 from runners.records import Standing, Status
+from runners.sequential import first_seeds
 from search_space.candidate import Candidate
 from search_space.change import difference
 from search_space.declaration import JsonValue
@@ -17,6 +19,7 @@ ORIGIN = "ELECTRA-Small, arXiv 2003.10555, appendix A"
 ORIGIN_CORPUS = "OpenWebText"  # ConvBERT, arXiv 2008.02496
 ORIGIN_TOKENS = 1_000_000 * 128 * 128  # updates x sequences x tokens of ELECTRA-Small and of ConvBERT's small models
 HASH_DIGITS = 12
+POINTS_TOLD = 3
 SPLITS = ("train", "validation", "test")
 
 Notes = tuple[tuple[str, str], ...]
@@ -28,7 +31,7 @@ def legend_of(results: Results) -> tuple[str, ...]:
     lines = [
         "mean ± sd (n): over n pretraining seeds; fine-tuning seeds are averaged within each first.",
         "Δ [low, high]: difference to the baseline, paired by pretraining seed: mean and 95% interval (paired t).",
-        "*: best mean of its column, and its interval excludes 0.",
+        "*: best mean of its column, and told from the baseline after Holm's correction.",
         "Held-out loss in nats, lower is better; tasks and score (the mean of the tasks) 0 to 100, higher is better.",
     ]
     effects = [results.effect(arm.name, metric) for arm in results.arms for metric in results.shown]
@@ -36,12 +39,31 @@ def legend_of(results: Results) -> tuple[str, ...]:
         lines.append("?: a single seed tells no spread and no interval.")
     if any(effect.n == 0 for effect in effects):
         lines.append("–: not measured at the end of the budget.")
-    lines.extend(_multiplicity(effects))
+    lines.extend(_multiplicity(results, effects))
     return tuple(lines)
 
 
-def _multiplicity(effects: list[Effect]) -> Iterator[str]:
+def _multiplicity(results: Results, effects: list[Effect]) -> Iterator[str]:
     intervals = sum(effect.difference.low is not None for effect in effects)
+    if not intervals:
+        return
+    names = " and ".join(metric.title for metric in results.headlines)
+    tested = sum(results.comparison(*_named(cell)).p is not None for cell in results.families[0])
+    yield (
+        f"Verdicts: helps or hurts where Holm's p is at most 0.05, over the {tested} tests on {names} (further "
+        "metrics are a family of their own); no difference larger than m where the 95% interval lies within ±m."
+    )
+    yield (
+        "p by sign flips is exact and assumes nothing, but n seeds never bring it below 2/2^n: Student's paired t "
+        "decides. Could be seen: the true difference that one such test finds four times in five; seeds to decide: "
+        "with which the verdict would fall four times in five, were Δ and its spread what they look like."
+    )
+    if results.looks.counts:
+        counts = ", ".join(map(str, results.looks.counts))
+        yield (
+            f"Seeds were added to what was undecided at {counts} seeds; each look spends its share of the error, so "
+            "intervals are wider than 95% at one look and hold at whichever look an arm stopped."
+        )
     if intervals > 1:
         yield (
             f"{intervals} intervals stand here, none corrected for the others: where nothing differs, "
@@ -49,11 +71,17 @@ def _multiplicity(effects: list[Effect]) -> Iterator[str]:
         )
 
 
+def _named(cell: Cell) -> tuple[str, Metric]:
+    return cell[0], Metric(cell[1])
+
+
 def footer_of(results: Results) -> Notes:
     """Return the conditions under which the numbers were measured."""
     setting = results.setting
     start = setting.pretraining.start
-    spans = ", ".join(map(str, setting.pretraining.seeds)) or "none"
+    spans = ", ".join(map(str, first_seeds(setting.pretraining.seeds))) or "none"
+    if results.looks.counts:
+        spans += f", then more up to {results.looks.counts[-1]} for what is undecided"
     tuned = f"; fine-tuning {', '.join(map(str, setting.fine_tuning.seeds))}" if setting.tasks else ""
     notes = [
         ("Scale", results.snapshot.scale),
@@ -65,7 +93,15 @@ def footer_of(results: Results) -> Notes:
         ("Differs from the papers", _differences(results)),
         ("Diverged", _diverged(results)),
     ]
+    left_out = results.snapshot.impossible
+    if left_out:
+        notes.append(("Impossible points left out", f"{len(left_out)}: {_left_out(left_out)}"))
     return tuple(notes)
+
+
+def _left_out(points: tuple[tuple[str, ...], ...]) -> str:
+    first = "; ".join(f"{name}: {', '.join(reasons)}" for name, *reasons in points[:POINTS_TOLD])
+    return first if len(points) <= POINTS_TOLD else f"{first}; …"
 
 
 def _corpus(results: Results) -> str:

@@ -1,4 +1,4 @@
-"""The main grid: one line per arm, a column group per metric, the best mean marked where its interval excludes 0."""
+"""The main grid: one line per arm, a column group per metric, the best mean marked where it is told apart."""
 
 from dataclasses import dataclass
 
@@ -8,6 +8,7 @@ from reports.metrics import Metric
 from reports.numbers import difference_text, mean_text, scientific, short
 from reports.results import Results
 from reports.status import status_of
+from runners.designs.arm import BASELINE
 
 BEST_MARK = " *"
 DELTA = "Δ [95%]"
@@ -20,23 +21,26 @@ class MetricColumns:
     metric: Metric
     effects: dict[str, Effect]
     decimals: int
+    told: frozenset[str]
+    """The arms that are told from the baseline, corrected for the others."""
 
     @property
     def best(self) -> str | None:
-        """The arm with the best mean, if its interval excludes 0 on the better side."""
+        """The arm with the best mean, if it is told from the baseline on the better side."""
         means = {arm: effect.mean for arm, effect in self.effects.items() if effect.mean is not None}
         if not means:
             return None
         arm = min(means, key=lambda arm: means[arm] if self.metric.lower_is_better else -means[arm])
         difference = self.effects[arm].difference
         better = difference.delta is not None and self.metric.better(difference.delta, 0.0)
-        return arm if difference.told_apart and better else None
+        return arm if arm in self.told and better else None
 
 
 def metric_columns(results: Results, metric: Metric) -> MetricColumns:
     """Return one metric's columns; the decimals follow from the spreads in them."""
     effects = {arm.name: results.effect(arm.name, metric) for arm in results.arms}
-    return MetricColumns(metric, effects, results.decimals(metric))
+    told = frozenset(arm for arm in effects if arm != BASELINE and results.comparison(arm, metric).told)
+    return MetricColumns(metric, effects, results.decimals(metric), told)
 
 
 def overview(results: Results) -> Grid:

@@ -3,15 +3,32 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from reports.audit import audit_table
 from reports.candidates import SEARCH, candidates_table, importance_table
+from reports.claims import claims_grid, claims_table
 from reports.details import grids_of
+from reports.divergence import divergence_grid, divergence_table
+from reports.factors import factors_grids, factors_table
 from reports.figure_data import Curves, Forest, curves_of, forest_of
 from reports.finding import finding_of
 from reports.footer import Notes, footer_of, legend_of, orderings_note
+from reports.forecast import (
+    LOSS,
+    Outlook,
+    crossings_table,
+    forecast_grids,
+    forecast_note,
+    forecast_table,
+    outlook_of,
+)
 from reports.grids import Grid
 from reports.isolated import isolated_pairs, isolated_table
+from reports.judgements import effects_grid, effects_table
+from reports.matched import has_matches, matched_table
+from reports.noise import noise_grid, noise_table
 from reports.orderings import orderings_table
 from reports.overview import overview
+from reports.pareto import Pareto, pareto_of, pareto_table
 from reports.results import Results, results_of
 from reports.setting import setting_of
 from reports.table import Table, reference_table, results_table
@@ -39,6 +56,8 @@ class Report:
     """What the signs in the tables mean."""
     footer: Notes
     """Under which conditions the numbers were measured."""
+    pareto: Pareto | None = None
+    """Of a search: results against costs."""
 
 
 def primary_metric(task: str) -> str:
@@ -53,7 +72,8 @@ def build(
     setting = setting_of(snapshot.document)
     results = results_of(snapshot, setting, primary)
     pairs = isolated_pairs(results.arms)
-    tables = tuple(_tables(results, importance, primary))
+    outlook = outlook_of(results)
+    tables = (*_tables(results, importance, primary), forecast_table(outlook), crossings_table(outlook))
     return Report(
         experiment=printable(snapshot.experiment),
         scale=printable(snapshot.scale),
@@ -61,23 +81,32 @@ def build(
         finding=printable(finding_of(results, pairs)),
         paper=printable(f"{setting.paper.statement} ({setting.paper.source})") if setting.paper else "",
         tables=tables,
-        grids=tuple(_grids(results, tables)),
+        grids=(*_grids(results, tables), *forecast_grids(outlook, results.decimals(LOSS))),
         curves=curves_of(results),
         forest=forest_of(results),
-        notes=tuple(map(printable, _notes(results, tables))),
+        notes=tuple(map(printable, (*_notes(results, tables), *_forecast_notes(outlook)))),
         footer=tuple((term, printable(text)) for term, text in footer_of(results)),
+        pareto=pareto_of(results) if setting.design.kind == SEARCH else None,
     )
 
 
 def _tables(results: Results, importance: Mapping[str, float] | None, primary: PrimaryMetric) -> Iterator[Table]:
     yield results_table(results)
+    yield effects_table(results)
+    yield claims_table(results)
+    yield divergence_table(results)
+    yield noise_table(results)
     if results.setting.design.kind == SEARCH:
         candidates = candidates_table(results)
         yield candidates
         if importance is not None:
             yield importance_table(importance, sum(row["rank"] is not None for row in candidates.rows))
+        yield from (found for found in (audit_table(results), pareto_table(pareto_of(results))) if found.rows)
     else:
         yield isolated_table(results, isolated_pairs(results.arms))
+        yield factors_table(results)
+    if has_matches(results):
+        yield matched_table(results)
     yield orderings_table(results)
     yield reference_table(results.snapshot.shared, primary)
 
@@ -88,7 +117,23 @@ def _grids(results: Results, tables: tuple[Table, ...]) -> Iterator[Grid]:
     yield from first
     if results.arms:
         yield overview(results)
+    yield from _statistics(results, tables)
     yield from (grid for grid in details if grid not in first)
+
+
+def _statistics(results: Results, tables: tuple[Table, ...]) -> Iterator[Grid]:
+    by_name = {table.name: table for table in tables}
+    yield from effects_grid(results)
+    yield from claims_grid(results, by_name["claims"])
+    yield from divergence_grid(results, by_name["divergence"])
+    if "factors" in by_name:
+        yield from factors_grids(results, by_name["factors"])
+    yield from noise_grid(results, by_name["noise"])
+
+
+def _forecast_notes(outlook: Outlook | None) -> Iterator[str]:
+    if outlook is not None and outlook.arms:
+        yield forecast_note(outlook)
 
 
 def _notes(results: Results, tables: tuple[Table, ...]) -> Iterator[str]:

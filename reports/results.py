@@ -4,13 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from reports.comparisons import Cell, Comparison, Judging, compare
 from reports.effects import Difference, Effect, effect, paired
 from reports.metrics import HELD_OUT_LOSS, SCORE, Metric, ordered
 from reports.numbers import decimals_for
 from reports.setting import Setting
-from reports.values import ArmValues, PrimaryMetric, values_of
+from reports.values import PRETRAIN, ArmValues, NestedArmValues, PrimaryMetric, means_of, nested_values_of
 from runners.designs.arm import BASELINE
-from runners.records import ArmRow
+from runners.inference.looks import Looks
+from runners.inference.paired import ALPHA
+from runners.records import ArmRow, Standing
+from runners.sequential import first_seeds, looks_of
 from runners.standing import Snapshot, TrialHistory
 
 
@@ -23,9 +27,14 @@ class Results:
     arms: tuple[ArmRow, ...]
     """The baseline first."""
     metrics: tuple[Metric, ...]
-    values: ArmValues
+    nested: NestedArmValues
     trials: Mapping[str, tuple[TrialHistory, ...]]
     """By arm, in the order of the seeds."""
+
+    @cached_property
+    def values(self) -> ArmValues:
+        """One value per arm, metric and pretraining seed."""
+        return means_of(self.nested)
 
     def effect(self, arm: str, metric: Metric) -> Effect:
         """Return one arm's effect on one metric."""
@@ -36,7 +45,9 @@ class Results:
         baseline = self.values.get(BASELINE, {})
         return {
             (arm, metric.name): effect(
-                of_arm.get(metric.name, {}), None if arm == BASELINE else baseline.get(metric.name, {})
+                of_arm.get(metric.name, {}),
+                None if arm == BASELINE else baseline.get(metric.name, {}),
+                self.confidence(arm),
             )
             for arm, of_arm in self.values.items()
             for metric in self.metrics
@@ -44,7 +55,68 @@ class Results:
 
     def difference(self, arm: str, other: str, metric: Metric) -> Difference:
         """Return how one arm differs from another on one metric, paired by seed."""
-        return paired(self.values[arm].get(metric.name, {}), self.values[other].get(metric.name, {}))
+        mine, theirs = (self.values[name].get(metric.name, {}) for name in (arm, other))
+        return paired(mine, theirs, max(self.confidence(arm), self.confidence(other)))
+
+    def comparison(self, arm: str, metric: Metric) -> Comparison:
+        """Return how an arm other than the baseline is judged on one metric."""
+        return self._comparisons[arm, metric.name]
+
+    @cached_property
+    def _comparisons(self) -> Mapping[Cell, Comparison]:
+        return compare(
+            {cell: self._judging(*cell) for family in self.families for cell in family}, self.families, self.looks
+        )
+
+    def _judging(self, arm: str, name: str) -> Judging:
+        mine, theirs = (self.values.get(one, {}).get(name, {}) for one in (arm, BASELINE))
+        metric = Metric(name)
+        difference = self.effect(arm, metric).difference
+        return Judging(metric, mine, theirs, difference, self.setting.margins.get(name), self._share(arm))
+
+    @cached_property
+    def families(self) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:
+        """The cells that are corrected for each other: those of the headline metrics, and all further ones."""
+        headlines = {metric.name for metric in self.headlines}
+        cells = [(arm.name, metric.name) for arm in self.arms if arm.name != BASELINE for metric in self.metrics]
+        first = tuple(cell for cell in cells if cell[1] in headlines)
+        return first, tuple(cell for cell in cells if cell[1] not in headlines)
+
+    @property
+    def looks(self) -> Looks:
+        """When results are looked at."""
+        return looks_of(self.setting.pretraining.seeds)
+
+    def confidence(self, arm: str) -> float:
+        """Return the level of an arm's intervals: 95%, and more where its seeds may still be added to."""
+        return 1 - ALPHA * self._share(arm)
+
+    def diverged(self, arm: str) -> tuple[int, int]:
+        """Return how many of an arm's trials diverged, and of how many that came to an end of their own."""
+        standings = [history.standing for history in self.trials.get(arm, ())]
+        ended = [standing for standing in standings if standing in (Standing.FINISHED, Standing.DIVERGED)]
+        return ended.count(Standing.DIVERGED), len(ended)
+
+    @cached_property
+    def afterwards(self) -> tuple[str, ...]:
+        """The arms that were added after seeing results, as far as the ledger knows.
+
+        It knows of cohorts, which are proposed from the results of those before; and of stages taken from the
+        cache: where some arms' whole pretraining was there already and another's was not, the latter came later.
+        """
+        known = {arm: self._cached(arm) for arm in self.trials}
+        earlier = any(cached for cached in known.values())
+        late = {arm for arm, cached in known.items() if earlier and cached is False}
+        return tuple(arm.name for arm in self.arms if arm.cohort > 0 or arm.name in late)
+
+    def _cached(self, arm: str) -> bool | None:
+        """Whether all of an arm's pretraining came from the cache; None where there is none."""
+        records = [record for history in self.trials[arm] for record in history.finished(PRETRAIN)]
+        return all(record.reused for record in records) if records else None
+
+    def _share(self, arm: str) -> float:
+        """Return the share of the error that an arm's seeds may spend."""
+        return self.looks.share(len(self.trials.get(arm, ())))
 
     def decimals(self, metric: Metric) -> int:
         """Return how many decimals a metric is shown with, wherever it is shown: its seeds' spread decides."""
@@ -65,17 +137,17 @@ class Results:
 
     @property
     def seeds_in_all(self) -> int:
-        """Pretraining seeds that every arm is to have."""
-        return len(self.setting.pretraining.seeds)
+        """Pretraining seeds that every arm is to have; more may be added to those that are undecided."""
+        return len(first_seeds(self.setting.pretraining.seeds))
 
 
 def results_of(snapshot: Snapshot, setting: Setting, primary: PrimaryMetric) -> Results:
     """Return what the snapshot holds."""
-    values = values_of(snapshot, setting.tasks, primary)
-    found = {metric for of_arm in values.values() for metric in of_arm}
+    nested = nested_values_of(snapshot, setting.tasks, primary)
+    found = {metric for of_arm in nested.values() for metric in of_arm}
     arms = tuple(sorted(snapshot.arms, key=lambda arm: (arm.name != BASELINE, arm.position, arm.name)))
     trials: dict[str, list[TrialHistory]] = {arm.name: [] for arm in arms}
     for history in sorted(snapshot.histories, key=lambda history: history.trial.seed):
         trials.setdefault(history.trial.arm, []).append(history)
     grouped = {arm: tuple(histories) for arm, histories in trials.items()}
-    return Results(snapshot, setting, arms, ordered(setting.tasks, found), values, grouped)
+    return Results(snapshot, setting, arms, ordered(setting.tasks, found), nested, grouped)

@@ -1,5 +1,6 @@
 """A search's finding: how many candidates came through, which is best, and how it stands beside the baseline."""
 
+from reports.audit import audit_sentence
 from reports.candidates import against_baseline, candidates_table
 from reports.metrics import HELD_OUT_LOSS, Metric
 from reports.numbers import difference_text, short
@@ -21,7 +22,8 @@ def search_finding(results: Results) -> str:
         any(history.standing is Standing.FINISHED for history in results.trials[arm.name]) for arm in results.arms
     )
     best = ranked[0]
-    return f"Of {asked} candidates {through} came through; the best is {_named(best)}, {_beside(results, best)}."
+    told = f"Of {asked} candidates {through} came through; the best is {_named(best)}, {_beside(results, best)}."
+    return " ".join(filter(None, [told, audit_sentence(results)]))
 
 
 def _named(best: Row) -> str:

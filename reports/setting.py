@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Mapping
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from runners.sequential import Seeds
 from search_space.candidate import Candidate
 from search_space.declaration import JsonValue
 
@@ -31,13 +33,14 @@ class HurdleBlock(_Reading):
 
     kind: str = "finite"
     marks: tuple[int, ...] = ()
+    probe: Mapping[str, JsonValue] | None = None
 
 
 class PretrainingBlock(_Reading):
     """What every trial may spend."""
 
     tokens: int | None = None
-    seeds: tuple[int, ...] = ()
+    seeds: Seeds = ()
     start: str | None = None
     """The folder whose weights every encoder begins with."""
     hurdle: HurdleBlock = HurdleBlock()
@@ -50,10 +53,23 @@ class FineTuningBlock(_Reading):
     seeds: tuple[int, ...] = (1,)
 
 
+class ForecastBlock(_Reading):
+    """The budget that curves are drawn on to."""
+
+    tokens: int
+
+
 class KindBlock(_Reading):
     """A part of which only the kind matters here."""
 
     kind: str = "unknown"
+
+
+def _one_kind(design: object) -> object:
+    if not isinstance(design, list):
+        return design
+    kinds = [each.get("kind") for each in design if isinstance(each, dict)]
+    return {"kind": "search" if "search" in kinds else "several"}
 
 
 class Setting(_Reading):
@@ -61,11 +77,22 @@ class Setting(_Reading):
 
     question: str = ""
     paper: PaperBlock | None = None
+    level_within: Mapping[str, float] = Field(default_factory=dict)
+    claims: tuple[str, ...] = ()
+    forecast: ForecastBlock | None = None
     baseline: Candidate = Field(default_factory=Candidate)
-    design: KindBlock = KindBlock()
+    design: Annotated[KindBlock, BeforeValidator(_one_kind)] = KindBlock()
+    """Of several designs: `search` where one of them is a search, else `several`."""
     corpus: KindBlock = KindBlock(kind="documentation")
     pretraining: PretrainingBlock = PretrainingBlock()
     fine_tuning: FineTuningBlock = FineTuningBlock()
+
+    @property
+    def margins(self) -> Mapping[str, float]:
+        """By metric, the largest difference that counts as none: the experiment's own word before the paper's."""
+        seeds, paper = self.pretraining.seeds, self.paper
+        sequential = {} if isinstance(seeds, tuple) else seeds.until_decided.margin
+        return {**(paper.margins if paper else {}), **sequential, **self.level_within}
 
     @property
     def tasks(self) -> tuple[str, ...]:

@@ -25,8 +25,9 @@ def _stopped(trials: Sequence[TrialHistory], total: int) -> list[str]:
     for level in sorted({stop.level for stop in stops if stop is not None}):
         here = [stop for stop in stops if stop is not None and stop.level == level]
         scores = ", ".join("not finite" if stop.value is None else f"{stop.value:.4g}" for stop in here)
+        audited = sum(bool(history.audit) for history in trials if history.stopped_by in here)
         seeds = "" if len(here) == total else f" ({_seeds(len(here), total)})"
-        parts.append(f"stopped at hurdle {level + 1}{seeds}, score {scores}")
+        parts.append(f"stopped at hurdle {level + 1}{seeds}, score {scores}{', audited' if audited else ''}")
     return parts
 
 

@@ -1,19 +1,22 @@
-"""The course that trials run: which stage of which trial comes next, who clears a hurdle, when a cohort is over.
+"""The course that trials run: which stage of which trial comes next, and when a cohort is over.
 
 Everything it decides is a function of what the ledger holds, so a run that was killed carries on by reading it,
 and the order in which workers finish changes nothing.
 """
 
 from collections.abc import Iterator
+from math import log
 
 from runners.designs.arm import BASELINE, Arm
 from runners.experiment import Experiment
 from runners.groundwork import ATTEMPTS, refusal_of, refuse_another_key
-from runners.itinerary import SharedStages, fine_tune_labels, pretrain_labels, trial_stages
+from runners.itinerary import SharedStages, fine_tune_labels, judged_labels, pretrain_labels, trial_stages
+from runners.judging import AUDIT, Judges
 from runners.ledger import Ledger
-from runners.proposals import next_cohort
-from runners.records import ArmRow, Decision, Record, Status, TrialRow
+from runners.proposals import Entry, next_cohort
+from runners.records import ArmRow, Record, Status, TrialRow
 from runners.scoring import scored
+from runners.sequential import next_seeds, results_by_arm
 from runners.stages.stage import Stage
 from runners.store import Outcome, StageStore
 from runners.trial import Trial
@@ -29,9 +32,12 @@ class Course:
 
     def __init__(self, experiment: Experiment, shared: SharedStages, store: StageStore, ledger: Ledger) -> None:
         self._experiment, self._shared, self._store, self._ledger = experiment, shared, store, ledger
-        self._pretraining = pretrain_labels(experiment)
+        self._pretraining, self._judged = pretrain_labels(experiment), judged_labels(experiment)
+        self._judges = Judges(experiment, ledger)
         self._attempts: dict[tuple[str, str], int] = {}
         self.trials: dict[str, Trial] = {}
+        self._open: list[Trial] = []
+        self._arms: dict[str, Arm] = {}
         self.recorded: list[Record] = []
         """What this run has added to the ledger."""
         self._cohort = -1
@@ -41,28 +47,28 @@ class Course:
     @property
     def over(self) -> bool:
         """Whether every trial of every cohort has ended."""
-        return all(trial.ended for trial in self.trials.values())
+        return not self._live()
 
     @property
     def running(self) -> tuple[Work, ...]:
         """What has been started and has not ended."""
-        trials = self.trials.items()
-        return tuple(Work(name, label, trial.stages[label]) for name, trial in trials for label in trial.running)
+        trials = self._live()
+        return tuple(Work(one.row.name, label, one.stages[label]) for one in trials for label in one.running)
 
     @property
     def remaining(self) -> tuple[Work, ...]:
         """What is still to be done, running stages included, if no hurdle stops it."""
         return tuple(
-            Work(name, label, stage)
-            for name, trial in self.trials.items()
+            Work(trial.row.name, label, stage)
+            for trial in self._live()
             for label, stage in trial.stages.items()
             if label not in trial.statuses and not trial.barred
         )
 
     def next_work(self) -> Work | None:
         """Return the next stage of the earliest trial that has one ready."""
-        for name in list(self.trials):
-            work = self.next_work_of(name)
+        for trial in self._live():
+            work = self.next_work_of(trial.row.name)
             if work is not None:
                 return work
         return None
@@ -91,7 +97,7 @@ class Course:
     def next_work_of(self, trial_name: str) -> Work | None:
         """Return a trial's next stage that may start now, taking what is in the store on the way."""
         trial = self.trials[trial_name]
-        if any(other.cohort < trial.cohort and not other.ended for other in self.trials.values()):
+        if not trial.audited and any(one.cohort < trial.cohort and not one.audited for one in self._live()):
             return None  # a failed trial of an earlier cohort is tried again first: hurdles are set by it
         for label, stage in self._ready(trial):
             known = self._store.outcome(stage.kind, stage.key)
@@ -115,6 +121,11 @@ class Course:
             self._fail(trial, work, end)
         self._advance()
 
+    def _live(self) -> list[Trial]:
+        """Return the trials that have not ended, the earliest first."""
+        self._open = [trial for trial in self._open if not trial.ended]
+        return self._open
+
     def _ready(self, trial: Trial) -> Iterator[tuple[str, Stage]]:
         """Yield the stages that may start, looking again after each, because taking one makes others ready."""
         tried: set[str] = set()
@@ -128,45 +139,12 @@ class Course:
     def _record(self, trial: Trial, label: str, outcome: Outcome, reused: bool) -> None:
         stage = trial.stages[label]
         result = scored(stage, outcome, self._store)
-        name, key = trial.row.name, stage.key
-        record = Record(0, name, stage.kind, label, key, outcome.status, result, outcome.seconds, reused)
+        name, kind = trial.row.name, kind_of(label, stage)
+        record = Record(0, name, kind, label, stage.key, outcome.status, result, outcome.seconds, reused)
         record = self._ledger.add_record(record)
         self.recorded.append(record)
-        self._take(trial, record)
-        if label in self._pretraining and outcome.status is Status.FINISHED:
-            self._judge(trial, self._pretraining.index(label))
-
-    def _take(self, trial: Trial, record: Record) -> None:
-        trial.statuses[record.label] = record.status
-        if record.label in self._pretraining and record.status in ENDED:
-            loss = record.result.get("held_out_loss")
-            trial.losses.append(float(loss) if isinstance(loss, int | float) else None)
-
-    def _judge(self, trial: Trial, level: int) -> None:
-        """Write the hurdle's verdict before anything acts on it.
-
-        The baseline is never stopped, so that every candidate has something to be compared with; like the rest of
-        its cohort it sets the first hurdle and no later one. A hurdle is set by the first cohort that has reached
-        its mark and then never moves.
-        """
-        hurdle = self._experiment.pretraining.hurdle
-        if level >= len(hurdle.token_marks) or trial.row.arm == BASELINE or level in trial.decided:
-            return
-        verdict = hurdle.judge(trial.losses[level], level, self._setters(trial, level))
-        decision = Decision(
-            0, trial.row.name, level, verdict.cleared, verdict.value, verdict.threshold, verdict.cohort
-        )
-        trial.decided[level] = self._ledger.add_decision(decision).cleared
-
-    def _setters(self, trial: Trial, level: int) -> dict[str, tuple[float | None, ...]]:
-        """Return the losses of those that set the hurdle: of the first earlier cohort that has reached the mark."""
-        by_cohort: dict[int, dict[str, tuple[float | None, ...]]] = {}
-        for name, other in self.trials.items():
-            losses = tuple(other.losses[:1] if other.row.arm == BASELINE else other.losses)
-            if other.row.seed == trial.row.seed and any(loss is not None for loss in losses[level : level + 1]):
-                by_cohort.setdefault(other.cohort, {})[name] = losses
-        first = min(by_cohort, default=trial.cohort)
-        return by_cohort[first] if first < trial.cohort else {}
+        self._judges.take(trial, record)
+        self._judges.settle()
 
     def _fail(self, trial: Trial, work: Work, failure: Failure) -> None:
         refusal = refusal_of(failure)
@@ -178,46 +156,90 @@ class Course:
             return
         result: dict[str, JsonValue] = {"error": failure.error, "trace": failure.trace, "attempts": attempt}
         name, stage = trial.row.name, work.stage
-        record = Record(0, name, stage.kind, work.label, stage.key, Status.FAILED, result, 0.0, False)
+        kind = kind_of(work.label, stage)
+        record = Record(0, name, kind, work.label, stage.key, Status.FAILED, result, 0.0, False)
         self.recorded.append(self._ledger.add_record(record))
         trial.statuses[work.label] = Status.FAILED
+        self._judges.settle()  # those who waited for it wait no longer
 
     def _remember(self) -> None:
         """Read what the ledger holds: arms and trials as they were declared, records, decisions."""
-        for arm in self._ledger.arms():
+        arms = {arm.name: arm for arm in self._ledger.arms()}
+        for row in self._ledger.trials():
+            arm = arms[row.arm]
             candidate = Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
-            self._cohort = max(self._cohort, arm.cohort)
-            self._enter(Arm(arm.name, candidate, arm.changes), arm.cohort)
+            self._enter(Arm(arm.name, candidate, arm.changes, arm.levels, arm.matches), row, arm.cohort)
         for record in self._ledger.records():
             if record.trial is not None and record.status in ENDED:
                 trial = self.trials[record.trial]
                 refuse_another_key(record, trial.stages[record.label], self._ledger)
-                self._take(trial, record)
+                self._judges.take(trial, record)
         for decision in self._ledger.decisions():
-            self.trials[decision.trial].decided[decision.level] = decision.cleared
-        for trial in self.trials.values():  # a run may have been killed between a record and its verdict
-            finished = [label for label in trial.marks if trial.statuses.get(label) is Status.FINISHED]
-            for level in range(len(finished)):
-                self._judge(trial, level)
+            self._judges.remember(self.trials[decision.trial], decision)
+        if self._ledger.fact(AUDIT) is not None:
+            self._audit()
+        self._judges.settle()  # a run may have been killed between a record and its verdict
 
     def _advance(self) -> None:
-        """Declare the next cohort when every trial of the present one has ended."""
-        while all(trial.ended for trial in self.trials.values()):
-            arms = next_cohort(self._experiment, self._cohort + 1, self._ledger)
-            if not arms:
-                return
-            self._cohort += 1
+        """Declare the next cohort when every trial of the present one has ended; after the last comes the audit."""
+        while not self._live():
+            entries = (
+                ()
+                if self._ledger.fact(AUDIT) is not None
+                else next_cohort(self._experiment, self._cohort + 1, self._ledger)
+            )
+            if entries:
+                self._cohort += 1
+            else:
+                entries = self._more_seeds()
+            if not entries:
+                return self._audit()
             with self._ledger.together():  # a cohort that is half declared would never be completed
-                for arm in arms:
-                    self._ledger.add_arm(self._row(arm))
-                    self._enter(arm, self._cohort)
+                for entry in entries:
+                    self._declare(entry)
+        return None
 
-    def _enter(self, arm: Arm, cohort: int) -> None:
-        for seed in self._experiment.pretraining.seeds:
-            row = TrialRow(f"{arm.name}/{seed}", arm.name, seed)
+    def _more_seeds(self) -> tuple[Entry, ...]:
+        """Return the seeds that what is undecided asks for."""
+        seeds = self._experiment.pretraining.seeds
+        if isinstance(seeds, tuple) or not self.trials or any(trial.failed for trial in self.trials.values()):
+            return ()  # a failed trial is tried again by the next run, and decides then
+        trials = [(trial.row, trial.final_loss) for trial in self.trials.values()]
+        added = next_seeds(seeds.until_decided, *results_by_arm(trials), BASELINE)
+        return tuple(Entry(arm, added[name], repeats=True) for name, arm in self._arms.items() if added.get(name))
+
+    def _audit(self) -> None:
+        for trial in self._judges.audit():
+            trial.audited = True
+            self._open = [*(one for one in self._open if one is not trial), trial]
+
+    def _declare(self, entry: Entry) -> None:
+        """Write down an arm's trials, and the arm itself where it is new."""
+        if not entry.repeats:
+            self._ledger.add_arm(self._row(entry.arm))
+        for seed in entry.seeds:
+            name, cohort = f"{entry.arm.name}/{seed}", self._cohort if entry.repeats else None
+            row = TrialRow(name, entry.arm.name, seed, cohort)
             self._ledger.add_trial(row)
-            stages = trial_stages(self._experiment, self._shared, arm.candidate, seed)
-            self.trials[row.name] = Trial(row, cohort, stages, self._pretraining)
+            self._enter(entry.arm, row, self._cohort)
+
+    def _enter(self, arm: Arm, row: TrialRow, arm_cohort: int) -> None:
+        cohort = arm_cohort if row.cohort is None else row.cohort
+        self._cohort = max(self._cohort, cohort)
+        self._arms[arm.name] = arm
+        architecture, length = arm.candidate.architecture, arm.candidate.recipe.sequence_length
+        trial = Trial(
+            row,
+            cohort,
+            trial_stages(self._experiment, self._shared, arm.candidate, row.seed),
+            self._pretraining,
+            self._judged,
+            exempt=arm.name == BASELINE,
+            features=(log(architecture.parameters), log(architecture.forward_flops(length))),
+        )
+        self.trials[row.name] = trial
+        self._open.append(trial)
+        self._judges.enter(trial)
 
     def _row(self, arm: Arm) -> ArmRow:
         candidate, baseline = arm.candidate, self._experiment.baseline
@@ -230,9 +252,17 @@ class Course:
             parameters=candidate.architecture.parameters,
             forward_flops=candidate.architecture.forward_flops(candidate.recipe.sequence_length),
             train_flops=candidate.train_flops(self._experiment.pretraining.tokens, baseline.architecture),
+            levels=dict(arm.levels),
+            matches=arm.matches,
         )
+
+
+def kind_of(label: str, stage: Stage) -> str:
+    """Return what the ledger calls a stage: a fine-tuning that only a hurdle looks at is a probe."""
+    return "probe" if label.startswith("probe@") else stage.kind
 
 
 def all_labels(experiment: Experiment) -> tuple[str, ...]:
     """Return the stages that a trial goes through when nothing stops it."""
-    return (*pretrain_labels(experiment), *fine_tune_labels(experiment))
+    every = (*pretrain_labels(experiment), *judged_labels(experiment), *fine_tune_labels(experiment))
+    return tuple(dict.fromkeys(every))

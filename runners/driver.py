@@ -5,7 +5,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from runners.course import Course, all_labels
-from runners.designs import Search
 from runners.engines import Engine, open_engine
 from runners.engines.local import LocalEngine
 from runners.experiment import Experiment
@@ -53,7 +52,7 @@ def run(request: Request, watch: Watch) -> Snapshot:
         with engine_of(request) as engine:
             engine.run(course, lambda: watch(course))
         found = snapshot(ledger)
-        if isinstance(request.experiment.design, Search) and not found.failed:  # a failed trial is tried again
+        if request.experiment.search is not None and not found.failed:  # a failed trial is tried again
             ledger.set_fact("importance", importance_of_axes(request.experiment, ledger))
             found = snapshot(ledger)
         return found
@@ -74,6 +73,7 @@ def open_ledger(request: Request) -> Iterator[Ledger]:
                 ledger.set_fact("labels", [*all_labels(experiment)])
                 ledger.set_fact("document", experiment.model_dump(mode="json"))
                 ledger.set_fact("manifest", manifest())
+                ledger.set_fact("impossible", [[one.name, *one.reasons] for one in experiment.roster.impossible])
                 ledger.set_fact("identity", identity)
         elif canonical_text(known) != canonical_text(identity):
             raise Conflict(_conflict(request, known, identity))

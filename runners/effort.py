@@ -2,6 +2,7 @@
 
 from runners.stages.declarations import ExamplesStage, FineTuneStage, PretrainStage
 from runners.stages.stage import Stage
+from search_space.architecture import Architecture
 from search_space.candidate import BACKWARD_AND_FORWARD
 
 
@@ -15,7 +16,14 @@ def effort(stage: Stage) -> float:
     if isinstance(told, FineTuneStage):
         examples = stage.inputs["examples"].declaration
         assert isinstance(examples, ExamplesStage)
-        forward = told.architecture.forward_flops(examples.sequence_length)
-        passes = BACKWARD_AND_FORWARD * told.epochs * examples.train_examples + examples.dev_examples
-        return float(forward * passes)
+        counts = (told.epochs, examples.train_examples, examples.dev_examples)
+        return fine_tuning_effort(told.architecture, examples.sequence_length, *counts)
     return 0.0
+
+
+def fine_tuning_effort(
+    architecture: Architecture, length: int, epochs: int, train_examples: int, dev_examples: int
+) -> float:
+    """Return the operations of learning a task and of being asked once."""
+    passes = BACKWARD_AND_FORWARD * epochs * train_examples + dev_examples
+    return float(architecture.forward_flops(length) * passes)

@@ -56,7 +56,7 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     documents = corpus if tuning_corpus in (None, experiment.corpus) else _corpus_stage(tuning_corpus)
     examples = {
         task: Stage(_examples(experiment, task), {"corpus": documents, "tokens": tokens})
-        for task in experiment.fine_tuning.tasks
+        for task in _asked_tasks(experiment)
     }
     others = () if documents is corpus or not examples else (documents,)
     return SharedStages(corpus, tokens, _questions(experiment, tokens), examples, others, _start(experiment))
@@ -65,6 +65,12 @@ def shared_stages(experiment: Experiment) -> SharedStages:
 def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
     """Return the names of the pretraining stages of a trial, one per hurdle and one to the end."""
     return tuple(f"pretrain@{tokens}" for tokens in _token_marks(experiment))
+
+
+def judged_labels(experiment: Experiment) -> tuple[str, ...]:
+    """Return the names of the stages that the hurdles look at: probes where there are some, else pretraining."""
+    hurdle = experiment.pretraining.hurdle
+    return tuple(f"{'probe' if hurdle.probe else 'pretrain'}@{tokens}" for tokens in hurdle.token_marks)
 
 
 def fine_tune_labels(experiment: Experiment) -> tuple[str, ...]:
@@ -85,6 +91,10 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
         declaration = _pretrain(experiment, candidate, seed, (last_step, step))
         pretrained = Stage(declaration if before else _begun(declaration, shared.start), {**inputs, **before})
         stages[label], last_step = pretrained, step
+        probe = experiment.pretraining.hurdle.probe
+        if probe is not None and (name := f"probe@{tokens}") in judged_labels(experiment):
+            taught = _fine_tune(experiment, candidate, probe.task, probe.seed)
+            stages[name] = Stage(taught, {"pretrained": pretrained, "examples": shared.examples[probe.task]})
     assert pretrained is not None
     for task in sorted(experiment.fine_tuning.tasks):
         for fine_tuning_seed in experiment.fine_tuning.seeds:
@@ -92,6 +102,11 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
             sources = {"pretrained": pretrained, "examples": shared.examples[task]}
             stages[f"{task}#{fine_tuning_seed}"] = Stage(taught, sources)
     return stages
+
+
+def _asked_tasks(experiment: Experiment) -> tuple[str, ...]:
+    tasks, probe = experiment.fine_tuning.tasks, experiment.pretraining.hurdle.probe
+    return tasks if probe is None or probe.task in tasks else (*tasks, probe.task)
 
 
 def _token_marks(experiment: Experiment) -> tuple[int, ...]:

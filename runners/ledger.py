@@ -9,6 +9,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -177,7 +178,10 @@ class Ledger:
 
 
 def _document(row: ArmRow | TrialRow | Record | Decision) -> dict[str, JsonValue]:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(row).items()}
+    """Return a row as it is written; a field at its default leaves no trace, so older ledgers stay as they are."""
+    usual = {field.name: field.default for field in fields(row)}
+    named = {name: value for name, value in vars(row).items() if value != usual[name]}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in named.items()}
 
 
 def _with_sequence(row: Row, sequence: int) -> Row:

@@ -15,12 +15,13 @@ def manifest() -> dict[str, JsonValue]:
     return {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        "processor": _processor(),
+        "processor": processor(),
         "libraries": libraries,
     }
 
 
-def _processor() -> str:
+def processor() -> str:
+    """Return the processor's name, as far as the system tells it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,58 +1,63 @@
 """What is tried next: a design's own arms, or a search's next cohort made from the ledger's results."""
 
-from runners.designs import Search
-from runners.designs.arm import BASELINE, Arm, changed_arm
+from dataclasses import dataclass
+
+from runners.designs.arm import Arm, changed_arm
 from runners.experiment import Experiment
 from runners.ledger import Ledger
-from runners.sampling import Seen, importance, propose
-from runners.standing import TrialHistory, history_of
-from search_space.declaration import JsonValue
+from runners.past import Past
+from runners.sampling import importance, propose
+from runners.sequential import first_seeds
+from runners.warm_start import warm_seen
+from search_space.declaration import JsonValue, canonical_text
 
 
-def next_cohort(experiment: Experiment, number: int, ledger: Ledger) -> tuple[Arm, ...]:
-    """Return the arms of cohort `number`, none where the design has no more; the first holds the baseline."""
-    design = experiment.design
-    first = experiment.arms if number == 0 else ()
-    if not isinstance(design, Search):
+@dataclass(frozen=True)
+class Entry:
+    """An arm that enters at some pretraining seeds; one that repeats has entered before at others."""
+
+    arm: Arm
+    seeds: tuple[int, ...]
+    repeats: bool = False
+
+
+def next_cohort(experiment: Experiment, number: int, ledger: Ledger) -> tuple[Entry, ...]:
+    """Return the entries of cohort `number`, none where the design has no more; the first holds the baseline."""
+    design, seeds = experiment.search, first_seeds(experiment.pretraining.seeds)
+    first = tuple(Entry(arm, seeds) for arm in experiment.arms) if number == 0 else ()
+    if design is None:
         return first
-    known = len(ledger.arms()) + len(first)
-    wanted = min(design.candidates_in_all - known, design.cohort - len(first))
+    past = Past(experiment, ledger)
+    size = experiment.pretraining.hurdle.cohort_size(number, design.cohort)
+    wanted = min(design.candidates_in_all - past.proposals, size) - len(first)
     if wanted <= 0:
         return first
-    points = propose(design, experiment.baseline, seen_by_search(experiment, ledger), number, wanted)
-    proposed = (
-        changed_arm(f"candidate-{known + position:03d}", experiment.baseline, point)
-        for position, point in enumerate(points)
-    )
-    return (*first, *proposed)
+    seen = (*warm_seen(experiment, ledger), *past.seen())
+    points = propose(design, experiment.baseline, seen, number, wanted, experiment.constraints)
+    return (*first, *_entries(experiment, past, points, len(past.arms) + len(first)))
+
+
+def _entries(
+    experiment: Experiment, past: Past, points: tuple[dict[str, JsonValue], ...], arms: int
+) -> tuple[Entry, ...]:
+    """Return an entry per point: a new candidate, or one that is known at its next seed."""
+    known = {canonical_text(dict(arm.candidate)): arm.name for arm in past.arms}
+    again: dict[str, int] = {}
+    entries: list[Entry] = []
+    for point in points:
+        arm = changed_arm("", experiment.baseline, point)
+        name = known.setdefault(arm.identity, f"candidate-{arms + len(known) - len(past.arms):03d}")
+        named = Arm(name, arm.candidate, arm.changes)
+        if any(one.name == name for one in past.arms) or any(entry.arm.name == name for entry in entries):
+            seed = past.next_seed(name) + again.get(name, 0)
+            again[name] = again.get(name, 0) + 1
+            entries.append(Entry(named, (seed,), repeats=True))
+        else:
+            entries.append(Entry(named, first_seeds(experiment.pretraining.seeds)))
+    return tuple(entries)
 
 
 def importance_of_axes(experiment: Experiment, ledger: Ledger) -> dict[str, JsonValue]:
     """Return each axis's share of the variance of the held-out loss at the first mark; empty where it is unknown."""
-    assert isinstance(experiment.design, Search)
-    return {**importance(experiment.design, experiment.baseline, seen_by_search(experiment, ledger))}
-
-
-def seen_by_search(experiment: Experiment, ledger: Ledger) -> tuple[Seen, ...]:
-    """Return what earlier candidates achieved, in the order in which they were proposed."""
-    records, decisions = ledger.records(), ledger.decisions()
-    histories: dict[str, list[TrialHistory]] = {}
-    for trial in ledger.trials():
-        histories.setdefault(trial.arm, []).append(history_of(trial, records, decisions, ()))
-    marks = len(experiment.pretraining.hurdle.token_marks) + 1
-    return tuple(_seen(arm.name, arm.changes, histories[arm.name], marks) for arm in ledger.arms())
-
-
-def _seen(name: str, changes: object, histories: list[TrialHistory], marks: int) -> Seen:
-    assert isinstance(changes, dict)
-    per_seed = [[_loss(record.result) for record in history.finished("pretrain")] for history in histories]
-    reached = min(len(losses) for losses in per_seed)
-    losses = [sum(seed[level] for seed in per_seed) / len(per_seed) for level in range(reached)]
-    return Seen({} if name == BASELINE else changes, tuple(losses), complete=reached == marks)
-
-
-def _loss(result: object) -> float:
-    assert isinstance(result, dict)
-    loss: JsonValue = result["held_out_loss"]
-    assert isinstance(loss, float)
-    return loss
+    assert experiment.search is not None
+    return {**importance(experiment.search, experiment.baseline, Past(experiment, ledger).seen())}

@@ -1,7 +1,7 @@
 """What the ledger holds: arms, trials, records of finished stages, and decisions at hurdles. All of it immutable."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from search_space.declaration import JsonValue
@@ -44,6 +44,13 @@ class ArmRow:
     """One sequence of the recipe's length through the encoder."""
     train_flops: int
     """The whole pretraining budget of one trial, generator and heads included."""
+    levels: Mapping[str, JsonValue] = field(default_factory=dict)
+    """By factor of the designs that ask for the arm: the value of a path, or whether a component is there.
+
+    The baseline has them where it is a point of a design. Empty in ledgers from before there were levels.
+    """
+    matches: str | None = None
+    """The arm whose difference in budget this one is free of; its own name where it has the baseline's budget."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,8 @@ class TrialRow:
     """`arm/seed`."""
     arm: str
     seed: int
+    cohort: int | None = None
+    """Set where the trial repeats a candidate of an earlier cohort at another seed; else it is the arm's."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +78,10 @@ class Record:
     sequence: int
     trial: str | None
     stage: str
-    """The stage's kind: corpus, tokens, questions, examples, pretrain, fine_tune."""
+    """The stage's kind: corpus, tokens, questions, examples, pretrain, fine_tune; `probe` for a fine-tuning that a
+    hurdle looks at and no table does."""
     label: str
-    """The stage within its trial: `pretrain@500000`, `docs_pair#1`."""
+    """The stage within its trial: `pretrain@500000`, `probe@500000`, `docs_pair#1`."""
     key: str
     status: Status
     result: Mapping[str, JsonValue]

@@ -4,14 +4,20 @@ The study lives in memory and is rebuilt from the ledger for every cohort. A can
 PRUNED with the losses it had, one that diverged or failed as FAIL, so that no short run passes for a long one.
 """
 
+import warnings
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from numpy.random import Generator
+
 from runners.designs.search import Search
+from runners.points import Choose, draw, identity, labels, point_of, possible
+from runners.tournament import Individual, offspring
 from search_space.candidate import Candidate
-from search_space.change import ImpossibleChange, absolute_path, apply
-from search_space.declaration import JsonValue, canonical, canonical_text
+from search_space.change import apply
+from search_space.declaration import JsonValue
 from search_space.streams import stream_seed
 
 if TYPE_CHECKING:
@@ -19,6 +25,11 @@ if TYPE_CHECKING:
 
 ASKS_OF_SAMPLER = 20  # TPE asks for its favourite again and again; then a point is drawn evenly
 ASKS_PER_POINT = 200  # repeats and impossible points are drawn again; a space this worn out is exhausted
+MUTATIONS = 1000  # of one parent, before it is given up
+BLIND = ("qmc", "brute_force")  # one sequence whatever the results: every cohort reads on where the last one ended
+LARGER_IS_BETTER = ("score",)
+
+Point = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -29,42 +40,124 @@ class Seen:
     losses: tuple[float, ...]
     complete: bool
     """Whether it spent the whole budget."""
+    objectives: tuple[float, ...] = ()
+    """Of a complete one: its value by each of the search's objectives; the last loss where that is the only one."""
+    proposed: bool = True
+    """Whether this search proposed it: not the baseline, nor what another search has told."""
+    seeds: int = 1
+    """How many trials it stands for; more of them are repeats."""
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The objectives in their order."""
+        return self.objectives or self.losses[-1:]
 
 
 def propose(
-    design: Search, baseline: Candidate, seen: tuple[Seen, ...], cohort: int, count: int
-) -> tuple[dict[str, Any], ...]:
-    """Return up to `count` new points as changes; fewer only where the space has no more that can be found."""
-    known = {_identity(apply(baseline, dict(one.changes))) for one in seen} | {_identity(baseline)}
-    study = _study(design, baseline, seen, cohort)
-    own, even = study.sampler, _even_sampler(design, cohort)
-    points: list[dict[str, Any]] = []
-    misses = 0
-    for _ in range(ASKS_PER_POINT * count):
-        if len(points) == count:
-            break
-        study.sampler = own if misses < ASKS_OF_SAMPLER else even
-        trial = study.ask()
-        point = _draw(design, baseline, trial)
-        identity = None if point is None else _possible(baseline, point)
-        misses += 1
-        if point is None or identity is None or identity in known:
-            study.tell(trial, state=_states().FAIL)
-            continue
+    design: Search,
+    baseline: Candidate,
+    seen: tuple[Seen, ...],
+    cohort: int,
+    count: int,
+    constraints: tuple[str, ...] = (),
+) -> tuple[Point, ...]:
+    """Return up to `count` points as changes; fewer only where the space has no more that can be found.
+
+    A point that was proposed before stands for its candidate at another seed, `design.seeds_at_most` seeds in all;
+    the baseline is never proposed.
+    """
+    if design.sampler in BLIND:
+        past = sum(one.proposed for one in seen)
+        return _Proposals(design, baseline, (), 0, constraints).take(past + count)[past:]
+    return _Proposals(design, baseline, seen, cohort, constraints).take(count)
+
+
+class _Proposals:
+    """A cohort in the making."""
+
+    def __init__(
+        self,
+        design: Search,
+        baseline: Candidate,
+        seen: tuple[Seen, ...],
+        cohort: int,
+        constraints: tuple[str, ...],
+    ) -> None:
+        self._design, self._baseline, self._seen, self._cohort = design, baseline, seen, cohort
+        self._constraints = constraints
+        self._study = _study(design, baseline, seen, cohort)
+        self._own, self._even = self._study.sampler, _even_sampler(design, cohort)
+        self._taken: Counter[str] = Counter()
+        for one in seen:
+            if one.proposed:
+                self._taken[identity(apply(baseline, dict(one.changes)))] += one.seeds
+        self._asked = 0
+
+    def take(self, count: int) -> tuple[Point, ...]:
+        points: list[Point] = []
         misses = 0
-        known.add(identity)
-        points.append(point)
-    return tuple(points)
+        for _ in range(ASKS_PER_POINT * count):
+            if len(points) == count or (misses > ASKS_PER_POINT and self._design.sampler in BLIND):
+                break
+            evenly = misses >= ASKS_OF_SAMPLER and self._design.sampler not in BLIND
+            self._study.sampler = self._even if evenly else self._own
+            trial, point = self._ask(evenly)
+            misses += 1
+            if point is not None and self._wanted(point):
+                misses = 0
+                points.append(point)
+            elif not self._refuse(trial):
+                break
+        return tuple(points)
+
+    def _ask(self, evenly: bool) -> "tuple[optuna.Trial, Point | None]":
+        self._asked += 1
+        if self._design.sampler == "tournament" and not evenly:
+            return self._study.ask(), self._child()
+        trial = self._study.ask(_whole_space(self._design) if self._design.sampler == "qmc" else None)
+        return trial, draw(self._design, self._baseline, trial.suggest_categorical)
+
+    def _wanted(self, point: Point) -> bool:
+        name = possible(self._baseline, point, self._constraints)
+        if name is None or name == identity(self._baseline) or self._taken[name] >= self._most(name):
+            return False
+        self._taken[name] += 1
+        return True
+
+    def _most(self, name: str) -> int:
+        """Return how many seeds a candidate may have; a sequence that ignores results meets each point once."""
+        return 1 if self._design.sampler in BLIND else self._design.seeds_at_most
+
+    def _refuse(self, trial: "optuna.Trial") -> bool:
+        """Tell the study that a point was of no use; False where the sampler has nothing else to offer."""
+        try:
+            self._study.tell(trial, state=_states().FAIL)
+        except RuntimeError:  # the brute-force sampler's way of saying that every point has been
+            return False
+        return True
+
+    def _child(self) -> Point | None:
+        design, baseline = self._design, self._baseline
+        seen = ((point_of(design, apply(baseline, dict(one.changes))), _fitness(one)) for one in self._seen)
+        born = [Individual(genome, loss) for genome, loss in seen]
+        born = born or [Individual(point_of(design, baseline), float("inf"))]
+        number = stream_seed(self._cohort, "number of a child", self._asked) % 2**32
+        ways = (
+            lambda genome, chance: _mutant(design, baseline, genome, chance),
+            lambda chance: draw(design, baseline, _evenly(chance)) or {},
+        )
+        return offspring(design.tournament, design.seed, born, number, ways)
 
 
 def importance(design: Search, baseline: Candidate, seen: tuple[Seen, ...]) -> dict[str, float]:
     """Return each axis's share of the variance of the loss at the first mark, empty where too few have reached it."""
     import optuna
 
-    study = _study(design, baseline, (), 0)
+    alone = design.model_copy(update={"objectives": ("held_out_loss",), "sampler": "random"})
+    study = _study(alone, baseline, (), 0)
     for one in seen:
         if one.losses:
-            study.add_trial(_told(design, baseline, Seen(one.changes, one.losses[:1], complete=True)))
+            study.add_trial(_told(alone, baseline, Seen(one.changes, one.losses[:1], complete=True)))
     shared = [path for path in design.space if "." not in path]
     try:
         evaluator = optuna.importance.PedAnovaImportanceEvaluator()
@@ -76,16 +169,36 @@ def importance(design: Search, baseline: Candidate, seen: tuple[Seen, ...]) -> d
 def _study(design: Search, baseline: Candidate, seen: tuple[Seen, ...], cohort: int) -> "optuna.Study":
     import optuna
 
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    seed = stream_seed(design.seed, "proposals", cohort) % 2**32
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    seed, made = stream_seed(design.seed, "proposals", cohort) % 2**32, optuna.samplers
     samplers = {
-        "random": lambda: optuna.samplers.RandomSampler(seed=seed),
-        "tpe": lambda: optuna.samplers.TPESampler(seed=seed, n_startup_trials=design.cohort, constant_liar=True),
+        "random": lambda: made.RandomSampler(seed=seed),
+        "tournament": lambda: made.RandomSampler(seed=seed),
+        "tpe": lambda: made.TPESampler(seed=seed, n_startup_trials=design.cohort, constant_liar=True),
+        "gp": lambda: made.GPSampler(seed=seed, n_startup_trials=design.cohort),
+        "nsga2": lambda: made.NSGAIISampler(seed=seed, population_size=max(2, design.cohort)),
+        "qmc": lambda: made.QMCSampler(seed=seed, scramble=True, warn_independent_sampling=False),
+        "brute_force": lambda: made.BruteForceSampler(seed=seed),
     }
-    study = optuna.create_study(direction="minimize", sampler=samplers[design.sampler]())  # type: ignore[no-untyped-call]
+    warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)  # their seeds and this version are pinned
+    ways = optuna.study.StudyDirection
+    directions = [ways.MAXIMIZE if name in LARGER_IS_BETTER else ways.MINIMIZE for name in design.objectives]
+    study = optuna.create_study(directions=directions, sampler=samplers[design.sampler]())  # type: ignore[no-untyped-call]
     for one in seen:
-        study.add_trial(_told(design, baseline, one))
+        if design.sampler == "nsga2":
+            _relive(study, design, _told(design, baseline, one))
+        else:
+            study.add_trial(_told(design, baseline, one))
     return study
+
+
+def _relive(study: "optuna.Study", design: Search, told: "optuna.trial.FrozenTrial") -> None:
+    """Let the study ask for a trial it is then told of: a genetic sampler counts its generations as it is asked."""
+    study.enqueue_trial(told.params)
+    trial = study.ask()
+    for path in told.params:
+        trial.suggest_categorical(path, labels(design, path))
+    study.tell(trial, told.values, state=told.state) if told.values else study.tell(trial, state=_states().FAIL)
 
 
 def _even_sampler(design: Search, cohort: int) -> "optuna.samplers.BaseSampler":
@@ -94,80 +207,54 @@ def _even_sampler(design: Search, cohort: int) -> "optuna.samplers.BaseSampler":
     return optuna.samplers.RandomSampler(seed=stream_seed(design.seed, "even proposals", cohort) % 2**32)
 
 
+def _whole_space(design: Search) -> "dict[str, optuna.distributions.BaseDistribution]":
+    """Return every axis, those of options not chosen too: a low-discrepancy sequence needs its dimensions fixed."""
+    import optuna
+
+    return {path: optuna.distributions.CategoricalDistribution(labels(design, path)) for path in design.space}
+
+
 def _told(design: Search, baseline: Candidate, one: Seen) -> "optuna.trial.FrozenTrial":
     import optuna
 
-    whole = _point_of(design, apply(baseline, dict(one.changes)))
-    point = {path: label for path, label in whole.items() if label in _labels(design, path)}
-    state = _states().COMPLETE if one.complete else _states().PRUNED if one.losses else _states().FAIL
+    whole = point_of(design, apply(baseline, dict(one.changes)))
+    point = {path: label for path, label in whole.items() if label in labels(design, path)}
+    several = len(design.objectives) > 1  # then Optuna has no way to look at an unfinished trial
+    stopped = _states().PRUNED if one.losses and not several else _states().FAIL
     return optuna.trial.create_trial(
-        state=state,
-        value=one.losses[-1] if one.complete else None,
+        state=_states().COMPLETE if one.complete else stopped,
+        values=list(one.values) if one.complete else None,
         params=point,
-        distributions={path: optuna.distributions.CategoricalDistribution(_labels(design, path)) for path in point},
-        intermediate_values=dict(enumerate(one.losses)),
+        distributions={path: optuna.distributions.CategoricalDistribution(labels(design, path)) for path in point},
+        intermediate_values={} if several else dict(enumerate(one.losses)),
     )
 
 
-def _draw(design: Search, baseline: Candidate, trial: "optuna.Trial") -> dict[str, Any] | None:
-    """Draw every axis that the point has, an option's own field only where the chosen option has it.
-
-    None where an option cannot be with the baseline's recipe.
-    """
-    point: dict[str, Any] = {}
-    for path in sorted(design.space, key=lambda path: path.count(".")):
-        chosen = _tolerant(baseline, point)
-        if chosen is None:
-            return None
-        if path not in _point_of(design, chosen):
-            continue
-        labels = _labels(design, path)
-        label = trial.suggest_categorical(path, labels)
-        point[path] = design.space[path][labels.index(label)]
-    return point
+def _fitness(one: Seen) -> float:
+    """Return what a tournament compares: the last loss known, at whichever mark, as in So et al. 2019."""
+    return one.losses[-1] if one.losses else float("inf")
 
 
-def _tolerant(baseline: Candidate, point: dict[str, Any]) -> Candidate | None:
-    """Return the candidate with its options chosen, whatever its sizes: only which axes it has is asked of it."""
-    options = {path: value for path, value in point.items() if isinstance(value, Mapping | str)}
-    try:
-        return apply(baseline, options)
-    except ImpossibleChange:
-        return None
+def _mutant(design: Search, baseline: Candidate, genome: Mapping[str, str], chance: Generator) -> Point:
+    """Return changes with every gene redrawn at the mutation rate, empty where no child differs from its parent."""
+    for _ in range(MUTATIONS):
+        genes: dict[str, str] = {}
+
+        def choose(path: str, known: list[str], genes: dict[str, str] = genes) -> str:
+            own = genome.get(path)
+            others = [label for label in known if label != own] or known
+            kept = own in known and chance.random() >= design.tournament.mutation_rate
+            genes[path] = str(own) if kept else others[int(chance.integers(len(others)))]
+            return genes[path]
+
+        point = draw(design, baseline, choose)
+        if point is not None and genes != genome:
+            return point
+    return {}
 
 
-def _point_of(design: Search, candidate: Candidate) -> dict[str, str]:
-    """Return a candidate's value on every axis that it has, as the axis's labels."""
-    document: dict[str, Any] = candidate.model_dump()
-    point: dict[str, str] = {}
-    for path in design.space:
-        place: Any = document
-        for part in absolute_path(path):
-            place = place.get(part) if isinstance(place, dict) else None
-        if place is not None:
-            point[path] = _label(place)
-    return point
-
-
-def _labels(design: Search, path: str) -> list[str]:
-    return [_label(value) for value in design.space[path]]
-
-
-def _label(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return str(value["kind"]) if isinstance(value, Mapping) else canonical_text(value)
-
-
-def _possible(baseline: Candidate, point: dict[str, Any]) -> str | None:
-    try:
-        return _identity(apply(baseline, point))
-    except ImpossibleChange:
-        return None
-
-
-def _identity(candidate: Candidate) -> str:
-    return canonical_text(canonical(candidate))
+def _evenly(chance: Generator) -> Choose:
+    return lambda _, known: known[int(chance.integers(len(known)))]
 
 
 def _states() -> Any:

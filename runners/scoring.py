@@ -2,7 +2,7 @@
 
 import json
 
-from runners.records import Status
+from runners.records import Record, Status
 from runners.stages.declarations import FineTuneStage
 from runners.stages.stage import Stage
 from runners.store import Outcome, StageStore
@@ -25,3 +25,10 @@ def scored(stage: Stage, outcome: Outcome, store: StageStore) -> dict[str, JsonV
     references = dev.answers if task.form == "span" else [int(label) for label in dev.labels]
     scores = score(task, predictions, references)
     return {"task": told.task, "seed": told.seed, "scores": {**scores}, **outcome.result}
+
+
+def primary_score(record: Record) -> float | None:
+    """Return a fine-tuning record's score by its task's primary metric, None where it has none."""
+    scores = record.result.get("scores")
+    found = scores.get(find_task(str(record.result["task"])).metrics[0]) if isinstance(scores, dict) else None
+    return float(found) if isinstance(found, int | float) else None

@@ -17,6 +17,8 @@ class TrialHistory:
     records: tuple[Record, ...]
     decisions: tuple[Decision, ...]
     standing: Standing
+    audit: tuple[Record, ...] = ()
+    """What a stopped trial was trained on for the audit: shown as such, and nowhere else."""
 
     @property
     def stopped_by(self) -> Decision | None:
@@ -44,6 +46,8 @@ class Snapshot:
     """Records of the stages that all trials share: corpus, tokens, questions, examples."""
     importance: Mapping[str, float] = field(default_factory=dict)
     """Of a finished search: each axis's share of the variance of the held-out loss."""
+    impossible: tuple[tuple[str, ...], ...] = ()
+    """Points that the designs ask for and no arm can be: the name, then the reasons."""
 
     def of_arm(self, arm: str) -> tuple[TrialHistory, ...]:
         """Return the trials of one arm by seed."""
@@ -62,24 +66,29 @@ class Snapshot:
 
 def snapshot(ledger: Ledger) -> Snapshot:
     """Read the ledger once and fold it. Raises EnvironmentRefused where a run has made it and was killed at once."""
-    records, decisions = ledger.records(), ledger.decisions()
+    records = ledger.records()
     document, labels = ledger.fact("document"), ledger.fact("labels")
     if document is None:
         raise EnvironmentRefused(f"{ledger.path}: nothing has been run here yet; start it with `steeplechase run`")
     assert isinstance(document, dict)
     assert isinstance(labels, list)
     names = tuple(str(label) for label in labels)
-    histories = tuple(history_of(trial, records, decisions, names) for trial in ledger.trials())
     return Snapshot(
         experiment=str(ledger.fact("experiment")),
         scale=str(ledger.fact("scale")),
         document=document,
         labels=names,
         arms=ledger.arms(),
-        histories=histories,
+        histories=histories_of(ledger, names),
         shared=_latest(record for record in records if record.trial is None),
         importance=_shares(ledger.fact("importance")),
+        impossible=_texts(ledger.fact("impossible")),
     )
+
+
+def _texts(fact: JsonValue) -> tuple[tuple[str, ...], ...]:
+    rows = fact if isinstance(fact, list) else []
+    return tuple(tuple(map(str, row)) for row in rows if isinstance(row, list))
 
 
 def _shares(fact: JsonValue) -> dict[str, float]:
@@ -87,13 +96,40 @@ def _shares(fact: JsonValue) -> dict[str, float]:
     return {path: share for path, share in shares.items() if isinstance(share, float)}
 
 
+def histories_of(ledger: Ledger, labels: Sequence[str]) -> tuple[TrialHistory, ...]:
+    """Return every trial with its own rows, in the order in which the trials were declared."""
+    records: dict[str, list[Record]] = {}
+    decisions: dict[str, list[Decision]] = {}
+    for record in ledger.records():
+        if record.trial is not None:
+            records.setdefault(record.trial, []).append(record)
+    for decision in ledger.decisions():
+        decisions.setdefault(decision.trial, []).append(decision)
+    return tuple(
+        history_of(trial, records.get(trial.name, ()), decisions.get(trial.name, ()), labels)
+        for trial in ledger.trials()
+    )
+
+
 def history_of(
     trial: TrialRow, records: Iterable[Record], decisions: Iterable[Decision], labels: Sequence[str]
 ) -> TrialHistory:
     """Fold the rows of one trial into how it stands."""
-    mine = _latest(record for record in records if record.trial == trial.name)
     decided = tuple(decision for decision in decisions if decision.trial == trial.name)
-    return TrialHistory(trial, mine, decided, _standing(mine, decided, labels))
+    every = _latest(record for record in records if record.trial == trial.name)
+    stop = next((decision.level for decision in decided if not decision.cleared), None)
+    beyond = set() if stop is None else _labels_beyond(every, stop)
+    mine = tuple(record for record in every if record.label not in beyond)
+    audit = tuple(record for record in every if record.label in beyond)
+    return TrialHistory(trial, mine, decided, _standing(mine, decided, labels), audit)
+
+
+def _labels_beyond(records: Sequence[Record], level: int) -> set[str]:
+    """Return the stages that only an audit has run: past the hurdle that stopped the trial, in tokens."""
+    marks = {record.label: int(record.label.partition("@")[2]) for record in records if "@" in record.label}
+    reached = sorted({tokens for label, tokens in marks.items() if label.startswith("pretrain@")})[level : level + 1]
+    kept = {label for label, tokens in marks.items() if not reached or tokens <= reached[0]}
+    return {record.label for record in records} - kept
 
 
 def _latest(records: Iterable[Record]) -> tuple[Record, ...]:

@@ -3,11 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from runners.records import Status, TrialRow
+from runners.hurdles.field import Entrant, State
+from runners.hurdles.verdict import Verdict
+from runners.records import Record, Status, TrialRow
 from runners.stages.stage import Stage
 
+STUCK = (Status.DIVERGED, Status.FAILED)
 
-@dataclass
+
+@dataclass(eq=False)
 class Trial:
     """What is left of a candidate at one pretraining seed, and why."""
 
@@ -16,31 +20,100 @@ class Trial:
     stages: dict[str, Stage]
     marks: tuple[str, ...]
     """Labels of the pretraining stages."""
+    judged: tuple[str, ...] = ()
+    """Labels of the stages whose values the hurdles look at, one per hurdle."""
+    exempt: bool = False
+    """Never judged: the baseline."""
+    features: tuple[float, ...] = ()
+    audited: bool = False
+    """Stopped, and trained to the end all the same, to see whether that was right."""
     statuses: dict[str, Status] = field(default_factory=dict)
-    losses: list[float | None] = field(default_factory=list)
-    """Held-out loss at each mark reached."""
-    decided: dict[int, bool] = field(default_factory=dict)
+    values: list[float | None] = field(default_factory=list)
+    """At each hurdle reached, such that smaller is better."""
+    curve: dict[int, float] = field(default_factory=dict)
+    """Value by tokens seen."""
+    settled: int = 0
+    """Points of the curve up to the last hurdle reached."""
+    verdicts: list[Verdict] = field(default_factory=list)
+    final_loss: float | None = None
+    """The held-out loss after the whole budget, None where it has not come so far."""
     running: set[str] = field(default_factory=set)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a hurdle has stopped it."""
+        return not all(verdict.cleared for verdict in self.verdicts)
 
     @property
     def barred(self) -> bool:
         """Whether it goes no further: stopped at a hurdle, or its pretraining has failed or diverged."""
-        pretrained = (self.statuses.get(label) for label in self.marks)
-        return not all(self.decided.values()) or any(
-            status in (Status.DIVERGED, Status.FAILED) for status in pretrained
-        )
+        if self.stopped and not self.audited:
+            return True
+        failed = any(self.statuses.get(label) is Status.FAILED for label in self.judged)
+        return failed or any(self.statuses.get(label) in STUCK for label in self.marks)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a stage of it has failed and is to be tried again by the next run."""
+        return Status.FAILED in self.statuses.values()
 
     @property
     def ended(self) -> bool:
         """Whether nothing of it will run any more."""
         return not self.running and (self.barred or all(label in self.statuses for label in self.stages))
 
+    @property
+    def waits(self) -> bool:
+        """Whether it stands at a hurdle without a verdict."""
+        return self._state is State.WAITING
+
+    @property
+    def entrant(self) -> Entrant:
+        """The trial as hurdles see it: what came after a stop is not shown."""
+        shown = len(self.verdicts) if self.stopped else len(self.values)
+        return Entrant(
+            name=self.row.name,
+            cohort=self.cohort,
+            state=self._state,
+            values=tuple(self.values[:shown]),
+            verdicts=tuple(self.verdicts),
+            exempt=self.exempt,
+            curve=() if self.audited else tuple(sorted(self.curve.items())),
+            settled=self.settled,
+            features=self.features,
+        )
+
+    @property
+    def _state(self) -> State:
+        if self.exempt or self.barred or self.stopped or len(self.verdicts) == len(self.judged):
+            return State.OUT
+        return State.WAITING if len(self.values) > len(self.verdicts) else State.MOVING
+
+    def take(self, record: Record, value: float | None) -> None:
+        """Take in a record that ends a stage, with the value that it brings to a hurdle."""
+        self.statuses[record.label] = record.status
+        loss = record.result.get("held_out_loss")
+        if record.label == self.marks[-1] and record.status is Status.FINISHED and isinstance(loss, int | float):
+            self.final_loss = float(loss)
+        if record.label in self.judged:
+            self.values.append(value)
+            self.settled = len(self.curve)
+
     def startable(self) -> Iterator[str]:
-        """Yield the stages that may start now: the next pretraining stage, or any fine-tuning behind the last."""
+        """Yield the stages that may start now: the next pretraining stage, or any fine-tuning behind the last.
+
+        At a hurdle nothing starts before the verdict.
+        """
         if self.barred:
             return
         for label in self.stages:
-            if label not in self.statuses and label not in self.running:
+            done = label in self.statuses
+            if not done and label not in self.running:
                 yield label
-            if label in self.marks and label not in self.statuses:
-                return  # whatever follows reads this stage
+            if (label in self.marks or label in self.judged) and (not done or self._undecided(label)):
+                return  # whatever follows reads this stage, or is not allowed yet
+
+    def _undecided(self, label: str) -> bool:
+        if self.exempt or self.audited or label not in self.judged:
+            return False
+        return self.judged.index(label) >= len(self.verdicts)

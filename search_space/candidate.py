@@ -39,8 +39,8 @@ class Candidate(Declaration):
             yield Violation(("architecture", "convolution", "kernel_size"), message)
 
     def train_flops(self, tokens: int, baseline: Architecture, convention: Convention = MATMUL) -> int:
-        """Return the operations of pretraining on `tokens` tokens, generator and heads included."""
+        """Return the operations of pretraining on its share of `tokens` tokens, generator and heads included."""
         length = self.recipe.sequence_length
         generator = self.objective.generator_of(self.architecture, baseline)
         forward = self.objective.forward_flops(self.architecture, generator, length, convention)
-        return convention.training_passes * forward * -(-tokens // length)
+        return convention.training_passes * forward * -(-self.recipe.own_tokens(tokens) // length)

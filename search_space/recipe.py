@@ -10,6 +10,7 @@ from pydantic import Field
 
 from search_space.declaration import Count, Declaration, Number, PositiveNumber
 from search_space.schedule import LinearSchedule, Schedule
+from search_space.streams import stream_seed
 from search_space.violation import Violation
 
 
@@ -33,15 +34,30 @@ class Recipe(Declaration):
     activations_kept: Literal["all", "matrix_products", "block_inputs"] = "all"
     """What training keeps for the backward pass; the rest is computed again, which takes time and saves memory."""
     dropout: Number = Field(default=0.1, ge=0, lt=1)
+    token_share: PositiveNumber = 1.0
+    """Of the experiment's tokens, how many this candidate is trained on: what a matched budget may change."""
+    replica: int = Field(default=0, ge=0, le=2**32 - 1)
+    """Draws other weights, batches and masks from the same seed and changes nothing else.
+
+    Replicas are equal in expectation, so a table of replicas shows what a table says where nothing differs.
+    """
 
     @property
     def tokens_per_step(self) -> int:
         """Tokens in one update."""
         return self.sequence_length * self.batch_sequences
 
+    def own_tokens(self, tokens: int) -> int:
+        """Return the candidate's share of the experiment's tokens, to the nearest whole one."""
+        return tokens if self.token_share == 1 else max(1, round(tokens * self.token_share))
+
     def steps(self, tokens: int) -> int:
-        """Return the updates that see at least `tokens` tokens."""
-        return -(-tokens // self.tokens_per_step)
+        """Return the updates that see at least the candidate's share of `tokens` tokens."""
+        return -(-self.own_tokens(tokens) // self.tokens_per_step)
+
+    def root_seed(self, seed: int) -> int:
+        """Return the seed that training draws from: the trial's own, or one that the replica makes of it."""
+        return stream_seed(seed, "replica", self.replica) if self.replica else seed
 
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the values break together."""

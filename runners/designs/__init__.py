@@ -1,13 +1,48 @@
-"""Which candidates answer the question: one file per design."""
+"""Which candidates answer the question: one file per design, and several of them one after the other."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
+from runners.designs.factorial import Factorial
+from runners.designs.fractional import Fractional
+from runners.designs.keep_one import KeepOne
+from runners.designs.ladder import Ladder
+from runners.designs.leave_one_out import LeaveOneOut
 from runners.designs.list import ListDesign
 from runners.designs.one_factor import OneFactor
+from runners.designs.pairs import Pairs
 from runners.designs.search import Search
+from runners.designs.zip import Zip
 
-Design = Annotated[OneFactor | ListDesign | Search, Field(discriminator="kind")]
+OneDesign = Annotated[
+    OneFactor | LeaveOneOut | KeepOne | Ladder | Factorial | Fractional | Pairs | Zip | ListDesign | Search,
+    Field(discriminator="kind"),
+]
 
-__all__ = ["Design", "ListDesign", "OneFactor", "Search"]
+
+def _tag(value: Any) -> str:
+    return "several" if isinstance(value, Sequence) and not isinstance(value, str) else "one"
+
+
+Design = Annotated[
+    Annotated[OneDesign, Tag("one")] | Annotated[tuple[OneDesign, ...], Field(min_length=1), Tag("several")],
+    Discriminator(_tag),
+]
+"""One design, or several whose arms follow one another; a candidate that two of them ask for is one arm."""
+
+__all__ = [
+    "Design",
+    "Factorial",
+    "Fractional",
+    "KeepOne",
+    "Ladder",
+    "LeaveOneOut",
+    "ListDesign",
+    "OneDesign",
+    "OneFactor",
+    "Pairs",
+    "Search",
+    "Zip",
+]

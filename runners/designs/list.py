@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from runners.designs.arm import BASELINE, Arm, baseline_arm, changed_arm, violations_of
+from runners.designs.arm import BASELINE
+from runners.designs.point import Point, PointDesign
 from search_space.candidate import Candidate
-from search_space.declaration import Declaration, Name
-from search_space.violation import Violation
+from search_space.declaration import Name
 
 
 def _not_reserved(name: str) -> str:
@@ -20,17 +20,17 @@ def _not_reserved(name: str) -> str:
 ArmName = Annotated[Name, AfterValidator(_not_reserved)]
 
 
-class ListDesign(Declaration):
+class ListDesign(PointDesign):
     """Arms in the order in which a table shows them; the baseline always comes first."""
 
     kind: Literal["list"] = "list"
     arms: Mapping[ArmName, Mapping[str, Any]] = Field(min_length=1, examples=[{"depthwise": {"bottleneck_ratio": 2}}])
 
-    def candidates(self, baseline: Candidate) -> tuple[Arm, ...]:
-        """Return every arm, the baseline first."""
-        changed = (changed_arm(name, baseline, changes) for name, changes in self.arms.items())
-        return (baseline_arm(baseline), *changed)
+    def size(self, baseline: Candidate) -> int:
+        """Return the number of arms beside the baseline."""
+        return len(self.arms)
 
-    def violations(self, baseline: Candidate) -> Iterator[Violation]:
-        """Yield every arm that cannot be, changes nothing or repeats another."""
-        yield from violations_of(baseline, ((name, ("arms", name), changes) for name, changes in self.arms.items()))
+    def points(self, baseline: Candidate) -> Iterator[Point]:
+        """Yield every arm; a list has no factors."""
+        for name, changes in self.arms.items():
+            yield Point(name, changes, ("arms", name))

@@ -5,11 +5,16 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from runners.designs.arm import Arm, baseline_arm
+from runners.tournament import Tournament
 from search_space.candidate import Candidate
 from search_space.change import ImpossibleChange, apply
 from search_space.declaration import Count, Declaration, Seed
 from search_space.violation import Violation
+
+MEASURED = ("held_out_loss", "score")
+Objective = Literal["held_out_loss", "score", "parameters", "forward_flops", "train_flops", "seconds"]
+"""What is optimised. `score` is to be large and all else small; `seconds` is measured, so a search that looks at it
+cannot be repeated on another machine."""
 
 
 class Search(Declaration):
@@ -24,15 +29,20 @@ class Search(Declaration):
     space: Mapping[str, tuple[Any, ...]] = Field(min_length=1, examples=[{"bottleneck_ratio": [1, 2, 4]}])
     candidates_in_all: Count = Field(default=20, examples=[20])
     cohort: Count = 5
-    sampler: Literal["tpe", "random"] = "tpe"
+    sampler: Literal["tpe", "random", "gp", "nsga2", "qmc", "brute_force", "tournament"] = "tpe"
+    tournament: Tournament = Field(default_factory=Tournament)
+    """How the sampler of that name selects and mutates."""
     seed: Seed = 0
-
-    def candidates(self, baseline: Candidate) -> tuple[Arm, ...]:
-        """Return what is known before the search starts: the baseline, which is also its seed."""
-        return (baseline_arm(baseline),)
+    objectives: tuple[Objective, ...] = Field(default=("held_out_loss",), min_length=1)
+    seeds_at_most: Count = 3
+    """A proposal that repeats a candidate is that candidate at its next seed, up to so many seeds; then it is drawn
+    again."""
+    warm_start: tuple[str, ...] = ()
+    """Results folders of earlier searches of this space: what they finished is told to the sampler."""
 
     def violations(self, baseline: Candidate) -> Iterator[Violation]:
         """Yield empty axes, repeated values and values that no option could take."""
+        yield from self._objective_violations()
         for path, values in self.space.items():
             if not values:
                 yield Violation(("space", path), "no values to choose from; list at least one")
@@ -45,6 +55,16 @@ class Search(Declaration):
                     yield Violation(place, f"{_kind(value)} stands twice on this axis; {remedy}")
                 else:
                     yield from _impossible(baseline, self._options(path), {path: value}, place)
+
+    def _objective_violations(self) -> Iterator[Violation]:
+        for position, objective in enumerate(self.objectives):
+            if objective in self.objectives[:position]:
+                yield Violation(("objectives", position), f"{objective} stands twice")
+        if self.objectives[0] not in MEASURED:
+            message = f"{self.objectives[0]} is a cost; the first objective is {' or '.join(MEASURED)}"
+            yield Violation(("objectives", 0), message)
+        if len(self.objectives) > 1 and self.sampler == "tournament":
+            yield Violation(("objectives", 1), "tournament selection has one objective. Did you mean nsga2?")
 
     def _options(self, path: str) -> list[Mapping[str, Any]]:
         """Return the choices of the axis that this one belongs to; one empty choice where it belongs to none."""

@@ -66,9 +66,14 @@ class Hall:
         except Refusal as refusal:
             self.refusal = refusal
         if self.refusal is not None or self.course.ended(work.trial):
+            self.release(work.trial)
             return STOP
         ready = bool(self.course.waiting(work.trial))
         return CONTINUE if ready else PAUSE
+
+    def release(self, name: str) -> None:
+        """Let a trial be handed out again: the audit trains on what a hurdle has stopped."""
+        self._handed_out.discard(name)
 
     def give_up(self, name: str) -> None:
         """Record that a trial's process died too often."""

@@ -144,10 +144,16 @@ class CourseScheduler(TrialScheduler):
         """Keep its records."""
 
     def choose_trial_to_run(self, tune_controller: Any) -> Any:
-        """Return the earliest trial that has not started, or that waited at a hurdle and may go on."""
-        for trial in tune_controller.get_trials():
-            waited = trial.status == "PAUSED" and self._hall.course.waiting(trial.config["trial"])
-            if trial.status == "PENDING" or waited:
+        """Return the earliest trial that has not started, or that waited at a hurdle and may go on.
+
+        One that waited and was stopped is ended: Tune itself would wait for it for ever.
+        """
+        for trial in list(tune_controller.get_trials()):
+            paused = trial.status == "PAUSED"
+            if paused and self._hall.course.ended(trial.config["trial"]):
+                self._hall.release(trial.config["trial"])
+                tune_controller.stop_trial(trial)
+            elif trial.status == "PENDING" or (paused and self._hall.course.waiting(trial.config["trial"])):
                 return trial
         return None
 

@@ -1,9 +1,9 @@
 """The hurdle that every trial meets: its held-out loss is a finite number. NaN, missing and infinite never pass."""
 
-import math
-from collections.abc import Mapping
 from typing import Literal
 
+from runners.hurdles.field import Field
+from runners.hurdles.marked import Probe
 from runners.hurdles.verdict import Verdict
 from search_space.declaration import Declaration
 
@@ -14,10 +14,19 @@ class Finite(Declaration):
     kind: Literal["finite"] = "finite"
 
     @property
+    def probe(self) -> Probe | None:
+        """Nothing is asked before the end."""
+        return None
+
+    @property
     def token_marks(self) -> tuple[int, ...]:
         """Where the hurdles stand, in tokens: nowhere before the end."""
         return ()
 
-    def judge(self, value: float | None, level: int, population: Mapping[str, tuple[float | None, ...]]) -> Verdict:
-        """Return the verdict on a held-out loss; the population does not matter."""
-        return Verdict(value is not None and math.isfinite(value), value, None)
+    def cohort_size(self, number: int, asked: int) -> int:
+        """Return how many candidates a cohort is to have."""
+        return asked
+
+    def decide(self, field: Field) -> dict[str, Verdict]:
+        """Return a verdict for everyone who waits; the others do not matter."""
+        return {one.name: Verdict(one.value is not None, one.value, None) for one in field.waiting}

@@ -2,43 +2,59 @@
 
 The first cohort trains to the first mark only, and its mean becomes the first hurdle. Every later candidate that
 beats all hurdles so far trains to the next mark; a new hurdle is the mean of those that have reached the present
-furthest mark. Fitness is the negative held-out loss, so a value clears a hurdle by being below the mean.
+furthest mark. Fitness is the negative value, so a value clears a hurdle by being below the mean.
 """
 
-import math
-from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Literal
 
-from pydantic import Field
-
+from runners.hurdles.field import Entrant, Field
+from runners.hurdles.marked import Marked
 from runners.hurdles.verdict import Verdict
-from search_space.declaration import Count, Declaration
-
-Losses = Sequence[float | None]  # one trial's held-out loss at mark 0, 1, …; shorter where it was stopped
 
 
-class ProgressiveMean(Declaration):
-    """Hurdles at the token marks; each is set by the candidates of earlier cohorts and then never moves."""
+class ProgressiveMean(Marked):
+    """Hurdles at the token marks, each the mean of candidates of earlier cohorts."""
 
     kind: Literal["progressive_mean"] = "progressive_mean"
-    marks: tuple[Count, ...] = Field(min_length=1, examples=[[500000, 1000000]])
+    population: Literal["first_cohort", "all_so_far"] = "first_cohort"
+    """Whose mean a hurdle is: of the first cohort that reached its mark, and then it never moves; or of everyone of
+    earlier cohorts who has, and then it falls as the search gets better. The paper says "the current population"."""
 
-    @property
-    def token_marks(self) -> tuple[int, ...]:
-        """Where the hurdles stand, in tokens."""
-        return self.marks
+    def decide(self, field: Field) -> dict[str, Verdict]:
+        """Return a verdict for everyone who waits.
 
-    def judge(self, value: float | None, level: int, population: Mapping[str, Losses]) -> Verdict:
-        """Return the verdict on the held-out loss at mark `level`.
-
-        `population` holds the losses of every trial of the earlier cohorts by name. Where none of them has
-        reached the mark there is no hurdle yet, and the trial stops here: it is one of those that set it.
+        Where nobody of an earlier cohort has reached the mark there is no hurdle yet, and the trial stops here: it
+        is one of those that set it.
         """
-        reached = {name: losses[level] for name, losses in population.items() if len(losses) > level}
-        cohort = {name: loss for name, loss in reached.items() if loss is not None and math.isfinite(loss)}
-        if not cohort:
-            return Verdict(False, value, None)
-        threshold = fmean(cohort[name] for name in sorted(cohort))
-        cleared = value is not None and math.isfinite(value) and value < threshold
-        return Verdict(cleared, value, threshold, tuple(sorted(cohort)))
+        return {one.name: self._judge(one, field) for one in field.waiting}
+
+    def _judge(self, one: Entrant, field: Field) -> Verdict:
+        threshold, cohort = self._recorded(one, field) or self._set(one, field)
+        if threshold is None:
+            return Verdict(False, one.value, None)
+        return Verdict(one.value is not None and one.value < threshold, one.value, threshold, cohort)
+
+    def _recorded(self, one: Entrant, field: Field) -> tuple[float | None, tuple[str, ...]] | None:
+        """Return a hurdle that stands already, None where it has still to be set, or moves."""
+        if self.population == "all_so_far":
+            return None
+        for other in field.entrants:
+            if other.level > one.level and other.verdicts[one.level].threshold is not None:
+                return other.verdicts[one.level].threshold, other.verdicts[one.level].cohort
+        return None
+
+    def _set(self, one: Entrant, field: Field) -> tuple[float | None, tuple[str, ...]]:
+        """Return the mean of those that have reached the mark; the baseline counts at the first mark alone."""
+        reached: dict[int, dict[str, float]] = {}
+        for other in field.entrants:
+            value = other.value_at(one.level)
+            if other.cohort < one.cohort and value is not None and not (other.exempt and one.level):
+                reached.setdefault(other.cohort, {})[other.name] = value
+        if not reached:
+            return None, ()
+        first = reached[min(reached)]
+        values = (
+            first if self.population == "first_cohort" else {n: v for of in reached.values() for n, v in of.items()}
+        )
+        return fmean(values[name] for name in sorted(values)), tuple(sorted(values))

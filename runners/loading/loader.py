@@ -9,6 +9,7 @@ from typing import Generic, Protocol, TypeVar, cast, runtime_checkable
 from pydantic import BaseModel, ValidationError
 
 from runners.loading.explaining import mistakes_of_rules, mistakes_of_types
+from runners.loading.inheriting import with_inherited_scales
 from runners.loading.mistakes import Mistake, refuse
 from runners.loading.nodes import Entries, plain
 from runners.loading.reading import read_document
@@ -71,11 +72,12 @@ def resolved_document(path: Path, scale: str | None) -> dict[str, JsonValue]:
 
 def _read(path: Path, scale: str | None) -> _File:
     name = str(path)
-    document, mistakes = read_document(name, read_text(path))
+    written, mistakes = read_document(name, read_text(path))
+    document, not_inherited = with_inherited_scales(path, written)
     base, overrides, malformed = split(name, document)
     if scale is not None:
         refuse_unknown(name, document, scale, tuple(overrides))
-    return _File(name, documents(base, overrides), (*mistakes, *malformed))
+    return _File(name, documents(base, overrides), (*mistakes, *not_inherited, *malformed))
 
 
 def _readable(path: Path, scale: str | None) -> _File:

@@ -34,7 +34,8 @@ def find(model: type[BaseModel], document: Node, location: Path) -> Spot:
     union: object = model
     chosen = False
     for segment in location:
-        narrowed = None if chosen else _narrowed(spot.wanted, segment)
+        again = len(_members(spot.wanted)) > 1 and segment in kinds(spot.wanted)  # a union of which a member is one
+        narrowed = _narrowed(spot.wanted, segment) if again or not chosen else None
         if narrowed is not None:
             union, chosen = spot.wanted, True
             spot = Spot(spot.node, narrowed, spot.owner, spot.alternatives, spot.rest)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from pydantic import BaseModel
 
+from runners.loading.inheriting import LIKE_KEY
 from runners.loading.scaling import SCALES_KEY
 from search_space.declaration import JsonValue
 
@@ -25,6 +26,7 @@ def editor_schema(model: type[BaseModel]) -> Schema:
     overrides: Schema = {
         "type": "object",
         "description": "One experiment at several sizes: what each scale changes.",
+        "properties": {LIKE_KEY: {"type": "string", "description": "A file whose scales these are."}},
         "additionalProperties": {"anyOf": [{"$ref": f"#/{DEFINITIONS}/{whole}"}, {"type": "null"}]},
     }
     properties = _mapping(schema["properties"]) | {SCALES_KEY: overrides}

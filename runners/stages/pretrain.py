@@ -34,7 +34,7 @@ def compute(stage: PretrainStage, workplace: Workplace) -> dict[str, JsonValue]:
     recipe = stage.candidate.recipe
     lesson = lesson_of(stage, workplace.inputs["tokens"])
     questions = Questions.load(workplace.inputs["questions"])
-    model = build_model(stage.candidate, stage.generator, stage.seed)
+    model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed))
     _begin(stage, model)
     optimiser = adamw(model, recipe.weight_decay, (recipe.adam_beta1, recipe.adam_beta2), recipe.adam_epsilon)
     keeper = _Keeper(workplace.folder, model, optimiser)
@@ -70,7 +70,7 @@ def lesson_of(stage: PretrainStage, tokens: Path) -> Lesson:
     words = load_tokenizer(tokens)
     batches = Batches(read_tokens(tokens / "train.npy"), words, recipe.sequence_length)
     horizon = stage.horizon_tokens or stage.to_step * recipe.tokens_per_step
-    return Lesson(stage.candidate, batches, words, stage.seed, horizon)
+    return Lesson(stage.candidate, batches, words, recipe.root_seed(stage.seed), horizon)
 
 
 def _begin(stage: PretrainStage, model: PretrainingModel) -> None:

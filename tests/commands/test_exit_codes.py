@@ -101,7 +101,7 @@ def test_plan_as_json_has_every_arm_with_its_changes_and_costs(call: Call) -> No
     assert (answer.code, answer.err) == (0, "")
     assert (document["experiment"], document["scale"]) == ("table2", "smoke")
     baseline, bottleneck, *others = document["arms"]
-    assert set(baseline) == {"name", "changes", "parameters", "forward_flops", "train_flops"}
+    assert set(baseline) >= {"name", "changes", "parameters", "forward_flops", "train_flops"}
     assert (baseline["name"], baseline["changes"]) == ("baseline", {})
     assert bottleneck["changes"] == {"bottleneck_ratio": 2}
     assert [arm["name"] for arm in others] == ["depthwise", "lightweight", "dynamic", "span_dynamic"]

@@ -2,8 +2,8 @@
 
 import json
 import random
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -35,7 +35,14 @@ SPACE = {
     "convolution": [{"kind": "none"}, {"kind": "dynamic"}, {"kind": "span_dynamic"}],
     "convolution.kernel_size": [3, 5, 9],
 }
-SEARCH = {"kind": "search", "space": SPACE, "candidates_in_all": 12, "cohort": 4, "sampler": "random"}
+SEARCH = {
+    "kind": "search",
+    "space": SPACE,
+    "candidates_in_all": 12,
+    "cohort": 4,
+    "sampler": "random",
+    "seeds_at_most": 1,
+}
 SMALL = {"tasks": ["docs_pair"], "seeds": [1], "sequence_length": 16}
 HURDLES = {"kind": "progressive_mean", "marks": [640, 1280]}
 
@@ -75,6 +82,13 @@ def small_table(folder: Path, **parts: Any) -> Experiment:
 def small_search(folder: Path) -> Experiment:
     """Return a search of three cohorts."""
     return search(folder, design={**SEARCH, "candidates_in_all": 6, "cohort": 2})
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Ledger]:
+    """Open a ledger for a moment."""
+    with closing(Ledger(path)) as ledger:
+        yield ledger
 
 
 def folder_of(parent: Path, name: str) -> Path:

@@ -5,13 +5,24 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rosters import ELECTRA_SMALL, arms_of, roster_of, told
 
-from runners.designs import ListDesign, OneFactor, Search
+from runners.designs import (
+    Factorial,
+    Fractional,
+    KeepOne,
+    Ladder,
+    LeaveOneOut,
+    ListDesign,
+    OneFactor,
+    Pairs,
+    Search,
+    Zip,
+)
 from runners.designs.arm import BASELINE
-from search_space.candidate import Candidate
+from runners.designs.point import PointDesign
 from search_space.change import apply, difference
 
-ELECTRA_SMALL = Candidate()
 CHANGES: dict[str, list[Any]] = {
     "bottleneck_ratio": [2, 4],
     "feed_forward_groups": [2, 4],
@@ -20,10 +31,6 @@ CHANGES: dict[str, list[Any]] = {
     "objective.mask_rate": [0.1, 0.2],
 }
 REMEDY = "let its fields vary on axes of their own, such as convolution.kernel_size"
-
-
-def told(design: ListDesign | OneFactor | Search) -> list[str]:
-    return [f"{'.'.join(map(str, one.path))}: {one.message}" for one in design.violations(ELECTRA_SMALL)]
 
 
 @st.composite
@@ -37,7 +44,7 @@ def vary(draw: st.DrawFn) -> dict[str, list[Any]]:
 @given(vary())
 def test_one_factor_gives_the_baseline_and_one_arm_per_value_each_changed_in_that_alone(axes: dict[str, Any]) -> None:
     design = OneFactor(vary={axis: tuple(values) for axis, values in axes.items()})
-    baseline, *arms = design.candidates(ELECTRA_SMALL)
+    baseline, *arms = arms_of(design)
     assert (baseline.name, baseline.candidate, dict(baseline.changes)) == (BASELINE, ELECTRA_SMALL, {})
     contrasts = [(axis, value) for axis, values in axes.items() for value in values]
     assert [arm.candidate for arm in arms] == [apply(ELECTRA_SMALL, {axis: value}) for axis, value in contrasts]
@@ -50,7 +57,7 @@ def test_one_factor_gives_the_baseline_and_one_arm_per_value_each_changed_in_tha
 def test_a_list_keeps_its_names_and_order_and_every_arm_its_own_changes(axes: dict[str, Any]) -> None:
     wanted = {f"arm-{axis}": {axis: values[0]} for axis, values in axes.items()}
     design = ListDesign(arms=wanted)
-    arms = design.candidates(ELECTRA_SMALL)
+    arms = arms_of(design)
     assert [arm.name for arm in arms] == [BASELINE, *wanted]
     for arm in arms[1:]:
         assert arm.candidate == apply(ELECTRA_SMALL, wanted[arm.name])
@@ -61,13 +68,13 @@ def test_a_list_keeps_its_names_and_order_and_every_arm_its_own_changes(axes: di
 
 def test_a_value_that_is_the_baselines_own_gives_no_second_baseline() -> None:
     design = OneFactor(vary={"bottleneck_ratio": (1, 2)})
-    assert [arm.name for arm in design.candidates(ELECTRA_SMALL)] == [BASELINE, "bottleneck_ratio=2"]
+    assert [arm.name for arm in arms_of(design)] == [BASELINE, "bottleneck_ratio=2"]
     assert told(design) == []
 
 
 def test_two_settings_of_one_option_are_two_arms_of_two_names() -> None:
     kernels: tuple[Any, ...] = tuple({"kind": "dynamic", "kernel_size": size} for size in (3, 15))
-    arms = OneFactor(vary={"convolution": kernels}).candidates(ELECTRA_SMALL)
+    arms = arms_of(OneFactor(vary={"convolution": kernels}))
     names = [BASELINE, "convolution=dynamic(kernel_size=3)", "convolution=dynamic(kernel_size=15)"]
     assert [arm.name for arm in arms] == names
 
@@ -113,15 +120,100 @@ def test_two_settings_of_one_option_are_two_arms_of_two_names() -> None:
         (Search(space={"heds": (2,)}), "space.heds.0: heds is not a field of architecture. Did you mean heads?"),
     ],
 )
-def test_what_no_arm_can_be_is_told_with_its_place(design: ListDesign | OneFactor | Search, message: str) -> None:
+def test_what_no_arm_can_be_is_told_with_its_place(design: PointDesign | Search, message: str) -> None:
     assert [line for line in told(design) if line.startswith(message)], told(design)
-
-
-def test_a_search_that_nothing_is_known_of_yet_is_its_baseline() -> None:
-    design = Search(space={"bottleneck_ratio": (1, 2)})
-    assert [arm.name for arm in design.candidates(ELECTRA_SMALL)] == [BASELINE]
-    assert told(design) == []
 
 
 def test_a_value_that_only_clashes_with_the_baselines_sizes_is_left_to_the_search() -> None:
     assert told(Search(space={"heads": (4, 8), "bottleneck_ratio": (1, 8)})) == []
+
+
+@pytest.mark.parametrize(
+    ("design", "size"),
+    [
+        (Factorial(vary={f"recipe.{name}": tuple(range(1, 11)) for name in "abcdefghijkl"}), 10**12),
+        (Factorial(vary={name: tuple(range(100, 10_100)) for name in ("depth", "heads", "width")}), 10**12),
+        (
+            Factorial(
+                vary={
+                    "convolution": ("none", "dynamic"),
+                    "convolution.kernel_size": tuple(range(1, 1002, 2)),
+                    "heads": (2, 4),
+                }
+            ),
+            2 * 502,
+        ),
+        (Pairs(vary={name: tuple(range(1, 10**5 + 1)) for name in ("heads", "width")}), 10**10),
+        (OneFactor(vary={"width": tuple(range(1, 10**5 + 1))}), 10**5),
+        (Zip(vary={"width": tuple(range(1, 10**5 + 1))}), 10**5),
+    ],
+)
+def test_a_design_is_counted_without_its_points_and_too_many_are_refused(design: PointDesign, size: int) -> None:
+    """Were the points made, this would never end."""
+    assert design.size(ELECTRA_SMALL) == size
+    refused = f"vary: {size:,} points; at most 1,024 can be arms. Did you mean fractional or search?"
+    assert size <= 1024 or told(design) == [refused]
+
+
+def test_designs_one_after_the_other_give_each_candidate_once_under_its_first_name() -> None:
+    parts: dict[str, Any] = {"a": {"bottleneck_ratio": 2}, "b": {"convolution": "dynamic"}, "c": {"heads": 8}}
+    designs = LeaveOneOut(components=parts), Ladder(components=parts), KeepOne(components=parts)
+    roster = roster_of(*designs)
+    assert roster.violations == []
+    names = [BASELINE, "full", "without_a", "without_b", "without_c", "+a", "only_b", "only_c"]
+    assert [arm.name for arm in roster.arms] == names
+    assert roster.aliases == {"+b": "without_c", "+c": "full", "only_a": "+a"}
+    assert len({arm.identity for arm in roster.arms}) == len(names)
+
+
+def test_two_designs_may_not_give_one_name_to_two_candidates() -> None:
+    roster = roster_of(ListDesign(arms={"x": {"heads": 2}}), ListDesign(arms={"x": {"heads": 8}}))
+    assert [violation.message for violation in roster.violations] == ["x would name two candidates"]
+
+
+def test_a_candidate_that_several_designs_ask_for_has_its_levels_in_all_of_them() -> None:
+    kept, ladder = KeepOne(components={"a": {"heads": 2}, "b": {"depth": 6}}), OneFactor(vary={"heads": (2,)})
+    arm = arms_of(kept, ladder)[1]
+    assert (arm.name, arm.levels) == ("only_a", {"a": True, "b": False, "heads": 2})
+
+
+@pytest.mark.parametrize(
+    ("design", "message"),
+    [
+        (LeaveOneOut(components={"a": {"heads": 2}}), "components: 1 component; at least 2 are needed"),
+        (
+            LeaveOneOut(components={"a": {"heads": 2}, "b": {"heads": 8}}),
+            "components.b.heads: heads is set by a already; what is left without one of them would be unclear",
+        ),
+        (Ladder(components={"a": {"heads": 4}}), "components.a: +a changes nothing: it is the baseline"),
+        (Ladder(components={"a": {}}), "components.a: a changes nothing"),
+        (Ladder(components={"a": {"heds": 4}}), "components.a: +a: heds is not a field of architecture."),
+        (
+            Zip(vary={"heads": (2, 8), "depth": (6,)}),
+            "vary.depth: 1 values, but heads has 2; zipped axes are equally long",
+        ),
+        (Zip(vary={"heads": (2, 2)}), "vary: heads=2 stands twice"),
+        (
+            Fractional(vary={"heads": (2, 4, 8), "depth": (6, 12)}, resolution=3),
+            "vary.heads: 3 values; a fraction has two per factor. Did you mean factorial?",
+        ),
+        (
+            Fractional(vary={"convolution": ("none", "dynamic"), "convolution.kernel_size": (3, 9)}, resolution=3),
+            "vary.convolution.kernel_size: not a field of every convolution that varies here; a fraction needs",
+        ),
+        (Factorial(vary={"heads": (2, 8, 2)}), "vary.heads.2: 2 stands twice on this axis"),
+        (
+            Factorial(vary={"heads": (2, 4), "bottleneck_ratio": (1, 4)}),
+            (
+                "vary: 1 of 4 points are impossible. heads=2,bottleneck_ratio=4: 4 does not divide heads 2; "
+                "γ keeps whole heads. Allowed near it: 1, 2. `on_invalid: skip` leaves them out"
+            ),
+        ),
+        (
+            Pairs(vary={"heads": (2,), "convolution.kernel_size": (3,)}),
+            "vary.convolution.kernel_size.0: kernel_size is",
+        ),
+    ],
+)
+def test_what_no_design_of_its_kind_can_be_is_told_with_its_place(design: PointDesign, message: str) -> None:
+    assert [line for line in told(design) if line.startswith(message)], told(design)

@@ -3,176 +3,170 @@
 import math
 import random
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 import pytest
-import simulated
-from simulated import HURDLES, Track, found
+from fields import TOKENS, Runner, race, random_table, runners
 
-from runners.hurdles import Finite, HurdleRule, ProgressiveMean
-from runners.records import Standing, Status
-from runners.store import Outcome
-from runners.work import Failure, Work
+from runners.hurdles import Asha, Extrapolate, Finite, HurdleRule, Hyperband, ProgressiveMean, TopFraction
+from runners.hurdles.extrapolate import promises
+from runners.hurdles.field import Entrant, Field, State
+from runners.hurdles.verdict import Verdict
 
 NOT_NUMBERS = (None, math.nan, math.inf, -math.inf)
-RULES: tuple[HurdleRule, ...] = (Finite(), ProgressiveMean(marks=(1, 2)))
+MARKED: tuple[HurdleRule, ...] = (
+    ProgressiveMean(marks=(1, 2)),
+    ProgressiveMean(marks=(1, 2), population="all_so_far"),
+    TopFraction(marks=(1, 2)),
+    TopFraction(marks=(1, 2), keep=0.2),
+    Asha(marks=(1, 2)),
+    Hyperband(marks=(1, 2)),
+    Extrapolate(marks=(1, 2), advances=3),
+    Extrapolate(marks=(1, 2), advances=4, at_once=2),
+)
+COHORTS: tuple[HurdleRule, ...] = (
+    TopFraction(marks=(1, 2)),
+    TopFraction(marks=(1, 2), keep=0.3),
+    Hyperband(marks=(1, 2)),
+)
+RULES: tuple[HurdleRule, ...] = (Finite(), *MARKED)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.kind)
+def named(rule: HurdleRule) -> str:
+    return rule.kind
+
+
+@pytest.mark.parametrize("rule", RULES, ids=named)
 @pytest.mark.parametrize("level", [0, 1])
 @pytest.mark.parametrize("value", NOT_NUMBERS)
 def test_what_is_no_finite_number_never_passes(rule: HurdleRule, level: int, value: float | None) -> None:
-    assert not rule.judge(value, level, {"a": (5.0, 4.0)}).cleared
-    assert not rule.judge(value, level, {}).cleared
+    past = (Verdict(True, 4.0, 4.5),) * level
+    for cohort in range(3):  # Hyperband lets later brackets past a hurdle
+        others = (Entrant("a", 0, State.OUT, (5.0, 4.0), (Verdict(True, 5.0, 5.0), Verdict(False, 4.0, 3.0))),)
+        one = Entrant("b", cohort, State.WAITING, (*(4.0,) * level, value), past, curve=((1, 4.0),), settled=1)
+        for field in (Field((*others, one), 10), Field((one,), 10)):
+            assert not rule.decide(field)["b"].cleared
 
 
 @pytest.mark.parametrize("value", [0.0, -1.5, 5.0, 1e300])
 def test_finite_stops_nothing_that_is_finite(value: float) -> None:
-    assert Finite().judge(value, 0, {}).cleared
+    one = Entrant("b", 0, State.WAITING, (value,))
+    assert Finite().decide(Field((one,)))["b"].cleared
     assert Finite().token_marks == ()
+
+
+def judged(
+    rule: ProgressiveMean, value: float, population: Mapping[str, tuple[float | None, ...]], level: int
+) -> Verdict:
+    """Return the verdict on a member of the second cohort, the population being the first."""
+    first = [Entrant(name, 0, State.OUT, values) for name, values in population.items()]
+    past = (Verdict(True, 1.0, None),) * level
+    one = Entrant("one", 1, State.WAITING, (*(1.0,) * level, value), past)
+    return rule.decide(Field((*first, one)))["one"]
 
 
 @pytest.mark.parametrize("absent", NOT_NUMBERS)
 def test_those_without_a_number_set_no_hurdle(absent: float | None) -> None:
     rule = ProgressiveMean(marks=(1, 2))
-    verdict = rule.judge(5.5, 0, {"a": (5.0,), "b": (absent,), "c": (6.0, absent), "d": ()})
+    verdict = judged(rule, 5.5, {"a": (5.0,), "b": (absent,), "c": (6.0, absent), "d": ()}, 0)
     assert (verdict.cleared, verdict.threshold, verdict.cohort) == (False, 5.5, ("a", "c"))
-    assert rule.judge(5.4, 0, {"a": (5.0,), "b": (absent,), "c": (6.0, absent)}).cleared
-    nobody = rule.judge(1.0, 1, {"a": (5.0,), "c": (6.0, absent)})
+    assert judged(rule, 5.4, {"a": (5.0,), "b": (absent,), "c": (6.0, absent)}, 0).cleared
+    nobody = judged(rule, 1.0, {"a": (5.0,), "c": (6.0, absent)}, 1)
     assert (nobody.cleared, nobody.threshold, nobody.cohort) == (False, None, ())
 
 
-def test_the_order_in_which_a_population_is_told_changes_no_digit() -> None:
-    rule, chance = ProgressiveMean(marks=(1,)), random.Random(5)
-    for _ in range(100):
-        losses = [(f"trial-{number}", (chance.uniform(1, 9),)) for number in range(7)]
-        value = chance.uniform(1, 9)
-        first = rule.judge(value, 0, dict(losses))
-        chance.shuffle(losses)
-        assert rule.judge(value, 0, dict(losses)) == first
-
-
-def answers(table: Mapping[str, tuple[float, ...]]) -> Any:
-    """Return a trainer that reads each trial's losses at the marks off a table."""
-
-    def answer(work: Work) -> Outcome | Failure:
-        if work.trial is None:
-            return Outcome(Status.FINISHED, {}, 1.0)
-        losses, level = table[work.trial], [640, 1280, 2560].index(int(work.label.partition("@")[2]))
-        if math.isnan(losses[level]):
-            return Outcome(Status.DIVERGED, {"tokens": 64, "loss": "nan"}, 1.0)
-        return Outcome(Status.FINISHED, {"tokens": 640, "held_out_loss": losses[level]}, 1.0)
-
-    return answer
-
-
-def names(count: int) -> list[str]:
-    return ["baseline/1", *(f"candidate-{number:03d}/1" for number in range(1, count))]
-
-
-def test_a_search_worked_by_hand_goes_step_by_step_as_the_rule_says(tmp_path: Path) -> None:
-    worked = [
-        (6.0, 5.5, 5.0),  # the baseline: sets h0 with its cohort, is never judged, sets no later hurdle
-        (8.0,),  # first cohort: stops at the first mark, h0 = (6 + 8 + 7 + 7) / 4 = 7
-        (7.0,),
-        (7.0,),
-        (6.9, 6.5),  # second cohort: below 7, reaches the second mark, where there is no hurdle yet
-        (7.0,),  # not below 7
-        (6.0, 5.9),  # h1 = (6.5 + 5.9) / 2 = 6.2
-        (math.nan,),
-        (6.5, 6.1, 5.8),  # third cohort: below 7 (h0 has not moved) and below 6.2
-        (6.99, 6.2),  # below 7, not below 6.2
-        (7.5,),
-        (6.0, math.nan),
-    ]
-    track = Track(simulated.search(tmp_path), tmp_path, answers(dict(zip(names(12), worked, strict=True))))
-    trials = found(track.run())["trials"]
-    thresholds = {name: [(cleared, bar) for _, cleared, _, bar, _ in trials[name][2]] for name in trials}
-    assert list(thresholds.values()) == [
-        [],
-        *[[(False, None)]] * 3,
-        [(True, 7.0), (False, None)],
-        [(False, 7.0)],
-        [(True, 7.0), (False, None)],
-        [],
-        [(True, 7.0), (True, 6.2)],
-        [(True, 7.0), (False, 6.2)],
-        [(False, 7.0)],
-        [(True, 7.0)],
-    ]
-    standings = [trials[name][0] for name in names(12)]
-    assert [one is Standing.FINISHED for one in standings] == [place in (0, 8) for place in range(12)]
-    assert [place for place, one in enumerate(standings) if one is Standing.DIVERGED] == [7, 11]
-
-
-def by_the_rule(table: list[tuple[float, ...]], cohort: int) -> list[int]:
-    """Read the rule anew: return how many marks each trial reaches. The baseline stands first."""
-    hurdles: list[float | None] = [None, None]
-    reached = [3] + [0] * (len(table) - 1)
-    for first in range(0, len(table), cohort):
-        present = range(first, min(first + cohort, len(table)))
-        before = list(hurdles)
-        for place in (one for one in present if one):
-            for level in range(3):
-                if math.isnan(table[place][level]):
-                    break
-                reached[place] = level + 1
-                bar = before[level] if level < 2 else math.inf
-                if bar is None or not table[place][level] < bar:
-                    break
-        for level in range(2):
-            at_mark = [table[place][level] for place in present if reached[place] > level and (place or not level)]
-            if hurdles[level] is None and at_mark:
-                hurdles[level] = math.fsum(at_mark) / len(at_mark)
-    return reached
-
-
-def test_random_searches_stop_where_a_second_reading_of_the_rule_stops_them(tmp_path: Path) -> None:
-    design = {**simulated.SEARCH, "candidates_in_all": 9, "cohort": 3}
-    chance, course = random.Random(20261121), simulated.search(tmp_path, design=design)
-    deepest = set()
-    for _ in range(300):
-        table = [(chance.uniform(4, 9), chance.uniform(4, 8), 4.0) for _ in range(9)]
-        table[1:] = [
-            (one[0], math.nan if chance.random() < 0.1 else one[1], one[2]) for one in table[1:]
-        ]  # a tenth diverge
-        told = dict(zip(names(9), table, strict=True))
-        track = Track(course, tmp_path, answers(told), order=chance, ledger_path=Path(":memory:"), publishes=False)
-        trials = found(track.run())["trials"]
-        finished = {
-            name: [record[1] for record in records.values()].count(Status.FINISHED)
-            for name, (_, records, _) in trials.items()
-        }
-        assert list(finished.values()) == by_the_rule(table, cohort=3)
-        deepest.add(tuple(finished.values()))
-    assert len(deepest) > 50
-
-
-def test_whoever_finishes_first_every_decision_and_every_candidate_is_the_same(tmp_path: Path) -> None:
-    for sampler in ("random", "tpe"):
-        course = simulated.search(tmp_path, design={**simulated.SEARCH, "sampler": sampler})
+@pytest.mark.parametrize("rule", MARKED, ids=named)
+def test_whoever_arrives_first_every_verdict_is_the_same_and_nobody_waits_for_ever(rule: HurdleRule) -> None:
+    chance = random.Random(20261121)
+    for _ in range(25):
+        table, failing = random_table(chance), chance.random()
         seen = set()
-        for seed in range(15):
-            order = random.Random(seed)
-            track = Track(course, tmp_path, order=order, workers=1 + seed % 5, ledger_path=Path(":memory:"))
-            track.publishes = False
-            seen.add(repr(found(track.run())["arms"]) + repr(sorted(decisions(track))))
+        for order in range(500 // 25):
+            field = runners(table)
+            for place, runner in enumerate(one for cohort in field for one in cohort):
+                runner.fails = random.Random(f"{failing} {place}").random() < 0.5
+            seen.add(repr(race(rule, field, random.Random(order))))
         assert len(seen) == 1
 
 
-def decisions(track: Track) -> list[tuple[object, ...]]:
-    assert track.last is not None
-    return [
-        (one.trial, one.level, one.cleared, one.value, one.threshold, one.cohort)
-        for history in track.last.histories
-        for one in history.decisions
+@pytest.mark.parametrize("rule", COHORTS, ids=named)
+def test_nobody_outside_beats_anybody_inside(rule: HurdleRule) -> None:
+    chance = random.Random(7)
+    for _ in range(300):
+        field = runners(random_table(chance))
+        verdicts = race(rule, field, chance)
+        for cohort in field:
+            for level in range(2):
+                here = [verdicts[one.name][level] for one in cohort if len(verdicts[one.name]) > level]
+                inside = [one.value for one in here if one.cleared and one.value is not None]
+                outside = [one.value for one in here if not one.cleared and one.value is not None]
+                assert max(inside, default=-math.inf) <= min(outside, default=math.inf)
+                assert inside or not outside
+
+
+def test_half_of_a_cohort_goes_on_and_a_member_that_failed_comes_later_to_the_same_bar() -> None:
+    rule = TopFraction(marks=(1, 2))
+    field = runners([[(5.0, 1.0), (4.0, 2.0), (6.0, 0.0), (None, 0.0), (7.0, 0.0), (3.0, 3.0)]])
+    verdicts = race(rule, field, random.Random(1))
+    assert [[verdict.cleared for verdict in verdicts[one.name]] for one in field[0]] == [
+        [False],
+        [True, True],
+        [False],
+        [],
+        [False],
+        [True, False],
+    ]
+    late = Runner("late", 0, (3.9, 1.9))
+    (bars,) = {
+        (verdict.threshold, verdict.cohort)
+        for verdict in race(rule, [[*field[0], late]], random.Random(2))["late"][:1]
+    }
+    assert bars == (4.0, ("0-00", "0-01", "0-02", "0-04", "0-05"))
+    assert [verdict.cleared for verdict in late.verdicts] == [True, True]
+    assert late.verdicts[1].threshold == 2.0
+
+
+def test_hyperbands_cohorts_take_turns_and_cost_about_the_same() -> None:
+    rule = Hyperband(marks=(1, 3), reduction_factor=3.0)
+    assert [rule.bracket(number) for number in range(6)] == [0, 1, 2, 0, 1, 2]
+    assert [rule.cohort_size(number, 9) for number in range(3)] == [9, 5, 3]  # Li et al. 2018, table 1 with s_max = 2
+    values = [(float(place), float(place)) for place in range(9)]
+    verdicts = race(rule, runners([values, values[:5], values[:3]]), random.Random(3))
+    through = [
+        sum(len(told) == 2 and told[1].cleared for name, told in verdicts.items() if name[0] == str(cohort))
+        for cohort in range(3)
+    ]
+    assert through == [1, 1, 3]
+
+
+def test_asha_compares_with_those_declared_before_and_lets_the_first_past() -> None:
+    field = runners([[(5.0, 5.0), (6.0, 0.0), (4.0, 4.0), (4.5, 0.0), (3.0, 3.0), (3.5, 3.5)]])
+    verdicts = race(Asha(marks=(1, 2), reduction_factor=3.0), field, random.Random(4))
+    assert [[verdict.cleared for verdict in verdicts[one.name]] for one in field[0]] == [
+        [True, True],
+        [False],
+        [True, True],
+        [False],
+        [True, True],
+        [True, False],  # 3.5 is second of six at the first mark, and second of four at the next
     ]
 
 
-def test_the_baseline_is_never_stopped_however_weak_it_is(tmp_path: Path) -> None:
-    table = dict.fromkeys(names(12), (5.0, 4.0, 3.0)) | {"baseline/1": (99.0, 99.0, 99.0)}
-    trials = found(Track(simulated.search(tmp_path), tmp_path, answers(table)).run())["trials"]
-    assert trials["baseline/1"][0] is Standing.FINISHED
-    assert trials["baseline/1"][2] == []
-    assert HURDLES["marks"] == [640, 1280]
+def test_freezing_and_thawing_spends_its_advances_on_what_promises_most() -> None:
+    rule = Extrapolate(marks=(25, 50, 75), advances=3)
+    field = runners([[[4.8, 4.8, 4.8], [4.7, 4.5, 4.3], [5.1, 5.1, 5.1]]])
+    verdicts = race(rule, field, random.Random(5))
+    advances = {name: sum(verdict.cleared for verdict in told) for name, told in verdicts.items()}
+    assert advances == {"0-00": 0, "0-01": 3, "0-02": 0}
+    assert all(not told[-1].cleared or len(told) == 3 for told in verdicts.values())
+
+
+def test_a_falling_curve_promises_more_than_a_level_one_and_doubt_is_promise() -> None:
+    falling, level = ((10, 6.0), (25, 5.2), (50, 4.8)), ((10, 4.7), (25, 4.7), (50, 4.7))
+    far, near = (
+        Entrant("far", 0, State.WAITING, curve=falling, settled=3),
+        Entrant("near", 0, State.WAITING, curve=level),
+    )
+    told = promises(Field((far, near), TOKENS), 1, optimism=0.0)
+    assert told["far"] < 4.5 < told["near"] == pytest.approx(4.7)
+    hopeful = promises(Field((far, near), TOKENS), 1, optimism=2.0)
+    assert all(hopeful[name] < told[name] for name in told)

@@ -6,11 +6,18 @@ scipy has it too and is the oracle in the tests, but importing it takes a third 
 import math
 from functools import cache
 
-BISECTIONS = 200  # far past the last bit of a double
+BISECTIONS = 200  # more than it takes to reach the last bit of a double
+
+
+def below(t: float, degrees: int) -> float:
+    """Return the probability that a t variable lies below `t`."""
+    return 0.5 + math.copysign(central_share(abs(t), degrees) / 2, t)
 
 
 def central_share(t: float, degrees: int) -> float:
     """Return the probability that a t variable lies within plus and minus `t`."""
+    if math.isinf(t):
+        return 1.0
     angle = math.atan(t / math.sqrt(degrees))
     cosine = math.cos(angle)
     odd = degrees % 2
@@ -30,5 +37,7 @@ def two_sided_quantile(share: float, degrees: int) -> float:
         high *= 2
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
+        if middle in (low, high):
+            break
         low, high = (middle, high) if central_share(middle, degrees) < share else (low, middle)
     return high

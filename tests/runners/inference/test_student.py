@@ -3,7 +3,7 @@
 import pytest
 from scipy import stats
 
-from reports.student import central_share, two_sided_quantile
+from runners.inference.student import central_share, two_sided_quantile
 
 
 @pytest.mark.parametrize("share", [0.5, 0.9, 0.95, 0.999])

@@ -1,0 +1,124 @@
+"""Twins: each arm once more at the baseline's budget, one size of it changed as little as that takes."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from runners.designs.arm import BASELINE, Arm
+from runners.designs.roster import Impossible, Roster
+from runners.matching.dimensions import dimension, nearest
+from runners.matching.match import Match
+from runners.matching.seconds import seconds_per_operation
+from search_space.candidate import Candidate
+from search_space.change import ImpossibleChange, apply, difference
+from search_space.refusals import Refusal
+from search_space.violation import Violation
+
+SUFFIX = " (matched)"
+Spending = Callable[[Candidate], float]
+
+
+class NoTwin(Exception):
+    """No size in reach gives an arm the baseline's budget; the message says how near one comes."""
+
+
+def enter_twins(roster: Roster, match: Match, tokens: int) -> list[Violation]:
+    """Put each arm's twin behind it. An arm that has the baseline's budget is its own twin."""
+    if match.budget == "parameters" and match.by == "tokens":
+        return [Violation(("match", "by"), "tokens change no parameters. Did you mean feed_forward_width?")]
+    try:
+        rates = _rates(match)
+    except Refusal as refusal:
+        return [Violation(("match", "measured_in"), line) for line in refusal.lines]
+    except NoTwin as unknown:
+        return [Violation(("match", "measured_in"), str(unknown))]
+    return list(_entered(roster, match, tokens, rates))
+
+
+def _entered(roster: Roster, match: Match, tokens: int, rates: Mapping[str, float] | None) -> Iterator[Violation]:
+    baseline, *raw = roster.arms
+    twins: dict[str, Arm] = {}
+    for arm in raw:
+        try:
+            twin = _allowed(_twin(arm, baseline, match, tokens, rates), roster)
+        except NoTwin as unmatched:
+            if roster.rules.skip:
+                roster.impossible.append(Impossible(arm.name + SUFFIX, (str(unmatched),)))
+            else:
+                yield Violation(("match",), f"{arm.name + SUFFIX}: {unmatched}")
+        else:
+            twins[arm.name] = twin
+    _place(roster, twins)
+
+
+def _allowed(twin: Arm, roster: Roster) -> Arm:
+    reason = roster.reason(twin.candidate)
+    if reason is not None:
+        raise NoTwin(reason)
+    return twin
+
+
+def _place(roster: Roster, twins: Mapping[str, Arm]) -> None:
+    """Put every twin behind its arm. A twin that is another arm is named by it and by nobody twice."""
+    baseline, *raw = roster.arms
+    roster.arms[:] = [baseline]
+    known = {arm.identity: arm.name for arm in raw}
+    for arm in raw:
+        twin = twins.get(arm.name)
+        own = twin is not None and twin.identity == arm.identity
+        other = None if twin is None or own else known.get(twin.identity)
+        matched_by = next((name for name, each in twins.items() if each.identity == arm.identity), None)
+        roster.arms.append(replace(arm, matches=matched_by))
+        if other is not None:
+            roster.aliases[arm.name + SUFFIX] = other
+        elif twin is not None and not own:
+            roster.arms.append(twin)
+            known[twin.identity] = twin.name
+
+
+def _twin(arm: Arm, baseline: Arm, match: Match, tokens: int, rates: Mapping[str, float] | None) -> Arm:
+    """Return the arm at the baseline's budget. Raises NoTwin."""
+    target = _spending(baseline, baseline, match, tokens, rates)(baseline.candidate)
+    spending = _spending(arm, baseline, match, tokens, rates)
+    if abs(spending(arm.candidate) / target - 1) <= match.tolerance:
+        return arm
+    free = dimension(match.by, arm.candidate, tokens)
+    steps = nearest(lambda count: spending(free.resized(count)), target, free.kinks)
+    candidate = free.resized(steps)
+    reached = spending(candidate) / target - 1
+    if abs(reached) > match.tolerance:
+        wanted = f"{target:,.{0 if target > 1000 else 1}f}"
+        raise NoTwin(
+            f"{match.by} {steps * free.step} comes nearest, {abs(reached):.1%} {'above' if reached > 0 else 'below'} "
+            f"the baseline's {match.budget} {wanted}; the tolerance is {match.tolerance:.1%}. "
+            "Did you mean another size in match.by?"
+        )
+    if candidate == baseline.candidate:
+        raise NoTwin(f"it would be the baseline: {match.by} is all that {arm.name} changes")
+    try:
+        apply(candidate, {})
+    except ImpossibleChange as impossible:
+        raise NoTwin(f"{match.by} {steps * free.step} is impossible: {impossible}") from None
+    changes = difference(baseline.candidate, candidate)
+    return Arm(arm.name + SUFFIX, candidate, changes, {}, arm.name)
+
+
+def _spending(arm: Arm, baseline: Arm, match: Match, tokens: int, rates: Mapping[str, float] | None) -> Spending:
+    """Return what a candidate spends of the budget; time at the pace at which the arm was measured."""
+    if match.budget == "parameters":
+        return lambda candidate: candidate.architecture.parameters
+    pace = 1.0
+    if rates is not None:
+        if arm.identity not in rates:
+            name = BASELINE if arm is baseline else arm.name
+            raise NoTwin(f"{name} was never measured in {match.measured_in}; run it there without match first")
+        pace = rates[arm.identity]
+    return lambda candidate: pace * candidate.train_flops(tokens, baseline.candidate.architecture)
+
+
+def _rates(match: Match) -> Mapping[str, float] | None:
+    if match.budget != "seconds":
+        return None
+    if match.measured_in is None:
+        raise NoTwin("seconds are unknown before they were measured; name the results folder of a run without match")
+    return seconds_per_operation(Path(match.measured_in))

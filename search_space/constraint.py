@@ -1,0 +1,94 @@
+"""Constraints: what every candidate of an experiment must satisfy beyond the rules of the architecture itself.
+
+A name is a path of the space as in a design (`bottleneck_ratio`, `convolution.kernel_size`, `recipe.dropout`), or one
+of the costs in closed form: `parameters`, `forward_flops`. The path of an option stands for its kind. A constraint
+on a field that a candidate's option does not have says nothing about that candidate.
+"""
+
+import difflib
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import AfterValidator
+
+from search_space.candidate import Candidate
+from search_space.change import absolute_path
+from search_space.declaration import VARIANT_KEY, Declaration
+from search_space.expression import Expression, Meaningless, Value, parse
+
+COSTS = ("parameters", "forward_flops")
+
+
+@cache
+def known_paths() -> tuple[str, ...]:
+    """Return every path that a design may vary, those of every option included."""
+    return tuple(dict.fromkeys(path.removeprefix("architecture.") for path in _paths(Candidate, "")))
+
+
+@cache
+def parsed(text: str) -> Expression:
+    """Return the expression. Raises Meaningless where it is none or names what is nowhere in the space."""
+    expression = parse(text)
+    known = (*known_paths(), *COSTS)
+    for name in expression.names:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+            hint = f"Did you mean {close[0]}?" if close else "Text stands in quotes, as in convolution == 'none'"
+            raise Meaningless(f"{name} is not a path of the space. {hint}")
+    return expression
+
+
+def broken_by(candidate: Candidate, constraints: tuple[str, ...]) -> str | None:
+    """Return the first constraint that the candidate breaks with the values that break it, None where none is."""
+    for text in constraints:
+        expression = parsed(text)
+        try:
+            truth = expression.truth(lambda name: _value(candidate, name))
+        except Meaningless as meaningless:
+            return f"{text!r} cannot be asked: {meaningless}"
+        if truth is False:
+            values = ", ".join(f"{name} is {_value(candidate, name)}" for name in expression.names)
+            return f"breaks {text!r}: {values}" if values else f"breaks {text!r}"
+    return None
+
+
+def _checked(text: str) -> str:
+    parsed(text)
+    return text
+
+
+Constraint = Annotated[str, AfterValidator(_checked)]
+
+
+def _value(candidate: Candidate, name: str) -> Value:
+    if name == "parameters":
+        return candidate.architecture.parameters
+    if name == "forward_flops":
+        return candidate.architecture.forward_flops(candidate.recipe.sequence_length)
+    place: Any = candidate
+    for part in absolute_path(name):
+        if not isinstance(place, Declaration) or part not in type(place).model_fields:
+            return None
+        place = getattr(place, part)
+    found: Value = getattr(place, VARIANT_KEY) if isinstance(place, Declaration) else place
+    return found
+
+
+def _paths(annotation: Any, prefix: str) -> list[str]:
+    found: list[str] = []
+    for model in _models(annotation):
+        for name, field in model.model_fields.items():
+            path = f"{prefix}.{name}".removeprefix(".")
+            inner = _paths(field.annotation, path)
+            option = any(VARIANT_KEY in each.model_fields for each in _models(field.annotation))
+            found += [*([path] if option or not inner else []), *inner]
+    return found
+
+
+def _models(annotation: Any) -> list[type[Declaration]]:
+    if get_origin(annotation) is Annotated:
+        return _models(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return [model for member in get_args(annotation) for model in _models(member)]
+    return [annotation] if isinstance(annotation, type) and issubclass(annotation, Declaration) else []

@@ -1,0 +1,186 @@
+"""`plan` tells what there is to run, what is there already and what is to come, before anything is spent."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from calling import ROOT, TABLE, Call
+
+from commands.arguments import choose
+from commands.plan_contents import plan_of
+from runners.course import Course
+from runners.driver import Request, open_ledger
+from runners.experiment import Experiment
+from runners.itinerary import shared_stages, trial_stages
+from runners.loading import load, scales
+from runners.places import Places
+from runners.records import Record, Status
+from runners.stages.stage import Stage
+from runners.store import Outcome, StageStore
+from search_space.operations import MATMUL
+
+COMPONENTS = ROOT / "experiments" / "components.yaml"
+HEAD = """
+experiment: drawn
+question: What?
+baseline:
+  architecture: { depth: 2, width: 64, embedding_width: 64, heads: 4, feed_forward_width: 256, vocabulary_size: 4000,
+                  positions: 128 }
+  objective: { kind: masked_language_model }
+  recipe: { sequence_length: 64, batch_sequences: 32 }
+pretraining: { tokens: 1000000, seeds: [1, 2] }
+"""
+
+
+def planned(call: Call, *arguments: str | Path) -> Any:
+    answer = call("plan", *arguments, "--json")
+    assert answer.code == 0, answer.err
+    return json.loads(answer.out)
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "drawn.yaml"
+    file.write_text(HEAD + text)
+    return file
+
+
+def kept(store: StageStore, stage: Stage, content: bytes) -> None:
+    with store.computing(stage.key) as work:
+        (work / "content").write_bytes(content)
+        store.publish(stage.kind, stage.key, work, Outcome(Status.FINISHED, {}, 1.0))
+
+
+def test_an_ablation_of_twelve_arms_takes_at_most_25_lines_and_no_python() -> None:
+    assert len(COMPONENTS.read_text().splitlines()) <= 25
+    for scale in scales(COMPONENTS):
+        assert len(load(COMPONENTS, Experiment, scale).arms) == 12
+
+
+def test_scales_of_another_file_are_that_files() -> None:
+    assert scales(COMPONENTS) == scales(TABLE)
+    for scale in scales(TABLE):
+        mine, theirs = load(COMPONENTS, Experiment, scale), load(TABLE, Experiment, scale)
+        assert mine.baseline == theirs.baseline
+        assert (mine.pretraining, mine.fine_tuning, mine.corpus) == (
+            theirs.pretraining,
+            theirs.fine_tuning,
+            theirs.corpus,
+        )
+
+
+@pytest.mark.parametrize("scale", ["smoke", "demo", "laptop", "paper"])
+def test_every_arm_stands_with_its_difference_its_costs_and_its_cells(call: Call, scale: str, tmp_path: Path) -> None:
+    experiment = load(TABLE, Experiment, scale)
+    document = planned(call, TABLE, "--scale", scale, "--out", tmp_path)
+    assert [arm["name"] for arm in document["arms"]] == [arm.name for arm in experiment.arms]
+    for row, arm in zip(document["arms"], experiment.arms, strict=True):
+        assert row["changes"] == arm.changes
+        assert row["parameters"] == arm.candidate.architecture.parameters
+        tokens = experiment.pretraining.tokens
+        assert row["train_flops"] == arm.candidate.train_flops(tokens, experiment.baseline.architecture)
+        assert row["cells"]["results"] == ["held_out_loss", *sorted(experiment.fine_tuning.tasks), "score"]
+    orderings = {arm["name"]: arm["cells"].get("orderings", []) for arm in document["arms"]}
+    assert orderings["span_dynamic"] == ["span_dynamic > dynamic", "span_dynamic > baseline"]
+    assert orderings["lightweight"] == []
+    assert document["arms"][3]["cells"]["isolated"] == ["lightweight − bottleneck"]
+
+
+def test_what_is_in_the_store_is_counted_by_arm(call: Call, tmp_path: Path) -> None:
+    experiment, store = load(TABLE, Experiment, "smoke"), StageStore(Places.of(tmp_path).stages)
+    shared = shared_stages(experiment)
+    kept(store, shared.corpus, b"corpus")
+    stages = trial_stages(experiment, shared, experiment.arms[2].candidate, 1)
+    for stage in list(stages.values())[:2]:
+        kept(store, stage, b"weights")
+    document = planned(call, TABLE, "--scale", "smoke", "--out", tmp_path)
+    assert document["shared"] == {"stages": 6, "cached": 1}
+    assert [(arm["cached"], arm["stages"]) for arm in document["arms"]] == [(2 * (at == 2), 8) for at in range(6)]
+
+
+def test_time_and_disk_are_unknown_where_nothing_was_ever_measured(call: Call, tmp_path: Path) -> None:
+    document = planned(call, TABLE, "--scale", "smoke", "--out", tmp_path)
+    assert document["prediction"]["seconds"] is None
+    assert document["prediction"]["bytes"] is None
+    kinds = ["corpus", "examples", "fine_tune", "pretrain", "questions", "tokens"]
+    assert document["prediction"]["never_measured"] == kinds
+    assert "time, disk: unknown; never measured here: corpus" in call("plan", TABLE, "--out", tmp_path).out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_time_and_disk_scale_with_the_work_from_what_was_measured(tmp_path: Path) -> None:
+    """One arm of the table is measured at a known pace and weight; the others are told from it."""
+    chosen, places = choose(TABLE, "smoke"), Places.of(tmp_path / "here")
+    experiment, store = chosen.experiment, StageStore(places.stages)
+    shared = shared_stages(experiment)
+    with open_ledger(Request(experiment, "smoke", places)) as ledger:
+        Course(experiment, shared, store, ledger)
+        arm = ledger.arms()[0]
+        for label, stage in trial_stages(experiment, shared, experiment.baseline, 1).items():
+            seconds = arm.train_flops / 1e6 if label.startswith("pretrain") else 5.0
+            kept(store, stage, b"x" * arm.parameters)
+            ledger.add_record(
+                Record(0, "baseline/1", stage.kind, label, stage.key, Status.FINISHED, {}, seconds, False)
+            )
+    plan = plan_of(chosen, MATMUL, places)
+    assert plan.prediction is not None
+    assert plan.prediction.seconds is not None
+    assert plan.prediction.bytes is not None
+    assert set(plan.prediction.never_measured) == {"corpus", "tokens", "questions", "examples"}
+    left = [arm for row in plan.arms for arm in [row] * (1 if row.arm.name == "baseline" else 2)]
+    pretraining = sum(row.train_flops for row in left) / 1e6
+    tuning = sum(3 * 5.0 * row.forward_flops for row in left) / plan.arms[0].forward_flops  # length 64 in place of 32
+    assert plan.prediction.seconds.middle == pytest.approx(pretraining + tuning, rel=0.05)
+    weight = 4 * sum(row.parameters for row in left)
+    assert plan.prediction.bytes.middle == pytest.approx(weight, rel=0.05)
+    assert plan.prediction.measured == 4
+
+
+def test_points_that_are_left_out_and_second_names_are_told(call: Call, tmp_path: Path) -> None:
+    file = written(
+        tmp_path,
+        """
+design:
+  - { kind: factorial, vary: { heads: [2, 4], bottleneck_ratio: [1, 4] } }
+  - { kind: ladder, components: { heads: { heads: 2 }, deep: { depth: 3 } } }
+on_invalid: skip
+""",
+    )
+    document = planned(call, file)
+    assert [arm["name"] for arm in document["arms"]] == ["baseline", "heads=2", "bottleneck_ratio=4", "+deep"]
+    assert document["aliases"] == {"+heads": "heads=2"}
+    ((reason,),) = ([one["reasons"] for one in document["impossible"]],)
+    assert reason == ["4 does not divide heads 2; γ keeps whole heads. Allowed near it: 1, 2"]
+    out = call("plan", file).out
+    assert "+heads is the same candidate as heads=2: one row" in out
+    assert "1 impossible points are left out. heads=2,bottleneck_ratio=4: 4 does not" in " ".join(out.split())
+
+
+def test_twins_stand_behind_their_arms_and_name_them(call: Call, tmp_path: Path) -> None:
+    text = """
+design: { kind: one_factor, vary: { bottleneck_ratio: [2] } }
+match: { budget: parameters, by: feed_forward_width }
+"""
+    baseline, raw, twin = planned(call, written(tmp_path, text))["arms"]
+    assert (raw["matches"], twin["name"], twin["matches"]) == (
+        None,
+        "bottleneck_ratio=2 (matched)",
+        "bottleneck_ratio=2",
+    )
+    assert twin["parameters"] == pytest.approx(baseline["parameters"], rel=0.01)
+    assert raw["cells"]["matched"] == twin["cells"]["matched"] == ["held_out_loss"]
+
+
+def test_a_fraction_prints_what_it_confounds(call: Call, tmp_path: Path) -> None:
+    text = "design: { kind: fractional, resolution: 3, vary: { heads: [4, 2], depth: [2, 3], segments: [2, 3] } }"
+    out = call("plan", written(tmp_path, text)).out
+    assert "2^(3-1), 4 runs, resolution III" in out
+    assert "I = -ABC" in out
+
+
+def test_data_that_is_on_another_machine_leaves_the_rest_of_the_plan(call: Call, tmp_path: Path) -> None:
+    text = "design: { kind: one_factor, vary: { heads: [2] } }\ncorpus: { kind: text_files, path: /nowhere.txt }"
+    document = planned(call, written(tmp_path, text))
+    assert [arm["cached"] for arm in document["arms"]] == [None, None]
+    assert "/nowhere.txt" in document["unknown"]
+    assert document["prediction"] is None

@@ -1,0 +1,108 @@
+"""Constraints are read as they would be in Python, and never evaluated as code."""
+
+import operator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search_space.candidate import Candidate
+from search_space.change import apply
+from search_space.constraint import broken_by, known_paths, parsed
+from search_space.expression import CHARACTERS_AT_MOST, Meaningless, parse
+
+VALUES = {"a": 3, "b": 0.5, "c": "text", "d": True}
+numbers = st.integers(0, 99).map(str) | st.sampled_from(["a", "b", "2.5", "1e2"])
+
+
+def nested(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    sums = st.builds("{} {} {}".format, inner, st.sampled_from("+-*"), inner)
+    return sums | inner.map("({})".format) | inner.map("-{}".format)
+
+
+sums = st.recursive(numbers, nested, max_leaves=6)
+comparisons = st.builds(
+    "{} {} {}".format, sums, st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), sums
+) | st.builds("{} <= {} < {}".format, sums, sums, sums)
+truths = st.recursive(
+    comparisons | st.sampled_from(["c == 'text'", "d == true", "a in [1, 2, 3]"]),
+    lambda inner: (
+        st.builds("{} {} {}".format, inner, st.sampled_from(["and", "or"]), inner)
+        | inner.map("not ({})".format)
+        | inner.map("({})".format)
+    ),
+    max_leaves=5,
+).filter(lambda text: len(text) <= CHARACTERS_AT_MOST)
+
+
+@given(truths)
+def test_an_expression_means_what_it_means_in_python(text: str) -> None:
+    python = eval(text, {"__builtins__": {}}, {**VALUES, "true": True})
+    assert parse(text).truth(VALUES.__getitem__) is python
+
+
+@given(st.text(max_size=40) | st.text(alphabet="ab<>=!+-*/%()[],'\" .1e", max_size=40))
+def test_any_text_is_an_expression_or_is_told_why_not(text: str) -> None:
+    with suppress(Meaningless):
+        assert parse(text).truth(lambda _: 1) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("heads <", "a number, a 'text' or a name is needed at character 8, but the text ends"),
+        ("heads > 2 3", "a comparison, and, or, or the end is needed at character 11, but found '3'"),
+        ("(heads > 2", "')' is needed at character 11, but the text ends"),
+        ("heads & 2", "a number, a 'text', a name or a sign is needed at character 7, but found '&'"),
+        ("heds > 2", "heds is not a path of the space. Did you mean heads?"),
+        (
+            "convolution == none",
+            "none is not a path of the space. Text stands in quotes, as in convolution == 'none'",
+        ),
+        ("__import__('os')", "a comparison, and, or, or the end is needed at character 11, but found '('"),
+        ("1 < 2 " + "and 1 < 2 " * 30, "306 characters are too many; at most 200 allowed"),
+    ],
+)
+def test_what_is_no_constraint_is_told_with_its_place(text: str, message: str) -> None:
+    with pytest.raises(Meaningless) as meaningless:
+        parsed(text)
+    assert str(meaningless.value) == message
+
+
+@given(st.integers(1, 16), st.sampled_from(["<", "<=", ">", ">=", "==", "!="]))
+def test_a_path_stands_for_the_candidates_value(limit: int, sign: str) -> None:
+    compare = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq}
+    holds = not compare["=="](4, limit) if sign == "!=" else compare[sign](4, limit)
+    assert (broken_by(Candidate(), (f"heads {sign} {limit}",)) is None) == holds
+
+
+@pytest.mark.parametrize(
+    ("changes", "text", "told"),
+    [
+        ({}, "convolution.kernel_size > 100", None),  # there is no kernel to speak of
+        ({}, "not convolution.kernel_size > 100", None),
+        ({"convolution": "dynamic"}, "convolution.kernel_size > 100", "convolution.kernel_size is 9"),
+        ({}, "convolution == 'none' or convolution.kernel_size > 100", None),
+        ({"convolution": "dynamic"}, "convolution in ['none', 'depthwise']", "convolution is dynamic"),
+        ({}, "parameters <= 13483008", None),
+        ({"depth": 13}, "parameters <= 13483008", "parameters is 14272768"),
+        ({}, "heads % 0 == 0", "cannot be asked: 4 % 0 has no value"),
+        ({}, "convolution < 3", "cannot be asked: 'none' is not a number, and < needs one"),
+        ({}, "heads + 1", "cannot be asked: 5 is neither true nor false; compare it with something"),
+    ],
+)
+def test_a_constraint_says_nothing_of_a_field_that_is_not_there(
+    changes: dict[str, Any], text: str, told: str | None
+) -> None:
+    reason = broken_by(apply(Candidate(), changes), (text,))
+    assert reason is None if told is None else reason is not None and reason.endswith(told)
+
+
+def test_every_field_that_a_design_may_vary_is_a_path() -> None:
+    assert {"heads", "convolution", "convolution.kernel_size", "objective.mask_rate", "recipe.dropout"} <= set(
+        known_paths()
+    )
+    for path in known_paths():
+        assert broken_by(Candidate(), (f"{path} == {path}",)) is None

@@ -1,0 +1,29 @@
+"""A replica draws other randomness from the same seed; without one nothing about a candidate or a seed changes."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search_space.candidate import Candidate
+from search_space.change import apply, difference
+from search_space.declaration import canonical
+from search_space.recipe import Recipe
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@given(SEEDS)
+def test_no_replica_is_the_seed_itself_and_leaves_no_trace(seed: int) -> None:
+    assert Recipe().root_seed(seed) == seed
+    assert "replica" not in canonical(Recipe(replica=0))
+
+
+@given(st.tuples(SEEDS, st.integers(0, 99)), st.tuples(SEEDS, st.integers(1, 99)))
+def test_replicas_and_seeds_never_share_a_stream(first: tuple[int, int], second: tuple[int, int]) -> None:
+    roots = [Recipe(replica=replica).root_seed(seed) for seed, replica in (first, second)]
+    assert (roots[0] == roots[1]) is (first == second)
+
+
+def test_a_replica_is_a_candidate_of_its_own_that_costs_the_same() -> None:
+    replica = apply(Candidate(), {"recipe.replica": 3})
+    assert difference(Candidate(), replica) == {"recipe.replica": 3}
+    assert replica.train_flops(10**6, replica.architecture) == Candidate().train_flops(10**6, replica.architecture)

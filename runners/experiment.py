@@ -2,29 +2,25 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from runners.claims import UnclearClaim, parse_claim, unknown_names
 from runners.designs import Design, OneDesign, Search
 from runners.designs.arm import Arm
 from runners.designs.roster import Roster, Rules
+from runners.experiment_rules import violations_of
 from runners.hurdles import Finite, HurdleRule
 from runners.hurdles.audit import Audit
 from runners.matching import Match, enter_twins
 from runners.sequential import Seeds
-from runners.start import Start, differing_fields, read_start
 from search_space.candidate import Candidate
-from search_space.change import ImpossibleChange, absolute_path
+from search_space.change import ImpossibleChange
 from search_space.constraint import Constraint
 from search_space.declaration import Count, Declaration, JsonValue, Name, Number, PositiveNumber, Seed, canonical
-from search_space.refusals import Refusal
 from search_space.violation import Violation
 from tasks.corpora.corpus import Corpus
 from tasks.corpora.documentation import DocumentationCorpus
-from tasks.downstream import task_names
 from tasks.tokenizer import TokenizerDeclaration, WordPieceTraining
 
 ORDERING = r"^\S+( [>~] \S+)+$"
@@ -163,142 +159,4 @@ class Experiment(Declaration):
 
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the values break together."""
-        broken = [violation.under("baseline") for violation in self.baseline.violations()]
-        yield from broken
-        if not broken:
-            yield from self.roster.violations
-            yield from self._search_violations()
-            yield from self._ordering_violations()
-            yield from self._claim_violations()
-            yield from self._start_violations()
-        yield from self._pretraining_violations()
-        if self.forecast is not None and self.forecast.tokens <= self.pretraining.tokens:
-            message = (
-                f"{self.forecast.tokens} tokens are no further than pretraining.tokens, {self.pretraining.tokens}"
-            )
-            yield Violation(("forecast", "tokens"), message)
-        yield from self._fine_tuning_violations()
-
-    def _search_violations(self) -> Iterator[Violation]:
-        searches = [position for position, design in enumerate(self.designs) if isinstance(design, Search)]
-        for position in searches[1:]:
-            yield Violation(("design", position), "a second search; an experiment has one")
-        if searches and self.match is not None:
-            message = "a search proposes its candidates later, so they have no twins. Did you mean constraints?"
-            yield Violation(("match",), message)
-
-    def _ordering_violations(self) -> Iterator[Violation]:
-        try:
-            known = {arm.name for arm in self.arms}
-        except ImpossibleChange:
-            return  # the design's own violations say why
-        for position, ordering in enumerate(self.paper.orderings if self.paper else ()):
-            for name in ordering.split(" ")[::2]:
-                if name not in known:
-                    message = f"{name!r} is not an arm. Allowed: {', '.join(sorted(known))}"
-                    yield Violation(("paper", "orderings", position), message)
-
-    def _claim_violations(self) -> Iterator[Violation]:
-        """Yield every claim that cannot be read, or is of arms or metrics that are not there."""
-        try:
-            arms = [arm.name for arm in self.arms]
-        except ImpossibleChange:
-            return  # the design's own violations say why
-        tasks = sorted(self.fine_tuning.tasks)
-        metrics = ["held_out_loss", *(["score"] if tasks else []), *tasks]
-        for position, text in enumerate(self.claims):
-            try:
-                wrong = unknown_names(parse_claim(text), arms, metrics)
-            except UnclearClaim as unclear:
-                wrong = [str(unclear)]
-            yield from (Violation(("claims", position), message) for message in wrong)
-
-    def _start_violations(self) -> Iterator[Violation]:
-        """Yield why the start's weights are not those of every arm."""
-        place = ("pretraining", "start")
-        if self.pretraining.start is None:
-            return
-        try:
-            start = read_start(Path(self.pretraining.start))
-            yield from self._other_architectures(start)
-            if self.tokenizer.inputs() != start.vocabulary:
-                yield Violation(("tokenizer",), start.remedy)
-        except ImpossibleChange:
-            return  # the design's own violations say why
-        except Refusal as refusal:
-            yield from (Violation(place, line) for line in refusal.lines)
-
-    def _other_architectures(self, start: Start) -> Iterator[Violation]:
-        if self.search is not None:
-            for path in self.search.space:
-                if absolute_path(path)[0] == "architecture":
-                    message = "would change the architecture, which pretraining.start fixes"
-                    yield Violation(("design", "space", path), message)
-        for arm in self.arms:
-            for field in differing_fields(start.architecture, arm.candidate.architecture):
-                message = f"{arm.name} cannot begin from {start.folder}: {field}"
-                yield Violation(("pretraining", "start"), message)
-
-    def _pretraining_violations(self) -> Iterator[Violation]:
-        marks, tokens = self.pretraining.hurdle.token_marks, self.pretraining.tokens
-        place = ("pretraining", "hurdle")
-        for position, mark in enumerate(marks):
-            if position and mark <= marks[position - 1]:
-                message = f"{mark} does not come after {marks[position - 1]}; marks rise strictly"
-                yield Violation((*place, "marks", position), message)
-            if mark >= tokens:
-                message = f"{mark} is not before the end of pretraining at {tokens} tokens"
-                yield Violation((*place, "marks", position), message)
-        if marks and self.search is None:
-            message = "would stop declared rows of a table; allowed here: finite. Did you mean design.kind search?"
-            yield Violation((*place, "kind"), f"{self.pretraining.hurdle.kind} {message}")
-        if self.pretraining.audit is not None and not marks:
-            message = f"{self.pretraining.hurdle.kind} stops nobody before the end, so there is nobody to audit"
-            yield Violation(("pretraining", "audit"), message)
-        yield from self._probe_violations()
-        yield from self._seed_violations()
-        length = self.baseline.recipe.sequence_length
-        if self.pretraining.tokens < self.baseline.recipe.tokens_per_step:
-            message = f"{tokens} tokens are less than one update of {self.baseline.recipe.batch_sequences} x {length}"
-            yield Violation(("pretraining", "tokens"), message)
-
-    def _probe_violations(self) -> Iterator[Violation]:
-        probe, known = self.pretraining.hurdle.probe, task_names()
-        if probe is not None and probe.task not in known:
-            message = f"{probe.task!r} is not a task. Allowed: {', '.join(known)}"
-            yield Violation(("pretraining", "hurdle", "probe", "task"), message)
-
-    def _seed_violations(self) -> Iterator[Violation]:
-        seeds = self.pretraining.seeds
-        if isinstance(seeds, tuple):
-            yield from _repeated(seeds, ("pretraining", "seeds"))
-            return
-        place = ("pretraining", "seeds", "until_decided")
-        if self.search is not None:
-            yield Violation(place, "a search ranks candidates on equal seeds; list them. Write [1, 2, 3]")
-        for metric in seeds.until_decided.margin:
-            if metric != "held_out_loss":
-                message = f"{metric!r} does not decide on seeds; allowed: held_out_loss"
-                yield Violation((*place, "margin", metric), message)
-
-    def _fine_tuning_violations(self) -> Iterator[Violation]:
-        known = task_names()
-        for position, task in enumerate(self.fine_tuning.tasks):
-            if task not in known:
-                message = f"{task!r} is not a task. Allowed: {', '.join(known)}"
-                yield Violation(("fine_tuning", "tasks", position), message)
-        yield from _repeated(self.fine_tuning.tasks, ("fine_tuning", "tasks"))
-        yield from _repeated(self.fine_tuning.seeds, ("fine_tuning", "seeds"))
-        positions = self.baseline.architecture.positions
-        asked = bool(self.fine_tuning.tasks) or self.pretraining.hurdle.probe is not None
-        if asked and self.fine_tuning.sequence_length > positions:
-            message = (
-                f"{self.fine_tuning.sequence_length} is longer than the {positions} positions of the architecture"
-            )
-            yield Violation(("fine_tuning", "sequence_length"), message)
-
-
-def _repeated(values: tuple[int | str, ...], place: tuple[str | int, ...]) -> Iterator[Violation]:
-    for position, value in enumerate(values):
-        if value in values[:position]:
-            yield Violation((*place, position), f"{value!r} stands twice")
+        yield from violations_of(self)

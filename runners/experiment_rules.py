@@ -1,0 +1,169 @@
+"""What an experiment must satisfy as a whole: rules between its parts, each told at the place that breaks it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runners.claims import UnclearClaim, parse_claim, unknown_names
+from runners.designs import Search
+from runners.start import Start, differing_fields, read_start
+from search_space.change import ImpossibleChange, absolute_path
+from search_space.refusals import Refusal
+from search_space.violation import Violation
+from tasks.downstream import task_names
+
+if TYPE_CHECKING:
+    from runners.experiment import Experiment
+
+
+def violations_of(experiment: "Experiment") -> Iterator[Violation]:
+    """Yield every rule that the values break together."""
+    broken = [violation.under("baseline") for violation in experiment.baseline.violations()]
+    yield from broken
+    if not broken:
+        yield from experiment.roster.violations
+        yield from _search_violations(experiment)
+        yield from _ordering_violations(experiment)
+        yield from _claim_violations(experiment)
+        yield from _start_violations(experiment)
+    yield from _pretraining_violations(experiment)
+    if experiment.forecast is not None and experiment.forecast.tokens <= experiment.pretraining.tokens:
+        whole, asked = experiment.pretraining.tokens, experiment.forecast.tokens
+        message = f"{asked} tokens are no further than pretraining.tokens, {whole}"
+        yield Violation(("forecast", "tokens"), message)
+    yield from _fine_tuning_violations(experiment)
+
+
+def _search_violations(experiment: "Experiment") -> Iterator[Violation]:
+    searches = [position for position, design in enumerate(experiment.designs) if isinstance(design, Search)]
+    for position in searches[1:]:
+        yield Violation(("design", position), "a second search; an experiment has one")
+    if searches and experiment.match is not None:
+        message = "a search proposes its candidates later, so they have no twins. Did you mean constraints?"
+        yield Violation(("match",), message)
+
+
+def _ordering_violations(experiment: "Experiment") -> Iterator[Violation]:
+    try:
+        known = {arm.name for arm in experiment.arms}
+    except ImpossibleChange:
+        return  # the design's own violations say why
+    for position, ordering in enumerate(experiment.paper.orderings if experiment.paper else ()):
+        for name in ordering.split(" ")[::2]:
+            if name not in known:
+                message = f"{name!r} is not an arm. Allowed: {', '.join(sorted(known))}"
+                yield Violation(("paper", "orderings", position), message)
+
+
+def _claim_violations(experiment: "Experiment") -> Iterator[Violation]:
+    """Yield every claim that cannot be read, or is of arms or metrics that are not there."""
+    try:
+        arms = [arm.name for arm in experiment.arms]
+    except ImpossibleChange:
+        return  # the design's own violations say why
+    tasks = sorted(experiment.fine_tuning.tasks)
+    metrics = ["held_out_loss", *(["score"] if tasks else []), *tasks]
+    for position, text in enumerate(experiment.claims):
+        try:
+            wrong = unknown_names(parse_claim(text), arms, metrics)
+        except UnclearClaim as unclear:
+            wrong = [str(unclear)]
+        yield from (Violation(("claims", position), message) for message in wrong)
+
+
+def _start_violations(experiment: "Experiment") -> Iterator[Violation]:
+    """Yield why the start's weights are not those of every arm."""
+    place = ("pretraining", "start")
+    if experiment.pretraining.start is None:
+        return
+    try:
+        start = read_start(Path(experiment.pretraining.start))
+        yield from _other_architectures(experiment, start)
+        if experiment.tokenizer.inputs() != start.vocabulary:
+            yield Violation(("tokenizer",), start.remedy)
+    except ImpossibleChange:
+        return  # the design's own violations say why
+    except Refusal as refusal:
+        yield from (Violation(place, line) for line in refusal.lines)
+
+
+def _other_architectures(experiment: "Experiment", start: Start) -> Iterator[Violation]:
+    if experiment.search is not None:
+        for path in experiment.search.space:
+            if absolute_path(path)[0] == "architecture":
+                message = "would change the architecture, which pretraining.start fixes"
+                yield Violation(("design", "space", path), message)
+    for arm in experiment.arms:
+        for field in differing_fields(start.architecture, arm.candidate.architecture):
+            message = f"{arm.name} cannot begin from {start.folder}: {field}"
+            yield Violation(("pretraining", "start"), message)
+
+
+def _pretraining_violations(experiment: "Experiment") -> Iterator[Violation]:
+    marks, tokens = experiment.pretraining.hurdle.token_marks, experiment.pretraining.tokens
+    place = ("pretraining", "hurdle")
+    for position, mark in enumerate(marks):
+        if position and mark <= marks[position - 1]:
+            message = f"{mark} does not come after {marks[position - 1]}; marks rise strictly"
+            yield Violation((*place, "marks", position), message)
+        if mark >= tokens:
+            message = f"{mark} is not before the end of pretraining at {tokens} tokens"
+            yield Violation((*place, "marks", position), message)
+    if marks and experiment.search is None:
+        message = "would stop declared rows of a table; allowed here: finite. Did you mean design.kind search?"
+        yield Violation((*place, "kind"), f"{experiment.pretraining.hurdle.kind} {message}")
+    if experiment.pretraining.audit is not None and not marks:
+        message = f"{experiment.pretraining.hurdle.kind} stops nobody before the end, so there is nobody to audit"
+        yield Violation(("pretraining", "audit"), message)
+    yield from _probe_violations(experiment)
+    yield from _seed_violations(experiment)
+    length = experiment.baseline.recipe.sequence_length
+    if experiment.pretraining.tokens < experiment.baseline.recipe.tokens_per_step:
+        message = (
+            f"{tokens} tokens are less than one update of {experiment.baseline.recipe.batch_sequences} x {length}"
+        )
+        yield Violation(("pretraining", "tokens"), message)
+
+
+def _probe_violations(experiment: "Experiment") -> Iterator[Violation]:
+    probe, known = experiment.pretraining.hurdle.probe, task_names()
+    if probe is not None and probe.task not in known:
+        message = f"{probe.task!r} is not a task. Allowed: {', '.join(known)}"
+        yield Violation(("pretraining", "hurdle", "probe", "task"), message)
+
+
+def _seed_violations(experiment: "Experiment") -> Iterator[Violation]:
+    seeds = experiment.pretraining.seeds
+    if isinstance(seeds, tuple):
+        yield from _repeated(seeds, ("pretraining", "seeds"))
+        return
+    place = ("pretraining", "seeds", "until_decided")
+    if experiment.search is not None:
+        yield Violation(place, "a search ranks candidates on equal seeds; list them. Write [1, 2, 3]")
+    for metric in seeds.until_decided.margin:
+        if metric != "held_out_loss":
+            message = f"{metric!r} does not decide on seeds; allowed: held_out_loss"
+            yield Violation((*place, "margin", metric), message)
+
+
+def _fine_tuning_violations(experiment: "Experiment") -> Iterator[Violation]:
+    known = task_names()
+    for position, task in enumerate(experiment.fine_tuning.tasks):
+        if task not in known:
+            message = f"{task!r} is not a task. Allowed: {', '.join(known)}"
+            yield Violation(("fine_tuning", "tasks", position), message)
+    yield from _repeated(experiment.fine_tuning.tasks, ("fine_tuning", "tasks"))
+    yield from _repeated(experiment.fine_tuning.seeds, ("fine_tuning", "seeds"))
+    positions = experiment.baseline.architecture.positions
+    asked = bool(experiment.fine_tuning.tasks) or experiment.pretraining.hurdle.probe is not None
+    if asked and experiment.fine_tuning.sequence_length > positions:
+        message = (
+            f"{experiment.fine_tuning.sequence_length} is longer than the {positions} positions of the architecture"
+        )
+        yield Violation(("fine_tuning", "sequence_length"), message)
+
+
+def _repeated(values: tuple[int | str, ...], place: tuple[str | int, ...]) -> Iterator[Violation]:
+    for position, value in enumerate(values):
+        if value in values[:position]:
+            yield Violation((*place, position), f"{value!r} stands twice")

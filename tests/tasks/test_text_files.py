@@ -1,0 +1,139 @@
+"""Text files in every format give their texts, and a wrong one is refused by name and place."""
+
+import gzip
+import json
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from search_space.refusals import DataRefused
+from tasks.corpora.document import Document
+from tasks.corpora.text_files import TextFilesCorpus
+from tasks.progress import silent
+
+
+def read(path: Path) -> list[Document]:
+    return list(TextFilesCorpus(path=str(path)).documents(silent))
+
+
+def test_every_format_gives_the_same_texts(tmp_path: Path) -> None:
+    texts = ["The first text of three.", "Second: naïve café.", "A third one"]
+    lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
+    (tmp_path / "a.jsonl").write_text(lines)
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    (tmp_path / "c.jsonl.xz").write_bytes(lzma.compress(lines.encode()))
+    pyarrow.parquet.write_table(pyarrow.table({"text": texts}), tmp_path / "d.parquet")
+    for name in ("a.jsonl", "b.jsonl.gz", "c.jsonl.xz", "d.parquet"):
+        assert [document.text for document in read(tmp_path / name)] == texts
+    assert len(read(tmp_path)) == 12
+
+
+def test_plain_text_is_cut_at_blank_lines_into_sections(tmp_path: Path) -> None:
+    paragraphs = [f"Paragraph {number}. " + "words and more words " * 20 for number in range(100)]
+    (tmp_path / "book.txt").write_text("\n\n".join(paragraphs))
+    documents = read(tmp_path / "book.txt")
+    assert "".join(document.text for document in documents).count("Paragraph") == 100
+    assert len({document.source for document in documents}) > 4
+    assert all(document.text.startswith("Paragraph") for document in documents)
+
+
+def test_articles_of_wikiextractor_are_sources_of_their_own(shared_data: Path) -> None:
+    documents = read(shared_data / "text/wikipedia_en_2015/AA/wiki_00.xz")
+    assert len(documents) == 38  # as SOURCES.md counts them
+    assert documents[0].name == "Anarchism"
+    assert documents[0].text.startswith("Anarchism\n\nAnarchism is a political philosophy")
+    assert len({document.source for document in documents}) == 38
+
+
+def test_inputs_of_files_follow_content_and_not_place(tmp_path: Path) -> None:
+    for place in ("one", "two"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "a.txt").write_text("the same text")
+    one, two = (TextFilesCorpus(path=str(tmp_path / place)) for place in ("one", "two"))
+    assert one.inputs() == two.inputs()
+    (tmp_path / "two/a.txt").write_text("another text")
+    assert one.inputs() != two.inputs()
+
+
+def _latin(folder: Path) -> None:
+    (folder / "a.txt").write_bytes(b"first line\nna\xefve\n")
+
+
+def _nul(folder: Path) -> None:
+    (folder / "a.txt").write_bytes(b"first line\nsecond\x00\n")
+
+
+def _disguised(folder: Path) -> None:
+    (folder / "a.txt").write_bytes(gzip.compress(b"text"))
+
+
+def _bomb(folder: Path) -> None:
+    (folder / "a.txt.gz").write_bytes(gzip.compress(b"a line of text\n" * 2_000_000))
+
+
+def _cut_short(folder: Path) -> None:
+    (folder / "a.txt.xz").write_bytes(lzma.compress(bytes(range(97, 120)) * 1000)[:-20])
+
+
+def _link_out(folder: Path) -> None:
+    (folder / "a.txt").symlink_to(__file__)
+
+
+def _unknown(folder: Path) -> None:
+    (folder / "a.pdf").write_bytes(b"%PDF")
+
+
+def _empty(folder: Path) -> None:
+    (folder / "a.txt").touch()
+
+
+def _not_json(folder: Path) -> None:
+    (folder / "a.jsonl").write_text('{"text": "x"}\n{text}\n')
+
+
+def _no_text(folder: Path) -> None:
+    (folder / "a.jsonl").write_text('{"text": "x"}\n{"words": "y"}\n')
+
+
+def _other_column(folder: Path) -> None:
+    pyarrow.parquet.write_table(pyarrow.table({"texts": ["x"]}), folder / "a.parquet")
+
+
+def _nothing(folder: Path) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (_latin, r"a\.txt:2: byte 0xef at byte offset 13 is not UTF-8"),
+        (_nul, r"a\.txt:2: a NUL byte at byte offset 17"),
+        (_disguised, r"promises plain text, the first bytes are \.gz data"),
+        (_bomb, r"expands more than 200 times"),
+        (_cut_short, r"a\.txt\.xz: damaged archive"),
+        (_link_out, r"symbolic link out of the corpus folder"),
+        (_unknown, r"unknown suffix '\.pdf'"),
+        (_empty, r"a\.txt: the file is empty"),
+        (_not_json, r"a\.jsonl:2: not JSON"),
+        (_no_text, r'a\.jsonl:2: needs an object with a text under "text"'),
+        (_other_column, r"no column 'text'; columns found: texts; rename 'texts'\?"),
+        (_nothing, r"the folder holds no files"),
+    ],
+)
+def test_wrong_files_are_refused_by_name_and_place(
+    spoil: Callable[[Path], None], message: str, tmp_path: Path
+) -> None:
+    spoil(tmp_path)
+    with pytest.raises(DataRefused, match=message):
+        read(tmp_path)
+
+
+def test_addresses_and_missing_files_are_refused() -> None:
+    with pytest.raises(DataRefused, match="local path"):
+        list(TextFilesCorpus(path="s3://bucket").documents(silent))
+    with pytest.raises(DataRefused, match="no such file"):
+        read(Path("no/such/folder"))

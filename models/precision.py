@@ -4,12 +4,12 @@ With bfloat16 the weights and their updates, the sums inside normalisations and 
 """
 
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import Literal
 
 import torch
 from torch import Tensor
 
+from models.processor import instructions
 from search_space.refusals import EnvironmentRefused
 
 Precision = Literal["float32", "bfloat16"]
@@ -30,12 +30,7 @@ def has_bfloat16(device: torch.device) -> bool:
     """Return whether the device multiplies bfloat16 by itself; asked of the machine, never assumed."""
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return False
-    flags = next((line for line in lines if line.startswith(("flags", "Features"))), "").split()
-    return any(each in flags for each in INSTRUCTIONS)
+    return any(each in instructions().split() for each in INSTRUCTIONS)
 
 
 def as_computed(x: Tensor) -> Tensor:

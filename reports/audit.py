@@ -16,12 +16,12 @@ from reports.results import Results
 from reports.table import Row, Table, table
 from reports.values import PRETRAIN, final_loss
 from runners.designs.arm import BASELINE
+from runners.inference.rates import wilson
 from runners.records import Standing
 from runners.standing import TrialHistory
 from search_space.declaration import JsonValue
 
 COLUMNS = "hurdle stopped audited wrong share low high beat_worst correlation tau_low tau_high n regret"
-Z95 = 1.959964
 DRAWS, LEAST_FOR_INTERVAL = 1000, 4
 ALL = "all"
 
@@ -77,7 +77,7 @@ def _row(name: int | str, levels: list[int], stops: list[int], endings: tuple[En
     audited = [one for one in endings if one.stopped_at in levels]
     survivors = sorted(one.final for one in endings if one.stopped_at is None)
     wrong = sum(one.final < median(survivors) for one in audited) if survivors else None
-    low, high = (None, None) if wrong is None else wilson(wrong, len(audited))
+    low, high = (None, None) if wrong is None else interval_of_share(wrong, len(audited))
     best = min((one.final for one in audited), default=float("inf"))
     tau, tau_low, tau_high, n = (None, None, None, 0) if len(levels) != 1 else _agreement(levels[0], stops, endings)
     return {
@@ -97,14 +97,9 @@ def _row(name: int | str, levels: list[int], stops: list[int], endings: tuple[En
     }
 
 
-def wilson(hits: int, trials: int) -> tuple[float | None, float | None]:
+def interval_of_share(hits: int, trials: int) -> tuple[float | None, float | None]:
     """Return the 95% interval of a share, None where there is nothing to share."""
-    if not trials:
-        return None, None
-    share, square = hits / trials, Z95**2 / trials
-    centre = (share + square / 2) / (1 + square)
-    half = Z95 * (share * (1 - share) / trials + square / (4 * trials)) ** 0.5 / (1 + square)
-    return max(0.0, centre - half), min(1.0, centre + half)
+    return wilson(hits, trials) if trials else (None, None)
 
 
 def _agreement(

@@ -1,6 +1,6 @@
 """Axes: paths with the values they take. An axis that is a field of an option is there only where the option is."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import Annotated, Any
@@ -79,8 +79,15 @@ def impossible_anywhere(
     (path,) = value
     parent = parent_of(path, axes)
     options: list[Changes] = [{parent: option} for option in axes[parent]] if parent else []
+    yield from unsuited(baseline, options or [{}], value, place)
+
+
+def unsuited(
+    baseline: Candidate, options: Sequence[Changes], value: Changes, place: tuple[str | int, ...]
+) -> Iterator[Violation]:
+    """Yield why a value suits none of the options; a clash with the baseline's sizes may end at another point."""
     reasons: tuple[Violation, ...] = ()
-    for option in options or [{}]:
+    for option in options:
         try:
             apply(baseline, {**option, **value})
         except ImpossibleChange as impossible:

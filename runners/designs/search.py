@@ -5,9 +5,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from runners.designs.axes import unsuited
 from runners.tournament import Tournament
 from search_space.candidate import Candidate
-from search_space.change import ImpossibleChange, apply
 from search_space.declaration import Count, Declaration, Seed
 from search_space.violation import Violation
 
@@ -54,7 +54,7 @@ class Search(Declaration):
                     remedy = f"let its fields vary on axes of their own, such as {path}.kernel_size"
                     yield Violation(place, f"{_kind(value)} stands twice on this axis; {remedy}")
                 else:
-                    yield from _impossible(baseline, self._options(path), {path: value}, place)
+                    yield from unsuited(baseline, self._options(path), {path: value}, place)
 
     def _objective_violations(self) -> Iterator[Violation]:
         for position, objective in enumerate(self.objectives):
@@ -74,20 +74,3 @@ class Search(Declaration):
 
 def _kind(value: Any) -> Any:
     return value["kind"] if isinstance(value, Mapping) and "kind" in value else None
-
-
-def _impossible(
-    baseline: Candidate, options: list[Mapping[str, Any]], value: Mapping[str, Any], place: tuple[str | int, ...]
-) -> Iterator[Violation]:
-    """Yield why a value suits no option; one that only clashes with the baseline's sizes may suit another point."""
-    reasons: tuple[Violation, ...] = ()
-    for option in options:
-        try:
-            apply(baseline, {**option, **value})
-        except ImpossibleChange as impossible:
-            if impossible.clash:
-                return
-            reasons = impossible.violations
-        else:
-            return
-    yield from (Violation(place, reason.message) for reason in reasons)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from reports.audit import audit_sentence, audit_table, weighted_tau, wilson
+from reports.audit import audit_sentence, audit_table, interval_of_share, weighted_tau
 from reports.report import build, primary_metric
 from reports.results import Results, results_of
 from reports.setting import setting_of
@@ -138,11 +138,12 @@ def test_one_audited_trial_tells_no_interval() -> None:
 
 
 def test_wilson_intervals_hold_the_share_and_known_values() -> None:
-    assert wilson(0, 0) == (None, None)
-    assert wilson(0, 10) == (pytest.approx(0.0), pytest.approx(0.2775, abs=1e-3))  # Brown, Cai and DasGupta 2001
+    assert interval_of_share(0, 0) == (None, None)
+    known = pytest.approx(0.2775, abs=1e-3)  # Brown, Cai and DasGupta 2001
+    assert interval_of_share(0, 10) == (pytest.approx(0.0), known)
     for trials in range(1, 30):
         for hits in range(trials + 1):
-            low, high = wilson(hits, trials)
+            low, high = interval_of_share(hits, trials)
             assert 0 <= low <= hits / trials + 1e-12 <= high + 1e-9 <= 1 + 1e-8
 
 

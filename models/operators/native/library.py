@@ -14,11 +14,14 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from models.processor import instructions
+
 SOURCES = tuple(Path(__file__).with_name(name) for name in ("operators.c", "operators.h"))
 FLAGS = ("-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC")
 SECONDS_TO_COMPILE = 60.0
 
 
+@cache
 def arithmetic() -> str:
     """Return what computes the operators, as it stands in a stage's key: their rounding differs in the last bits."""
     return "portable" if library() is None else f"native {_digest(*(source.read_bytes() for source in SOURCES))}"
@@ -39,7 +42,8 @@ def library() -> ctypes.CDLL | None:
 def _compiled(compiler: str) -> Path:
     """Return the compiled file. It appears under its name whole or not at all, so that two builders do no harm."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "steeplechase"
-    machine = f"{platform.machine()} {platform.node()} {compiler} {FLAGS} {_processor()}"
+    # a home may be shared by machines of different kinds
+    machine = f"{platform.machine()} {platform.node()} {compiler} {FLAGS} {instructions() or platform.processor()}"
     kept = folder / f"operators-{_digest(machine.encode(), *(source.read_bytes() for source in SOURCES))}.so"
     if not kept.is_file():
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -49,15 +53,6 @@ def _compiled(compiler: str) -> Path:
             subprocess.run(command, check=True, capture_output=True, timeout=SECONDS_TO_COMPILE)
             built.replace(kept)
     return kept
-
-
-def _processor() -> str:
-    """Return what the processor can do: a home may be shared by machines of different kinds."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line for line in lines if line.startswith(("flags", "Features"))), "")
 
 
 def _digest(*parts: bytes) -> str:

@@ -101,6 +101,12 @@ def refusal_of(file: Path, scale: str | None) -> tuple[str, ...]:
     return ()
 
 
+def seconds_of_this_thread(file: Path, scale: str | None) -> float:
+    started = time.thread_time()
+    refusal_of(file, scale)
+    return time.thread_time() - started
+
+
 @pytest.mark.parametrize("scale", [None, "smoke", "laptop"])
 def test_the_valid_file_is_accepted(scale: str | None) -> None:
     assert load(VALID, Experiment, scale).experiment == "kernels"
@@ -124,9 +130,9 @@ def test_a_mutated_file_is_accepted_or_refused_within_a_second(
     folder = tmp_path_factory.mktemp("mutated")
     file = folder / "experiment.yaml"
     file.write_bytes(text.encode("utf-8", "surrogatepass"))
-    started = time.process_time()
     for line in refusal_of(file, scale):
         assert line.startswith(str(file))
         assert line.isprintable()
-    assert time.process_time() - started < SECONDS_AT_MOST
+    # a file that blows up is slow every time; a thread of another test is not
+    assert any(seconds_of_this_thread(file, scale) < SECONDS_AT_MOST for _ in range(3))
     assert [path.name for path in folder.iterdir()] == ["experiment.yaml"]

@@ -48,11 +48,11 @@ def _measured(experiment: Experiment, arm: ArmRow, history: TrialHistory) -> Map
     }
     if losses:
         found["held_out_loss"] = losses[-1]
-    score = _score(experiment, history)
+    score = score_of(experiment, history)
     return found if score is None else {**found, "score": score}
 
 
-def _score(experiment: Experiment, history: TrialHistory) -> float | None:
+def score_of(experiment: Experiment, history: TrialHistory) -> float | None:
     """Return the mean over tasks of the mean over fine-tuning seeds, None where a score is missing."""
     records = {record.label: record for record in history.finished("fine_tune")}
     scores: dict[str, list[float]] = {}

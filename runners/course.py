@@ -20,6 +20,8 @@ from runners.sequential import next_seeds, results_by_arm
 from runners.stages.stage import Stage
 from runners.store import Outcome, StageStore
 from runners.trial import Trial
+from runners.tuning.phase import families
+from runners.tuning.view import tuning_view
 from runners.work import Failure, Work
 from search_space.candidate import Candidate
 from search_space.declaration import JsonValue, canonical, canonical_text
@@ -32,7 +34,6 @@ class Course:
 
     def __init__(self, experiment: Experiment, shared: SharedStages, store: StageStore, ledger: Ledger) -> None:
         self._experiment, self._shared, self._store, self._ledger = experiment, shared, store, ledger
-        self._pretraining, self._judged = pretrain_labels(experiment), judged_labels(experiment)
         self._judges = Judges(experiment, ledger)
         self._attempts: dict[tuple[str, str], int] = {}
         self.trials: dict[str, Trial] = {}
@@ -168,7 +169,8 @@ class Course:
         for row in self._ledger.trials():
             arm = arms[row.arm]
             candidate = Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
-            self._enter(Arm(arm.name, candidate, arm.changes, arm.levels, arm.matches), row, arm.cohort)
+            known = Arm(arm.name, candidate, arm.changes, arm.levels, arm.matches, arm.tunes, arm.own_of)
+            self._enter(known, row, arm.cohort)
         for record in self._ledger.records():
             if record.trial is not None and record.status in ENDED:
                 trial = self.trials[record.trial]
@@ -204,9 +206,15 @@ class Course:
         seeds = self._experiment.pretraining.seeds
         if isinstance(seeds, tuple) or not self.trials or any(trial.failed for trial in self.trials.values()):
             return ()  # a failed trial is tried again by the next run, and decides then
-        trials = [(trial.row, trial.final_loss) for trial in self.trials.values()]
-        added = next_seeds(seeds.until_decided, *results_by_arm(trials), BASELINE)
-        return tuple(Entry(arm, added[name], repeats=True) for name, arm in self._arms.items() if added.get(name))
+        added: dict[str, set[int]] = {}
+        for family in families(self._arms, self._ledger):
+            trials = [(one.row, one.final_loss) for one in self.trials.values() if one.row.arm in family.arms]
+            more = next_seeds(seeds.until_decided, *results_by_arm(trials), family.baseline)
+            for name, found in more.items():
+                added.setdefault(name, set()).update(found)
+        return tuple(
+            Entry(arm, tuple(sorted(added[name])), repeats=True) for name, arm in self._arms.items() if name in added
+        )
 
     def _audit(self) -> None:
         for trial in self._judges.audit():
@@ -228,18 +236,23 @@ class Course:
         self._cohort = max(self._cohort, cohort)
         self._arms[arm.name] = arm
         architecture, length = arm.candidate.architecture, arm.candidate.recipe.sequence_length
+        asked = self._asked(arm)
         trial = Trial(
             row,
             cohort,
-            trial_stages(self._experiment, self._shared, arm.candidate, row.seed),
-            self._pretraining,
-            self._judged,
+            trial_stages(asked, self._shared, arm.candidate, row.seed),
+            pretrain_labels(asked),
+            judged_labels(asked),
             exempt=arm.name == BASELINE,
             features=(log(architecture.parameters), log(architecture.forward_flops(length))),
         )
         self.trials[row.name] = trial
         self._open.append(trial)
         self._judges.enter(trial)
+
+    def _asked(self, arm: Arm) -> Experiment:
+        """Return the experiment as the arm's trials see it."""
+        return self._experiment if arm.tunes is None else tuning_view(self._experiment)
 
     def _row(self, arm: Arm) -> ArmRow:
         candidate, baseline = arm.candidate, self._experiment.baseline
@@ -251,9 +264,11 @@ class Course:
             changes=dict(arm.changes),
             parameters=candidate.architecture.parameters,
             forward_flops=candidate.architecture.forward_flops(candidate.recipe.sequence_length),
-            train_flops=candidate.train_flops(self._experiment.pretraining.tokens, baseline.architecture),
+            train_flops=candidate.train_flops(self._asked(arm).pretraining.tokens, baseline.architecture),
             levels=dict(arm.levels),
             matches=arm.matches,
+            tunes=arm.tunes,
+            own_of=arm.own_of,
         )
 
 

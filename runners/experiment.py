@@ -14,6 +14,7 @@ from runners.hurdles import Finite, HurdleRule
 from runners.hurdles.audit import Audit
 from runners.matching import Match, enter_twins
 from runners.sequential import Seeds
+from runners.tuning import Tune
 from search_space.candidate import Candidate
 from search_space.change import ImpossibleChange
 from search_space.constraint import Constraint
@@ -98,6 +99,8 @@ class Experiment(Declaration):
     """What becomes of an experiment with impossible points; `skip` records them and `plan` and the report say so."""
     match: Match | None = None
     """Gives every arm a twin of the baseline's budget."""
+    tune: Tune | None = None
+    """Tries every arm at the same few recipes first; the table shows arms at the shared recipe and at their own."""
     corpus: Corpus = Field(default_factory=DocumentationCorpus)
     tokenizer: TokenizerDeclaration = Field(default_factory=WordPieceTraining)
     pretraining: Pretraining

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from runners.claims import UnclearClaim, parse_claim, unknown_names
 from runners.designs import Search
 from runners.start import Start, differing_fields, read_start
+from runners.tuning.rules import tune_violations
 from search_space.change import ImpossibleChange, absolute_path
 from search_space.refusals import Refusal
 from search_space.violation import Violation
@@ -26,6 +27,8 @@ def violations_of(experiment: "Experiment") -> Iterator[Violation]:
         yield from _ordering_violations(experiment)
         yield from _claim_violations(experiment)
         yield from _start_violations(experiment)
+        if not experiment.roster.violations:
+            yield from tune_violations(experiment)
     yield from _pretraining_violations(experiment)
     if experiment.forecast is not None and experiment.forecast.tokens <= experiment.pretraining.tokens:
         whole, asked = experiment.pretraining.tokens, experiment.forecast.tokens

@@ -22,6 +22,7 @@ from runners.records import ArmRow, Record, Status
 from runners.stages.declarations import FineTuneStage, PretrainStage
 from runners.stages.stage import Stage
 from runners.store import StageStore
+from runners.tuning.view import tuning_view
 from search_space.candidate import Candidate
 from search_space.declaration import canonical_text
 
@@ -111,12 +112,14 @@ def _measured_in(path: Path, store: StageStore, weighed: dict[str, int]) -> Iter
             experiment = Experiment.model_validate_json(canonical_text(document))
         except ValidationError:
             return
+        view = tuning_view(experiment) if experiment.tune is not None else experiment
         arms = {arm.name: arm for arm in ledger.arms()}
         arm_of = {trial.name: arms[trial.arm] for trial in ledger.trials()}
         for record in ledger.records():
             if record.status is Status.FINISHED and not record.reused:
                 arm = None if record.trial is None else arm_of[record.trial]
-                yield _measurement(record, arm, experiment, store, weighed)
+                asked = experiment if arm is None or arm.tunes is None else view
+                yield _measurement(record, arm, asked, store, weighed)
 
 
 def _measurement(

@@ -8,6 +8,7 @@ from runners.ledger import Ledger
 from runners.past import Past
 from runners.sampling import importance, propose
 from runners.sequential import first_seeds
+from runners.tuning.phase import own_arms, tried_arms
 from runners.warm_start import warm_seen
 from search_space.declaration import JsonValue, canonical_text
 
@@ -24,7 +25,11 @@ class Entry:
 def next_cohort(experiment: Experiment, number: int, ledger: Ledger) -> tuple[Entry, ...]:
     """Return the entries of cohort `number`, none where the design has no more; the first holds the baseline."""
     design, seeds = experiment.search, first_seeds(experiment.pretraining.seeds)
+    if experiment.tune is not None and number == 1:
+        return tuple(Entry(arm, seeds) for arm in own_arms(experiment, ledger))
     first = tuple(Entry(arm, seeds) for arm in experiment.arms) if number == 0 else ()
+    if experiment.tune is not None and number == 0:
+        return (*(Entry(arm, experiment.tune.seeds) for arm in tried_arms(experiment, ledger)), *first)
     if design is None:
         return first
     past = Past(experiment, ledger)

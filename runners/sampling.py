@@ -6,9 +6,9 @@ PRUNED with the losses it had, one that diverged or failed as FAIL, so that no s
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.random import Generator
 
@@ -164,6 +164,41 @@ def importance(design: Search, baseline: Candidate, seen: tuple[Seen, ...]) -> d
         return dict(optuna.importance.get_param_importances(study, evaluator=evaluator, params=shared))
     except (ValueError, RuntimeError):
         return {}
+
+
+@dataclass(frozen=True)
+class Extent:
+    """A range to draw numbers from."""
+
+    low: float
+    high: float
+    log: bool
+    """Whether evenly in the logarithm."""
+
+
+def draws(
+    extents: Mapping[str, Extent], counts: Mapping[str, int], sampler: Literal["qmc", "random"], seed: int
+) -> Iterator[dict[str, float]]:
+    """Yield points without end, blind to all results: a number from each extent, a place among each count."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    made, root = optuna.samplers, stream_seed(seed, "draws") % 2**32
+    space: dict[str, optuna.distributions.BaseDistribution] = {
+        path: optuna.distributions.FloatDistribution(one.low, one.high, log=one.log) for path, one in extents.items()
+    }
+    space |= {path: optuna.distributions.CategoricalDistribution(range(count)) for path, count in counts.items()}
+    warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+    even = made.RandomSampler(seed=root)
+    own = even if sampler == "random" else made.QMCSampler(seed=root, scramble=True, warn_independent_sampling=False)
+    study = optuna.create_study(sampler=own)
+    if sampler == "qmc":  # its sequence begins with the second trial
+        first = {path: one.low for path, one in extents.items()} | dict.fromkeys(counts, 0)
+        study.add_trial(optuna.trial.create_trial(params=first, distributions=space, value=0.0))
+    while True:
+        trial = study.ask(space)
+        study.tell(trial, 0.0)
+        yield dict(trial.params)
 
 
 def _study(design: Search, baseline: Candidate, seen: tuple[Seen, ...], cohort: int) -> "optuna.Study":

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from runners.ledger import Ledger
 from runners.records import ArmRow, Decision, Record, Standing, Status, TrialRow
+from runners.tuning.choosing import Choice
+from runners.tuning.record import CHOICES, TUNING, Tried, choices_of
 from search_space.declaration import JsonValue
 from search_space.refusals import EnvironmentRefused
 
@@ -31,6 +33,18 @@ class TrialHistory:
 
 
 @dataclass(frozen=True)
+class Tuning:
+    """What every arm was tried at before it was compared, what that gave, and what was chosen."""
+
+    tried: Tried
+    arms: tuple[ArmRow, ...]
+    """Every arm at every point."""
+    histories: tuple[TrialHistory, ...]
+    choices: tuple[Choice, ...]
+    """By arm; empty until all trials have ended."""
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """Everything a report, a table or a mirror reads, taken from the ledger at one moment."""
 
@@ -48,20 +62,27 @@ class Snapshot:
     """Of a finished search: each axis's share of the variance of the held-out loss."""
     impossible: tuple[tuple[str, ...], ...] = ()
     """Points that the designs ask for and no arm can be: the name, then the reasons."""
+    tuning: Tuning | None = None
+    """Beside `arms` and `histories`, which hold nothing of it."""
 
     def of_arm(self, arm: str) -> tuple[TrialHistory, ...]:
         """Return the trials of one arm by seed."""
         return tuple(sorted((h for h in self.histories if h.trial.arm == arm), key=lambda h: h.trial.seed))
 
     @property
+    def every_history(self) -> tuple[TrialHistory, ...]:
+        """The trials of tuning and of the comparison."""
+        return (*(self.tuning.histories if self.tuning else ()), *self.histories)
+
+    @property
     def failed(self) -> tuple[TrialHistory, ...]:
         """The trials that have no result, through no fault of their candidate; the next run tries them again."""
-        return tuple(history for history in self.histories if history.standing is Standing.FAILED)
+        return tuple(history for history in self.every_history if history.standing is Standing.FAILED)
 
     @property
     def over(self) -> bool:
         """Whether every trial has ended."""
-        return all(history.standing not in (Standing.WAITING, Standing.RUNNING) for history in self.histories)
+        return all(history.standing not in (Standing.WAITING, Standing.RUNNING) for history in self.every_history)
 
 
 def snapshot(ledger: Ledger) -> Snapshot:
@@ -73,17 +94,31 @@ def snapshot(ledger: Ledger) -> Snapshot:
     assert isinstance(document, dict)
     assert isinstance(labels, list)
     names = tuple(str(label) for label in labels)
+    tuning = _tuning(ledger)
+    apart = {arm.name for arm in tuning.arms} if tuning else set()
     return Snapshot(
         experiment=str(ledger.fact("experiment")),
         scale=str(ledger.fact("scale")),
         document=document,
         labels=names,
-        arms=ledger.arms(),
-        histories=histories_of(ledger, names),
+        arms=tuple(arm for arm in ledger.arms() if arm.name not in apart),
+        histories=tuple(one for one in histories_of(ledger, names) if one.trial.arm not in apart),
         shared=_latest(record for record in records if record.trial is None),
         importance=_shares(ledger.fact("importance")),
         impossible=_texts(ledger.fact("impossible")),
+        tuning=tuning,
     )
+
+
+def _tuning(ledger: Ledger) -> Tuning | None:
+    told = ledger.fact(TUNING)
+    if told is None:
+        return None
+    tried = Tried.of(told)
+    arms = tuple(arm for arm in ledger.arms() if arm.tunes is not None)
+    names = {arm.name for arm in arms}
+    histories = tuple(one for one in histories_of(ledger, tried.labels) if one.trial.arm in names)
+    return Tuning(tried, arms, histories, choices_of(ledger.fact(CHOICES)))
 
 
 def _texts(fact: JsonValue) -> tuple[tuple[str, ...], ...]:

@@ -25,6 +25,10 @@ class Arm:
     """
     matches: str | None = None
     """The arm whose difference in budget this one is free of."""
+    tunes: str | None = None
+    """The arm for which this one is tried in tuning; it is no row of a table."""
+    own_of: str | None = None
+    """The arm that this one is at the recipe that tuning has chosen for it."""
 
     @property
     def identity(self) -> str:

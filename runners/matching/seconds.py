@@ -36,6 +36,8 @@ def seconds_per_operation(folder: Path) -> Mapping[str, float]:
             spent[record.trial] += record.seconds
     found: dict[str, float] = {}
     for arm in arms:
+        if arm.tunes is not None:
+            continue  # trained on another budget
         candidate = Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
         mine = [spent[trial.name] for trial in trials if trial.arm == arm.name and spent.get(trial.name)]
         if mine and baseline is not None and isinstance(tokens, int):

@@ -29,10 +29,13 @@ from reports.noise import noise_grid, noise_table
 from reports.orderings import orderings_table
 from reports.overview import overview
 from reports.pareto import Pareto, pareto_of, pareto_table
+from reports.recipes import at_own_recipes, at_shared_recipe
 from reports.results import Results, results_of
 from reports.setting import setting_of
 from reports.table import Table, reference_table, results_table
 from reports.text import printable
+from reports.tuned import tuned_finding, tuned_grid, tuned_note, tuned_tables
+from reports.tuning import tuning_footer, tuning_grids, tuning_notes, tuning_table
 from reports.values import PrimaryMetric
 from runners.standing import Snapshot
 from tasks.downstream import find_task
@@ -70,22 +73,34 @@ def build(
 ) -> Report:
     """Return the report of a snapshot; `importance` is each axis's share of a search's variance, where known."""
     setting = setting_of(snapshot.document)
-    results = results_of(snapshot, setting, primary)
+    results = results_of(at_shared_recipe(snapshot), setting, primary)
+    own = None if (tuned := at_own_recipes(snapshot)) is None else results_of(tuned, setting, primary)
     pairs = isolated_pairs(results.arms)
     outlook = outlook_of(results)
-    tables = (*_tables(results, importance, primary), forecast_table(outlook), crossings_table(outlook))
+    tables = (
+        *_tables(results, importance, primary),
+        *_tuned_tables(results, own),
+        forecast_table(outlook),
+        crossings_table(outlook),
+    )
     return Report(
         experiment=printable(snapshot.experiment),
         scale=printable(snapshot.scale),
         question=printable(setting.question),
-        finding=printable(finding_of(results, pairs)),
+        finding=printable(finding_of(results, pairs) + tuned_finding(own)),
         paper=printable(f"{setting.paper.statement} ({setting.paper.source})") if setting.paper else "",
         tables=tables,
-        grids=(*_grids(results, tables), *forecast_grids(outlook, results.decimals(LOSS))),
+        grids=(
+            *_grids(results, tables),
+            *_tuned_grids(results, own),
+            *forecast_grids(outlook, results.decimals(LOSS)),
+        ),
         curves=curves_of(results),
         forest=forest_of(results),
-        notes=tuple(map(printable, (*_notes(results, tables), *_forecast_notes(outlook)))),
-        footer=tuple((term, printable(text)) for term, text in footer_of(results)),
+        notes=tuple(
+            map(printable, (*_notes(results, tables), *_tuned_notes(results, own), *_forecast_notes(outlook)))
+        ),
+        footer=tuple((term, printable(text)) for term, text in _footer(results)),
         pareto=pareto_of(results) if setting.design.kind == SEARCH else None,
     )
 
@@ -129,6 +144,29 @@ def _statistics(results: Results, tables: tuple[Table, ...]) -> Iterator[Grid]:
     if "factors" in by_name:
         yield from factors_grids(results, by_name["factors"])
     yield from noise_grid(results, by_name["noise"])
+
+
+def _tuned_tables(results: Results, own: Results | None) -> Iterator[Table]:
+    if results.snapshot.tuning is not None:
+        yield from tuned_tables(results, own)
+        yield tuning_table(results.snapshot.tuning)
+
+
+def _tuned_grids(results: Results, own: Results | None) -> Iterator[Grid]:
+    if results.snapshot.tuning is not None:
+        yield from tuned_grid(results, own)
+        yield from tuning_grids(results.snapshot.tuning)
+
+
+def _tuned_notes(results: Results, own: Results | None) -> Iterator[str]:
+    if results.snapshot.tuning is not None:
+        yield from tuning_notes(results.snapshot.tuning)
+        yield from tuned_note(own)
+
+
+def _footer(results: Results) -> Notes:
+    tuning = results.snapshot.tuning
+    return footer_of(results) if tuning is None else (*footer_of(results), tuning_footer(tuning))
 
 
 def _forecast_notes(outlook: Outlook | None) -> Iterator[str]:

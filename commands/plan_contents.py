@@ -1,8 +1,10 @@
 """What `plan` has to say: every arm with its costs, the cells that it fills, what is cached, what is to come."""
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from commands.arguments import Chosen
+from commands.plan_tuning import TuningPlan, plan_tuning_of, tuning_document
 from reports.isolated import isolated_pairs
 from reports.metrics import HELD_OUT_LOSS, SCORE
 from runners.designs import Search
@@ -57,6 +59,7 @@ class Plan:
     impossible: tuple[tuple[str, ...], ...]
     """Points that are left out: the name, then the reasons."""
     notes: tuple[str, ...] = field(default=())
+    tuning: TuningPlan | None = None
 
 
 def plan_of(chosen: Chosen, convention: Convention, places: Places) -> Plan:
@@ -79,6 +82,8 @@ def plan_of(chosen: Chosen, convention: Convention, places: Places) -> Plan:
         ahead += left * _candidates_like(chosen, arm)
         cached = None if shared is None else len(stages) - len(left)
         arms.append(_arm_plan(chosen, arm, convention, cells.get(arm.name, {}), cached))
+    tuning = plan_tuning_of(experiment, shared, convention, partial(_kept, store))
+    ahead += tuning.ahead if tuning is not None else ()
     return Plan(
         arms=tuple(arms),
         values_per_cell=(len(first_seeds(experiment.pretraining.seeds)), len(experiment.fine_tuning.seeds)),
@@ -89,6 +94,7 @@ def plan_of(chosen: Chosen, convention: Convention, places: Places) -> Plan:
         aliases=dict(roster.aliases),
         impossible=tuple((one.name, *one.reasons) for one in roster.impossible),
         notes=tuple(_notes(chosen)),
+        tuning=tuning,
     )
 
 
@@ -136,6 +142,8 @@ def _cells(chosen: Chosen) -> dict[str, dict[str, tuple[str, ...]]]:
     found: dict[str, dict[str, tuple[str, ...]]] = {}
     for arm in experiment.arms:
         found[arm.name] = {"results": metrics}
+        if experiment.tune is not None and arm.name != BASELINE:
+            found[arm.name]["tuned"] = metrics
         if arm.matches is not None:
             found[arm.name]["matched"] = metrics
             found[arm.matches]["matched"] = metrics
@@ -185,6 +193,7 @@ def plan_document(chosen: Chosen, plan: Plan, convention: Convention) -> dict[st
         "aliases": {**plan.aliases},
         "impossible": [{"name": name, "reasons": [*reasons]} for name, *reasons in plan.impossible],
         "notes": [*plan.notes],
+        **({} if plan.tuning is None else {"tuning": tuning_document(plan.tuning)}),
     }
 
 

@@ -7,6 +7,7 @@ from rich.table import Table
 
 from commands.arguments import Chosen
 from commands.plan_contents import ArmPlan, Plan
+from commands.plan_tuning import tuning_lines
 from runners.prediction import Prediction, Range
 from runners.sequential import first_seeds
 from search_space.declaration import JsonValue, canonical_text
@@ -71,6 +72,8 @@ def _remarks(plan: Plan) -> Iterator[str]:
     for name, arm in plan.aliases.items():
         yield f"{name} is the same candidate as {arm}: one row"
     yield from plan.notes
+    if plan.tuning is not None:
+        yield from tuning_lines(plan.tuning)
     if plan.impossible:
         first = "; ".join(f"{name}: {reason}" for name, reason, *_ in plan.impossible[:REASONS_SHOWN])
         rest = len(plan.impossible) - REASONS_SHOWN
@@ -82,8 +85,10 @@ def _to_come(chosen: Chosen, plan: Plan) -> Iterator[str]:
     if plan.prediction is None:
         yield f"in the cache, time, disk: unknown; {plan.unknown}"
         return
-    stages = plan.shared_stages + sum(arm.stages for arm in plan.arms)
+    tuning = plan.tuning
+    stages = plan.shared_stages + sum(arm.stages for arm in plan.arms) + (tuning.stages if tuning else 0)
     cached = (plan.shared_cached or 0) + sum(arm.cached or 0 for arm in plan.arms)
+    cached += (tuning.cached or 0) if tuning else 0
     known = " of the known arms" if chosen.experiment.search is not None else ""
     yield f"in the cache: {cached} of {stages} stages{known}"
     yield from _predicted(plan.prediction, chosen.experiment.search is not None)

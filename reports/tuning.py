@@ -100,9 +100,9 @@ def tuning_notes(tuning: Tuning) -> Iterator[str]:
     best = "smallest mean held-out loss" if tried.metric == HELD_OUT_LOSS else f"largest mean {tried.metric}"
     yield (
         f"Tuning: every arm was tried at the same {len(tried.points)} points, the shared recipe among them "
-        f"({drawn}), on {short(tried.tokens)} tokens and {_seeds(tuning)}, which the comparison does not have. Chosen "
-        f"is the {best}, asked of the same held-out data as in the comparison, as often of every arm; ties go to the "
-        "shared recipe, then to the smaller change, and a point on which a seed diverged is never chosen."
+        f"({drawn}), on {short(tried.tokens)} tokens and {_seeds(tuning)}, which the comparison does not have. "
+        f"Chosen is the {best}, asked of the same held-out data as in the comparison, as often of every arm; ties go "
+        "to the shared recipe, then to the smaller change, and a point on which a seed diverged is never chosen."
     )
     for choice in tuning.choices:
         if all(value is None for value in choice.values):

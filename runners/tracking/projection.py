@@ -2,8 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runners.records import ArmRow, Record, Standing
@@ -40,33 +40,60 @@ def study_identity(snapshot: Snapshot, origin: str) -> str:
 def projected(snapshot: Snapshot, origin: str, artifacts: Sequence[Path]) -> tuple[MirroredRun, ...]:
     """Return every run of the study, each one after its parent."""
     projection = _Projection(snapshot, study_identity(snapshot, origin))
-    runs = [projection.study(artifacts)]
-    for arm in snapshot.arms:
-        candidate = Candidate.model_validate_json(json.dumps(arm.candidate))
-        runs.append(projection.arm(arm, candidate))
-        for place, history in enumerate(snapshot.of_arm(arm.name), start=1):
-            runs.append(projection.trial(arm, candidate, history, place))
+    rows, tried = _in_order(snapshot)
+    runs = [projection.study(artifacts), *projection.arms(rows)]
+    if snapshot.tuning is not None:
+        told = replace(snapshot, labels=snapshot.tuning.tried.labels, histories=snapshot.tuning.histories)
+        runs += replace(projection, snapshot=told, prefix="tuning ").arms(tried)
     return tuple(runs)
+
+
+def _in_order(snapshot: Snapshot) -> tuple[tuple[ArmRow, ...], tuple[ArmRow, ...]]:
+    """Return the rows of the table, each before the same at its own recipe, and what tuning tried, which follows."""
+    if snapshot.tuning is None:
+        return snapshot.arms, ()
+    own = {arm.own_of: arm for arm in snapshot.arms if arm.own_of is not None}
+    shared = [arm for arm in snapshot.arms if arm.own_of is None]
+    rows = [
+        (each, 2 * place + after)
+        for place, arm in enumerate(shared)
+        for after, each in ((0, arm), (1, own.get(arm.name)))
+    ]
+    tried = enumerate(snapshot.tuning.arms, start=2 * len(shared))  # places stay when arms come to their own recipes
+    return (
+        tuple(replace(row, position=place) for row, place in rows if row is not None),
+        tuple(replace(row, position=place) for place, row in tried),
+    )
 
 
 @dataclass(frozen=True)
 class _Projection:
     snapshot: Snapshot
     identity: str
+    prefix: str = ""
+    """Of the levels that runs are told apart by: what tuning has tried is no row of the table."""
+
+    def arms(self, rows: Sequence[ArmRow]) -> Iterator[MirroredRun]:
+        """Yield every arm, followed by its trials."""
+        for arm in rows:
+            candidate = Candidate.model_validate_json(json.dumps(arm.candidate))
+            yield self.arm(arm, candidate)
+            for place, history in enumerate(self.snapshot.of_arm(arm.name), start=1):
+                yield self.trial(arm, candidate, history, place)
 
     def study(self, artifacts: Sequence[Path]) -> MirroredRun:
         snapshot = self.snapshot
         standing = Standing.FINISHED if snapshot.over else Standing.RUNNING
         tags = self._tags("study", (ALL, ALL, ALL), standing, self.identity)
         note = f"{snapshot.document['question']}" if "question" in snapshot.document else study_name(*self._names)
-        records = [record for history in snapshot.histories for record in history.records]
+        records = [record for history in snapshot.every_history for record in history.records]
         return MirroredRun(
             identity=self.identity,
             parent=None,
             name=study_name(*self._names),
             order=0,
             status=STATUS[standing],
-            tags={**tags, NOTE_TAG: note, "trials": _counted(snapshot.histories)},
+            tags={**tags, NOTE_TAG: note, "trials": _counted(snapshot.every_history)},
             parameters={},
             points=(),
             compute_milliseconds=_milliseconds([*snapshot.shared, *records]),
@@ -126,7 +153,7 @@ class _Projection:
             STUDY_TAG: self.identity,
             "experiment": self.snapshot.experiment,
             "scale": self.snapshot.scale,
-            "level": level,
+            "level": level if level == "study" else f"{self.prefix}{level}",
             "arm": arm,
             "seed": seed,
             "convolution": convolution,

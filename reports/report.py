@@ -34,7 +34,7 @@ from reports.results import Results, results_of
 from reports.setting import setting_of
 from reports.table import Table, reference_table, results_table
 from reports.text import printable
-from reports.tuned import tuned_finding, tuned_grid, tuned_note, tuned_tables
+from reports.tuned import tuned_finding, tuned_grids, tuned_note, tuned_tables
 from reports.tuning import tuning_footer, tuning_grids, tuning_notes, tuning_table
 from reports.values import PrimaryMetric
 from runners.standing import Snapshot
@@ -154,7 +154,7 @@ def _tuned_tables(results: Results, own: Results | None) -> Iterator[Table]:
 
 def _tuned_grids(results: Results, own: Results | None) -> Iterator[Grid]:
     if results.snapshot.tuning is not None:
-        yield from tuned_grid(results, own)
+        yield from tuned_grids(results, own)
         yield from tuning_grids(results.snapshot.tuning)
 
 

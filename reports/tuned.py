@@ -63,19 +63,20 @@ def _prefixed(side: str, results: Results | None, arm: str, metric: Metric) -> R
     return {f"{side}_{part}": value for part, value in zip(PARTS, (*values, *judged), strict=True)}
 
 
-def tuned_grid(shared: Results, own: Results | None) -> Iterator[Grid]:
-    """Yield the two differences side by side, on the metrics that a finding speaks of."""
-    columns = [Column("arm", numeric=False), Column("metric", numeric=False)]
+def tuned_grids(shared: Results, own: Results | None) -> Iterator[Grid]:
+    """Yield the two differences side by side, a grid for each metric that a finding speaks of."""
+    columns = [Column("arm", numeric=False)]
     columns += [Column(side, "Δ [95%] (n)") for side in ("shared recipe", "own recipe")]
     columns += [Column(side, "verdict", numeric=False) for side in ("shared recipe", "own recipe")]
-    rows = [
-        [arm.name, metric.title, *_cells(shared, own, arm.name, metric)]
-        for metric in shared.headlines
-        for arm in shared.arms
-        if arm.name != BASELINE and _found(shared, arm.name, metric)[0].pairs
-    ]
-    if rows:
-        yield grid(TUNED, "Differences at the shared recipe, and with every arm at its own", columns, rows)
+    for metric in shared.headlines:
+        rows = [
+            [arm.name, *_cells(shared, own, arm.name, metric)]
+            for arm in shared.arms
+            if arm.name != BASELINE and _found(shared, arm.name, metric)[0].pairs
+        ]
+        if rows:
+            title = f"Differences in {metric.title}, at the shared recipe and with every arm at its own"
+            yield grid(TUNED, title, columns, rows)
 
 
 def _cells(shared: Results, own: Results | None, arm: str, metric: Metric) -> list[str]:

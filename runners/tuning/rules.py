@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from runners.experiment import Experiment
 
 NOT_TUNED: Mapping[str, str] = {
-    "token_share": "is what a trial may spend; match: says so",
+    "token_share": "is what a trial may spend",
     "replica": "draws other noise and changes nothing else",
     "sequence_length": "is that of the held-out questions, which all arms are asked",
     "device": "says where, not how, a model is trained",
@@ -68,8 +68,8 @@ def _field_violations(tune: Tune) -> Iterator[Violation]:
             yield Violation(("vary", path), f"{leaf} {NOT_TUNED[leaf]}; allowed: {', '.join(fields)}")
         elif path not in fields:
             close = difflib.get_close_matches(path, fields, n=1, cutoff=0.5)
-            hint = f"Did you mean {close[0]}?" if close else "Did you mean a design?"
-            yield Violation(("vary", path), f"is no field of the recipe; allowed: {', '.join(fields)}. {hint}")
+            hint = f". Did you mean {close[0]}?" if close else f"; allowed: {', '.join(fields)}"
+            yield Violation(("vary", path), f"{path} is no field of the recipe{hint}")
 
 
 def _spent(experiment: "Experiment", tune: Tune) -> Iterator[Violation]:

@@ -4,7 +4,7 @@ Every arm is tried at the same points: an arm that was given other values, or mo
 draw. So tuning is paired as the comparison is, and depends on one seed.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
@@ -49,7 +49,7 @@ def _number(value: Any) -> Any:
 def _tag(value: Any) -> str:
     if isinstance(value, LogRange) or (isinstance(value, Mapping) and "log" in value):
         return "log"
-    return "values" if isinstance(value, Sequence) and not isinstance(value, str) else "linear"
+    return "linear" if isinstance(value, LinearRange | Mapping) else "values"
 
 
 Value = Annotated[Any, BeforeValidator(_number)]

@@ -1,11 +1,13 @@
 """Snapshots built by hand, so that a report's every number has a known origin."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from runners.records import ArmRow, Decision, Record, Standing, Status, TrialRow
-from runners.standing import Snapshot, TrialHistory
+from runners.standing import Snapshot, TrialHistory, Tuning
+from runners.tuning.choosing import Choice
+from runners.tuning.record import Tried
 
 TOKENS = 2_000_000
 BOTTLENECK = {"bottleneck_ratio": 2}
@@ -193,3 +195,61 @@ def search() -> Snapshot:
 def empty() -> Snapshot:
     whole = snapshot((), arms={})
     return Snapshot(whole.experiment, whole.scale, whole.document, whole.labels, (), (), ())
+
+
+TUNED_RATES = {"shared": 5e-4, "peak_learning_rate=0.001": 1e-3, "peak_learning_rate=0.0001": 1e-4}
+TUNED_ARMS = {"baseline": {}, "narrow": BOTTLENECK, "dynamic": {**BOTTLENECK, "convolution": {"kind": "dynamic"}}}
+TUNED_VALUES = {"baseline": (6.20, 6.02, 6.61), "narrow": (6.01, 6.15, 6.42), "dynamic": (6.19, 6.03, None)}
+TUNED_LOSSES = {"baseline": 6.1, "narrow": 5.95, "dynamic": 6.13, "baseline@own": 5.93, "dynamic@own": 5.94}
+TUNED_WOBBLE = {"baseline": 0, "narrow": 3, "dynamic": -6, "baseline@own": 2, "dynamic@own": 7}
+
+
+def tuned() -> Snapshot:
+    """A tuned table: the baseline and one arm leave the shared rate, which suits the third; one seed diverged."""
+    rate = "recipe.peak_learning_rate"
+    own = {f"{name}@own": {**TUNED_ARMS[name], rate: 1e-3} for name in ("baseline", "dynamic")}
+    trials = [
+        Trial(name, seed).pretrained(loss + WOBBLE[seed] + TUNED_WOBBLE[name] * (seed - 1) ** 2 / 1000)
+        for name, loss in TUNED_LOSSES.items()
+        for seed in (1, 2, 3)
+    ]
+    found = snapshot(trials, {**TUNED_ARMS, **own}, experiment="tuned")
+    rows = tuple(
+        replace(row, own_of=row.name.removesuffix("@own") if row.name in own else None, cohort=int(row.name in own))
+        for row in found.arms
+    )
+    return replace(found, arms=rows, tuning=_tuning())
+
+
+def _tuning() -> Tuning:
+    tokens, names = TOKENS // 10, tuple(TUNED_RATES)
+    candidates = [(arm_name, point) for arm_name in TUNED_ARMS for point in range(len(names))]
+    rows = tuple(
+        replace(arm(f"{name}@{names[point]}", place, TUNED_ARMS[name]), tunes=name)
+        for place, (name, point) in enumerate(candidates)
+    )
+    trials = []
+    for row, (name, point) in zip(rows, candidates, strict=True):
+        value = TUNED_VALUES[name][point]
+        for seed in (101, 102):
+            trial = Trial(row.name, seed)
+            lost = value is None and seed == 102
+            trials.append(trial.diverged(tokens) if lost else trial.pretrained(value or 6.7, tokens))
+    tried = Tried(
+        points=tuple(
+            {} if name == "shared" else {"recipe.peak_learning_rate": rate} for name, rate in TUNED_RATES.items()
+        ),
+        names=names,
+        shared={"recipe.peak_learning_rate": 5e-4},
+        ranges={},
+        sampler="grid",
+        seeds=(101, 102),
+        tokens=tokens,
+        metric="held_out_loss",
+        labels=(f"pretrain@{tokens}",),
+    )
+    chosen = {"baseline": 1, "narrow": 0, "dynamic": 1}
+    choices = tuple(
+        Choice(name, point, TUNED_VALUES[name], f"{name}@own" if point else name) for name, point in chosen.items()
+    )
+    return Tuning(tried, rows, tuple(trial.history() for trial in trials), choices)

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from building import Trial, document, empty, primary, search, snapshot, table2, troubled
+from building import Trial, document, empty, primary, search, snapshot, table2, troubled, tuned
 
 from reports.figures import svg_of
 from reports.formats import format_names, render
@@ -18,7 +18,7 @@ from search_space.refusals import ConfigurationRefused
 
 GOLDEN = Path(__file__).parent / "golden"
 WRITE = os.environ.get("STEEPLECHASE_GOLDEN") == "write"
-VIEWS = {"table2": table2, "troubled": troubled, "search": search, "empty": empty}
+VIEWS = {"table2": table2, "troubled": troubled, "search": search, "tuned": tuned, "empty": empty}
 FORMATS = ("csv", "html", "json", "latex", "markdown", "terminal")
 HOSTILE = (
     "<script>alert(1)</script>",

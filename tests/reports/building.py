@@ -236,9 +236,7 @@ def _tuning() -> Tuning:
             lost = value is None and seed == 102
             trials.append(trial.diverged(tokens) if lost else trial.pretrained(value or 6.7, tokens))
     tried = Tried(
-        points=tuple(
-            {} if name == "shared" else {"recipe.peak_learning_rate": rate} for name, rate in TUNED_RATES.items()
-        ),
+        points=({}, *({"recipe.peak_learning_rate": rate} for rate in [*TUNED_RATES.values()][1:])),
         names=names,
         shared={"recipe.peak_learning_rate": 5e-4},
         ranges={},

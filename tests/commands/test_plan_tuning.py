@@ -1,0 +1,82 @@
+"""`plan` tells what tuning costs before it is spent, and draws nothing for it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from calling import ROOT, Call
+from test_light_commands import heavy_after
+from test_plan import kept, planned, written
+
+from commands.arguments import choose
+from runners.course import Course
+from runners.driver import Request, open_ledger
+from runners.itinerary import shared_stages, trial_stages
+from runners.places import Places
+from runners.store import StageStore
+from runners.tuning.view import tuning_view
+
+TUNED = ROOT / "experiments" / "tuned.yaml"
+DESIGN = "design: { kind: list, arms: { narrow: { bottleneck_ratio: 2 }, shallow: { depth: 1 } } }\n"
+LISTED = "tune: { vary: { recipe.peak_learning_rate: [1e-3, 5e-4] }, trials: 4, seeds: [7, 8], tokens: 500000 }\n"
+DRAWN = "tune: { vary: { recipe.peak_learning_rate: { log: [1e-4, 1e-2] } }, trials: 4, seeds: [7] }\n"
+
+
+@pytest.mark.parametrize(("tune", "points", "seeds"), [(LISTED, 2, 2), (DRAWN, 4, 1)])
+def test_the_trials_that_are_told_are_those_that_are_run(
+    call: Call, tmp_path: Path, tune: str, points: int, seeds: int
+) -> None:
+    file = written(tmp_path, DESIGN + tune)
+    chosen = choose(file, None)
+    told = planned(call, file, "--out", tmp_path / "results")["tuning"]
+    request = Request(chosen.experiment, chosen.scale, Places.of(tmp_path / "results"))
+    with open_ledger(request) as ledger:
+        shared = shared_stages(chosen.experiment)
+        Course(chosen.experiment, shared, StageStore(request.places.stages), ledger)
+        arms = {arm.name: arm for arm in ledger.arms() if arm.tunes is not None}
+        trials = [trial for trial in ledger.trials() if trial.arm in arms]
+    assert told["trials"] == len(trials) == 3 * points * seeds
+    assert told["points_per_arm"] == points
+    assert told["stages"] == len(trials)  # one stage each: nothing is fine-tuned for a loss
+    assert told["train_flops"] == sum(arms[trial.arm].train_flops for trial in trials)
+    assert told["arms_at_own_recipe_at_most"] == 3
+
+
+def test_what_tuning_has_computed_is_told_as_cached(call: Call, tmp_path: Path) -> None:
+    file = written(tmp_path, DESIGN + LISTED)
+    experiment = choose(file, None).experiment
+    store = StageStore(Places.of(tmp_path / "results").stages)
+    store.root.mkdir(parents=True)
+    view = tuning_view(experiment)
+    for stage in trial_stages(view, shared_stages(experiment), experiment.arms[1].candidate, 7).values():
+        kept(store, stage, b"")
+    document = planned(call, file, "--out", tmp_path / "results")
+    assert document["tuning"]["cached"] == 1
+    assert [arm["cached"] for arm in document["arms"]] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("tune", [LISTED, DRAWN])
+def test_the_plan_of_a_tuned_table_imports_nothing_heavy(tmp_path: Path, tune: str) -> None:
+    assert heavy_after("plan", written(tmp_path, DESIGN + tune), "--json") == set()
+
+
+@pytest.mark.parametrize("scale", ["smoke", "demo", "laptop", "paper"])
+def test_the_question_that_comes_with_it_tells_its_points_its_cost_and_its_cells(
+    call: Call, tmp_path: Path, scale: str
+) -> None:
+    document = planned(call, TUNED, "--scale", scale, "--out", tmp_path)
+    tuning: Any = document["tuning"]
+    assert tuning["sampler"] == "grid"
+    assert tuning["points"][0] == "shared"
+    assert tuning["trials"] == 4 * len(tuning["points"]) * len(tuning["seeds"])
+    assert ["tuned" in arm["cells"] for arm in document["arms"]] == [False, True, True, True]
+    answer = call("plan", TUNED, "--scale", scale, "--out", tmp_path)
+    tokens = tuning["trials"] * tuning["tokens_per_trial"]
+    assert f"{tuning['trials']} trials of" in " ".join(answer.out.split())
+    assert f"{tokens:,} tokens" in " ".join(answer.out.split())
+
+
+def test_a_plan_without_tuning_says_nothing_of_it(call: Call, tmp_path: Path) -> None:
+    document = planned(call, written(tmp_path, DESIGN), "--out", tmp_path / "results")
+    assert "tuning" not in document
+    assert not any("tuned" in arm["cells"] for arm in document["arms"])

@@ -82,7 +82,7 @@ def plan_of(chosen: Chosen, convention: Convention, places: Places) -> Plan:
         ahead += left * _candidates_like(chosen, arm)
         cached = None if shared is None else len(stages) - len(left)
         arms.append(_arm_plan(chosen, arm, convention, cells.get(arm.name, {}), cached))
-    tuning = plan_tuning_of(experiment, shared, convention, partial(_kept, store))
+    tuning = plan_tuning_of(experiment, shared, convention, partial(_kept, store), places.folder)
     ahead += tuning.ahead if tuning is not None else ()
     return Plan(
         arms=tuple(arms),

@@ -40,6 +40,11 @@ def test_the_trials_that_are_told_are_those_that_are_run(
     assert told["stages"] == len(trials)  # one stage each: nothing is fine-tuned for a loss
     assert told["train_flops"] == sum(arms[trial.arm].train_flops for trial in trials)
     assert told["arms_at_own_recipe_at_most"] == 3
+    begun = planned(call, file, "--out", tmp_path / "results")["tuning"]
+    assert len(begun["points"]) == points  # what was drawn stands in the ledger
+    assert {name: told[name] for name in told if name != "points"} == {
+        name: begun[name] for name in begun if name != "points"
+    }
 
 
 def test_what_tuning_has_computed_is_told_as_cached(call: Call, tmp_path: Path) -> None:

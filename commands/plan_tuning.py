@@ -65,7 +65,8 @@ def plan_tuning_of(
 ) -> TuningPlan | None:
     """Return what tuning asks for, None where nothing is tuned.
 
-    A run in the folder has written down what it has drawn and chosen. Raises Corruption where the folder's ledger cannot be trusted.
+    A run in the folder has written down what it has drawn and chosen. Raises Corruption where its ledger cannot be
+    trusted.
     """
     tune, baseline = experiment.tune, experiment.baseline
     if tune is None:

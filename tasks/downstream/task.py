@@ -70,6 +70,13 @@ class TaskFiles:
     needed: tuple[str, ...] = ("train", "dev")
 
 
+Judge = Callable[[Path, Path], Mapping[str, float | int]]
+"""From the data (a folder or a labelled file) and a file of predictions to metrics by their official names.
+
+Raises DataRefused with every mistake of either.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class DownstreamTask:
     """What a task's file declares as `TASK`; `version` is raised whenever the same source gives other examples.
@@ -100,6 +107,9 @@ class DownstreamTask:
         asked, there = self.asked(part, most), self.files.counts[part] if self.files else None
         counts = [count for count in (asked, there) if count is not None]
         return min(counts)
+
+    judge: Judge | None = None
+    """Scores a file of predictions by the official metrics, where the task has files."""
 
     @property
     def outputs(self) -> int:

@@ -135,7 +135,8 @@ def _measurement(
 def _operations(record: Record, candidate: Candidate, experiment: Experiment) -> float:
     if record.stage == "fine_tune":
         tuning = experiment.fine_tuning
-        counts = examples_expected(str(record.result["task"]), tuning.train_examples, tuning.dev_examples)
+        task = str(record.result.get("task", record.label.partition("#")[0]))
+        counts = examples_expected(task, tuning.train_examples, tuning.dev_examples)
         return fine_tuning_effort(candidate.architecture, tuning.sequence_length, tuning.epochs, *counts)
     labels = pretrain_labels(experiment)
     marks = (0, *experiment.pretraining.hurdle.token_marks, experiment.pretraining.tokens)

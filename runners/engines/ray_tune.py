@@ -2,6 +2,7 @@
 
 import json
 import logging
+import signal
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,7 @@ def connect(workers: int, address: str | None) -> None:
     """Join the cluster at the address, or start Ray on this machine. Raises EnvironmentRefused."""
     logging.getLogger("ray").setLevel(logging.ERROR)
     variables = {**ONE_THREAD, **QUIET}
+    stopping = signal.getsignal(signal.SIGTERM)
     try:
         if address is None:
             ray.init(
@@ -40,6 +42,7 @@ def connect(workers: int, address: str | None) -> None:
     except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
         first_line = str(error).partition("\n")[0]
         raise EnvironmentRefused(f"Ray at {address or 'this machine'}: {first_line}") from error
+    signal.signal(signal.SIGTERM, stopping)  # `ray.init` has put its own in the place of the run's
 
 
 def disconnect() -> None:

@@ -12,16 +12,20 @@ from calling import ROOT, TABLE
 pytestmark = pytest.mark.engines
 
 
+@pytest.mark.parametrize("engine", ["local", "ray"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
-def test_a_run_that_is_asked_to_stop_says_so_and_that_it_carries_on(tmp_path: Path, number: signal.Signals) -> None:
-    command = [sys.executable, "-m", "commands.main", "run", str(TABLE), "--scale", "smoke", "--out", str(tmp_path)]
+def test_a_run_that_is_asked_to_stop_says_so_and_that_it_carries_on(
+    tmp_path: Path, number: signal.Signals, engine: str
+) -> None:
+    said = ["--scale", "smoke", "--engine", engine, "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "commands.main", "run", str(TABLE), *said]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         while not list(tmp_path.glob("stages/progress/*.json")) and run.poll() is None:
             time.sleep(0.05)  # until a worker is at work
         run.send_signal(number)
         started = time.monotonic()
         out, err = run.communicate(timeout=60)
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 30
     assert (run.returncode, out) == (75, "")
     assert err.splitlines()[-1] == "stopped; everything finished is kept, and the same command carries on"
     assert "Traceback" not in err

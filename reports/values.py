@@ -13,6 +13,7 @@ from reports.nested import NestedValues
 from reports.reading import number, numbers
 from runners.records import Record
 from runners.standing import Snapshot, TrialHistory
+from tasks.glue.scores import glue_scores
 
 ArmValues = Mapping[str, Mapping[str, SeedValues]]
 """Arm -> metric -> pretraining seed -> value."""
@@ -56,8 +57,17 @@ def _trial_values(
         for metric, values in _task_values(history, labels, task):
             of_tasks[task if metric == primary(task) else f"{task}:{metric}"] = values
     yield from of_tasks.items()
+    yield from _glue(of_tasks)
     if tasks and all(task in of_tasks for task in tasks):
         yield SCORE, _across([of_tasks[task] for task in tasks])
+
+
+def _glue(of_tasks: Mapping[str, tuple[float, ...]]) -> Iterator[tuple[str, tuple[float, ...]]]:
+    """Yield GLUE's scores, one per fine-tuning seed; a task has as many values as there are such seeds."""
+    seeds = min(map(len, of_tasks.values()), default=0)
+    each = [dict(glue_scores({name: values[seed] for name, values in of_tasks.items()})) for seed in range(seeds)]
+    for name in each[0] if each else ():
+        yield name, tuple(of_seed[name] for of_seed in each)
 
 
 def _across(of_tasks: list[tuple[float, ...]]) -> tuple[float, ...]:
@@ -89,4 +99,10 @@ def _task_values(
 
 
 def _scores(record: Record) -> dict[str, float]:
-    return numbers(record.result.get("scores"))
+    """Return the scores on dev, and those on further labelled parts under `metric part`."""
+    found = numbers(record.result.get("scores"))
+    for key, scores in record.result.items():
+        of, _, part = key.partition(" ")
+        if of == "scores" and part:
+            found |= {f"{metric} {part}": value for metric, value in numbers(scores).items()}
+    return found

@@ -16,6 +16,7 @@ from commands import (
     run,
     schema,
     score,
+    submission,
     ui,
 )
 from search_space.refusals import Refusal
@@ -35,6 +36,7 @@ COMMANDS = (
     run.run,
     schema.schema,
     score.score,
+    submission.submission,
     ui.ui,
 )
 for command in COMMANDS:

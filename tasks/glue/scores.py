@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from statistics import fmean
 
 PAPER, LEADERBOARD = "glue:paper", "glue:leaderboard"
-PARTS_OF = {
+PARTS_OF: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     PAPER: {name: (name,) for name in ("cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb")},
     LEADERBOARD: {
         "cola": ("cola",),

@@ -1,0 +1,34 @@
+"""`steeplechase submission`: what a trial predicted for GLUE's tests, as the zip that the leaderboard takes."""
+
+from pathlib import Path
+from typing import Annotated
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+import typer
+from rich.console import Console
+
+from commands.arguments import ResultsFolder
+from runners.submission import submission as files_of
+from runners.whole import refuse_existing
+from tasks.glue.submission import FILES
+
+LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can say: equal predictions give equal bytes
+
+
+def submission(
+    results: ResultsFolder,
+    out: Annotated[Path, typer.Argument(metavar="OUT.zip", help="The zip to write; it must not be there yet.")],
+    trial: Annotated[str, typer.Option(metavar="ARM/SEED", help="A trial of the results folder.")],
+) -> None:
+    """Write a trial's predictions for the unlabelled tests of GLUE as its leaderboard takes them."""
+    refuse_existing(out)
+    files = files_of(results, trial)
+    with ZipFile(out, "x", ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            archive.writestr(ZipInfo(name, LONG_AGO), files[name])
+    console = Console(stderr=True)
+    missing = [name for name in FILES.values() if name not in files]
+    if missing:
+        note = f"note: not predicted, and the leaderboard wants all {len(FILES)}: {', '.join(missing)}"
+        console.print(note, markup=False, highlight=False, soft_wrap=True)
+    console.print(f"written: {out}", markup=False, highlight=False, soft_wrap=True)

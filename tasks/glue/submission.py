@@ -1,0 +1,37 @@
+"""The files that GLUE's leaderboard asks for (gluebenchmark.com/faq): a table per task, labels as it writes them."""
+
+from collections.abc import Sequence
+
+from tasks.downstream.task import DownstreamTask
+from tasks.glue.predictions import HEADER
+
+FILES = {
+    ("cola", "test"): "CoLA.tsv",
+    ("sst2", "test"): "SST-2.tsv",
+    ("mrpc", "test"): "MRPC.tsv",
+    ("stsb", "test"): "STS-B.tsv",
+    ("qqp", "test"): "QQP.tsv",
+    ("mnli", "test"): "MNLI-m.tsv",
+    ("mnli", "mismatched_test"): "MNLI-mm.tsv",
+    ("qnli", "test"): "QNLI.tsv",
+    ("rte", "test"): "RTE.tsv",
+    ("wnli", "test"): "WNLI.tsv",
+    ("mnli", "diagnostic"): "AX.tsv",
+}
+"""By task and part, the name of its file."""
+
+BY_NUMBER = frozenset({"cola", "sst2", "mrpc", "qqp", "wnli"})
+"""Tasks whose labels the leaderboard writes 0 and 1, as their train files do."""
+
+
+def table_of(task: DownstreamTask, rows: Sequence[str], predictions: Sequence[float]) -> str:
+    """Return a file of the submission: a row's name and what was predicted for it. Values have three decimals."""
+    lines = [HEADER]
+    lines += [f"{row}\t{_written(task, told)}" for row, told in zip(rows, predictions, strict=True)]
+    return "\n".join(lines) + "\n"
+
+
+def _written(task: DownstreamTask, prediction: float) -> str:
+    if task.value_range is not None:
+        return f"{prediction:.3f}"
+    return str(int(prediction)) if task.name in BY_NUMBER else task.labels[int(prediction)]

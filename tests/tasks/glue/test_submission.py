@@ -1,0 +1,25 @@
+"""A submission as the leaderboard takes it: each file's labels are those of the task's own train file."""
+
+import pytest
+
+from published import ANSWERS, GLUE
+from tasks.downstream import find_task
+from tasks.glue.submission import FILES, table_of
+
+
+@pytest.mark.parametrize("name", GLUE)
+def test_labels_are_written_as_the_train_file_writes_them(name: str) -> None:
+    task = find_task(name)
+    told = (0.0, 2.5, 5.0) if task.value_range else range(len(task.labels))
+    lines = table_of(task, [str(number + 7) for number in range(len(told))], list(told)).splitlines()
+    assert lines[0] == "index\tprediction"
+    assert [line.split("\t")[0] for line in lines[1:]] == [str(number + 7) for number in range(len(told))]
+    assert {line.split("\t")[1] for line in lines[1:]} == {*ANSWERS.get(name, ("0", "1"))}
+
+
+def test_every_file_is_of_a_part_that_the_task_has() -> None:
+    for name, part in FILES:
+        files = find_task(name).files
+        assert files is not None
+        assert part in files.parts
+    assert len(set(FILES.values())) == 11

@@ -51,6 +51,9 @@ class DownstreamTask:
     build: BuildExamples
     """Called with the test split's documents, the train count and the dev count; raises DataRefused if too few."""
 
+    lengthened: bool = False
+    """Whether it reads long texts, so that it begins behind `recipe.lengthening_share` where there is one."""
+
     @property
     def chance_score(self) -> float:
         """Return the chance level on the scale of `score`, from 0 to 100."""

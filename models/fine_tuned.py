@@ -12,7 +12,7 @@ from models.heads.span import SpanHead
 from models.precision import widened
 from search_space.architecture import Architecture
 
-Form = Literal["single", "pair", "span"]
+Form = Literal["single", "pair", "span", "windows"]
 
 
 class FineTuned(nn.Module):
@@ -52,6 +52,6 @@ def build_fine_tuned(
 ) -> FineTuned:
     """Return an encoder with the head that the task's form asks for; `pooling` matters to labels alone."""
     encoder = Encoder(architecture, dropout_rate)
-    if form == "span":
+    if form in ("span", "windows"):
         return FineTuned(encoder, SpanHead(architecture))
     return FineTuned(encoder, ClassificationHead(architecture, labels, pooling, dropout_rate))

@@ -65,6 +65,8 @@ class FineTuning(Declaration):
     seeds: tuple[Seed, ...] = Field(default=(1,), min_length=1)
     corpus: Corpus | None = None
     """Where the tasks' documents come from; the pretraining corpus where none is named."""
+    data: str | None = None
+    """The folder of the files of tasks that come from files: SQuAD's in `squad/`, or beside one another in it."""
     train_examples: Count = 4000
     dev_examples: Count = 1000
     sequence_length: Count = 128

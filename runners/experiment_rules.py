@@ -10,7 +10,8 @@ from runners.start import Start, differing_fields, read_start
 from search_space.change import ImpossibleChange, absolute_path
 from search_space.refusals import Refusal
 from search_space.violation import Violation
-from tasks.downstream import task_names
+from tasks.downstream import find_task, task_names
+from tasks.squad.files import OFFICIAL_SOURCE
 
 if TYPE_CHECKING:
     from runners.experiment import Experiment
@@ -152,6 +153,7 @@ def _fine_tuning_violations(experiment: "Experiment") -> Iterator[Violation]:
         if task not in known:
             message = f"{task!r} is not a task. Allowed: {', '.join(known)}"
             yield Violation(("fine_tuning", "tasks", position), message)
+    yield from _file_violations(experiment)
     yield from _repeated(experiment.fine_tuning.tasks, ("fine_tuning", "tasks"))
     yield from _repeated(experiment.fine_tuning.seeds, ("fine_tuning", "seeds"))
     positions = experiment.baseline.architecture.positions
@@ -161,6 +163,25 @@ def _fine_tuning_violations(experiment: "Experiment") -> Iterator[Violation]:
             f"{experiment.fine_tuning.sequence_length} is longer than the {positions} positions of the architecture"
         )
         yield Violation(("fine_tuning", "sequence_length"), message)
+
+
+def _file_violations(experiment: "Experiment") -> Iterator[Violation]:
+    """Yield what tasks from files lack, and a lengthening that no task is behind."""
+    tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.probe
+    asked = (*tuning.tasks, *((probe.task,) if probe else ()))
+    tasks = [find_task(name) for name in dict.fromkeys(asked) if name in task_names()]
+    for task in tasks:
+        if task.squad is not None and tuning.data is None:
+            wanted = f"train-{task.squad}.json and dev-{task.squad}.json of {OFFICIAL_SOURCE}"
+            yield Violation(("fine_tuning",), f"{task.name} needs data: a folder with {wanted}")
+        if tuning.sequence_length < task.shortest_sequence:
+            message = f"{tuning.sequence_length} is too short for {task.name}"
+            allowed = f"allowed: {task.shortest_sequence} and longer"
+            yield Violation(("fine_tuning", "sequence_length"), f"{message}; {allowed}")
+    if experiment.baseline.recipe.lengthening_share and not any(task.lengthened for task in tasks):
+        known = ", ".join(name for name in task_names() if find_task(name).lengthened)
+        message = f"changes nothing: none of fine_tuning.tasks begins behind it. Those that do: {known}"
+        yield Violation(("baseline", "recipe", "lengthening_share"), message)
 
 
 def _repeated(values: tuple[int | str, ...], place: tuple[str | int, ...]) -> Iterator[Violation]:

@@ -19,6 +19,7 @@ from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
 from tasks.corpora.corpus import Corpus
 from tasks.downstream import find_task
+from tasks.squad.files import identity
 
 LENGTHEN = "lengthen"
 """The label of the stage that trains on at a longer length, before the tasks that read long texts."""
@@ -57,11 +58,12 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     tokens = Stage(vocabulary, {"corpus": corpus})
     tuning_corpus = experiment.fine_tuning.corpus
     documents = corpus if tuning_corpus in (None, experiment.corpus) else _corpus_stage(tuning_corpus)
+    read = {"corpus": documents, "tokens": tokens}
     examples = {
-        task: Stage(_examples(experiment, task), {"corpus": documents, "tokens": tokens})
+        task: Stage(_examples(experiment, task), {"tokens": tokens} if _from_files(task) else read)
         for task in _asked_tasks(experiment)
     }
-    others = () if documents is corpus or not examples else (documents,)
+    others = () if documents is corpus or all(map(_from_files, examples)) else (documents,)
     return SharedStages(corpus, tokens, _questions(experiment, tokens), examples, others, _start(experiment))
 
 
@@ -124,14 +126,21 @@ def _corpus_stage(corpus: Corpus) -> Stage:
 
 
 def _examples(experiment: Experiment, task: str) -> ExamplesStage:
-    tuning = experiment.fine_tuning
+    tuning, found = experiment.fine_tuning, find_task(task)
+    from_files = tuning.data if _from_files(task) else None
     return ExamplesStage(
         task=task,
-        task_version=find_task(task).version,
+        task_version=found.version,
+        data=from_files,
+        read=identity(found.squad, Path(from_files)) if found.squad and from_files else None,
         train_examples=tuning.train_examples,
         dev_examples=tuning.dev_examples,
         sequence_length=tuning.sequence_length,
     )
+
+
+def _from_files(task: str) -> bool:
+    return find_task(task).squad is not None
 
 
 def _questions(experiment: Experiment, tokens: Stage) -> Stage:

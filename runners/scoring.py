@@ -10,6 +10,8 @@ from search_space.declaration import JsonValue
 from tasks.downstream import find_task
 from tasks.downstream.encoding import load_examples
 from tasks.downstream.scoring import score
+from tasks.squad.asked import load_questions
+from tasks.squad.official import squad_scores
 
 PREDICTIONS = "predictions.json"
 
@@ -21,7 +23,12 @@ def scored(stage: Stage, outcome: Outcome, store: StageStore) -> dict[str, JsonV
         return dict(outcome.result)
     task = find_task(told.task)
     predictions = json.loads((store.read(stage.kind, stage.key) / PREDICTIONS).read_text())
-    dev = load_examples(store.read("examples", stage.inputs["examples"].key) / "dev")
+    asked = store.read("examples", stage.inputs["examples"].key) / "dev"
+    if task.squad is not None:
+        metrics = squad_scores(load_questions(asked), task.squad, predictions).metrics
+        scores = {metric: metrics[metric] for metric in task.metrics}
+        return {"task": told.task, "seed": told.seed, "scores": {**scores}, "official": {**metrics}, **outcome.result}
+    dev = load_examples(asked)
     references = dev.answers if task.form == "span" else [int(label) for label in dev.labels]
     scores = score(task, predictions, references)
     return {"task": told.task, "seed": told.seed, "scores": {**scores}, **outcome.result}

@@ -35,16 +35,21 @@ class TokensStage(StageDeclaration):
 
 
 class ExamplesStage(StageDeclaration):
-    """Make the examples of one downstream task. Reads `corpus` (documents) and `tokens` (vocabulary)."""
+    """Make the examples of one downstream task. Reads `corpus` (documents, unless from files) and `tokens`."""
 
     stage: ClassVar[str] = "examples"
     code_version: ClassVar[int] = 1
     libraries: ClassVar[tuple[str, ...]] = ("tokenizers", "scikit-learn")
+    stands_for: ClassVar[dict[str, str]] = {"data": "read"}
     task: str
     task_version: int
     train_examples: Count
     dev_examples: Count
     sequence_length: Count
+    data: str | None = None
+    """The folder of the task's files, where it comes from files."""
+    read: JsonValue = None
+    """The hashes of those files."""
 
 
 class QuestionsStage(StageDeclaration):

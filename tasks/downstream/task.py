@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tasks.corpora.document import Document
+from tasks.squad.questions import Version
 
-Form = Literal["single", "pair", "span"]
+Form = Literal["single", "pair", "span", "windows"]
+"""`windows`: answers inside texts that may be longer than a sequence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,15 @@ class DownstreamTask:
     labels: tuple[str, ...]  # empty for spans; a label is an index into it
     metrics: tuple[str, ...]  # the first is the primary one
     chance: float  # a share from 0 to 1, of the primary metric, without reading the text
-    build: BuildExamples
-    """Called with the test split's documents, the train count and the dev count; raises DataRefused if too few."""
+    build: BuildExamples | None = None
+    """Called with the test split's documents, the train count and the dev count; raises DataRefused if too few.
 
+    None where the examples come from files.
+    """
+    squad: Version | None = None
+    """Which of SQuAD's files it reads from `fine_tuning.data`."""
+    shortest_sequence: int = 0
+    """Tokens below which nothing of it fits."""
     lengthened: bool = False
     """Whether it reads long texts, so that it begins behind `recipe.lengthening_share` where there is one."""
 

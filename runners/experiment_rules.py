@@ -11,7 +11,8 @@ from search_space.change import ImpossibleChange, absolute_path
 from search_space.refusals import Refusal
 from search_space.violation import Violation
 from tasks.downstream import find_task, task_names
-from tasks.squad.files import OFFICIAL_SOURCE
+from tasks.downstream.task import TaskFiles
+from tasks.published import origin_of
 
 if TYPE_CHECKING:
     from runners.experiment import Experiment
@@ -153,7 +154,9 @@ def _fine_tuning_violations(experiment: "Experiment") -> Iterator[Violation]:
         if task not in known:
             message = f"{task!r} is not a task. Allowed: {', '.join(known)}"
             yield Violation(("fine_tuning", "tasks", position), message)
-    yield from _file_violations(experiment)
+        elif (files := find_task(task).files) is not None:
+            yield from _data_violations(experiment, files, ("fine_tuning", "tasks", position))
+    yield from _length_violations(experiment)
     yield from _repeated(experiment.fine_tuning.tasks, ("fine_tuning", "tasks"))
     yield from _repeated(experiment.fine_tuning.seeds, ("fine_tuning", "seeds"))
     positions = experiment.baseline.architecture.positions
@@ -165,15 +168,24 @@ def _fine_tuning_violations(experiment: "Experiment") -> Iterator[Violation]:
         yield Violation(("fine_tuning", "sequence_length"), message)
 
 
-def _file_violations(experiment: "Experiment") -> Iterator[Violation]:
-    """Yield what tasks from files lack, and a lengthening that no task is behind."""
+def _data_violations(experiment: "Experiment", files: TaskFiles, place: tuple[str | int, ...]) -> Iterator[Violation]:
+    """Yield why the files of a published task cannot be had."""
+    data = experiment.fine_tuning.data
+    if data is None:
+        yield Violation(place, f"has files, and fine_tuning.data does not say where. {origin_of(files)}")
+        return
+    try:
+        data.located(files)
+    except Refusal as refusal:
+        yield from (Violation(("fine_tuning", "data"), line) for line in refusal.lines)
+
+
+def _length_violations(experiment: "Experiment") -> Iterator[Violation]:
+    """Yield tasks that do not fit the sequences they get, and a lengthening that no task is behind."""
     tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.probe
-    asked = (*tuning.tasks, *((probe.task,) if probe else ()))
-    tasks = [find_task(name) for name in dict.fromkeys(asked) if name in task_names()]
+    asked = dict.fromkeys((*tuning.tasks, *((probe.task,) if probe else ())))
+    tasks = [find_task(name) for name in asked if name in task_names()]
     for task in tasks:
-        if task.squad is not None and tuning.data is None:
-            wanted = f"train-{task.squad}.json and dev-{task.squad}.json of {OFFICIAL_SOURCE}"
-            yield Violation(("fine_tuning",), f"{task.name} needs data: a folder with {wanted}")
         if tuning.sequence_length < task.shortest_sequence:
             message = f"{tuning.sequence_length} is too short for {task.name}"
             allowed = f"allowed: {task.shortest_sequence} and longer"

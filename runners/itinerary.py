@@ -19,7 +19,6 @@ from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
 from tasks.corpora.corpus import Corpus
 from tasks.downstream import find_task
-from tasks.squad.files import identity
 
 LENGTHEN = "lengthen"
 """The label of the stage that trains on at a longer length, before the tasks that read long texts."""
@@ -58,12 +57,9 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     tokens = Stage(vocabulary, {"corpus": corpus})
     tuning_corpus = experiment.fine_tuning.corpus
     documents = corpus if tuning_corpus in (None, experiment.corpus) else _corpus_stage(tuning_corpus)
-    read = {"corpus": documents, "tokens": tokens}
-    examples = {
-        task: Stage(_examples(experiment, task), {"tokens": tokens} if _from_files(task) else read)
-        for task in _asked_tasks(experiment)
-    }
-    others = () if documents is corpus or all(map(_from_files, examples)) else (documents,)
+    examples = {task: _examples(experiment, task, documents, tokens) for task in _asked_tasks(experiment)}
+    read = any("corpus" in stage.inputs for stage in examples.values())
+    others = (documents,) if read and documents is not corpus else ()
     return SharedStages(corpus, tokens, _questions(experiment, tokens), examples, others, _start(experiment))
 
 
@@ -125,22 +121,19 @@ def _corpus_stage(corpus: Corpus) -> Stage:
     return Stage(CorpusStage(corpus=corpus, read=corpus.inputs()))
 
 
-def _examples(experiment: Experiment, task: str) -> ExamplesStage:
-    tuning, found = experiment.fine_tuning, find_task(task)
-    from_files = tuning.data if _from_files(task) else None
-    return ExamplesStage(
-        task=task,
-        task_version=found.version,
-        data=from_files,
-        read=identity(found.squad, Path(from_files)) if found.squad and from_files else None,
-        train_examples=tuning.train_examples,
-        dev_examples=tuning.dev_examples,
+def _examples(experiment: Experiment, name: str, documents: Stage, tokens: Stage) -> Stage:
+    tuning, task = experiment.fine_tuning, find_task(name)
+    data = tuning.data if task.files else None
+    declaration = ExamplesStage(
+        task=name,
+        task_version=task.version,
+        train_examples=task.asked("train", tuning.train_examples),
+        dev_examples=task.asked("dev", tuning.dev_examples),
         sequence_length=tuning.sequence_length,
+        data=data,
+        read=data.inputs(task.files) if data and task.files else None,
     )
-
-
-def _from_files(task: str) -> bool:
-    return find_task(task).squad is not None
+    return Stage(declaration, {"tokens": tokens} if task.files else {"corpus": documents, "tokens": tokens})
 
 
 def _questions(experiment: Experiment, tokens: Stage) -> Stage:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from runners.scoring import PREDICTIONS
+from runners.scoring import predictions_file
 from runners.stages.workplace import Diverged, Workplace
 from search_space.declaration import JsonValue
 from tasks.downstream.encoding import EncodedExamples
@@ -41,7 +41,7 @@ def answer_questions(version: Version, workplace: Workplace, logits_of: LogitsOf
         result |= {"threshold_unanswerable": unanswerable}
     questions, answers = _answered(examples / DEV, logits_of)
     texts = answers.texts if threshold is None else with_threshold(answers.texts, answers.null_odds, threshold)
-    _write(workplace.folder / PREDICTIONS, texts)
+    _write(workplace.folder / predictions_file(DEV), texts)
     if threshold is not None:
         _write(workplace.folder / TEXTS, answers.texts)
         _write(workplace.folder / NULL_ODDS, answers.null_odds)

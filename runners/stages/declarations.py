@@ -7,6 +7,7 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.declaration import Count, JsonValue, Number, PositiveNumber, Seed
 from tasks.corpora.corpus import Corpus
+from tasks.published import PublishedData
 from tasks.tokenizer import TokenizerDeclaration
 
 
@@ -35,7 +36,10 @@ class TokensStage(StageDeclaration):
 
 
 class ExamplesStage(StageDeclaration):
-    """Make the examples of one downstream task. Reads `corpus` (documents, unless from files) and `tokens`."""
+    """Make the examples of one downstream task.
+
+    Reads `tokens` (vocabulary) and, where the task is made from documents, `corpus`.
+    """
 
     stage: ClassVar[str] = "examples"
     code_version: ClassVar[int] = 1
@@ -43,13 +47,13 @@ class ExamplesStage(StageDeclaration):
     stands_for: ClassVar[dict[str, str]] = {"data": "read"}
     task: str
     task_version: int
-    train_examples: Count
-    dev_examples: Count
+    train_examples: Count | None
+    dev_examples: Count | None
+    """At most so many; all where there is no number."""
     sequence_length: Count
-    data: str | None = None
-    """The folder of the task's files, where it comes from files."""
+    data: PublishedData | None = None
     read: JsonValue = None
-    """The hashes of those files."""
+    """The sha256 of each of the task's files, where it has files."""
 
 
 class QuestionsStage(StageDeclaration):

@@ -1,21 +1,23 @@
-"""Make the examples of one downstream task from text that pretraining never sees, and a plain baseline."""
+"""Make the examples of one downstream task, from text that pretraining never sees or from files; a plain baseline."""
 
-from pathlib import Path
+from collections.abc import Iterator
 
 from runners.stages.declarations import ExamplesStage
 from runners.stages.workplace import Workplace
 from search_space.declaration import JsonValue
 from search_space.refusals import Conflict
+from search_space.streams import stream
 from tasks.bag_of_words import bag_of_words_scores
 from tasks.corpora.assembly import read_documents
 from tasks.downstream import find_task
 from tasks.downstream.encoding import EncodedExamples, encode_examples, save_examples
-from tasks.downstream.task import DownstreamTask, Example
-from tasks.squad.files import identity
+from tasks.downstream.task import DownstreamTask, Example, Examples, Part
 from tasks.squad.preparing import Amounts, prepare
+from tasks.squad.questions import read_squad
 from tasks.tokenizer import WordPiece, load_tokenizer
 
 PARTS = ("train", "dev")
+DRAWING_SEED = 18040746  # of no meaning; which rows are drawn belongs to no seed of an experiment
 
 
 def compute(stage: ExamplesStage, workplace: Workplace) -> dict[str, JsonValue]:
@@ -24,40 +26,76 @@ def compute(stage: ExamplesStage, workplace: Workplace) -> dict[str, JsonValue]:
     workplace.progress(f"making {task.name}", 0.0)
     if task.squad is not None:
         return _windows(stage, task, words, workplace)
-    assert task.build is not None
-    documents = tuple(read_documents(workplace.inputs["corpus"], "test"))
-    examples = task.build(documents, stage.train_examples, stage.dev_examples)
+    examples = _made(task, stage, workplace) if task.files is None else _read(task, stage)
     chance = None if task.form == "span" else task.chance_score  # a blind span presumes that its edges are known
     result: dict[str, JsonValue] = {"task": task.name, "chance": chance}
-    parts: tuple[tuple[Example, ...], ...] = (examples.train, examples.dev)
-    for part, chosen in zip(PARTS, parts, strict=True):
+    for part, chosen in _parts(examples):
         workplace.progress(f"encoding {task.name}", 0.3)
         encoded = encode_examples(chosen, task.form, words, stage.sequence_length)
         (workplace.folder / part).mkdir(exist_ok=True)
         save_examples(encoded, workplace.folder / part)
-        result[part] = _figures(encoded)
+        result[part] = _figures(encoded, examples.left_out.get(part, 0))
     workplace.progress(f"bag of words on {task.name}", 0.6)
     scores = bag_of_words_scores(task, examples)
     result["bag_of_words"] = None if scores is None else {**scores}
     return result
 
 
+def _parts(examples: Examples) -> Iterator[tuple[str, tuple[Example, ...]]]:
+    yield from zip(PARTS, (examples.train, examples.dev), strict=True)
+    yield from sorted(examples.others.items())
+
+
+def _made(task: DownstreamTask, stage: ExamplesStage, workplace: Workplace) -> Examples:
+    assert task.build is not None
+    assert stage.train_examples is not None
+    assert stage.dev_examples is not None
+    documents = tuple(read_documents(workplace.inputs["corpus"], "test"))
+    return task.build(documents, stage.train_examples, stage.dev_examples)
+
+
+def _read(task: DownstreamTask, stage: ExamplesStage) -> Examples:
+    """Return what the files hold; where fewer are asked for, a draw that keeps the order of the file."""
+    assert task.files is not None
+    assert task.files.read is not None
+    assert stage.data is not None
+    parts: dict[str, Part] = {}
+    for part, path in stage.data.located(task.files).items():
+        parts[part] = task.files.read(part, path, f"{task.files.folder}/{path.name}")
+    taken = {part: read.examples for part, read in parts.items()}
+    taken["train"] = _drawn(taken["train"], stage.train_examples)
+    taken["dev"] = _drawn(taken["dev"], stage.dev_examples)
+    left_out = {part: read.left_out for part, read in parts.items()}
+    others = {part: examples for part, examples in taken.items() if part not in PARTS}
+    return Examples(taken["train"], taken["dev"], others, left_out)
+
+
 def _windows(
     stage: ExamplesStage, task: DownstreamTask, words: WordPiece, workplace: Workplace
 ) -> dict[str, JsonValue]:
+    """Write the windows of SQuAD's questions and return how many there are. Raises DataRefused and Conflict."""
+    assert task.files is not None
     assert task.squad is not None
     assert stage.data is not None
-    data = Path(stage.data)
-    if identity(task.squad, data) != stage.read:
-        raise Conflict(f"{data}: the files of {task.name} are not those that the run began with; run again")
+    files = {part: read_squad(path, task.squad) for part, path in stage.data.located(task.files).items()}
+    if {part: file.sha256 for part, file in files.items()} != stage.read:
+        raise Conflict(f"the files of {task.name} are not those that the run began with; run again")
     amounts = Amounts(stage.train_examples, stage.dev_examples, stage.sequence_length)
-    figures = prepare(task.squad, data, words, amounts, workplace.folder, workplace.progress)
+    figures = prepare(files["train"], files["dev"], words, amounts, workplace.folder, workplace.progress)
     return {"task": task.name, "chance": None, "bag_of_words": None, **figures}
 
 
-def _figures(encoded: EncodedExamples) -> dict[str, JsonValue]:
-    return {
+def _drawn(examples: tuple[Example, ...], most: int | None) -> tuple[Example, ...]:
+    if most is None or len(examples) <= most:
+        return examples
+    chosen = stream(DRAWING_SEED, "rows of a task").choice(len(examples), most, replace=False)
+    return tuple(examples[row] for row in sorted(chosen))
+
+
+def _figures(encoded: EncodedExamples, left_out: int) -> dict[str, JsonValue]:
+    figures: dict[str, JsonValue] = {
         "examples": len(encoded),
         "truncated_share": round(encoded.truncated_share, 4),
         "answers_lost": encoded.answers_lost,
     }
+    return figures | ({"left_out": left_out} if left_out else {})

@@ -3,6 +3,8 @@
 import json
 import math
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -13,10 +15,10 @@ from models.device import open_device
 from models.fine_tuned import FineTuned, build_fine_tuned
 from models.heads.span import SpanHead
 from models.initialisation import initialise
-from models.precision import computing_in
+from models.precision import Precision, computing_in
 from runners.checkpoint import load_weights
 from runners.optimiser import adamw, set_rate
-from runners.scoring import PREDICTIONS
+from runners.scoring import other_parts, predictions_file
 from runners.stages.answering import answer_questions
 from runners.stages.declarations import FineTuneStage
 from runners.stages.pretrain import CHECKPOINT
@@ -34,19 +36,28 @@ def compute(stage: FineTuneStage, workplace: Workplace) -> dict[str, JsonValue]:
     """Write the predictions and return how many examples they are for. Raises Diverged."""
     task = find_task(stage.task)
     train = load_examples(workplace.inputs["examples"] / "train")
-    model = build_fine_tuned(stage.architecture, task.form, len(task.labels), stage.pooling, stage.dropout)
+    model = build_fine_tuned(stage.architecture, task.form, task.outputs, stage.pooling, stage.dropout)
     initialise(model, stream_seed(stage.seed, "head"))
     load_weights(workplace.inputs["pretrained"] / CHECKPOINT, model.encoder, "encoder.")
     model.to(open_device(stage.device))
     _teach(model, train, stage, workplace)
     if task.squad is not None:
-        return answer_questions(
-            task.squad, workplace, lambda rows: (each.numpy() for each in _logits(model, rows, stage))
-        )
-    dev = load_examples(workplace.inputs["examples"] / "dev")
-    predictions = _predict(model, dev, stage)
-    (workplace.folder / PREDICTIONS).write_text(json.dumps(predictions))
-    return {"examples": len(dev)}
+        logits = partial(_logits, model, precision=stage.precision)
+        return answer_questions(task.squad, workplace, lambda rows: (each.numpy() for each in logits(rows)))
+    counts: dict[str, JsonValue] = {}
+    for part, examples in _asked(workplace.inputs["examples"]):
+        predictions = _predict(model, examples, stage, task.value_range)
+        (workplace.folder / predictions_file(part)).write_text(json.dumps(predictions))
+        counts[part] = len(examples)
+    others = {part: count for part, count in counts.items() if part != "dev"}
+    return {"examples": counts["dev"]} | ({"others": others} if others else {})
+
+
+def _asked(folder: Path) -> Iterator[tuple[str, EncodedExamples]]:
+    """Yield every part that is predicted, dev first."""
+    yield "dev", load_examples(folder / "dev")
+    for part in other_parts(folder):
+        yield part, load_examples(folder / part)
 
 
 def _teach(model: FineTuned, train: EncodedExamples, stage: FineTuneStage, workplace: Workplace) -> None:
@@ -97,26 +108,33 @@ def _inputs(
 
 
 def _answers(examples: EncodedExamples, chosen: NDArray[np.int64], spans: bool) -> Tensor:
-    """Return labels [batch 1], or the start and end of each answer [batch 2]."""
+    """Return labels or values [batch 1], or the start and end of each answer [batch 2]."""
+    if examples.values:
+        return torch.tensor(examples.values, dtype=torch.float32)[chosen, None]
     columns = (examples.starts, examples.ends) if spans else (examples.labels,)
     return torch.from_numpy(np.stack([np.asarray(each)[chosen] for each in columns], 1).astype(np.int64))
 
 
-def _predict(model: FineTuned, dev: EncodedExamples, stage: FineTuneStage) -> list[int] | list[str]:
-    """Return one label or one answer text per held-out example, in their order."""
-    logits = _logits(model, dev, stage)
+def _predict(
+    model: FineTuned, dev: EncodedExamples, stage: FineTuneStage, value_range: tuple[float, float] | None
+) -> list[int] | list[float] | list[str]:
+    """Return one label, one value inside its range, or one answer text per held-out example, in their order."""
+    logits = _logits(model, dev, stage.precision)
+    if value_range is not None:
+        return [float(row[0].clamp(*value_range)) for row in logits]
     if not isinstance(model.head, SpanHead):
         return [int(row.argmax()) for row in logits]
     return [_answer(dev, example, row) for example, row in enumerate(logits)]
 
 
-def _logits(model: FineTuned, rows: EncodedExamples, stage: FineTuneStage) -> Iterator[Tensor]:
-    """Yield the logits of every row in order: [labels], or [seq 2] of the batch that it was computed in."""
+def _logits(model: FineTuned, rows: EncodedExamples, precision: Precision) -> Iterator[Tensor]:
+    """Yield the logits of every row in order: [outputs], or [seq 2] as long as the batch it was computed in."""
     model.eval()
     for first in range(0, len(rows), EXAMPLES_PER_PREDICTION_BATCH):
         chosen = np.arange(first, min(first + EXAMPLES_PER_PREDICTION_BATCH, len(rows)))
-        with torch.inference_mode(), computing_in(stage.precision, model.encoder.device):
-            yield from model(*_inputs(rows, chosen, model.encoder.device)).float().cpu()
+        with torch.inference_mode(), computing_in(precision, model.encoder.device):
+            logits = model(*_inputs(rows, chosen, model.encoder.device)).float().cpu()
+        yield from logits
 
 
 def _answer(dev: EncodedExamples, example: int, logits: Tensor) -> str:

@@ -5,6 +5,7 @@ than a window is read in several.
 """
 
 from tasks.downstream.task import DownstreamTask
+from tasks.squad.files import published
 
 TASK = DownstreamTask(
     name="squad_v1_1",
@@ -13,6 +14,7 @@ TASK = DownstreamTask(
     labels=(),
     metrics=("f1", "exact_match"),
     chance=0.0,
+    files=published("v1.1", 87599, 10570),
     squad="v1.1",
     shortest_sequence=68,  # [CLS], a question of 64 tokens, [SEP], one token, [SEP]
     lengthened=True,

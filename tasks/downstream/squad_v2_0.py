@@ -5,6 +5,7 @@ on dev. Train and dev files are the official ones; the hidden test set is not at
 """
 
 from tasks.downstream.task import DownstreamTask
+from tasks.squad.files import published
 
 TASK = DownstreamTask(
     name="squad_v2_0",
@@ -13,6 +14,7 @@ TASK = DownstreamTask(
     labels=(),
     metrics=("f1", "exact"),
     chance=0.0,
+    files=published("v2.0", 130319, 11873),
     squad="v2.0",
     shortest_sequence=68,  # [CLS], a question of 64 tokens, [SEP], one token, [SEP]
     lengthened=True,

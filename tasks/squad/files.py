@@ -1,17 +1,27 @@
 """Where SQuAD's official files lie: a file as named, or the one file of a folder that bears an official name."""
 
-import hashlib
 from pathlib import Path
 from typing import Literal
 
-from search_space.declaration import JsonValue
 from search_space.refusals import DataRefused
+from tasks.downstream.task import TaskFiles
 from tasks.squad.questions import Version
 
 Part = Literal["train", "dev"]
 
 OFFICIAL_SOURCE = "https://rajpurkar.github.io/SQuAD-explorer"
-SUBFOLDER = "squad"
+FOLDER = "squad"
+
+
+def published(version: Version, train_count: int, dev_count: int) -> TaskFiles:
+    """Return where a version's two files lie; a cut such as `train-v1.1.subset44.json` may stand for the whole."""
+    return TaskFiles(
+        folder=FOLDER,
+        parts={part: f"{part}-{version}*.json" for part in ("train", "dev")},
+        origin=OFFICIAL_SOURCE,
+        read=None,
+        counts={"train": train_count, "dev": dev_count},
+    )
 
 
 def squad_file(path: Path, version: Version, part: Part) -> Path:
@@ -37,22 +47,3 @@ def squad_file(path: Path, version: Version, part: Part) -> Path:
 def is_official_name(path: Path, version: Version, part: Part) -> bool:
     """Whether a file bears the official name: a result on any other says which file it was."""
     return path.name == f"{part}-{version}.json"
-
-
-def data_folder(data: Path) -> Path:
-    """Return where SQuAD's files lie: in `squad/` where the folder has one, else in the folder itself."""
-    return data / SUBFOLDER if (data / SUBFOLDER).is_dir() else data
-
-
-def identity(version: Version, data: Path) -> JsonValue:
-    """Return the sha256 of the train and the dev file; raises DataRefused where one is missing."""
-    parts: tuple[Part, ...] = ("train", "dev")
-    return {part: _hash(squad_file(data_folder(data), version, part)) for part in parts}
-
-
-def _hash(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as failure:
-        raise DataRefused(f"{path}: {failure.strerror}; expected a SQuAD file") from failure

@@ -10,8 +10,8 @@ from tasks.downstream.encoding import save_examples
 from tasks.progress import Progress
 from tasks.squad.asked import as_rows, save_asked
 from tasks.squad.drawing import held_out, taken
-from tasks.squad.files import Part, data_folder, is_official_name, squad_file
-from tasks.squad.questions import Question, SquadFile, Version, read_squad
+from tasks.squad.files import Part, is_official_name
+from tasks.squad.questions import Question, SquadFile
 from tasks.squad.windows import Windows, encode_windows
 from tasks.tokenizer import WordPiece
 
@@ -21,32 +21,29 @@ TRAIN, THRESHOLD, DEV = "train", "threshold", "dev"
 
 @dataclass(frozen=True)
 class Amounts:
-    """How many questions at most, and how many tokens a window has."""
+    """How many questions at most, all where there is no number, and how many tokens a window has."""
 
-    train: int
-    dev: int
+    train: int | None
+    dev: int | None
     window_tokens: int
 
 
 def prepare(
-    version: Version, data: Path, words: WordPiece, amounts: Amounts, folder: Path, progress: Progress
+    train: SquadFile, dev: SquadFile, words: WordPiece, amounts: Amounts, folder: Path, progress: Progress
 ) -> dict[str, JsonValue]:
     """Write the windows of every part into `folder` and return its figures by part.
 
     Parts are capped by a hash of the questions' identifiers; where a cap bites, the figures say of how many. Raises
-    DataRefused for files that are missing or malformed.
+    DataRefused where a part is left without a question.
     """
-    source = data_folder(data)
-    progress(f"reading SQuAD {version}", 0.0)
-    train_file = read_squad(squad_file(source, version, "train"), version)
-    dev_file = read_squad(squad_file(source, version, "dev"), version)
-    learned, aside = held_out(train_file.questions) if version == "v2.0" else (train_file.questions, ())
-    parts = {TRAIN: (learned, amounts.train, train_file), DEV: (dev_file.questions, amounts.dev, dev_file)}
-    if version == "v2.0":
-        parts[THRESHOLD] = (aside, amounts.dev, train_file)
+    two = train.version == "v2.0"
+    learned, aside = held_out(train.questions) if two else (train.questions, ())
+    parts = {TRAIN: (learned, amounts.train, train), DEV: (dev.questions, amounts.dev, dev)}
+    if two:
+        parts[THRESHOLD] = (aside, amounts.dev, train)
     figures: dict[str, JsonValue] = {}
     for number, (part, (questions, most, file)) in enumerate(parts.items()):
-        progress(f"windows of SQuAD {version}: {part}", 0.1 + 0.3 * number)
+        progress(f"windows of SQuAD {file.version}: {part}", 0.1 + 0.3 * number)
         chosen = taken(questions, most)
         if not chosen:
             raise DataRefused(f"{file.name}: leaves no question for the part {part!r}; expected more paragraphs")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from commands.arguments import not_one_of
 from search_space.refusals import ConfigurationRefused
@@ -19,16 +20,24 @@ Predictions = Annotated[
     typer.Option(metavar="FILE", help="A table `index`, `prediction`; one prediction a line; or JSON."),
 ]
 
+NullOdds = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="SQuAD 2.0: how much likelier no answer is, by question.")
+]
+
 
 def score(
     task: Task,
     data: Data,
     predictions: Predictions,
+    null_odds: NullOdds = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")] = False,
 ) -> None:
     """Score a file of predictions by the task's official metrics, under their official names."""
-    found = _judge_of(task)(data, predictions)
-    print(json.dumps({**found}, indent=2) if as_json else _text(found))  # noqa: T201
+    found = _judge_of(task)(data, predictions, null_odds)
+    console = Console(stderr=True)
+    for remark in found.remarks:
+        console.print(f"note: {remark}", markup=False, highlight=False, soft_wrap=True)
+    print(json.dumps({**found.metrics}, indent=2) if as_json else _text(found.metrics))  # noqa: T201
 
 
 def _judge_of(name: str) -> Judge:

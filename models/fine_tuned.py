@@ -12,7 +12,7 @@ from models.heads.span import SpanHead
 from models.precision import widened
 from search_space.architecture import Architecture
 
-Form = Literal["single", "pair", "span"]
+Form = Literal["single", "pair", "span", "windows"]
 
 
 class FineTuned(nn.Module):
@@ -60,6 +60,6 @@ def build_fine_tuned(
     `pooling` does not matter to spans.
     """
     encoder = Encoder(architecture, dropout_rate)
-    if form == "span":
+    if form in ("span", "windows"):
         return FineTuned(encoder, SpanHead(architecture), 2)
     return FineTuned(encoder, ClassificationHead(architecture, outputs, pooling, dropout_rate), outputs)

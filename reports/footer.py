@@ -7,6 +7,7 @@ from reports.effects import Effect
 from reports.metrics import Metric
 from reports.numbers import short
 from reports.results import Results
+from reports.squad import squad_notes
 from reports.values import PRETRAIN
 from runners.designs.arm import BASELINE
 from runners.records import Standing, Status
@@ -89,6 +90,7 @@ def footer_of(results: Results) -> Notes:
         ("Tokens per trial", _tokens(results)),
         ("Seeds", f"pretraining {spans}{tuned}"),
         *([("Weights", f"every encoder begins with those of {start}")] if start else []),
+        *squad_notes(results.snapshot),
         ("Objective", setting.baseline.objective.kind.replace("_", " ")),
         ("Differs from the papers", _differences(results)),
         ("Diverged", _diverged(results)),

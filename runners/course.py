@@ -10,7 +10,7 @@ from math import log
 from runners.designs.arm import BASELINE, Arm
 from runners.experiment import Experiment
 from runners.groundwork import ATTEMPTS, refusal_of, refuse_another_key
-from runners.itinerary import SharedStages, fine_tune_labels, judged_labels, pretrain_labels, trial_stages
+from runners.itinerary import LENGTHEN, SharedStages, fine_tune_labels, judged_labels, pretrain_labels, trial_stages
 from runners.judging import AUDIT, Judges
 from runners.ledger import Ledger
 from runners.proposals import Entry, next_cohort
@@ -243,6 +243,7 @@ class Course:
             trial_stages(asked, self._shared, arm.candidate, row.seed),
             pretrain_labels(asked),
             judged_labels(asked),
+            gates=(LENGTHEN,),
             exempt=arm.name == BASELINE,
             features=(log(architecture.parameters), log(architecture.forward_flops(length))),
         )
@@ -274,6 +275,8 @@ class Course:
 
 def kind_of(label: str, stage: Stage) -> str:
     """Return what the ledger calls a stage: a fine-tuning that only a hurdle looks at is a probe."""
+    if label == LENGTHEN:
+        return LENGTHEN  # what a table of pretraining is about ends before it
     return "probe" if label.startswith("probe@") else stage.kind
 
 

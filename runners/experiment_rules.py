@@ -159,6 +159,7 @@ def _fine_tuning_violations(experiment: "Experiment") -> Iterator[Violation]:
             yield Violation(("fine_tuning", "tasks", position), message)
         elif (files := find_task(task).files) is not None:
             yield from _data_violations(experiment, files, ("fine_tuning", "tasks", position))
+    yield from _length_violations(experiment)
     yield from _repeated(experiment.fine_tuning.tasks, ("fine_tuning", "tasks"))
     yield from _repeated(experiment.fine_tuning.seeds, ("fine_tuning", "seeds"))
     positions = experiment.baseline.architecture.positions
@@ -180,6 +181,22 @@ def _data_violations(experiment: "Experiment", files: TaskFiles, place: tuple[st
         data.located(files)
     except Refusal as refusal:
         yield from (Violation(("fine_tuning", "data"), line) for line in refusal.lines)
+
+
+def _length_violations(experiment: "Experiment") -> Iterator[Violation]:
+    """Yield tasks that do not fit the sequences they get, and a lengthening that no task is behind."""
+    tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.probe
+    asked = dict.fromkeys((*tuning.tasks, *((probe.task,) if probe else ())))
+    tasks = [find_task(name) for name in asked if name in task_names()]
+    for task in tasks:
+        if tuning.sequence_length < task.shortest_sequence:
+            message = f"{tuning.sequence_length} is too short for {task.name}"
+            allowed = f"allowed: {task.shortest_sequence} and longer"
+            yield Violation(("fine_tuning", "sequence_length"), f"{message}; {allowed}")
+    if experiment.baseline.recipe.lengthening_share and not any(task.lengthened for task in tasks):
+        known = ", ".join(name for name in task_names() if find_task(name).lengthened)
+        message = f"changes nothing: none of fine_tuning.tasks begins behind it. Those that do: {known}"
+        yield Violation(("baseline", "recipe", "lengthening_share"), message)
 
 
 def _repeated(values: tuple[int | str, ...], place: tuple[str | int, ...]) -> Iterator[Violation]:

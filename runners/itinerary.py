@@ -20,6 +20,9 @@ from search_space.objective import MaskedLanguageModel
 from tasks.corpora.corpus import Corpus
 from tasks.downstream import find_task
 
+LENGTHEN = "lengthen"
+"""The label of the stage that trains on at a longer length, before the tasks that read long texts."""
+
 
 @dataclass(frozen=True)
 class SharedStages:
@@ -94,7 +97,10 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
             taught = _fine_tune(experiment, candidate, probe.task, probe.seed)
             stages[name] = Stage(taught, {"pretrained": pretrained, "examples": shared.examples[probe.task]})
     assert pretrained is not None
-    for task in sorted(experiment.fine_tuning.tasks):
+    for task in sorted(experiment.fine_tuning.tasks, key=lambda task: (_lengthened(candidate, task), task)):
+        if _lengthened(candidate, task) and LENGTHEN not in stages:
+            declaration = _lengthening(experiment, candidate, seed, last_step)
+            pretrained = stages[LENGTHEN] = Stage(declaration, {**inputs, "previous": pretrained})
         for fine_tuning_seed in experiment.fine_tuning.seeds:
             taught = _fine_tune(experiment, candidate, task, fine_tuning_seed)
             sources = {"pretrained": pretrained, "examples": shared.examples[task]}
@@ -134,7 +140,8 @@ def _questions(experiment: Experiment, tokens: Stage) -> Stage:
     baseline = experiment.baseline
     generator = baseline.objective.generator_of(baseline.architecture, baseline.architecture)
     masking = baseline.objective.model_dump(include={"mask_rate", "covered_share", "random_share"})
-    reference = baseline.model_copy(update={"objective": MaskedLanguageModel(**masking)})
+    recipe = baseline.recipe.before_lengthening
+    reference = baseline.model_copy(update={"objective": MaskedLanguageModel(**masking), "recipe": recipe})
     if generator is not None:
         reference = reference.model_copy(update={"architecture": generator})
     declaration = QuestionsStage(
@@ -151,13 +158,32 @@ def _pretrain(experiment: Experiment, candidate: Candidate, seed: int, steps: tu
     whole = candidate.recipe.steps(settings.tokens)
     points = {max(1, whole * point // settings.evaluations) for point in range(1, settings.evaluations + 1)}
     return PretrainStage(
-        candidate=candidate,
+        candidate=candidate.model_copy(update={"recipe": candidate.recipe.before_lengthening}),
         generator=candidate.objective.generator_of(candidate.architecture, experiment.baseline.architecture),
         seed=seed,
         from_step=steps[0],
         to_step=steps[1],
         evaluation_steps=tuple(sorted({point for point in points if steps[0] < point <= steps[1]} | {steps[1]})),
         horizon_tokens=candidate.recipe.schedule.horizon(whole * candidate.recipe.tokens_per_step),
+    )
+
+
+def _lengthened(candidate: Candidate, task: str) -> bool:
+    return candidate.recipe.lengthening_share > 0 and find_task(task).lengthened
+
+
+def _lengthening(experiment: Experiment, candidate: Candidate, seed: int, from_step: int) -> PretrainStage:
+    """Return the further updates as what they are: pretraining of the same candidate at another length."""
+    to_step = from_step + max(1, round(candidate.recipe.lengthening_share * from_step))
+    longer = candidate.model_copy(update={"recipe": candidate.recipe.of_lengthening})
+    return PretrainStage(
+        candidate=longer,
+        generator=longer.objective.generator_of(longer.architecture, experiment.baseline.architecture),
+        seed=seed,
+        from_step=from_step,
+        to_step=to_step,
+        evaluation_steps=(to_step,),
+        horizon_tokens=longer.recipe.schedule.horizon(to_step * longer.recipe.tokens_per_step),
     )
 
 

@@ -13,6 +13,8 @@ from tasks.downstream import find_task
 from tasks.downstream.encoding import EncodedExamples, load_examples
 from tasks.downstream.scoring import score
 from tasks.downstream.task import DownstreamTask
+from tasks.squad.asked import load_questions
+from tasks.squad.official import squad_scores
 
 
 def scored(stage: Stage, outcome: Outcome, store: StageStore) -> dict[str, JsonValue]:
@@ -24,6 +26,11 @@ def scored(stage: Stage, outcome: Outcome, store: StageStore) -> dict[str, JsonV
     predicted = store.read(stage.kind, stage.key)
     asked = store.read("examples", stage.inputs["examples"].key)
     result: dict[str, JsonValue] = {"task": told.task, "seed": told.seed}
+    if task.squad is not None:
+        texts = json.loads((predicted / predictions_file("dev")).read_text())
+        metrics = squad_scores(load_questions(asked / "dev"), task.squad, texts).metrics
+        scores = {metric: metrics[metric] for metric in task.metrics}
+        return {**result, "scores": {**scores}, "official": {**metrics}, **outcome.result}
     for part in ("dev", *other_parts(asked)):
         references = references_of(task, load_examples(asked / part))
         if references is not None:

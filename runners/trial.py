@@ -22,6 +22,8 @@ class Trial:
     """Labels of the pretraining stages."""
     judged: tuple[str, ...] = ()
     """Labels of the stages whose values the hurdles look at, one per hurdle."""
+    gates: tuple[str, ...] = ()
+    """Labels of further stages that all that follow them read."""
     exempt: bool = False
     """Never judged: the baseline."""
     features: tuple[float, ...] = ()
@@ -60,7 +62,7 @@ class Trial:
     @property
     def ended(self) -> bool:
         """Whether nothing of it will run any more."""
-        return not self.running and (self.barred or all(label in self.statuses for label in self.stages))
+        return not self.running and (self.barred or all(label in self.statuses for label in self._reachable()))
 
     @property
     def waits(self) -> bool:
@@ -106,12 +108,23 @@ class Trial:
         """
         if self.barred:
             return
-        for label in self.stages:
+        for label in self._reachable():
             done = label in self.statuses
             if not done and label not in self.running:
                 yield label
-            if (label in self.marks or label in self.judged) and (not done or self._undecided(label)):
+            if self._holds_back(label) and (not done or self._undecided(label)):
                 return  # whatever follows reads this stage, or is not allowed yet
+
+    def _holds_back(self, label: str) -> bool:
+        """Whether nothing behind a stage starts before it has ended."""
+        return any(label in labels for labels in (self.marks, self.judged, self.gates))
+
+    def _reachable(self) -> Iterator[str]:
+        """Yield the stages up to a gate that has failed or diverged."""
+        for label in self.stages:
+            yield label
+            if label in self.gates and self.statuses.get(label) in STUCK:
+                return
 
     def _undecided(self, label: str) -> bool:
         if self.exempt or self.audited or label not in self.judged:

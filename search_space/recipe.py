@@ -8,10 +8,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from search_space.declaration import Count, Declaration, Number, PositiveNumber
+from search_space.declaration import Count, Declaration, Number, PositiveNumber, Share
 from search_space.schedule import LinearSchedule, Schedule
 from search_space.streams import stream_seed
 from search_space.violation import Violation
+
+LENGTHENED = 512  # tokens; the longest that BERT's position table holds
 
 
 class Recipe(Declaration):
@@ -36,6 +38,13 @@ class Recipe(Declaration):
     dropout: Number = Field(default=0.1, ge=0, lt=1)
     token_share: PositiveNumber = 1.0
     """Of the experiment's tokens, how many this candidate is trained on: what a matched budget may change."""
+    lengthening_share: Share = 0.0
+    """Further updates at `lengthened_sequence_length`, as a share of all before, for the tasks that read long texts.
+
+    ConvBERT trained on for 10% before SQuAD (arXiv 2008.02496). The updates go on where pretraining ended, at the
+    rates that the schedule would have had for a budget so much longer.
+    """
+    lengthened_sequence_length: Count = LENGTHENED
     replica: int = Field(default=0, ge=0, le=2**32 - 1)
     """Draws other weights, batches and masks from the same seed and changes nothing else.
 
@@ -54,6 +63,16 @@ class Recipe(Declaration):
     def steps(self, tokens: int) -> int:
         """Return the updates that see at least the candidate's share of `tokens` tokens."""
         return -(-self.own_tokens(tokens) // self.tokens_per_step)
+
+    @property
+    def before_lengthening(self) -> "Recipe":
+        """The recipe of everything up to the lengthening, which is the same with it and without."""
+        return self.model_copy(update={"lengthening_share": 0.0, "lengthened_sequence_length": LENGTHENED})
+
+    @property
+    def of_lengthening(self) -> "Recipe":
+        """The recipe of the lengthening itself."""
+        return self.before_lengthening.model_copy(update={"sequence_length": self.lengthened_sequence_length})
 
     def root_seed(self, seed: int) -> int:
         """Return the seed that training draws from: the trial's own, or one that the replica makes of it."""

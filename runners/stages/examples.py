@@ -5,13 +5,16 @@ from collections.abc import Iterator
 from runners.stages.declarations import ExamplesStage
 from runners.stages.workplace import Workplace
 from search_space.declaration import JsonValue
+from search_space.refusals import Conflict
 from search_space.streams import stream
 from tasks.bag_of_words import bag_of_words_scores
 from tasks.corpora.assembly import read_documents
 from tasks.downstream import find_task
 from tasks.downstream.encoding import EncodedExamples, encode_examples, save_examples
 from tasks.downstream.task import DownstreamTask, Example, Examples, Part
-from tasks.tokenizer import load_tokenizer
+from tasks.squad.preparing import Amounts, prepare
+from tasks.squad.questions import read_squad
+from tasks.tokenizer import WordPiece, load_tokenizer
 
 PARTS = ("train", "dev")
 DRAWING_SEED = 18040746  # of no meaning; which rows are drawn belongs to no seed of an experiment
@@ -21,6 +24,8 @@ def compute(stage: ExamplesStage, workplace: Workplace) -> dict[str, JsonValue]:
     """Write the encoded examples and return how many there are, the chance level and the bag-of-words baseline."""
     task, words = find_task(stage.task), load_tokenizer(workplace.inputs["tokens"])
     workplace.progress(f"making {task.name}", 0.0)
+    if task.squad is not None:
+        return _windows(stage, task, words, workplace)
     examples = _made(task, stage, workplace) if task.files is None else _read(task, stage)
     chance = None if task.form == "span" else task.chance_score  # a blind span presumes that its edges are known
     result: dict[str, JsonValue] = {"task": task.name, "chance": chance}
@@ -52,6 +57,7 @@ def _made(task: DownstreamTask, stage: ExamplesStage, workplace: Workplace) -> E
 def _read(task: DownstreamTask, stage: ExamplesStage) -> Examples:
     """Return what the files hold; where fewer are asked for, a draw that keeps the order of the file."""
     assert task.files is not None
+    assert task.files.read is not None
     assert stage.data is not None
     parts: dict[str, Part] = {}
     for part, path in stage.data.located(task.files).items():
@@ -62,6 +68,21 @@ def _read(task: DownstreamTask, stage: ExamplesStage) -> Examples:
     left_out = {part: read.left_out for part, read in parts.items()}
     others = {part: examples for part, examples in taken.items() if part not in PARTS}
     return Examples(taken["train"], taken["dev"], others, left_out)
+
+
+def _windows(
+    stage: ExamplesStage, task: DownstreamTask, words: WordPiece, workplace: Workplace
+) -> dict[str, JsonValue]:
+    """Write the windows of SQuAD's questions and return how many there are. Raises DataRefused and Conflict."""
+    assert task.files is not None
+    assert task.squad is not None
+    assert stage.data is not None
+    files = {part: read_squad(path, task.squad) for part, path in stage.data.located(task.files).items()}
+    if {part: file.sha256 for part, file in files.items()} != stage.read:
+        raise Conflict(f"the files of {task.name} are not those that the run began with; run again")
+    amounts = Amounts(stage.train_examples, stage.dev_examples, stage.sequence_length)
+    figures = prepare(files["train"], files["dev"], words, amounts, workplace.folder, workplace.progress)
+    return {"task": task.name, "chance": None, "bag_of_words": None, **figures}
 
 
 def _drawn(examples: tuple[Example, ...], most: int | None) -> tuple[Example, ...]:

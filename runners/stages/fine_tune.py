@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,13 @@ from torch import Tensor
 
 from models.device import open_device
 from models.fine_tuned import FineTuned, build_fine_tuned
+from models.heads.span import SpanHead
 from models.initialisation import initialise
-from models.precision import computing_in
+from models.precision import Precision, computing_in
 from runners.checkpoint import load_weights
 from runners.optimiser import adamw, set_rate
 from runners.scoring import other_parts, predictions_file
+from runners.stages.answering import answer_questions
 from runners.stages.declarations import FineTuneStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.stages.workplace import Diverged, Workplace
@@ -38,6 +41,9 @@ def compute(stage: FineTuneStage, workplace: Workplace) -> dict[str, JsonValue]:
     load_weights(workplace.inputs["pretrained"] / CHECKPOINT, model.encoder, "encoder.")
     model.to(open_device(stage.device))
     _teach(model, train, stage, workplace)
+    if task.squad is not None:
+        logits = partial(_logits, model, precision=stage.precision)
+        return answer_questions(task.squad, workplace, lambda rows: (each.numpy() for each in logits(rows)))
     counts: dict[str, JsonValue] = {}
     for part, examples in _asked(workplace.inputs["examples"]):
         predictions = _predict(model, examples, stage, task.value_range)
@@ -61,7 +67,7 @@ def _teach(model: FineTuned, train: EncodedExamples, stage: FineTuneStage, workp
         model.train()
         torch.manual_seed(stream_seed(stage.seed, "fine-tuning dropout", step))
         set_rate(optimiser, stage.peak_learning_rate * _multiplier(step, len(batches), stage.warmup_share))
-        answers = _answers(train, chosen).to(model.encoder.device)
+        answers = _answers(train, chosen, isinstance(model.head, SpanHead)).to(model.encoder.device)
         with computing_in(stage.precision, model.encoder.device):
             loss = model.loss(*_inputs(train, chosen, model.encoder.device), answers)
         optimiser.zero_grad(set_to_none=True)
@@ -101,36 +107,34 @@ def _inputs(
     return tokens.to(device), segments.to(device), real.to(device)
 
 
-def _answers(examples: EncodedExamples, chosen: NDArray[np.int64]) -> Tensor:
+def _answers(examples: EncodedExamples, chosen: NDArray[np.int64], spans: bool) -> Tensor:
     """Return labels or values [batch 1], or the start and end of each answer [batch 2]."""
     if examples.values:
         return torch.tensor(examples.values, dtype=torch.float32)[chosen, None]
-    if len(examples.seconds) == 0:
-        columns = [np.asarray(examples.labels)[chosen]]
-    else:
-        columns = [np.asarray(examples.starts)[chosen], np.asarray(examples.ends)[chosen]]
-    return torch.from_numpy(np.stack(columns, 1).astype(np.int64))
+    columns = (examples.starts, examples.ends) if spans else (examples.labels,)
+    return torch.from_numpy(np.stack([np.asarray(each)[chosen] for each in columns], 1).astype(np.int64))
 
 
 def _predict(
     model: FineTuned, dev: EncodedExamples, stage: FineTuneStage, value_range: tuple[float, float] | None
 ) -> list[int] | list[float] | list[str]:
     """Return one label, one value inside its range, or one answer text per held-out example, in their order."""
+    logits = _logits(model, dev, stage.precision)
+    if value_range is not None:
+        return [float(row[0].clamp(*value_range)) for row in logits]
+    if not isinstance(model.head, SpanHead):
+        return [int(row.argmax()) for row in logits]
+    return [_answer(dev, example, row) for example, row in enumerate(logits)]
+
+
+def _logits(model: FineTuned, rows: EncodedExamples, precision: Precision) -> Iterator[Tensor]:
+    """Yield the logits of every row in order: [outputs], or [seq 2] as long as the batch it was computed in."""
     model.eval()
-    found: list[int] = []
-    values: list[float] = []
-    texts: list[str] = []
-    for first in range(0, len(dev), EXAMPLES_PER_PREDICTION_BATCH):
-        chosen = np.arange(first, min(first + EXAMPLES_PER_PREDICTION_BATCH, len(dev)))
-        with torch.inference_mode(), computing_in(stage.precision, model.encoder.device):
-            logits = model(*_inputs(dev, chosen, model.encoder.device)).float().cpu()
-        if value_range is not None:
-            values += logits[:, 0].clamp(*value_range).tolist()
-        elif len(dev.seconds) == 0:
-            found += logits.argmax(-1).tolist()
-        else:
-            texts += [_answer(dev, int(example), row) for example, row in zip(chosen, logits, strict=True)]
-    return texts or values or found
+    for first in range(0, len(rows), EXAMPLES_PER_PREDICTION_BATCH):
+        chosen = np.arange(first, min(first + EXAMPLES_PER_PREDICTION_BATCH, len(rows)))
+        with torch.inference_mode(), computing_in(precision, model.encoder.device):
+            logits = model(*_inputs(rows, chosen, model.encoder.device)).float().cpu()
+        yield from logits
 
 
 def _answer(dev: EncodedExamples, example: int, logits: Tensor) -> str:

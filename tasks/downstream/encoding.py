@@ -175,12 +175,13 @@ def load_examples(folder: Path) -> EncodedExamples:
             details[name] = tuple(details[name])
         for name in _OFTEN_EMPTY & details.keys():
             details[name] = tuple(details[name])
-        return EncodedExamples(**{name: _load(folder / f"{name}.npy") for name in _ARRAYS}, **details)
+        return EncodedExamples(**{name: load_array(folder / f"{name}.npy") for name in _ARRAYS}, **details)
     except (OSError, ValueError, KeyError, TypeError, EOFError) as damage:
         raise Corruption(f"{folder.name}: {damage!r}") from damage
 
 
-def _load(path: Path) -> Any:
+def load_array(path: Path) -> Any:
+    """Return a saved int32 array, memory-mapped and read-only; raises OSError, EOFError or ValueError."""
     with path.open("rb") as file:
         npy_format.read_magic(file)
         shape, _, dtype = npy_format.read_array_header_1_0(file)

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Literal
 
 from tasks.corpora.document import Document
+from tasks.squad.questions import Version
 
 TRAIN_EXAMPLES = 4000
 DEV_EXAMPLES = 1000
 """How many are made from documents where an experiment names no number."""
 
-Form = Literal["single", "pair", "span"]
+Form = Literal["single", "pair", "span", "windows"]
+"""`windows`: answers inside texts that may be longer than a sequence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +66,29 @@ class TaskFiles:
     folder: str  # its name in the official layout
     parts: Mapping[str, str]  # part -> the file's name, or a pattern that one file matches; train and dev first
     origin: str  # where the files come from, for whoever lacks them
-    read: Callable[[str, Path, str], Part]
-    """Called with the part, its file, and what messages call the file; raises DataRefused."""
+    read: Callable[[str, Path, str], Part] | None
+    """Called with the part, its file, and what messages call the file; raises DataRefused.
+
+    None where a file holds no examples that stand by themselves: SQuAD's are read whole.
+    """
     counts: Mapping[str, int]  # the examples of each official part, to predict time by
     needed: tuple[str, ...] = ("train", "dev")
 
 
-Judge = Callable[[Path, Path], Mapping[str, float | int]]
-"""From the data (a folder or a labelled file) and a file of predictions to metrics by their official names.
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A file of predictions in figures."""
 
-Raises DataRefused with every mistake of either.
+    metrics: Mapping[str, float | int]
+    """By their official names, on the scale of the official script: GLUE's from -1 to 1, SQuAD's from 0 to 100."""
+    remarks: tuple[str, ...] = ()
+    """For the error stream: what a reader should know of how the figures came about."""
+
+
+Judge = Callable[[Path, Path, Path | None], Judged]
+"""From the data (a folder or a labelled file), a file of predictions and, in SQuAD 2.0, one of null odds.
+
+Raises DataRefused with every mistake of a file.
 """
 
 
@@ -95,6 +110,12 @@ class DownstreamTask:
     files: TaskFiles | None = None
     value_range: tuple[float, float] | None = None
     """The least and the greatest answer of a task that asks for a number; it has no labels."""
+    squad: Version | None = None
+    """Whose files it reads and by whose rules it is scored, where its form is `windows`."""
+    shortest_sequence: int = 0
+    """Tokens below which nothing of it fits."""
+    lengthened: bool = False
+    """Whether it reads long texts, so that it begins behind `recipe.lengthening_share` where there is one."""
 
     def asked(self, part: Literal["train", "dev"], most: int | None) -> int | None:
         """Return how many examples of a part are taken where an experiment asks for `most`; None for all."""

@@ -1,12 +1,11 @@
 """A file of predictions against a labelled file of GLUE, by the metrics' official names, as shares from -1 to 1."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from search_space.refusals import DataRefused
 from tasks.downstream.scoring import score
-from tasks.downstream.task import DownstreamTask, Example
+from tasks.downstream.task import DownstreamTask, Example, Judged
 from tasks.glue.predictions import read_predictions
 from tasks.glue.table import Mistakes
 from tasks.published import FolderOfTasks
@@ -18,12 +17,16 @@ OFFICIAL_NAMES = {"matthews": "matthews_correlation", "spearman": "spearmanr"}
 """What GLUE's metric in the `evaluate` library calls them; the others have the same name."""
 
 
-def judged(task: DownstreamTask, table: "GlueTable", data: Path, predictions: Path) -> Mapping[str, float]:
+def judged(
+    task: DownstreamTask, table: "GlueTable", data: Path, predictions: Path, null_odds: Path | None = None
+) -> Judged:
     """Return the task's metrics; `data` is GLUE's folder, the task's, or a labelled file.
 
     Raises DataRefused with every mistake of the predictions: labels that are none, rows that are missing, unknown
     or told twice.
     """
+    if null_odds is not None:
+        raise DataRefused(f"{null_odds}: {task.name} has no null odds; they belong to squad_v2_0")
     assert task.files is not None
     labelled = data if data.is_file() else FolderOfTasks(path=str(data)).located(task.files)["dev"]
     examples = table.read("dev", labelled, labelled.name).examples
@@ -32,7 +35,7 @@ def judged(task: DownstreamTask, table: "GlueTable", data: Path, predictions: Pa
     answers = [_answer(table, text, line, mistakes) for line, text in told]
     mistakes.refuse()
     found = score(task, answers, [_right(example) for example in examples])
-    return {OFFICIAL_NAMES.get(metric, metric): value / 100 for metric, value in found.items()}
+    return Judged({OFFICIAL_NAMES.get(metric, metric): value / 100 for metric, value in found.items()})
 
 
 def _answer(table: "GlueTable", text: str, line: int, mistakes: Mistakes) -> float:

@@ -70,9 +70,8 @@ def test_the_right_answers_score_full_marks_in_every_form(name: str, tmp_path: P
     }
     for file, text in forms.items():
         (tmp_path / file).write_text(text, encoding="utf-8")
-        assert judge(tmp_path / "dev.tsv", tmp_path / file) == pytest.approx(
-            dict.fromkeys(judge(tmp_path / "dev.tsv", tmp_path / file), 1.0)
-        )
+        found = judge(tmp_path / "dev.tsv", tmp_path / file, None).metrics
+        assert found == pytest.approx(dict.fromkeys(found, 1.0))
 
 
 def test_official_names() -> None:
@@ -108,6 +107,6 @@ def test_wrong_predictions_are_told(text: str, told: list[str], tmp_path: Path) 
     judge = find_task("rte").judge
     assert judge is not None
     with pytest.raises(DataRefused) as refusal:
-        judge(tmp_path / "dev.tsv", tmp_path / "p")
+        judge(tmp_path / "dev.tsv", tmp_path / "p", None)
     for words in told:
         assert words in "\n".join(refusal.value.lines)

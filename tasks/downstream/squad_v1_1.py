@@ -1,0 +1,25 @@
+"""Which words of this paragraph answer the question? SQuAD 1.1, Rajpurkar et al. 2016, arXiv 1606.05250.
+
+Train and dev files are the official ones; the hidden test set is not at hand, so dev is reported. A paragraph longer
+than a window is read in several.
+"""
+
+from functools import partial
+
+from tasks.downstream.task import DownstreamTask
+from tasks.squad.files import published
+from tasks.squad.scored import score_files
+
+TASK = DownstreamTask(
+    name="squad_v1_1",
+    version=1,
+    form="windows",
+    labels=(),
+    metrics=("f1", "exact_match"),
+    chance=0.0,
+    files=published("v1.1", 87599, 10570),
+    squad="v1.1",
+    judge=partial(score_files, "v1.1"),
+    shortest_sequence=68,  # [CLS], a question of 64 tokens, [SEP], one token, [SEP]
+    lengthened=True,
+)

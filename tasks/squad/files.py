@@ -1,0 +1,49 @@
+"""Where SQuAD's official files lie: a file as named, or the one file of a folder that bears an official name."""
+
+from pathlib import Path
+from typing import Literal
+
+from search_space.refusals import DataRefused
+from tasks.downstream.task import TaskFiles
+from tasks.squad.questions import Version
+
+Part = Literal["train", "dev"]
+
+OFFICIAL_SOURCE = "https://rajpurkar.github.io/SQuAD-explorer"
+FOLDER = "squad"
+
+
+def published(version: Version, train_count: int, dev_count: int) -> TaskFiles:
+    """Return where a version's two files lie; a cut such as `train-v1.1.subset44.json` may stand for the whole."""
+    return TaskFiles(
+        folder=FOLDER,
+        parts={part: f"{part}-{version}*.json" for part in ("train", "dev")},
+        origin=OFFICIAL_SOURCE,
+        read=None,
+        counts={"train": train_count, "dev": dev_count},
+    )
+
+
+def squad_file(path: Path, version: Version, part: Part) -> Path:
+    """Return the file of one part: `path` itself, or in a folder `train-v1.1.json` and the like.
+
+    A folder may hold a cut of it instead, such as `train-v1.1.subset44.json`, if it holds one alone; the official
+    name wins. Raises DataRefused, with what is wanted and where it comes from, where there is none or several.
+    """
+    if not path.is_dir():
+        return path
+    official = f"{part}-{version}.json"
+    if (path / official).is_file():
+        return path / official
+    found = sorted(each for each in path.glob(f"{part}-{version}*.json") if each.is_file())
+    if len(found) == 1:
+        return found[0]
+    wanted = f"expected {official} of {OFFICIAL_SOURCE}, or one cut of it named {part}-{version}.*.json"
+    if found:
+        raise DataRefused(f"{path}: {', '.join(each.name for each in found)} are several; {wanted}")
+    raise DataRefused(f"{path}: no {official}; {wanted}")
+
+
+def is_official_name(path: Path, version: Version, part: Part) -> bool:
+    """Whether a file bears the official name: a result on any other says which file it was."""
+    return path.name == f"{part}-{version}.json"

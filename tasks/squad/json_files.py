@@ -1,0 +1,82 @@
+"""Whole JSON files, refused with file and place where they are not JSON, not UTF-8 or name a field twice."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from search_space.refusals import DataRefused
+from tasks.corpora.file_lines import check_signature
+
+LARGEST_FILE_BYTES = 2**29  # SQuAD 2.0's training file has 42 million
+MOST_MISTAKES_TOLD = 10
+
+
+class Fields(dict[str, Any]):
+    """A JSON object that remembers which of its fields it named more than once; of those the last value holds."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.repeated: tuple[str, ...] = ()
+        if len(self) < len(pairs):
+            names = [name for name, _ in pairs]
+            self.repeated = tuple(name for name in self if names.count(name) > 1)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFile:
+    """What a file holds, its objects as `Fields`, and the sha256 of its bytes."""
+
+    value: Any
+    sha256: str
+
+
+def read_json(path: Path) -> JsonFile:
+    """Return a file's content; raises DataRefused with the line, column or byte where it cannot be read."""
+    name = path.name
+    try:
+        if path.is_file() and path.stat().st_size > LARGEST_FILE_BYTES:
+            raise DataRefused(f"{name}: {path.stat().st_size} bytes; at most {LARGEST_FILE_BYTES} are read")
+        raw = path.read_bytes()
+        check_signature(path, name, path.suffix)
+    except OSError as failure:
+        raise DataRefused(f"{path}: {failure.strerror}; expected a JSON file") from failure
+    if not raw.strip():
+        raise DataRefused(f"{name}: is empty; expected a JSON object")
+    try:
+        text = raw.decode("utf-8-sig")
+        value = json.loads(text, object_pairs_hook=Fields, parse_constant=_no_number)
+    except UnicodeDecodeError as wrong:
+        line = raw[: wrong.start].count(b"\n") + 1
+        byte = raw[wrong.start]
+        message = f"{name}:{line}: byte 0x{byte:02x} at byte offset {wrong.start} is not UTF-8"
+        raise DataRefused(f"{message}; convert the file, for instance with iconv -f latin1 -t utf-8") from wrong
+    except json.JSONDecodeError as wrong:
+        offset = len(text[: wrong.pos].encode("utf-8", "surrogatepass"))
+        message = f"{name}:{wrong.lineno}: column {wrong.colno} (byte offset {offset}): not JSON: {wrong.msg}"
+        raise DataRefused(message) from wrong
+    except (ValueError, RecursionError) as wrong:
+        raise DataRefused(f"{name}: not JSON: {wrong}") from wrong
+    return JsonFile(value, hashlib.sha256(raw).hexdigest())
+
+
+def whole_characters(text: str) -> bool:
+    """Whether a text can be written as UTF-8: JSON can spell half a surrogate pair, which is no character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def told(mistakes: Iterable[str]) -> list[str]:
+    """Return the first ten mistakes and how many more there are."""
+    lines = list(mistakes)
+    more = len(lines) - MOST_MISTAKES_TOLD
+    return lines if more <= 0 else [*lines[:MOST_MISTAKES_TOLD], f"… and {more} more such mistakes"]
+
+
+def _no_number(constant: str) -> float:
+    raise ValueError(f"{constant} is no JSON number")

@@ -1,0 +1,50 @@
+"""SQuAD's predictions files: an object from question identifiers to texts, or to null odds."""
+
+from collections.abc import Callable
+from math import isfinite
+from pathlib import Path
+from typing import TypeVar
+
+from search_space.refusals import DataRefused
+from tasks.squad.json_files import Fields, read_json, told
+
+Value = TypeVar("Value", str, float)
+
+
+def read_predictions(path: Path) -> dict[str, str]:
+    """Return texts by identifier; raises DataRefused, all mistakes at once, for anything else than texts."""
+    return _read(path, "a text", lambda value: value if isinstance(value, str) else None)
+
+
+def read_null_odds(path: Path) -> dict[str, float]:
+    """Return odds by identifier; raises DataRefused, all mistakes at once, for anything else than finite numbers."""
+    return _read(path, "a finite number", _number)
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if isfinite(number) else None
+
+
+def _read(path: Path, expected: str, read: Callable[[object], Value | None]) -> dict[str, Value]:
+    fields = read_json(path).value
+    if not isinstance(fields, Fields):
+        raise DataRefused(
+            f"{path.name}: expected an object from question identifiers to {expected.removeprefix('a ')}s"
+        )
+    mistakes = [f"{path.name}: question {name!r} is there more than once" for name in fields.repeated]
+    found: dict[str, Value] = {}
+    for identifier, value in fields.items():
+        known = read(value)
+        if known is None:
+            mistakes.append(f"{path.name}: question {identifier!r}: {str(value)[:40]!r} is not {expected}")
+        else:
+            found[identifier] = known
+    if mistakes:
+        raise DataRefused(told(mistakes))
+    return found

@@ -1,0 +1,225 @@
+"""SQuAD's official files as questions: data, paragraphs, qas. arXiv 1606.05250 (1.1) and 1806.03822 (2.0)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from search_space.refusals import DataRefused
+from tasks.squad.json_files import Fields, read_json, told, whole_characters
+
+Version = Literal["v1.1", "v2.0"]
+Kind = TypeVar("Kind")
+
+NEARBY_CHARACTERS = 32  # an answer that does not stand where the file says is looked for this far to either side
+MOST_NOTES = 5
+LONGEST_SHOWN = 40  # characters of a text in a message
+
+_JSON_NAMES = {str: "a text", int: "a whole number", bool: "true or false", list: "a list", Fields: "an object"}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer as annotated; `start` counts characters of the context, None where the text does not stand there."""
+
+    text: str
+    start: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question on one paragraph; without answers where SQuAD 2.0 says that the paragraph has none."""
+
+    identifier: str
+    text: str
+    context: str
+    answers: tuple[Answer, ...]
+    article: str  # its title, else its number
+    paragraph: int  # over the whole file; questions of one paragraph share the same text object
+
+    @property
+    def answerable(self) -> bool:
+        """Whether there is an answer."""
+        return bool(self.answers)
+
+
+@dataclass(frozen=True)
+class SquadFile:
+    """All questions of one file, in its order, and what was odd about its answers."""
+
+    name: str
+    version: Version
+    sha256: str
+    questions: tuple[Question, ...]
+    answers_moved: int
+    """Answers that stand not where the file says but within 32 characters of it; taken from there."""
+    answers_lost: int
+    """Answers that do not stand in the context near where the file says; good for scoring, not for training."""
+    notes: tuple[str, ...]
+    """Up to five of those answers, with their places."""
+
+
+def read_squad(path: Path, version: Version) -> SquadFile:
+    """Return every question of an official file.
+
+    Raises DataRefused, all mistakes at once and each with its place: what is missing, what has another type than
+    the format says, repeated fields and identifiers, and whatever belongs to the other version.
+    """
+    file = read_json(path)
+    reading = _Reading(path.name, version)
+    reading.document(file.value)
+    if reading.mistakes:
+        raise DataRefused(told(reading.mistakes))
+    if not reading.questions:
+        raise DataRefused(f"{path.name}: holds no question; expected data[].paragraphs[].qas[]")
+    return SquadFile(
+        path.name,
+        version,
+        file.sha256,
+        tuple(reading.questions),
+        reading.moved,
+        reading.lost,
+        tuple(reading.notes[:MOST_NOTES]),
+    )
+
+
+@dataclass
+class _Reading:
+    """One walk through a file: questions and mistakes pile up, places are written as one would index the JSON."""
+
+    name: str
+    version: Version
+    mistakes: list[str] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    moved: int = 0
+    lost: int = 0
+    _places: dict[str, str] = field(default_factory=dict)
+    _paragraphs: int = 0
+
+    def document(self, value: Any) -> None:
+        if not isinstance(value, Fields):
+            self._mistake("the file", f"is {_kind(value)}; expected an object with a list under 'data'")
+            return
+        self._no_repetition(value, "the file")
+        for place, article in self._items(value, "data", ""):
+            title = article.get("title")
+            named = title if isinstance(title, str) and whole_characters(title) else place
+            for where, paragraph in self._items(article, "paragraphs", f"{place}."):
+                self._paragraph(paragraph, where, named)
+
+    def _paragraph(self, paragraph: Fields, place: str, article: str) -> None:
+        context = self._text(paragraph, "context", place)
+        if context is not None and not context.strip():
+            self._mistake(place, "an empty context; expected the text that the questions are about")
+        number, self._paragraphs = self._paragraphs, self._paragraphs + 1
+        for where, item in self._items(paragraph, "qas", f"{place}."):
+            identifier, text = self._identifier(item, where), self._text(item, "question", where)
+            named = where if identifier is None else f"{where} (question {identifier})"
+            answers = self._answers(item, named, context or "")
+            self._version(item, named, len(answers))
+            if identifier is not None and text is not None and context is not None:
+                self.questions.append(Question(identifier, text, context, answers, article, number))
+
+    def _identifier(self, item: Fields, place: str) -> str | None:
+        identifier = self._text(item, "id", place)
+        if identifier == "":
+            self._mistake(place, "an empty id")
+        elif identifier is not None and identifier in self._places:
+            self._mistake(place, f"id {identifier!r} is already that of {self._places[identifier]}")
+        elif identifier is not None:
+            self._places[identifier] = place
+        return identifier
+
+    def _answers(self, item: Fields, place: str, context: str) -> tuple[Answer, ...]:
+        found = []
+        for number, (where, answer) in enumerate(self._items(item, "answers", f"{place}.")):
+            text, start = self._text(answer, "text", where), self._value(answer, "answer_start", int, where)
+            if text == "":
+                self._mistake(where, "an answer without text")
+            if text and start is not None:
+                found.append(Answer(text, self._stands(text, start, context, f"{place} answer {number}")))
+        return tuple(found)
+
+    def _stands(self, text: str, start: int, context: str, place: str) -> int | None:
+        """Return where an answer stands: where the file says, else nearby, else nowhere; odd ones are counted."""
+        if start >= 0 and context.startswith(text, start):
+            return start
+        near = _nearest(text, start, context)
+        self.moved += near is not None
+        self.lost += near is None
+        if len(self.notes) < MOST_NOTES:
+            instead = "nor near it" if near is None else f"but at {near}"
+            self.notes.append(f"{self.name}: {place}: {_short(text)} does not stand at {start}, {instead}")
+        return near
+
+    def _version(self, item: Fields, place: str, answers: int) -> None:
+        impossible = item.get("is_impossible")
+        if self.version == "v1.1":
+            if impossible is True:
+                self._mistake(place, "is_impossible is true; SQuAD 1.1 has no such questions, squad_v2_0 has")
+            elif not answers and not item.get("answers"):
+                self._mistake(place, "no answers; every question of SQuAD 1.1 has one")
+        elif not isinstance(impossible, bool):
+            told_kind = "is missing" if "is_impossible" not in item else f"is {_kind(impossible)}"
+            self._mistake(place, f"is_impossible {told_kind}; SQuAD 2.0 says true or false (is this a file of 1.1?)")
+        elif impossible and answers:
+            self._mistake(place, f"is_impossible is true, yet there are {answers} answers")
+        elif not impossible and not answers and not item.get("answers"):
+            self._mistake(place, "is_impossible is false, yet there are no answers")
+
+    def _items(self, holder: Fields, key: str, prefix: str) -> Iterator[tuple[str, Fields]]:
+        """Yield (place, object) for the objects of a list, telling whatever else is in it."""
+        items = self._value(holder, key, list, prefix.removesuffix(".") or "the file")
+        for index, item in enumerate(items or ()):
+            place = f"{prefix}{key}[{index}]"
+            if isinstance(item, Fields):
+                self._no_repetition(item, place)
+                yield place, item
+            else:
+                self._mistake(place, f"is {_kind(item)}; expected an object")
+
+    def _no_repetition(self, item: Fields, place: str) -> None:
+        for key in item.repeated:
+            self._mistake(place, f"names the field {key!r} more than once")
+
+    def _text(self, holder: Fields, key: str, place: str) -> str | None:
+        text = self._value(holder, key, str, place)
+        if text is not None and not whole_characters(text):
+            self._mistake(place, f"{key} holds half a character (a lone surrogate)")
+            return None
+        return text
+
+    def _value(self, holder: Fields, key: str, kind: type[Kind], place: str) -> Kind | None:
+        if key not in holder:
+            self._mistake(place, f"no {key!r}; expected {_JSON_NAMES[kind]}")
+            return None
+        value = holder[key]
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
+            self._mistake(place, f"{key} is {_kind(value)}; expected {_JSON_NAMES[kind]}")
+            return None
+        return value
+
+    def _mistake(self, place: str, what: str) -> None:
+        self.mistakes.append(f"{self.name}: {place}: {what}")
+
+
+def _nearest(text: str, start: int, context: str) -> int | None:
+    """Return the occurrence of a text nearest to where it should start, at most 32 characters away."""
+    first, last = max(0, start - NEARBY_CHARACTERS), start + NEARBY_CHARACTERS
+    found = [place for place in range(first, min(last, len(context)) + 1) if context.startswith(text, place)]
+    return min(found, key=lambda place: abs(place - start), default=None)
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "null"
+    for kind in (bool, *_JSON_NAMES):
+        if isinstance(value, kind):
+            shown = f" ({_short(value)})" if isinstance(value, str) else f" ({value})" if kind is int else ""
+            return f"{_JSON_NAMES[kind]}{shown}"
+    return f"a number ({value})"
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…")

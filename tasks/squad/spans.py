@@ -1,0 +1,88 @@
+"""From boundary logits to one text a question: the best spans of its windows together. BERT's release, run_squad.py.
+
+A span's score is its start's logit plus its end's. It starts where its window shows most context around, is at
+most 30 tokens long, and its text is cut out of the context as written. "No answer" scores the logits at [CLS], the
+lowest of the windows': one window that sees an answer is enough.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+LONGEST_ANSWER_TOKENS = 30  # run_squad.py, max_answer_length
+SPANS_PER_WINDOW = 20  # run_squad.py, n_best_size
+NO_OFFSET = -1
+
+Logits = NDArray[np.float32]
+Integers = NDArray[np.integer]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters from `start` to `end` of a context, and what they score."""
+
+    score: float
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the windows of one question say together."""
+
+    spans: tuple[Span, ...]
+    """The best first, no stretch of characters twice."""
+    null_score: float
+
+    @property
+    def null_odds(self) -> float:
+        """The score of "no answer" less that of the best span; 0 where there is no span at all."""
+        return self.null_score - self.spans[0].score if self.spans else 0.0
+
+    def text(self, context: str) -> str:
+        """Return the best span's text; empty where there is none."""
+        return context[self.spans[0].start : self.spans[0].end] if self.spans else ""
+
+
+def window_spans(
+    logits: Logits, offsets: Integers, most_context: Integers, most: int = SPANS_PER_WINDOW
+) -> list[Span]:
+    """Return the best spans of one window, the best first; of equal ones the earlier and shorter.
+
+    `logits` [seq 2] are those of starts and ends, `offsets` [seq 2] and `most_context` [seq] as in `Windows`. Every
+    span is looked at. Raises ValueError for logits that are not finite.
+    """
+    if not np.isfinite(logits).all():
+        raise ValueError("boundary logits are not finite")
+    length = len(logits)
+    inside = np.asarray(offsets)[:, 0] != NO_OFFSET
+    scores = np.full((length, min(LONGEST_ANSWER_TOKENS, length)), -np.inf, dtype=np.float32)
+    for width in range(scores.shape[1]):  # span [start, start + width]; a paragraph's tokens stand together
+        possible = inside[: length - width] & (np.asarray(most_context)[: length - width] == 1) & inside[width:]
+        sums = logits[: length - width, 0] + logits[width:, 1]
+        scores[: length - width, width] = np.where(possible, sums, -np.inf)
+    flat = scores.ravel()
+    order = np.argsort(-flat, kind="stable")[:most]
+    spans = []
+    for place in order[np.isfinite(flat[order])]:
+        start, width = divmod(int(place), scores.shape[1])
+        spans.append(Span(float(flat[place]), int(offsets[start, 0]), int(offsets[start + width, 1])))
+    return spans
+
+
+def combined(windows: Sequence[Sequence[Span]], null_scores: Sequence[float], most: int = SPANS_PER_WINDOW) -> Found:
+    """Return what the windows of one question say together; a stretch that several propose keeps its best score."""
+    best: dict[tuple[int, int], float] = {}
+    for span in (span for spans in windows for span in spans):
+        stretch = (span.start, span.end)
+        best[stretch] = max(span.score, best.get(stretch, span.score))
+    ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))
+    spans = tuple(Span(score, *stretch) for stretch, score in ranked[:most])
+    return Found(spans, min(null_scores))
+
+
+def with_threshold(texts: Mapping[str, str], null_odds: Mapping[str, float], threshold: float) -> dict[str, str]:
+    """Return the texts, empty where a question's odds of having no answer are above the threshold."""
+    return {name: "" if null_odds[name] > threshold else text for name, text in texts.items()}

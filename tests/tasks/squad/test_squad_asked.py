@@ -1,0 +1,92 @@
+"""What is asked survives the disk, right boundaries give right answers, and the held-out part is apart."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from search_space.refusals import Corruption
+from tasks.squad.asked import answers_of, as_rows, load_asked, save_asked
+from tasks.squad.drawing import held_out, taken
+from tasks.squad.files import squad_file
+from tasks.squad.official import squad_scores
+from tasks.squad.questions import Answer, Question, read_squad
+from tasks.squad.spans import with_threshold
+from tasks.squad.thresholds import chosen_threshold
+from tasks.squad.windows import Windows, encode_windows
+from tasks.tokenizer import WordPiece
+
+
+def questions(count: int = 40) -> list[Question]:
+    """Return questions on paragraphs of several windows; every third has no answer."""
+    found = []
+    for number in range(count):
+        context = " ".join(f"Item {place} of list {number // 2}, café." for place in range(30))
+        answers = () if number % 3 == 0 else (Answer(word := f"{number % 30} of list", context.index(word)),)
+        found.append(Question(f"q{number}", "which item?", context, answers, "article", number // 2))
+    return found
+
+
+def knowing(windows: Windows) -> list[np.ndarray]:
+    """Return the logits of a model that knows every answer, for each window as long as its tokens."""
+    found = []
+    for row in range(len(windows)):
+        logits = np.zeros((int(windows.lengths[row]), 2), dtype=np.float32)
+        logits[windows.starts[row], 0] += 5
+        logits[windows.ends[row], 1] += 5
+        found.append(logits)
+    return found
+
+
+def test_a_model_that_knows_the_answers_scores_a_hundred(tmp_path: Path, tokenizer: WordPiece) -> None:
+    asked = questions()
+    windows = encode_windows(asked, tokenizer, 100, stride=20)
+    assert len(windows) > 2 * len(asked)
+    save_asked(asked, windows, tmp_path)
+    loaded = load_asked(tmp_path)
+    assert loaded.questions == tuple(asked)
+    assert loaded.rows.tokens.tolist() == windows.tokens.tolist()
+    found = answers_of(loaded, knowing(windows))
+    raw = {each.identifier: float(each.answerable) for each in asked}
+    answerable = {each.identifier: each.answerable for each in asked}
+    threshold = chosen_threshold(raw, answerable, found.texts, found.null_odds)
+    final = with_threshold(found.texts, found.null_odds, threshold)
+    scores = squad_scores(asked, "v2.0", final).metrics
+    assert (scores["exact"], scores["f1"], scores["HasAns_exact"], scores["NoAns_exact"]) == (100, 100, 100, 100)
+    assert all(each.context.count(final[each.identifier]) for each in asked)
+
+
+def test_a_damaged_file_is_told(tmp_path: Path, tokenizer: WordPiece) -> None:
+    asked = questions(2)
+    save_asked(asked, encode_windows(asked, tokenizer, 100), tmp_path)
+    (tmp_path / "questions.json").write_text("{}")
+    with pytest.raises(Corruption, match=r"questions\.json"):
+        load_asked(tmp_path)
+
+
+def test_rows_to_learn_from_need_no_offsets(tokenizer: WordPiece) -> None:
+    windows = encode_windows(questions(4), tokenizer, 100)
+    rows = as_rows(windows, with_offsets=False)
+    assert rows.offsets.size == 0
+    assert rows.starts.tolist() == windows.starts.tolist()
+    assert len(rows) == len(windows)
+
+
+def test_the_held_out_part_shares_no_paragraph_and_loses_no_question(shared_data: Path) -> None:
+    file = read_squad(squad_file(shared_data / "squad", "v2.0", "train"), "v2.0")
+    learned, aside = held_out(file.questions)
+    assert {each.context for each in learned}.isdisjoint(each.context for each in aside)
+    assert sorted([*learned, *aside], key=lambda each: each.identifier) == sorted(
+        file.questions, key=lambda each: each.identifier
+    )
+    assert 0.05 < len(aside) / len(file.questions) < 0.15
+    assert any(not each.answerable for each in aside)
+
+
+def test_some_questions_are_taken_whatever_their_order() -> None:
+    every = questions()
+    some = taken(every, 10)
+    assert len(some) == 10
+    assert set(some) == set(taken(every[::-1], 10))
+    assert set(some) < set(taken(every, 11))
+    assert taken(every, None) == taken(every, 10**6) == tuple(every)

@@ -1,0 +1,109 @@
+"""Mutated SQuAD files: refused in plain lines, or read with every question that is in them. Never a traceback."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+from written_squad import document, question, write
+
+from search_space.refusals import DataRefused
+from tasks.squad.questions import SquadFile, Version, read_squad
+from tasks.squad.windows import encode_windows
+from tasks.tokenizer import WordPiece
+
+TEXT = "Der Müller’s 1st  mill, built in 1066 by the Normans (sic) — on a river."
+VALUES: tuple[Any, ...] = (None, True, 0, -1, 10**30, 1.5, "", "x", " ", [], {}, [None], {"id": 1}, "\ud83d")
+BYTES = (b"", b"\x00", b"\xff", b'"', b"{", b"]", b",", b"\\ud800", b"\\", b"1e999", b"\xe2\x80", b"\n")
+MUTATIONS = 400
+
+
+def whole(version: Version) -> dict[str, Any]:
+    impossible = None if version == "v1.1" else False
+    questions = [
+        question(f"{place}", f"Question {place}?", (word, TEXT.index(word)), impossible=impossible)
+        for place, word in enumerate(["Müller’s", "1066", "Normans", "river."])
+    ]
+    if version == "v2.0":
+        questions.append(question("none", "And why?", impossible=True))
+    return document((TEXT, questions[:2]), (TEXT, questions[2:]))
+
+
+def nodes(value: Any) -> list[tuple[Any, Any]]:
+    """Return (holder, key) of everything inside a document."""
+    keys = value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    return [each for key in keys for each in ((value, key), *nodes(value[key]))]
+
+
+def mutated_tree(version: Version, chance: random.Random) -> bytes:
+    content = whole(version)
+    for _ in range(chance.randint(1, 3)):
+        holder, key = chance.choice(nodes(content))
+        action = chance.choice(["replace", "remove", "repeat"])
+        if action == "replace":
+            holder[key] = chance.choice(VALUES)
+        elif action == "remove":
+            del holder[key]
+        elif isinstance(holder, list):
+            holder.append(holder[key])
+        if not nodes(content):
+            break
+    return json.dumps(content, ensure_ascii=chance.random() < 0.5).encode("utf-8", "surrogatepass")
+
+
+def mutated_bytes(version: Version, chance: random.Random) -> bytes:
+    raw = json.dumps(whole(version), indent=chance.choice([None, 1]), ensure_ascii=False).encode()
+    for _ in range(chance.randint(1, 3)):
+        place = chance.randrange(len(raw))
+        raw = raw[:place] + chance.choice(BYTES) + raw[place + chance.randint(0, 8) :]
+    return raw
+
+
+def read_or_refused(path: Path, version: Version) -> SquadFile | tuple[str, ...]:
+    """Return what a file holds, or the lines that refuse it."""
+    try:
+        return read_squad(path, version)
+    except DataRefused as refusal:
+        return refusal.lines
+
+
+def asked_in(raw: bytes) -> int:
+    """Return how many questions a file holds, counting those that stand in a field named twice."""
+    count = 0
+
+    def take(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal count
+        count += sum(len(value) for name, value in pairs if name == "qas" and isinstance(value, list))
+        return dict(pairs)
+
+    json.loads(raw.decode("utf-8-sig"), object_pairs_hook=take)
+    return count
+
+
+def test_no_mutation_ends_in_a_traceback_or_loses_a_question(tmp_path: Path, tokenizer: WordPiece) -> None:
+    chance = random.Random(20)
+    refused = 0
+    for turn in range(MUTATIONS):
+        version: Version = ("v1.1", "v2.0")[turn % 2]
+        raw = (mutated_tree if turn % 4 < 2 else mutated_bytes)(version, chance)
+        path = tmp_path / "mutated.json"
+        path.write_bytes(raw)
+        file = read_or_refused(path, version)
+        if not isinstance(file, SquadFile):
+            assert file
+            assert all(line.startswith(("mutated.json:", "…")) for line in file)
+            assert all("\n" not in line and len(line) < 300 for line in file)
+            refused += 1
+            continue
+        assert len(file.questions) == asked_in(raw)
+        windows = encode_windows(file.questions, tokenizer, 80)
+        assert set(windows.questions.tolist()) == set(range(len(file.questions)))
+        placed = sum(any(each.start is not None for each in asked.answers) for asked in file.questions)
+        answerable = sum(asked.answerable for asked in file.questions)
+        assert len(set(windows.questions[windows.starts > 0])) + windows.answers_lost == answerable >= placed
+    assert MUTATIONS / 4 < refused < MUTATIONS  # it is neither all refused nor all let through
+
+
+def test_the_file_that_is_mutated_is_good(tmp_path: Path) -> None:
+    for version in ("v1.1", "v2.0"):
+        assert len(read_squad(write(tmp_path, whole(version)), version).questions) == 4 + (version == "v2.0")

@@ -1,0 +1,43 @@
+"""Whole files are scored, and what is odd about them is told beside the scores."""
+
+import json
+from pathlib import Path
+
+import pytest
+from written_squad import document, question, write
+
+from search_space.refusals import DataRefused
+from tasks.squad.scored import score_files
+
+TEXT = "The Normans gave their name to Normandy."
+
+
+def test_what_is_missing_or_ignored_is_told(shared_data: Path) -> None:
+    squad = shared_data / "squad"
+    scored = score_files("v1.1", squad, squad / "predictions/v1.1/logistic_regression_baseline.json")
+    assert scored.metrics["f1"] == pytest.approx(50.981536473244724)
+    assert len(scored.remarks) == 2
+    assert "no prediction for 13 of 10570 questions, which score 0: " in scored.remarks[0]
+    assert scored.remarks[0].endswith("and 10 more")
+    assert scored.remarks[1].endswith("28 predictions are of questions that are not in dev-v1.1.json; ignored")
+
+
+def test_a_cut_is_named_and_null_odds_are_read(tmp_path: Path) -> None:
+    asked = [question("a", "Who?", ("Normans", 4), impossible=False), question("b", "Why?", impossible=True)]
+    data = write(tmp_path, document((TEXT, asked)), "dev-v2.0.cut.json")
+    texts = write(tmp_path, {"a": "Normans", "b": "Normandy"}, "texts.json")
+    odds = write(tmp_path, {"a": -3.0, "b": 2.0}, "odds.json")
+    scored = score_files("v2.0", tmp_path, texts, odds)
+    assert scored.remarks == (f"{data.name}: not dev-v2.0.json; 2 questions",)
+    expected = {"exact": 100.0, "f1": 100.0, "total": 2, "best_exact": 100.0, "best_exact_thresh": -3.0}
+    assert {name: scored.metrics[name] for name in expected} == expected
+    assert score_files("v2.0", data, texts).metrics["exact"] == 50.0
+    json.dumps(dict(scored.metrics))
+
+
+def test_files_of_the_wrong_kind_are_refused(tmp_path: Path) -> None:
+    data = write(tmp_path, document((TEXT, [question("a", "Who?", ("Normans", 4))])))
+    with pytest.raises(DataRefused, match="expected an object from question identifiers to texts"):
+        score_files("v1.1", data, write(tmp_path, "[]", "texts.json"))
+    with pytest.raises(DataRefused, match=r"no dev-v2\.0\.json"):
+        score_files("v2.0", tmp_path, data)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from commands.arguments import Chosen
+from commands.plan_published import document as published_document
 from reports.isolated import isolated_pairs
 from reports.metrics import HELD_OUT_LOSS, SCORE
 from runners.designs import Search
@@ -185,6 +186,7 @@ def plan_document(chosen: Chosen, plan: Plan, convention: Convention) -> dict[st
         "aliases": {**plan.aliases},
         "impossible": [{"name": name, "reasons": [*reasons]} for name, *reasons in plan.impossible],
         "notes": [*plan.notes],
+        "published": published_document(chosen.experiment),
     }
 
 

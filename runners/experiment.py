@@ -37,6 +37,10 @@ class PaperStatement(Declaration):
     """What the statement says of the arms: `a > b`, a is better; `a ~ b`, level within the margin."""
     margins: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"score": 1.0}])
     """By metric: the largest difference that still counts as level."""
+    table: str | None = Field(default=None, examples=["table3"])
+    """The table in `search_space/published.toml` whose numbers stand beside ours."""
+    rows: Mapping[str, str] = Field(default_factory=dict, examples=[{"baseline": "ELECTRA-Small"}])
+    """By arm, the row of that table."""
 
 
 class Pretraining(Declaration):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from runners.claims import UnclearClaim, parse_claim, unknown_names
 from runners.designs import Search
+from runners.published_rules import published_violations
 from runners.start import Start, differing_fields, read_start
 from search_space.change import ImpossibleChange, absolute_path
 from search_space.refusals import Refusal
@@ -24,6 +25,7 @@ def violations_of(experiment: "Experiment") -> Iterator[Violation]:
         yield from experiment.roster.violations
         yield from _search_violations(experiment)
         yield from _ordering_violations(experiment)
+        yield from published_violations(experiment)
         yield from _claim_violations(experiment)
         yield from _start_violations(experiment)
     yield from _pretraining_violations(experiment)

@@ -60,6 +60,11 @@ class Pretraining(Declaration):
     """Tokens the generator that corrupts the held-out set is trained on (replaced token detection only)."""
     start: str | None = None
     """A folder that `steeplechase import` has written: every arm's encoder begins with its weights."""
+    reference: Candidate | None = None
+    """Whose length, recipe and generator the held-out questions are made with; the baseline's where none is named.
+
+    Experiments with different baselines ask the same questions, and so share their common rows, when they name one.
+    """
 
 
 class FineTuning(Declaration):

@@ -5,7 +5,7 @@ The paper's come from `search_space/published.toml`, by the table and rows that 
 
 from collections.abc import Iterator
 
-from reports.effects import Effect
+from reports.effects import Difference, Effect
 from reports.grids import Column, Grid, grid
 from reports.metrics import SCORE, Metric
 from reports.numbers import NOTHING, fixed, mean_text, scientific, short
@@ -55,9 +55,8 @@ def _rows(results: Results, primary: PrimaryMetric) -> Iterator[Row]:
             for column in whole.columns:
                 effect = _measured(results, arm.name, column, primary)
                 if column in row.values or effect is not None or column == SCORE:
-                    yield {**_head(arm.name, rows, column, row), **_ours(effect), "beware": None} | (
-                        {} if effect is None else {"beware": _beware(results, whole, column)}
-                    )
+                    beware = None if effect is None else _beware(results, whole, column)
+                    yield {**_head(arm.name, rows, column, row), **_ours(effect), "beware": beware}
             yield from _costs(results, arm, rows, row)
 
 
@@ -73,7 +72,10 @@ def _head(arm: str, rows: dict[str, str], measure: str, row: PublishedRow) -> di
 
 
 def _ours(effect: Effect | None) -> dict[str, JsonValue]:
-    return {"n": 0, "mean": None, "sd": None} if effect is None else {"n": effect.n, "mean": effect.mean, "sd": effect.sd}
+    """Return what was measured; `n` is None where nothing was asked."""
+    if effect is None:
+        return {"n": None, "mean": None, "sd": None}
+    return {"n": effect.n, "mean": effect.mean, "sd": effect.sd}
 
 
 def _costs(results: Results, arm: ArmRow, rows: dict[str, str], row: PublishedRow) -> Iterator[Row]:
@@ -116,14 +118,17 @@ def beside_grid(results: Results, found: Table) -> Iterator[Grid]:
 
 def _cells(row: Row) -> list[str]:
     measure, said = str(row["measure"]), row["direction"]
+    cost = measure in (PARAMETERS, TRAIN_FLOPS)
     theirs = UNFOUND if row["paper"] is None else _told(measure, row["paper"])
-    theirs = f"{theirs}; {said}" if said and row["paper"] is None and measure not in (PARAMETERS, TRAIN_FLOPS) else theirs
+    if said and row["paper"] is None and not cost:
+        theirs = f"{theirs}; {said}"
     mean, sd, seeds = number(row["mean"]), number(row["sd"]), row["n"]
-    if measure in (PARAMETERS, TRAIN_FLOPS):
+    if cost:
         ours = NOTHING if mean is None else _told(measure, mean)
+    elif isinstance(seeds, int):
+        ours = mean_text(Effect(seeds, mean, sd, Difference()), 1)
     else:
-        assert isinstance(seeds, int)
-        ours = UNASKED if mean is None and not row["beware"] else mean_text(Effect(seeds, mean, sd), 1)
+        ours = UNASKED
     words = measure.replace("_", " ").replace(":", ": ")
     return [str(row["arm"]), str(row["row"]), words, theirs, ours, str(row["beware"] or "")]
 

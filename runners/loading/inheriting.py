@@ -56,7 +56,10 @@ def _scales_of(file: Path, files_left: int) -> tuple[dict[str, Node], str | None
     if like is None:
         return dict(section.nodes), None
     if files_left == 1:
-        return {}, f"its scales are another file's, and so on through {FILES_AT_MOST} files; name the one that has them"
+        return (
+            {},
+            f"its scales are another file's, and so on through {FILES_AT_MOST} files; name the one that has them",
+        )
     inherited, fault = _scales_of(file.parent / str(like.value), files_left - 1)
     return _laid_over(inherited, section), None if fault is None else f"{like.value}: {fault}"
 

@@ -11,7 +11,7 @@ from runners.experiment import Experiment
 from search_space.declaration import JsonValue
 from search_space.departure import Departure, departures, recipe_told
 from search_space.operations import CONVENTIONS
-from search_space.presets import preset_of
+from search_space.presets import costs_of, preset_of
 from search_space.published import PublishedRow, published
 
 ELECTRA = CONVENTIONS["electra"]
@@ -64,33 +64,41 @@ def lines(experiment: Experiment) -> Iterator[str]:
     for recipe, arms in told.items():
         yield f"{'every arm' if len(told) == 1 else ', '.join(arms)}: {recipe}"
     for beside in besides(experiment):
-        row = beside.published
-        parameters = UNFOUND if row.parameters is None else f"{row.parameters:,}"
-        printed = row.printed_parameters and f"{row.printed_parameters} printed"
-        flops = UNFOUND if row.train_flops is None else scientific(round(row.train_flops))
-        costed = row.printed_train_flops and f"{row.printed_train_flops} printed"
+        row, (parameters, flops) = beside.published, costs_of(beside.published)
+        counts = _told(None if parameters is None else f"{parameters:,}", row.printed_parameters)
+        costs = _told(None if flops is None else scientific(round(flops)), row.printed_train_flops)
         yield (
-            f"{beside.arm} is the paper's {beside.row!r}: parameters {beside.parameters:,} ({printed or parameters}), "
-            f"train FLOPs by ELECTRA's count {scientific(beside.train_flops)} ({costed or flops}); "
+            f"{beside.arm} is the paper's {beside.row!r}: parameters {beside.parameters:,} ({counts}), "
+            f"train FLOPs by ELECTRA's count {scientific(beside.train_flops)} ({costs}); "
             f"departs in: {', '.join(map(str, beside.departures)) or 'nothing declared'}"
         )
+
+
+def _told(known: str | None, printed: str | None) -> str:
+    """Return what is known of a released model, and what the paper prints, which is rounder."""
+    parts = [*([f"released {known}"] if known else []), *([f"printed {printed}"] if printed else [])]
+    return ", ".join(parts) or UNFOUND
 
 
 def document(experiment: Experiment) -> JsonValue:
     """Return the same as plain data."""
     return {
         "recipes": [{"arms": [*arms], "recipe": recipe} for recipe, arms in recipes(experiment).items()],
-        "rows": [
-            {
-                "arm": beside.arm,
-                "row": beside.row,
-                "source": published().sources[beside.published.source],
-                "parameters": beside.parameters,
-                "published_parameters": beside.published.parameters or beside.published.printed_parameters,
-                "train_flops": beside.train_flops,
-                "published_train_flops": beside.published.train_flops or beside.published.printed_train_flops,
-                "departures": [str(each) for each in beside.departures],
-            }
-            for beside in besides(experiment)
-        ],
+        "rows": [_row(beside) for beside in besides(experiment)],
+    }
+
+
+def _row(beside: Beside) -> JsonValue:
+    parameters, flops = costs_of(beside.published)
+    return {
+        "arm": beside.arm,
+        "row": beside.row,
+        "source": published().sources[beside.published.source],
+        "parameters": beside.parameters,
+        "published_parameters": parameters,
+        "printed_parameters": beside.published.printed_parameters,
+        "train_flops": beside.train_flops,
+        "published_train_flops": flops,
+        "printed_train_flops": beside.published.printed_train_flops,
+        "departures": [str(each) for each in beside.departures],
     }

@@ -1,4 +1,4 @@
-"""The paper's numbers beside ours: `not found` where no source at hand holds the paper's, `not asked` where ours is not.
+"""The paper's numbers beside ours: `not found` where no source at hand holds one, `not asked` where we asked not.
 
 The paper's come from `search_space/published.toml`, by the table and rows that the experiment names.
 """

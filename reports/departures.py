@@ -16,7 +16,7 @@ EVERY_ARM, NONE = "every arm", "nothing"
 
 
 def departures_table(results: Results) -> Table:
-    """Return what differs: of all arms, of single ones, of the text and of fine-tuning; empty without a paper's table."""
+    """Return what differs: of all arms, of single ones, of text and fine-tuning; empty without a paper's table."""
     named = paper_rows(results) is not None
     return table(DEPARTURES, "where what", _rows(results) if named else ())
 

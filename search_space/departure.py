@@ -1,4 +1,4 @@
-"""Departures: how a candidate and its budget differ from a released model, read off the declarations and never typed."""
+"""Departures: how a candidate and its budget differ from a released model, read off the declarations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Departure:
 
 
 def departures(candidate: Candidate, tokens: int, released: Preset) -> tuple[Departure, ...]:
-    """Return every difference; `tokens` is what the experiment spends on an arm, the candidate's share not yet taken."""
+    """Return every difference; `tokens` is what an arm may spend, the candidate's own share of it not yet taken."""
     return tuple(_departures(candidate, tokens, released))
 
 

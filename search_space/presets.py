@@ -51,3 +51,12 @@ def preset_of(row: PublishedRow) -> Preset | None:
     released = PRESETS[row.model]
     candidate = apply(released.candidate, row.changes)
     return Preset(candidate, row.updates or released.updates, published().sources[row.source])
+
+
+def costs_of(row: PublishedRow) -> tuple[int | None, float | None]:
+    """Return a row's parameters and train FLOPs by ELECTRA's count: its own, else those of the model that it is."""
+    if row.model is None or row.changes:
+        return row.parameters, row.train_flops
+    model = published().models[row.model]
+    longer = (row.updates or model.updates.in_all) / model.updates.in_all
+    return row.parameters or model.costs.parameters, row.train_flops or model.costs.train_flops * longer

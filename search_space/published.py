@@ -1,4 +1,4 @@
-"""What papers print and releases contain, read from `published.toml`: every value with its source, numbers as they stand.
+"""What papers print and releases contain, read from `published.toml`: every value under its source.
 
 What was not found is absent there, and absent is what it stays: a report shows `not found` and never a guess.
 """

@@ -11,7 +11,7 @@ from search_space.refusals import Refusal
 
 LIKE_KEY = "like"
 FILES_AT_MOST = 4
-"""Files that a chain of likes may lead through: the scales of kernel_size_short are kernel_size's, and those table2's."""
+"""Files that a chain of likes may lead through: table4's scales are table3's, and those are table2's."""
 
 
 def with_inherited_scales(file: Path, document: Entries) -> tuple[Entries, tuple[Mistake, ...]]:

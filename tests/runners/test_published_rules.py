@@ -15,7 +15,7 @@ TEXT = """
 experiment: drawn
 question: What?
 baseline:
-  architecture: {{ depth: 2, width: 64, embedding_width: 64, heads: 4, feed_forward_width: 256, vocabulary_size: 4000 }}
+  architecture: {{ depth: 2, width: 64, embedding_width: 64, heads: 4, vocabulary_size: 4000 }}
   objective: {{ kind: masked_language_model }}
 paper: {{ source: s, statement: t, {paper} }}
 design: {{ kind: list, arms: {{ narrow: {{ bottleneck_ratio: 2 }}, other: {{ {other} }} }} }}

@@ -1,4 +1,4 @@
-"""The paper's tables as experiments: what is released is what stands at scale `paper`, and tables share their rows."""
+"""The paper's tables as experiments: scale `paper` is what was released, and tables share their rows."""
 
 from pathlib import Path
 
@@ -10,13 +10,13 @@ from runners.itinerary import shared_stages, trial_stages
 from runners.loading import load, scales
 from search_space.departure import departures
 from search_space.operations import CONVENTIONS
-from search_space.presets import PRESETS, Preset, preset_of
+from search_space.presets import PRESETS, Preset, costs_of, preset_of
 from search_space.published import PublishedRow, published
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 TABLES = (
-    "table1", "table1_base", "table2", "table3", "table3_bert", "table4", "table7", "kernel_size", "kernel_size_short",
-    "heads",
+    "table1", "table1_base", "table2", "table3", "table3_bert", "table4", "table7", "kernel_size",
+    "kernel_size_short", "heads",
 )  # fmt: skip
 SHARING = ("table1", "table2", "table3", "table4", "table7", "kernel_size", "heads")
 ABLATED = {"heads", "bottleneck ratio", "convolution", "feed forward groups"}
@@ -66,12 +66,7 @@ def test_at_paper_scale_every_published_row_costs_what_is_published(name: str, s
         row, candidate = row_of(experiment, arm), arm.candidate
         if row is None or (name, scale) in SETTINGS:
             continue
-        model = published().models[row.model] if row.model else None
-        whole = model is not None and not row.changes
-        parameters = row.parameters or (model.costs.parameters if whole and model else None)
-        flops = row.train_flops or (model.costs.train_flops if whole and model else None)
-        if model is not None and row.updates is not None and row.train_flops is None and flops is not None:
-            flops *= row.updates / model.updates.in_all
+        parameters, flops = costs_of(row)
         found = candidate.train_flops(experiment.pretraining.tokens, experiment.baseline.architecture, ELECTRA)
         assert parameters is None or candidate.architecture.parameters == parameters
         assert flops is None or found == pytest.approx(flops, rel=0.01), arm.name

@@ -65,7 +65,7 @@ def test_what_differs_is_computed_from_the_declaration() -> None:
     updates = -(-2_000_000 // PRESETS["electra-small"].candidate.recipe.tokens_per_step)
     assert f"updates {updates} (1,000,000)" in told["every arm"]
     assert told["text"] == "documentation (OpenWebText)"
-    assert "layerwise decay none (0.8)" in told["fine-tuning"]
+    assert "layer rate decay none (0.8)" in told["fine-tuning"]
     assert "bias correction" in told["always"]
 
 

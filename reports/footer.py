@@ -92,7 +92,7 @@ def footer_of(results: Results) -> Notes:
         ("Seeds", f"pretraining {spans}{tuned}"),
         *([("Weights", f"every encoder begins with those of {start}")] if start else []),
         ("Objective", setting.baseline.objective.kind.replace("_", " ")),
-        ("Differs from the papers", _differences(results)),
+        *([] if setting.paper and setting.paper.table else [("Differs from the papers", _differences(results))]),
         ("Diverged", _diverged(results)),
     ]
     left_out = results.snapshot.impossible

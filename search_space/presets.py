@@ -55,7 +55,7 @@ def preset_of(row: PublishedRow) -> Preset | None:
 
 def costs_of(row: PublishedRow) -> tuple[int | None, float | None]:
     """Return a row's parameters and train FLOPs by ELECTRA's count: its own, else those of the model that it is."""
-    if row.model is None or row.changes:
+    if row.model is None or any(not path.startswith("recipe.") for path in row.changes):
         return row.parameters, row.train_flops
     model = published().models[row.model]
     longer = (row.updates or model.updates.in_all) / model.updates.in_all

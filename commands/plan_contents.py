@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from commands.arguments import Chosen
+from commands.plan_published import document as published_document
 from commands.plan_tuning import TuningPlan, plan_tuning_of, tuning_document
 from reports.isolated import isolated_pairs
 from reports.metrics import HELD_OUT_LOSS, SCORE
@@ -194,6 +195,7 @@ def plan_document(chosen: Chosen, plan: Plan, convention: Convention) -> dict[st
         "impossible": [{"name": name, "reasons": [*reasons]} for name, *reasons in plan.impossible],
         "notes": [*plan.notes],
         **({} if plan.tuning is None else {"tuning": tuning_document(plan.tuning)}),
+        "published": published_document(chosen.experiment),
     }
 
 

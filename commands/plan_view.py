@@ -7,6 +7,7 @@ from rich.table import Table
 
 from commands.arguments import Chosen
 from commands.plan_contents import ArmPlan, Plan
+from commands.plan_published import lines as published_lines
 from commands.plan_tuning import tuning_lines
 from runners.prediction import Prediction, Range
 from runners.sequential import first_seeds
@@ -42,7 +43,7 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
         filled = ", ".join(f"{name} {len(cells)}" for name, cells in row.cells.items())
         table.add_row(*_cells(row), *([filled] if console.width >= CELLS_FROM else []))
     console.print(table)
-    for line in (_work(chosen), *_remarks(plan), *_to_come(chosen, plan)):
+    for line in (_work(chosen), *_remarks(plan), *_to_come(chosen, plan), *published_lines(experiment)):
         console.print(line, markup=False, highlight=False)
     console.print(f"FLOPs counted as {convention.name}: {convention.rule}", markup=False, style="dim")
 

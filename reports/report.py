@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from reports.audit import audit_table
+from reports.beside import BESIDE, beside_grid, beside_table
 from reports.candidates import SEARCH, candidates_table, importance_table
 from reports.claims import claims_grid, claims_table
+from reports.departures import DEPARTURES, departures_grid, departures_table
 from reports.details import grids_of
 from reports.divergence import divergence_grid, divergence_table
 from reports.factors import factors_grids, factors_table
@@ -123,6 +125,7 @@ def _tables(results: Results, importance: Mapping[str, float] | None, primary: P
     if has_matches(results):
         yield matched_table(results)
     yield orderings_table(results)
+    yield from (found for found in (beside_table(results, primary), departures_table(results)) if found.rows)
     yield reference_table(results.snapshot.shared, primary)
 
 
@@ -134,6 +137,11 @@ def _grids(results: Results, tables: tuple[Table, ...]) -> Iterator[Grid]:
         yield overview(results)
     yield from _statistics(results, tables)
     yield from (grid for grid in details if grid not in first)
+    by_name = {table.name: table for table in tables}
+    if BESIDE in by_name:
+        yield from beside_grid(results, by_name[BESIDE])
+    if DEPARTURES in by_name:
+        yield from departures_grid(by_name[DEPARTURES])
 
 
 def _statistics(results: Results, tables: tuple[Table, ...]) -> Iterator[Grid]:

@@ -26,6 +26,10 @@ class PaperBlock(_Reading):
     """`a > b`: a is better; `a ~ b`: about equal; chains are allowed."""
     margins: Mapping[str, float] = Field(default_factory=dict)
     """By metric, how far apart two arms may be and still count as about equal."""
+    table: str | None = None
+    """Its table in `search_space/published.toml`."""
+    rows: Mapping[str, str] = Field(default_factory=dict)
+    """By arm, the row of that table."""
 
 
 class HurdleBlock(_Reading):

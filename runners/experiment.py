@@ -39,6 +39,10 @@ class PaperStatement(Declaration):
     """What the statement says of the arms: `a > b`, a is better; `a ~ b`, level within the margin."""
     margins: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"score": 1.0}])
     """By metric: the largest difference that still counts as level."""
+    table: str | None = Field(default=None, examples=["table3"])
+    """The table in `search_space/published.toml` whose numbers stand beside ours."""
+    rows: Mapping[str, str] = Field(default_factory=dict, examples=[{"baseline": "ELECTRA-Small"}])
+    """By arm, the row of that table."""
 
 
 class Pretraining(Declaration):
@@ -58,6 +62,11 @@ class Pretraining(Declaration):
     """Tokens the generator that corrupts the held-out set is trained on (replaced token detection only)."""
     start: str | None = None
     """A folder that `steeplechase import` has written: every arm's encoder begins with its weights."""
+    reference: Candidate | None = None
+    """Whose length, recipe and generator the held-out questions are made with; the baseline's where none is named.
+
+    Experiments with different baselines ask the same questions, and so share their common rows, when they name one.
+    """
 
 
 class FineTuning(Declaration):

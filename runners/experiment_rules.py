@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from runners.claims import UnclearClaim, parse_claim, unknown_names
 from runners.designs import Search
+from runners.published_rules import published_violations
 from runners.start import Start, differing_fields, read_start
 from runners.tuning.rules import tune_violations
 from search_space.change import ImpossibleChange, absolute_path
@@ -27,6 +28,8 @@ def violations_of(experiment: "Experiment") -> Iterator[Violation]:
         yield from experiment.roster.violations
         yield from _search_violations(experiment)
         yield from _ordering_violations(experiment)
+        yield from _objective_violations(experiment)
+        yield from published_violations(experiment)
         yield from _claim_violations(experiment)
         yield from _start_violations(experiment)
         if not experiment.roster.violations:
@@ -120,6 +123,7 @@ def _pretraining_violations(experiment: "Experiment") -> Iterator[Violation]:
     if experiment.pretraining.audit is not None and not marks:
         message = f"{experiment.pretraining.hurdle.kind} stops nobody before the end, so there is nobody to audit"
         yield Violation(("pretraining", "audit"), message)
+    yield from _reference_violations(experiment)
     yield from _probe_violations(experiment)
     yield from _seed_violations(experiment)
     length = experiment.baseline.recipe.sequence_length
@@ -128,6 +132,34 @@ def _pretraining_violations(experiment: "Experiment") -> Iterator[Violation]:
             f"{tokens} tokens are less than one update of {experiment.baseline.recipe.batch_sequences} x {length}"
         )
         yield Violation(("pretraining", "tokens"), message)
+
+
+def _reference_violations(experiment: "Experiment") -> Iterator[Violation]:
+    """Yield why the reference's questions are none for the arms."""
+    reference, place = experiment.pretraining.reference, ("pretraining", "reference")
+    if reference is None:
+        return
+    yield from (violation.under(*place) for violation in reference.violations())
+    theirs, ours = reference.objective.kind, experiment.baseline.objective.kind
+    if theirs != ours:
+        yield Violation((*place, "objective"), f"asks about {theirs}, but the arms are taught {ours}")
+    known, words = experiment.baseline.architecture.vocabulary_size, reference.architecture.vocabulary_size
+    if known != words:
+        message = f"{words} words; the arms have {known}, and questions are made of one vocabulary"
+        yield Violation((*place, "architecture", "vocabulary_size"), message)
+
+
+def _objective_violations(experiment: "Experiment") -> Iterator[Violation]:
+    """Yield the arms that are taught something else than what the held-out questions ask."""
+    try:
+        arms = experiment.arms
+    except ImpossibleChange:
+        return  # the design's own violations say why
+    kind = experiment.baseline.objective.kind
+    other = [arm.name for arm in arms if arm.candidate.objective.kind != kind]
+    if other:
+        message = f"{', '.join(other)} would be asked about {kind}, which they are not taught. Did you mean a scale?"
+        yield Violation(("design",), message)
 
 
 def _probe_violations(experiment: "Experiment") -> Iterator[Violation]:

@@ -137,7 +137,7 @@ def _examples(experiment: Experiment, name: str, documents: Stage, tokens: Stage
 
 
 def _questions(experiment: Experiment, tokens: Stage) -> Stage:
-    baseline = experiment.baseline
+    baseline = experiment.pretraining.reference or experiment.baseline
     generator = baseline.objective.generator_of(baseline.architecture, baseline.architecture)
     masking = baseline.objective.model_dump(include={"mask_rate", "covered_share", "random_share"})
     recipe = baseline.recipe.before_lengthening

@@ -100,7 +100,15 @@ def unsuited(
 
 
 def named(changes: Changes, axes: Axes, baseline: Candidate) -> str:
-    """Return a point's name: what differs from the baseline, by the last word of its path where that is plain."""
+    """Return a point's name: what differs from the baseline, by the last word of its path where that is plain.
+
+    An axis with one value is the same at every point, and is named only where nothing else would be.
+    """
+    several = {path: value for path, value in changes.items() if len(axes[path]) > 1}
+    return _named(several, axes, baseline) or _named(changes, axes, baseline)
+
+
+def _named(changes: Changes, axes: Axes, baseline: Candidate) -> str:
     leaves = [path.rpartition(".")[2] for path in axes]
     parts = []
     for path, value in changes.items():

@@ -75,15 +75,18 @@ def example(wanted: object, key: str) -> object:
 
 
 def homes(model: type[BaseModel], key: str) -> tuple[str, ...]:
-    """Return the dotted paths of the mappings of the schema that may hold the key."""
-    return tuple(dict.fromkeys(_homes(model, key, "", ())))
+    """Return the dotted paths of the mappings of the schema that may hold the key, the first place of each kind."""
+    first: dict[object, str] = {}
+    for member, path in _homes(model, key, "", ()):
+        first.setdefault(member, path)
+    return tuple(dict.fromkeys(first.values()))
 
 
-def _homes(wanted: object, key: str, path: str, above: tuple[object, ...]) -> Iterator[str]:
+def _homes(wanted: object, key: str, path: str, above: tuple[object, ...]) -> Iterator[tuple[object, str]]:
     for member in _members(wanted):
         if isinstance(member, type) and issubclass(member, BaseModel) and member not in above:
             if key in member.model_fields:
-                yield path
+                yield member, path
             for name, field in member.model_fields.items():
                 yield from _homes(field.annotation, key, f"{path}.{name}".removeprefix("."), (*above, member))
         elif get_args(member):

@@ -1,0 +1,109 @@
+"""The file of published values: every number has a source, and what can be computed from it agrees with itself."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from search_space.candidate import Candidate
+from search_space.departure import departures, recipe_told
+from search_space.operations import CONVENTIONS
+from search_space.presets import PRESETS, preset_of
+from search_space.published import FILE, published
+
+ELECTRA = CONVENTIONS["electra"]
+
+
+def unsourced_numbers(place: Any, path: str, sourced: bool) -> Iterator[str]:
+    if isinstance(place, Mapping):
+        known = sourced or place.get("source") in published().sources
+        for name, inner in place.items():
+            yield from unsourced_numbers(inner, f"{path}.{name}", known)
+    elif isinstance(place, list):
+        for inner in place:
+            yield from unsourced_numbers(inner, path, sourced)
+    elif isinstance(place, int | float) and not sourced:
+        yield path
+
+
+def test_every_number_stands_under_a_source() -> None:
+    assert list(unsourced_numbers(tomllib.loads(FILE.read_text()), "", False)) == []
+
+
+def test_every_source_is_used() -> None:
+    text = FILE.read_text()
+    assert [name for name in published().sources if text.count(f'source = "{name}"') == 0] == []
+
+
+def test_a_row_has_no_columns_that_its_table_lacks() -> None:
+    for name, table in published().tables.items():
+        for row in table.rows.values():
+            assert row.values.keys() <= table.columns.keys(), name
+
+
+def test_table_3s_averages_are_the_means_of_its_tasks() -> None:
+    rows = published().tables["table3"].rows
+    assert len(rows) == 14
+    for name, row in rows.items():
+        tasks = [value for column, value in row.values.items() if ":" in column]
+        assert len(tasks) == 8
+        assert row.values["score"] == pytest.approx(fmean(tasks), abs=0.0501), name
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_released_models_costs_are_those_of_its_declaration(name: str) -> None:
+    preset, costs = PRESETS[name], published().models[name].costs
+    candidate = preset.candidate
+    assert candidate.architecture.parameters == costs.parameters
+    found = candidate.train_flops(preset.tokens, candidate.architecture, ELECTRA)
+    assert found == pytest.approx(costs.train_flops, rel=0.01)
+
+
+@pytest.mark.parametrize("table", ["table1", "table2", "table7"])
+def test_a_rows_costs_are_those_of_the_model_that_it_is(table: str) -> None:
+    for name, row in published().tables[table].rows.items():
+        preset = preset_of(row)
+        assert preset is not None
+        candidate = preset.candidate
+        assert candidate.architecture.parameters == row.parameters, name
+        if row.train_flops is not None:
+            found = candidate.train_flops(preset.tokens, candidate.architecture, ELECTRA)
+            assert found == pytest.approx(row.train_flops, rel=0.01), name
+
+
+def test_what_was_not_found_is_nowhere_a_number() -> None:
+    for table in ("table1", "table2", "figure5", "table7", "table8", "table9"):
+        assert all(not row.values for row in published().tables[table].rows.values()), table
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_released_model_departs_from_itself_in_nothing(name: str) -> None:
+    preset = PRESETS[name]
+    assert departures(preset.candidate, preset.tokens, preset) == ()
+
+
+def test_departures_name_what_is_here_and_what_is_there() -> None:
+    preset = PRESETS["convbert-small"]
+    found = [str(each) for each in departures(Candidate(), preset.tokens // 2, preset)]
+    assert "bottleneck ratio 1 (2)" in found
+    assert "convolution none (span_dynamic)" in found
+    assert "peak learning rate 0.0005 (0.0003)" in found
+    assert "updates 500,000 (1,000,000)" in found
+    assert not any(each.startswith("warm-up") for each in found)
+
+
+def test_a_longer_row_is_the_same_recipe_for_more_updates() -> None:
+    row = published().tables["table3"].rows["ConvBERT-Small 4M"]
+    longer = preset_of(row)
+    assert longer is not None
+    assert (longer.updates, longer.candidate) == (4_000_000, PRESETS["convbert-small"].candidate)
+
+
+def test_a_recipe_is_told_in_the_releases_own_numbers() -> None:
+    preset = PRESETS["convbert-base"]
+    told = recipe_told(preset.candidate, preset.tokens)
+    for part in ("1,000,000 updates of 256 x 128", "0.0002 after 10,000 updates", "weight decay 0.01", "dropout 0.1",
+                 "15% of the tokens", "generator 1/3", "1 and 50"):  # fmt: skip
+        assert part in told

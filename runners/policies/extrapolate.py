@@ -18,11 +18,14 @@ GROWTH = 1.25  # a candidate that is carried on trains to so many times its poin
 BEFORE_CONTROLS = 0.3  # full trainings of the promising arm before the first control
 INSURANCE = 0.1
 FOLLOW_ONE = 0.3
-PRIOR, WIN, LOSS = 0.3, 12.0, 3.0
-WEAK = 4.0
+PRIOR, WIN, LOSS = 0.3, 30.0, 3.0
+WEAK = 8.0
 OPTIMISM=0.0
 GAIN=1.5
 MARGIN=1.0
+GAP=2.5
+FROM=5.0
+UNPROVEN=0.2
 WORSE=0.2
 QUANTILE=0.8
 STOCK=8
@@ -71,6 +74,8 @@ class Search:
         self.proposer = Proposer(view.features, chance)
 
     def next_move(self) -> Move | None:
+        if self.wins and self.odds > 1 and self.leader is not None and np.isfinite(self.promise[self.leader]) and self.view.reached[self.leader] < self.end:
+            return self._go(self.leader, "promising")
         if self._turn_of_control():
             if self.control is None:
                 self.control = self._new_control()
@@ -108,6 +113,7 @@ class Search:
                         rival = float(self.promise[others].min()) if len(others) else np.inf
                         if mine < self.best_promising - margin and self._looked_worse(candidate):
                             self.wins += 1
+                            self.leader = None
                             self.odds *= WIN if mine < rival else WEAK
                     elif self.promising_finished:
                         self.odds *= GAIN if mine < self.best_promising - margin else 1/GAIN
@@ -128,15 +134,23 @@ class Search:
         looks = self.view.observed[self.started, self.look - 1]
         return float(np.mean(looks < self.view.observed[candidate, self.look-1])) >= WORSE
 
+    def _proven(self):
+        best = min((float(self.promise[each]) for each in self.controls), default=-np.inf)
+        done = self.started[(self.view.reached[self.started] == self.end) & np.isfinite(self.promise[self.started])]
+        ends = [float(self.promise[each]) for each in done if each not in self.controls]
+        return bool(ends) and float(np.median(ends)) < best - GAP/MARGIN*self._margin()
+
     def _patience(self):
         return min(1.0, INSURANCE * self.budget)
 
     def _turn_of_control(self) -> bool:
-        if self.spent["promising"] <= min(BEFORE_CONTROLS, 0.1*self.budget) :
+        if self._looks_first():
             return False
         total = self.spent["promising"] + self.spent["control"]
         if not self.wins:
-            return self.control is not None or not self.controls or self.spent["control"] < INSURANCE * total
+            share = INSURANCE if total < FROM or self._proven() else UNPROVEN
+            return self.control is not None or not self.controls or self.spent["control"] < share * total
+        if self.control is not None and self.odds > 1: return True
         share = self.odds / (1 + self.odds)
         return self.spent["control"] < share * total
 
@@ -147,9 +161,9 @@ class Search:
                 return int(self.fresh[0])
             return self._by_ends(opened)
         opened = self._open()
-        if not self.controls and len(opened):
+        if len(self.controls) < 2 and len(opened):
             order = opened[self.view.observed[opened, self.look - 1].argsort(kind="stable")]
-            return int(order[int(QUANTILE * (len(order) - 1))])
+            return int(order[int((1.0 if self.controls else QUANTILE) * (len(order) - 1))])
         return int(self.fresh[0]) if len(self.fresh) else None
 
     def _by_ends(self, opened):
@@ -175,9 +189,12 @@ class Search:
         may = (self.view.reached[self.started] < self.end) & np.isfinite(self.promise[self.started])
         return np.asarray(self.started[may])
 
+    def _looks_first(self):
+        return len(self.started)<FEW and len(self.fresh)>0 and (len(self.started)<3 or self.spent['looks']<.1*self.budget - 1e-9)
+
     def _wants_a_look(self, carried_on: np.ndarray) -> bool:
         if not len(carried_on): return True
-        if len(self.started)<FEW and (len(self.started)<3 or self.spent['looks']<.1*self.budget): return True
+        if self._looks_first(): return True
         if self.wins and self.odds > 1: return False
         return self.spent["looks"] < LOOKS * self.spent["promising"]
 

@@ -1,36 +1,42 @@
 """Freeze-thaw that asks curves and configurations, insured by controls: the policy that is recommended.
+
+Two arms share the budget. The *promising* arm spends half on first looks at candidates that an additive Gaussian
+process over configurations ranks best, and half on carrying on whoever the curve model sees ending best. The
+*control* arm is insurance against curves that cross: after the first looks it trains one that looked badly, at least
+as far as a tenth of the budget pays, further while the most hopeful reading of its curve may still win. If a control
+ends clearly below all that the promising have shown, beginnings are trusted no more. Controls are whole trainings
+then, chosen by what ends have taught, and the promising arm too trains its leaders to their ends, so that little is
+lost to random search. Where the promising have outdone the controls, a tenth of the budget is all that they cost.
+
+After Swersky et al. 2014, Freeze-Thaw Bayesian Optimization, arXiv 1406.3896; the control arm is our own. Every
+constant was set on made-up curves, small trainings of our own and one TaskSet task, as docs/replay.md tells.
 """
 
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
-from runners.policies import architecture
-from runners.policies.curve_model import extrapolate, spread_of
-from runners.policies.gaussian_process import kernel
+from runners.policies import architecture, ends
 from runners.policies.plausible import may_still_win
 from runners.policies.proposing import FEW, Proposer
-from runners.policies.race import Move, View
+from runners.policies.race import Move, Numbers, View
+from runners.policies.standing import Standing
+from runners.policies.trust import Trust
 
-LOOK_COST = 0.04
+Places = NDArray[np.int64]
+
 LOOKS = 0.5  # share of the promising arm that goes to first looks
 GROWTH = 1.25  # a candidate that is carried on trains to so many times its points
-BEFORE_CONTROLS = 0.3  # full trainings of the promising arm before the first control
-INSURANCE = 0.1
-FOLLOW_ONE = 0.3
-PRIOR, WIN, LOSS = 0.3, 30.0, 3.0
-WEAK = 8.0
-OPTIMISM=0.0
-GAIN=1.5
-MARGIN=1.0
-GAP=2.5
-FROM=5.0
-UNPROVEN=0.2
-WORSE=0.2
-QUANTILE=0.8
-STOCK=8
-CREDIT=0.5
-LEN=0.4
+FEWEST = 3  # candidates that are looked at before anything else, however small the budget
+FIRST_LOOKS = 0.1  # of the budget: no more before the first control
+INSURANCE = 0.1  # share of the budget that goes to controls while none has won
+UNPROVEN, FROM = 0.2, 5.0  # that share once so many trainings are spent and the promising are not clearly ahead
+CLEARLY = 2.5  # spreads of first looks that the promising must end ahead of the controls
+LOOKED_BADLY = (0.8, 1.0)  # quantiles of first looks that the first two controls come from
+LOOKED_WORSE = 0.2  # a win tells something if at least this share had looked better
+FOLLOW_ONE = 0.3  # of the budget: spent without a finished candidate, the leader is carried through to its end
+STOCK = 8  # candidates with a first look that whole trainings are chosen from where curves cross
 
 
 def moves(view: View, chance: np.random.Generator) -> Iterator[Move]:
@@ -44,186 +50,147 @@ def moves(view: View, chance: np.random.Generator) -> Iterator[Move]:
         search.learn(move)
 
 
-def first_look(costs) -> int:
-    within = int(np.searchsorted(costs, LOOK_COST + 1e-9, side="right"))
-    return max(within, 2 if costs[1] <= 0.11 else 1)
-
-
 class Search:
     """What the policy remembers between moves; all of it follows from what was observed and the seed."""
 
     def __init__(self, view: View, chance: np.random.Generator) -> None:
-        self.view, self.chance = view, chance
-        self.end = len(view.costs)
-        self.look = first_look(view.costs)
-        self.fresh = np.arange(len(view.reached))
-        self.started = np.zeros(0, dtype=np.int64)
-        self.promise = np.full(len(view.reached), np.inf)
-        self.budget, self.best_seen = view.remaining, np.inf
+        self.view, self.budget = view, view.remaining
+        self.standing = Standing(view)
+        self.proposer = Proposer(view.features, chance)
+        self.trust = Trust()
         self.spent = {"looks": 0.0, "promising": 0.0, "control": 0.0}
+        self.arm = "promising"
         self.control: int | None = None
         self.controls: list[int] = []
-        self.finished_controls: list[int] = []
-        self.best_promising = np.inf
-        self.promising_finished = False
-        self.first_control_over = False
-        self.odds = PRIOR
-        self.wins = 0
+        self.best_promising, self.best_control = np.inf, np.inf
+        self.ends_of_promising: list[float] = []
         self.leader: int | None = None
-        self.finished_one = False
-        self.proposer = Proposer(view.features, chance)
 
     def next_move(self) -> Move | None:
-        if self.wins and self.odds > 1 and self.leader is not None and np.isfinite(self.promise[self.leader]) and self.view.reached[self.leader] < self.end:
-            return self._go(self.leader, "promising")
-        if self._turn_of_control():
-            if self.control is None:
-                self.control = self._new_control()
-            if self.control is not None:
-                move = self._go(self.control, "control")
-                if self.wins and move.points == self.look and len(self._open()) < STOCK and self.look < self.end:
-                    self.control = None   # a look for the stock
-                return move
-        carried_on = self._open()
-        if len(self.fresh) and self._wants_a_look(carried_on):
-            return self._go(self.proposer.propose(self.promise, int(self.fresh[0])), "promising")
-        return self._go(self._most_promising(carried_on), "promising") if len(carried_on) else None
+        """Return the next move of the arm whose turn it is; None where nothing is left to train."""
+        if self.trust.lost and (leader := self._open_leader()) is not None:
+            return self._go(leader, "promising")
+        if self._turn_of_control() and (control := self._next_control()) is not None:
+            return self._go(control, "control")
+        best = int(np.argmin(self.standing.open_promise))
+        any_open = bool(np.isfinite(self.standing.open_promise[best]))
+        fresh = self.standing.fresh
+        if fresh is not None and self._wants_a_look(any_open):
+            return self._go(self.proposer.propose(self.standing.promise, fresh), "promising")
+        return self._go(self._followed(best), "promising") if any_open else None
 
     def learn(self, move: Move) -> None:
-        candidate, view = move.candidate, self.view
-        points = int(view.reached[candidate])
-        seen = view.observed[candidate, :points]
-        alive, best_before = bool(np.isfinite(seen[-1])), self.best_seen
-        self.best_seen = min(self.best_seen, float(seen.min()))
-        self.promise[candidate] = self._forecast(candidate, points) if alive else np.inf
-        done = alive and points == self.end
-        self.finished_one = self.finished_one or done
-        if candidate == self.control:
-            patient = alive and view.costs[points - 1] < self._patience() - 1e-9
-            if not patient and (self.wins and alive and points<self.end or may_still_win(view, candidate, self.started, self.best_seen)):
-                patient = True
-            if not patient:
-                self.controls.append(candidate)
-                if done: self.finished_controls.append(candidate)
+        """Take in what the move has shown."""
+        seen, done = self.standing.take_in(move.candidate)
+        lowest = float(seen.min())
+        if move.candidate == self.control:
+            if not self._has_patience(move.candidate, seen, done):
                 self.control = None
-                if done:
-                    mine, margin = float(seen.min()), self._margin()
-                    if not self.wins:
-                        others = self.started[self.started != candidate]
-                        rival = float(self.promise[others].min()) if len(others) else np.inf
-                        if mine < self.best_promising - margin and self._looked_worse(candidate):
-                            self.wins += 1
-                            self.leader = None
-                            self.odds *= WIN if mine < rival else WEAK
-                    elif self.promising_finished:
-                        self.odds *= GAIN if mine < self.best_promising - margin else 1/GAIN
-        else:
-            self.best_promising = min(self.best_promising, float(seen.min()))
-            self.promising_finished |= done
-            if done and self.wins:
-                best_control = min((float(view.observed[each].min()) for each in self.finished_controls), default=np.inf)
-                self.odds *= 1/LOSS if float(seen.min()) < best_control else 2 if best_control<float(seen.min())-self._margin() else 1
-        if candidate == self.leader and (done or not alive):
-            self.leader = None
+                self._end_control(move.candidate, lowest, done)
+        elif self.arm == "promising":
+            self.best_promising = min(self.best_promising, lowest)
+            if done:
+                self.ends_of_promising.append(lowest)
+                margin = self.standing.spread_of_looks()
+                self.trust.promising_ended(lowest < self.best_control, self.best_control < lowest - margin)
 
-    def _margin(self):
-        looks = self.view.observed[self.started, self.look - 1]
-        return MARGIN * spread_of(looks[np.isfinite(looks)])
+    def _end_control(self, candidate: int, lowest: float, done: bool) -> None:
+        self.controls.append(candidate)
+        if not done:
+            return
+        standing, others = self.standing, self.standing.started[self.standing.started != candidate]
+        looked_better = float(np.mean(standing.looks[standing.started] < standing.looks[candidate]))
+        self.trust.control_ended(
+            wins=lowest < self.best_promising - standing.spread_of_looks(),
+            looked_worse=looked_better >= LOOKED_WORSE,
+            below_forecasts=lowest < standing.promise[others].min(initial=np.inf),
+        )
+        self.best_control = min(self.best_control, lowest)
 
-    def _looked_worse(self, candidate):
-        looks = self.view.observed[self.started, self.look - 1]
-        return float(np.mean(looks < self.view.observed[candidate, self.look-1])) >= WORSE
-
-    def _proven(self):
-        best = min((float(self.promise[each]) for each in self.controls), default=-np.inf)
-        done = self.started[(self.view.reached[self.started] == self.end) & np.isfinite(self.promise[self.started])]
-        ends = [float(self.promise[each]) for each in done if each not in self.controls]
-        return bool(ends) and float(np.median(ends)) < best - GAP/MARGIN*self._margin()
-
-    def _patience(self):
-        return min(1.0, INSURANCE * self.budget)
+    def _has_patience(self, candidate: int, seen: Numbers, done: bool) -> bool:
+        """Return whether a control goes on: as far as the insurance pays, and while it may win."""
+        if done or not np.isfinite(seen[-1]):
+            return False
+        paid = self.standing.costs[len(seen)] < min(1.0, INSURANCE * self.budget) - 1e-9
+        hopeful = may_still_win(self.view, candidate, self.standing.started, self.standing.best_seen)
+        return bool(paid or self.trust.crossing or hopeful)
 
     def _turn_of_control(self) -> bool:
-        if self._looks_first():
+        if self._first_looks():
             return False
-        total = self.spent["promising"] + self.spent["control"]
-        if not self.wins:
-            share = INSURANCE if total < FROM or self._proven() else UNPROVEN
-            return self.control is not None or not self.controls or self.spent["control"] < share * total
-        if self.control is not None and self.odds > 1: return True
-        share = self.odds / (1 + self.odds)
-        return self.spent["control"] < share * total
+        spent = self.spent["promising"] + self.spent["control"]
+        if not self.trust.crossing:
+            share = INSURANCE if spent < FROM or self._proven() else UNPROVEN
+            return self.control is not None or not self.controls or self.spent["control"] < share * spent
+        under_way = self.control is not None and self.trust.lost
+        return under_way or self.spent["control"] < self.trust.share_of_controls * spent
 
-    def _new_control(self) -> int | None:
-        if self.wins:
-            opened = self._open()
-            if len(opened) < STOCK and len(self.fresh):
-                return int(self.fresh[0])
-            return self._by_ends(opened)
-        opened = self._open()
-        if len(self.controls) < 2 and len(opened):
-            order = opened[self.view.observed[opened, self.look - 1].argsort(kind="stable")]
-            return int(order[int((1.0 if self.controls else QUANTILE) * (len(order) - 1))])
-        return int(self.fresh[0]) if len(self.fresh) else None
+    def _next_control(self) -> int | None:
+        """Return the control under way or a new one; where curves cross, first looks for the stock come before it."""
+        if self.control is not None:
+            return self.control
+        standing, opened = self.standing, self.standing.opened
+        if self.trust.crossing:
+            if len(opened) < STOCK and standing.fresh is not None:
+                return standing.fresh
+            self.control = self._by_ends(opened) if len(opened) else None
+        elif len(self.controls) < len(LOOKED_BADLY) and len(opened):
+            by_look = opened[standing.looks[opened].argsort(kind="stable")]
+            self.control = int(by_look[int(LOOKED_BADLY[len(self.controls)] * (len(by_look) - 1))])
+        else:
+            self.control = standing.fresh
+        return self.control
 
-    def _by_ends(self, opened):
-        view = self.view
-        if not len(opened): return None
-        finished = self.started[(view.reached[self.started] == self.end) & np.isfinite(self.promise[self.started])]
-        both = np.concatenate([finished, opened])
-        looks = view.observed[both, self.look - 1]
-        r = looks.argsort(kind="stable").argsort() / max(len(both) - 1, 1)
-        K = np.exp(-.5*((r[:,None]-r[None])/LEN)**2)
-        if view.features.shape[1]:
-            K = .5*K + .5*kernel(view.features[both], view.features[both])
-        n = len(finished)
-        y = view.observed[finished].min(axis=1); sd = y.std() or 1.0
-        z = (y-y.mean())/sd
-        A = K[:n,:n]+0.1*np.eye(n)
-        k = K[n:,:n]
-        S = np.linalg.solve(A, np.concatenate([z[:,None], k.T],1))
-        mean = k@S[:,0]; var = np.maximum(1-(k*S[:,1:].T).sum(1),1e-6)
-        return int(opened[np.argmin(mean-CREDIT*np.sqrt(var))])
+    def _by_ends(self, opened: Places) -> int:
+        finished = self.standing.finished
+        lowest = self.view.observed[finished[-ends.HISTORY :]].min(axis=1)
+        return ends.choose(finished, lowest, opened, self.standing.looks, self.view.features)
 
-    def _open(self) -> np.ndarray:
-        may = (self.view.reached[self.started] < self.end) & np.isfinite(self.promise[self.started])
-        return np.asarray(self.started[may])
+    def _proven(self) -> bool:
+        """Return whether the ends of the promising are clearly ahead of all controls."""
+        if not self.ends_of_promising or not self.controls:
+            return False
+        best = float(self.standing.promise[self.controls].min())
+        ahead = best - float(np.median(self.ends_of_promising))
+        return ahead > CLEARLY * self.standing.spread_of_looks()
 
-    def _looks_first(self):
-        return len(self.started)<FEW and len(self.fresh)>0 and (len(self.started)<3 or self.spent['looks']<.1*self.budget - 1e-9)
+    def _first_looks(self) -> bool:
+        """Return whether the first looks, which are at random, are still to be had."""
+        few = self.standing.count < FEW and self.standing.fresh is not None
+        return few and (self.standing.count < FEWEST or self.spent["looks"] < FIRST_LOOKS * self.budget - 1e-9)
 
-    def _wants_a_look(self, carried_on: np.ndarray) -> bool:
-        if not len(carried_on): return True
-        if self._looks_first(): return True
-        if self.wins and self.odds > 1: return False
-        return self.spent["looks"] < LOOKS * self.spent["promising"]
+    def _wants_a_look(self, any_open: bool) -> bool:
+        if not any_open or self._first_looks():
+            return True
+        return not self.trust.lost and self.spent["looks"] < LOOKS * self.spent["promising"]
 
-    def _most_promising(self, carried_on: np.ndarray) -> int:
-        best = int(carried_on[np.argmin(self.promise[carried_on])])
-        follow = (not self.finished_one and self.spent["promising"] > FOLLOW_ONE * self.budget) or (self.wins and self.odds>1)
-        if not follow:
+    def _followed(self, best: int) -> int:
+        """Return whom the promising arm carries on: the best, or a leader until it is at its end."""
+        any_finished = bool(self.ends_of_promising) or np.isfinite(self.best_control)
+        late = not any_finished and self.spent["promising"] > FOLLOW_ONE * self.budget
+        if not (late or self.trust.lost):
             return best
-        if self.leader is None or not np.isfinite(self.promise[self.leader]) or self.view.reached[self.leader]==self.end:
-            self.leader = best
+        leader = self._open_leader()
+        self.leader = best if leader is None else leader
         return self.leader
 
+    def _open_leader(self) -> int | None:
+        return (
+            self.leader if self.leader is not None and np.isfinite(self.standing.open_promise[self.leader]) else None
+        )
+
     def _go(self, candidate: int, arm: str) -> Move:
+        """Return the candidate's next move and book its cost."""
         done = int(self.view.reached[candidate])
-        points = min(self.end, max(done + 1, int(done * GROWTH))) if done else self.look
+        points = min(self.standing.end, max(done + 1, int(done * GROWTH))) if done else self.standing.look
         if not done:
-            self.fresh = self.fresh[self.fresh != candidate]
-            self.started = np.append(self.started, candidate)
-            self.proposer.learn(candidate, self.promise)
+            self.standing.start(candidate)
+            self.proposer.learn(candidate, self.standing.promise)
         elif arm == "promising" and candidate == self.control:
-            self.control = None  # it stands on its own merits now
             self.controls.append(candidate)
-        cost = float(self.view.costs[points - 1] - (self.view.costs[done - 1] if done else 0.0))
+            self.control = None  # it stands on its own merits now
+        cost = float(self.standing.costs[points] - self.standing.costs[done])
+        self.arm = arm
         self.spent[arm] += cost
         self.spent["looks"] += cost if arm == "promising" and not done else 0.0
         return Move(candidate, points)
-
-    def _forecast(self, candidate: int, points: int) -> float:
-        view = self.view
-        latest = view.observed[self.started, np.maximum(view.reached[self.started] - 1, 0)]
-        mean, sd = extrapolate(view.observed[candidate : candidate + 1], np.array([points]), spread_of(latest))
-        return float(mean[0] - OPTIMISM*sd[0]) if points < self.end else float(mean[0])

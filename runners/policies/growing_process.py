@@ -41,7 +41,7 @@ class GrowingProcess:
         return self._known
 
     def learn(self, candidate: int, promises: Numbers) -> None:
-        """Take one more candidate in and out of the pool; `promises` [candidates], smaller is better, tell the best."""
+        """Take one more candidate in, out of the pool; `promises` [candidates], smaller is better, tell the best."""
         if len(self._known) == CAPACITY:
             self._forget(promises)
         self._leave_pool(candidate)

@@ -21,7 +21,7 @@ class Proposer:
         self._chance = chance
 
     def learn(self, candidate: int, promises: Numbers) -> None:
-        """Take in a candidate that is started; `promises` [candidates] are those of the earlier, smaller is better."""
+        """Take in a candidate that is started; `promises` [candidates] are of the earlier, smaller is better."""
         self._process.learn(candidate, promises)
 
     def propose(self, promises: Numbers, fresh: int) -> int:

@@ -1,34 +1,42 @@
-"""Freeze-thaw that asks curves and configurations, kept honest by controls: the policy that is recommended.
+"""Freeze-thaw that asks curves and configurations, insured by controls: the policy that is recommended.
 
 Two arms share the budget. The *promising* arm spends half on first looks at candidates that an additive Gaussian
 process over configurations ranks best, and half on carrying on whoever the curve model sees ending best. The
-*control* arm draws candidates at random and trains each until even the most hopeful reading of its curve cannot beat
-the best value seen. Where beginnings tell ends, controls are given up after a few points and cost little; where
-curves cross, they come through and win, and the budget goes over to them. After a first win, the control is whoever
-the reversed order of first looks names, if ends have so far run against beginnings.
+*control* arm is insurance against curves that cross: after the first looks it trains one that looked badly, at least
+as far as a tenth of the budget pays, further while the most hopeful reading of its curve may still win. If a control
+ends clearly below all that the promising have shown, beginnings are trusted no more. Controls are whole trainings
+then, chosen by what ends have taught, and the promising arm too trains its leaders to their ends, so that little is
+lost to random search. Where the promising have outdone the controls, a tenth of the budget is all that they cost.
 
 After Swersky et al. 2014, Freeze-Thaw Bayesian Optimization, arXiv 1406.3896; the control arm is our own. Every
-constant was set on curves made by runners/curves/synthetic.py and one TaskSet task, as docs/replay.md tells.
+constant was set on made-up curves, small trainings of our own and one TaskSet task, as docs/replay.md tells.
 """
 
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
-from runners.policies import architecture
-from runners.policies.curve_model import extrapolate, spread_of
+from runners.policies import architecture, ends
 from runners.policies.plausible import may_still_win
-from runners.policies.proposing import FEW, propose
-from runners.policies.race import Move, View
+from runners.policies.proposing import FEW, Proposer
+from runners.policies.race import Move, Numbers, View
+from runners.policies.standing import Standing
+from runners.policies.trust import Trust
 
-FIRST_LOOK = 2  # points: the fall from the first to the second tells candidates apart where the first alone does not
+Places = NDArray[np.int64]
+
 LOOKS = 0.5  # share of the promising arm that goes to first looks
 GROWTH = 1.25  # a candidate that is carried on trains to so many times its points
-BEFORE_CONTROLS = 0.3  # full trainings of the promising arm before the first control
-CONTROLS = 0.65  # share of the control arm before any control has won or lost
-WEIGHT_OF_A_WIN, WEIGHT_OF_A_LOSS = 12.0, 1.0  # how the odds of that share move
+FEWEST = 3  # candidates that are looked at before anything else, however small the budget
+FIRST_LOOKS = 0.1  # of the budget: no more before the first control
+INSURANCE = 0.1  # share of the budget that goes to controls while none has won
+UNPROVEN, FROM = 0.2, 5.0  # that share once so many trainings are spent and the promising are not clearly ahead
+CLEARLY = 2.5  # spreads of first looks that the promising must end ahead of the controls
+LOOKED_BADLY = (0.8, 1.0)  # quantiles of first looks that the first two controls come from
+LOOKED_WORSE = 0.2  # a win tells something if at least this share had looked better
 FOLLOW_ONE = 0.3  # of the budget: spent without a finished candidate, the leader is carried through to its end
-TELLING = 0.3  # of a training: from here on a forecast counts as evidence that ends run against beginnings
+STOCK = 8  # candidates with a first look that whole trainings are chosen from where curves cross
 
 
 def moves(view: View, chance: np.random.Generator) -> Iterator[Move]:
@@ -46,109 +54,143 @@ class Search:
     """What the policy remembers between moves; all of it follows from what was observed and the seed."""
 
     def __init__(self, view: View, chance: np.random.Generator) -> None:
-        self.view, self.chance = view, chance
-        self.end = len(view.costs)
-        self.look = min(FIRST_LOOK, self.end)
-        self.fresh = np.arange(len(view.reached))
-        self.started = np.zeros(0, dtype=np.int64)
-        self.promise = np.full(len(view.reached), np.inf)
-        self.budget, self.best_seen = view.remaining, np.inf
+        self.view, self.budget = view, view.remaining
+        self.standing = Standing(view)
+        self.proposer = Proposer(view.features, chance)
+        self.trust = Trust()
         self.spent = {"looks": 0.0, "promising": 0.0, "control": 0.0}
+        self.arm = "promising"
         self.control: int | None = None
-        self.controls_over: set[int] = set()
-        self.wins, self.losses = 0, 0
+        self.controls: list[int] = []
+        self.best_promising, self.best_control = np.inf, np.inf
+        self.ends_of_promising: list[float] = []
         self.leader: int | None = None
-        self.finished_one = False
 
     def next_move(self) -> Move | None:
         """Return the next move of the arm whose turn it is; None where nothing is left to train."""
-        if self._turn_of_control():
-            self.control = self.control if self.control is not None else self._new_control()
-            if self.control is not None:
-                return self._go(self.control, "control")
-        carried_on = self._open()
-        if len(self.fresh) and self._wants_a_look(carried_on):
-            promises = self.promise[self.started]
-            chosen = propose(self.view.features, promises, self.started, self.fresh, self.chance)
-            return self._go(chosen, "promising")
-        return self._go(self._most_promising(carried_on), "promising") if len(carried_on) else None
+        if self.trust.lost and (leader := self._open_leader()) is not None:
+            return self._go(leader, "promising")
+        if self._turn_of_control() and (control := self._next_control()) is not None:
+            return self._go(control, "control")
+        best = int(np.argmin(self.standing.open_promise))
+        any_open = bool(np.isfinite(self.standing.open_promise[best]))
+        fresh = self.standing.fresh
+        if fresh is not None and self._wants_a_look(any_open):
+            return self._go(self.proposer.propose(self.standing.promise, fresh), "promising")
+        return self._go(self._followed(best), "promising") if any_open else None
 
     def learn(self, move: Move) -> None:
         """Take in what the move has shown."""
-        candidate, view = move.candidate, self.view
-        points = int(view.reached[candidate])
-        seen = view.observed[candidate, :points]
-        alive, best_before = bool(np.isfinite(seen[-1])), self.best_seen
-        self.best_seen = min(self.best_seen, float(seen.min()))
-        self.promise[candidate] = self._forecast(candidate, points) if alive else np.inf
-        self.finished_one = self.finished_one or (alive and points == self.end)
-        if candidate == self.control and not may_still_win(view, candidate, self.started, self.best_seen):
-            won = points == self.end and alive and float(seen.min()) <= best_before
-            self.wins, self.losses = self.wins + won, self.losses + (not won)
-            self.controls_over.add(candidate)
-            self.control = None
+        seen, done = self.standing.take_in(move.candidate)
+        lowest = float(seen.min())
+        if move.candidate == self.control:
+            if not self._has_patience(move.candidate, seen, done):
+                self.control = None
+                self._end_control(move.candidate, lowest, done)
+        elif self.arm == "promising":
+            self.best_promising = min(self.best_promising, lowest)
+            if done:
+                self.ends_of_promising.append(lowest)
+                margin = self.standing.spread_of_looks()
+                self.trust.promising_ended(lowest < self.best_control, self.best_control < lowest - margin)
+
+    def _end_control(self, candidate: int, lowest: float, done: bool) -> None:
+        self.controls.append(candidate)
+        if not done:
+            return
+        standing, others = self.standing, self.standing.started[self.standing.started != candidate]
+        looked_better = float(np.mean(standing.looks[standing.started] < standing.looks[candidate]))
+        self.trust.control_ended(
+            wins=lowest < self.best_promising - standing.spread_of_looks(),
+            looked_worse=looked_better >= LOOKED_WORSE,
+            below_forecasts=lowest < standing.promise[others].min(initial=np.inf),
+        )
+        self.best_control = min(self.best_control, lowest)
+
+    def _has_patience(self, candidate: int, seen: Numbers, done: bool) -> bool:
+        """Return whether a control goes on: as far as the insurance pays, and while it may win."""
+        if done or not np.isfinite(seen[-1]):
+            return False
+        paid = self.standing.costs[len(seen)] < min(1.0, INSURANCE * self.budget) - 1e-9
+        hopeful = may_still_win(self.view, candidate, self.standing.started, self.standing.best_seen)
+        return bool(paid or self.trust.crossing or hopeful)
 
     def _turn_of_control(self) -> bool:
-        if self.spent["promising"] <= BEFORE_CONTROLS:
+        if self._first_looks():
             return False
-        odds = CONTROLS / (1 - CONTROLS) * (1 + WEIGHT_OF_A_WIN * self.wins) / (1 + WEIGHT_OF_A_LOSS * self.losses)
-        share = odds / (1 + odds)
-        return self.spent["control"] < share * (self.spent["promising"] + self.spent["control"])
+        spent = self.spent["promising"] + self.spent["control"]
+        if not self.trust.crossing:
+            share = INSURANCE if spent < FROM or self._proven() else UNPROVEN
+            return self.control is not None or not self.controls or self.spent["control"] < share * spent
+        under_way = self.control is not None and self.trust.lost
+        return under_way or self.spent["control"] < self.trust.share_of_controls * spent
 
-    def _new_control(self) -> int | None:
-        reversed_choice = self._last_by_first_look() if self.wins else None
-        if reversed_choice is not None:
-            return reversed_choice
-        return int(self.fresh[0]) if len(self.fresh) else None
+    def _next_control(self) -> int | None:
+        """Return the control under way or a new one; where curves cross, first looks for the stock come before it."""
+        if self.control is not None:
+            return self.control
+        standing, opened = self.standing, self.standing.opened
+        if self.trust.crossing:
+            if len(opened) < STOCK and standing.fresh is not None:
+                return standing.fresh
+            self.control = self._by_ends(opened) if len(opened) else None
+        elif len(self.controls) < len(LOOKED_BADLY) and len(opened):
+            by_look = opened[standing.looks[opened].argsort(kind="stable")]
+            self.control = int(by_look[int(LOOKED_BADLY[len(self.controls)] * (len(by_look) - 1))])
+        else:
+            self.control = standing.fresh
+        return self.control
 
-    def _last_by_first_look(self) -> int | None:
-        """Return the candidate with the worst first look that may still win, where ends run against beginnings."""
-        view = self.view
-        telling = self.started[(view.reached[self.started] >= TELLING * self.end)]
-        telling = telling[np.isfinite(self.promise[telling])]
-        looks, ends = view.observed[telling, self.look - 1], self.promise[telling]
-        if len(telling) < 2 or not np.ptp(looks) * np.ptp(ends) or np.corrcoef(looks, ends)[0, 1] >= 0:
-            return None
-        worst_first = sorted(self._open(), key=lambda each: (-view.observed[each, self.look - 1], each))
-        for candidate in worst_first:
-            over = int(candidate) in self.controls_over
-            if not over and may_still_win(view, int(candidate), self.started, self.best_seen):
-                return int(candidate)
-        return None
+    def _by_ends(self, opened: Places) -> int:
+        finished = self.standing.finished
+        lowest = self.view.observed[finished[-ends.HISTORY :]].min(axis=1)
+        return ends.choose(finished, lowest, opened, self.standing.looks, self.view.features)
 
-    def _open(self) -> np.ndarray:
-        """Return the started candidates that can be trained further."""
-        may = (self.view.reached[self.started] < self.end) & np.isfinite(self.promise[self.started])
-        return np.asarray(self.started[may])
+    def _proven(self) -> bool:
+        """Return whether the ends of the promising are clearly ahead of all controls."""
+        if not self.ends_of_promising or not self.controls:
+            return False
+        best = float(self.standing.promise[self.controls].min())
+        ahead = best - float(np.median(self.ends_of_promising))
+        return ahead > CLEARLY * self.standing.spread_of_looks()
 
-    def _wants_a_look(self, carried_on: np.ndarray) -> bool:
-        few = len(self.started) < FEW or not len(carried_on)
-        return few or self.spent["looks"] < LOOKS * self.spent["promising"]
+    def _first_looks(self) -> bool:
+        """Return whether the first looks, which are at random, are still to be had."""
+        few = self.standing.count < FEW and self.standing.fresh is not None
+        return few and (self.standing.count < FEWEST or self.spent["looks"] < FIRST_LOOKS * self.budget - 1e-9)
 
-    def _most_promising(self, carried_on: np.ndarray) -> int:
-        best = int(carried_on[np.argmin(self.promise[carried_on])])
-        if self.finished_one or self.spent["promising"] <= FOLLOW_ONE * self.budget:
+    def _wants_a_look(self, any_open: bool) -> bool:
+        if not any_open or self._first_looks():
+            return True
+        return not self.trust.lost and self.spent["looks"] < LOOKS * self.spent["promising"]
+
+    def _followed(self, best: int) -> int:
+        """Return whom the promising arm carries on: the best, or a leader until it is at its end."""
+        any_finished = bool(self.ends_of_promising) or np.isfinite(self.best_control)
+        late = not any_finished and self.spent["promising"] > FOLLOW_ONE * self.budget
+        if not (late or self.trust.lost):
             return best
-        if self.leader is None or not np.isfinite(self.promise[self.leader]):
-            self.leader = best
+        leader = self._open_leader()
+        self.leader = best if leader is None else leader
         return self.leader
+
+    def _open_leader(self) -> int | None:
+        return (
+            self.leader if self.leader is not None and np.isfinite(self.standing.open_promise[self.leader]) else None
+        )
 
     def _go(self, candidate: int, arm: str) -> Move:
         """Return the candidate's next move and book its cost."""
         done = int(self.view.reached[candidate])
-        points = min(self.end, max(done + 1, int(done * GROWTH))) if done else self.look
+        points = min(self.standing.end, max(done + 1, int(done * GROWTH))) if done else self.standing.look
         if not done:
-            self.fresh = self.fresh[self.fresh != candidate]
-            self.started = np.append(self.started, candidate)
+            self.standing.start(candidate)
+            self.proposer.learn(candidate, self.standing.promise)
         elif arm == "promising" and candidate == self.control:
+            self.controls.append(candidate)
             self.control = None  # it stands on its own merits now
-        cost = float(self.view.costs[points - 1] - (self.view.costs[done - 1] if done else 0.0))
+        cost = float(self.standing.costs[points] - self.standing.costs[done])
+        self.arm = arm
         self.spent[arm] += cost
         self.spent["looks"] += cost if arm == "promising" and not done else 0.0
         return Move(candidate, points)
-
-    def _forecast(self, candidate: int, points: int) -> float:
-        view = self.view
-        latest = view.observed[self.started, np.maximum(view.reached[self.started] - 1, 0)]
-        mean, _ = extrapolate(view.observed[candidate : candidate + 1], np.array([points]), spread_of(latest))
-        return float(mean[0])

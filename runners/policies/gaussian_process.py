@@ -76,7 +76,10 @@ def kernel(one: Numbers, other: Numbers) -> Numbers:
     return np.asarray(0.5 * total / width + 0.5 * (total**2 - squares) / (width * (width - 1)))
 
 
-def smooth(one: Numbers, other: Numbers) -> Numbers:
-    """Return the covariance [one, other] of a function smooth in all features at once, for standardised features."""
+def smooth(one: Numbers, other: Numbers, length: float = 1.0) -> Numbers:
+    """Return the covariance [one, other] of a function smooth in all features at once, for standardised features.
+
+    The length is in units of the distance of two candidates that differ by one deviation in every feature.
+    """
     squared = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1)[None, :] - 2.0 * one @ other.T
-    return np.asarray(np.exp(-0.5 * np.maximum(squared, 0.0) / max(one.shape[1], 1)))
+    return np.asarray(np.exp(-0.5 * np.maximum(squared, 0.0) / (max(one.shape[1], 1) * length**2)))

@@ -4,39 +4,30 @@ The process learns the logarithm of ranks, not values: it cares who is best and 
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from runners.policies.gaussian_process import GaussianProcess
+from runners.policies.growing_process import GrowingProcess
 from runners.policies.race import Numbers
 
 FEW = 8  # candidates to know before features are asked
-POOL = 400  # fresh candidates that are looked at, the next ones in the order of drawing
-HISTORY = (
-    256  # candidates that are learnt from: the best half and the latest, so that a decision stays in milliseconds
-)
 AT_RANDOM = 0.1  # share of candidates started without asking
 
 
-def propose(
-    features: Numbers,
-    promises: Numbers,
-    known: NDArray[np.int64],
-    fresh: NDArray[np.int64],
-    chance: np.random.Generator,
-) -> int:
-    """Return one of `fresh`, given the promise (smaller is better) of each of `known` [known]."""
-    pool = fresh[:POOL]
-    if len(known) < FEW or features.shape[1] == 0 or chance.random() < AT_RANDOM:
-        return int(pool[0])
-    learnt = _remembered(promises)
-    ranks = promises[learnt].argsort(kind="stable").argsort()
-    process = GaussianProcess.fitted(features[known[learnt]], np.log(ranks + 2.0))
-    return int(pool[np.argmin(process.expect(features[pool]))])
+class Proposer:
+    """Learns who was started and names who is next. Candidates are places in `features` [candidates, features]."""
 
+    def __init__(self, features: Numbers, chance: np.random.Generator) -> None:
+        self._process = GrowingProcess(features)
+        self._blind = features.shape[1] == 0
+        self._chance = chance
 
-def _remembered(promises: Numbers) -> NDArray[np.int64]:
-    if len(promises) <= HISTORY:
-        return np.arange(len(promises))
-    best = np.argpartition(promises, HISTORY // 2)[: HISTORY // 2]
-    latest = np.arange(len(promises) - HISTORY // 2, len(promises))
-    return np.union1d(best, latest)
+    def learn(self, candidate: int, promises: Numbers) -> None:
+        """Take in a candidate that is started; `promises` [candidates] are of the earlier, smaller is better."""
+        self._process.learn(candidate, promises)
+
+    def propose(self, promises: Numbers, fresh: int) -> int:
+        """Return a candidate of the pool; `fresh` is the next in the order of drawing, for when nothing is known."""
+        known = self._process.known
+        if len(known) < FEW or self._blind or self._chance.random() < AT_RANDOM:
+            return fresh
+        ranks = promises[known].argsort(kind="stable").argsort()
+        return int(self._process.pool[np.argmin(self._process.expect(np.log(ranks + 2.0)))])

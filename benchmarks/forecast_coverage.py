@@ -1,8 +1,8 @@
 """How often 90% forecasts hold: the last part of recorded curves is hidden and forecast, table by table.
 
 A table is some curves of one task drawn at random, as an experiment would have them; of tasks with many candidates
-only the better half is drawn from, as nobody asks how a failed run would have gone on. The forecasts are the report's:
-a power law per curve, widened by what the same table's own earlier ends say. Widths are in standard deviations of
+only the better half is drawn from, as nobody asks how a failed run would have gone on. The forecasts are those of the
+report: a power law per curve, widened by what the same table's own earlier ends say. Widths are in standard deviations of
 the curve's recorded values.
 Usage: python -m benchmarks.forecast_coverage CURVES [CURVES ...]
 """
@@ -66,7 +66,7 @@ def _without_end(curve: Curve, share: float) -> Curve:
 def main(paths: list[str]) -> int:
     """Print coverage and mean width per task; return 2 without paths."""
     if not paths:
-        print(__doc__, file=sys.stderr)
+        Console(stderr=True).print(__doc__, markup=False)
         return 2
     shown = Table("task", "curves", "points", "coverage of 90%", "lowest, highest share", "mean width", box=None)
     for task in (task for path in paths for task in read_curves(Path(path))):

@@ -191,14 +191,11 @@ def _when(row: Row) -> str:
 def forecast_note(outlook: Outlook) -> str:
     """Return how far the forecasts can be trusted."""
     found, ratio = outlook.judged, outlook.ratio
-    judged = (
-        f"judged by hiding the ends of the recorded curves ({found.forecasts} forecasts of {found.curves} curves)"
-    )
+    count = f"{found.forecasts} forecasts of {found.curves} curves"
     far = f"up to {found.ahead:.2g} times the tokens seen" if found.forecasts else "by nothing here"
-    beyond = (
-        "; beyond, they grow as a random walk's would and nothing vouches" if ratio > found.ahead * (1 + 1e-9) else ""
-    )
+    beyond = "; beyond, they grow as a random walk's would and nothing vouches"
     return (
         f"Forecasts draw each curve on by a power law with a floor to {ratio:.2g} times the tokens seen; their 90% "
-        f"intervals are {judged}, {far}, and {found.at(ratio):.2f} times as wide for it{beyond}."
+        f"intervals are judged by hiding the ends of the recorded curves ({count}), {far}, and "
+        f"{found.at(ratio):.2f} times as wide for it{beyond if ratio > found.ahead * (1 + 1e-9) else ''}."
     )

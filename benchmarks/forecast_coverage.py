@@ -2,8 +2,8 @@
 
 A table is some curves of one task drawn at random, as an experiment would have them; of tasks with many candidates
 only the better half is drawn from, as nobody asks how a failed run would have gone on. The forecasts are those of the
-report: a power law per curve, widened by what the same table's own earlier ends say. Widths are in standard deviations of
-the curve's recorded values.
+report: a power law per curve, widened by what the same table's own earlier ends say. Widths are in standard
+deviations of the curve's recorded values.
 Usage: python -m benchmarks.forecast_coverage CURVES [CURVES ...]
 """
 

@@ -33,9 +33,8 @@ from reports.results import Results, results_of
 from reports.setting import setting_of
 from reports.table import Table, reference_table, results_table
 from reports.text import printable
-from reports.values import PrimaryMetric
+from runners.measured import PrimaryMetric, primary_metric
 from runners.standing import Snapshot
-from tasks.downstream import find_task
 
 
 @dataclass(frozen=True)
@@ -58,11 +57,6 @@ class Report:
     """Under which conditions the numbers were measured."""
     pareto: Pareto | None = None
     """Of a search: results against costs."""
-
-
-def primary_metric(task: str) -> str:
-    """Return the metric that speaks for a task."""
-    return find_task(task).metrics[0]
 
 
 def build(

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from runners.measured import SCORE
 from runners.sequential import Seeds
 from search_space.candidate import Candidate
 from search_space.declaration import JsonValue
@@ -92,7 +93,10 @@ class Setting(_Reading):
         """By metric, the largest difference that counts as none: the experiment's own word before the paper's."""
         seeds, paper = self.pretraining.seeds, self.paper
         sequential = {} if isinstance(seeds, tuple) else seeds.until_decided.margin
-        return {**(paper.margins if paper else {}), **sequential, **self.level_within}
+        margins = {**(paper.margins if paper else {}), **sequential, **self.level_within}
+        if len(self.tasks) == 1 and SCORE in margins:  # the only task is the score
+            margins.setdefault(self.tasks[0], margins[SCORE])
+        return margins
 
     @property
     def tasks(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ and the order in which workers finish changes nothing.
 
 from collections.abc import Iterator
 from math import log
+from statistics import fmean
 
 from runners.designs.arm import BASELINE, Arm
 from runners.experiment import Experiment
@@ -13,11 +14,13 @@ from runners.groundwork import ATTEMPTS, refusal_of, refuse_another_key
 from runners.itinerary import SharedStages, fine_tune_labels, judged_labels, pretrain_labels, trial_stages
 from runners.judging import AUDIT, Judges
 from runners.ledger import Ledger
+from runners.measured import primary_metric, values_of_trial
 from runners.proposals import Entry, next_cohort
 from runners.records import ArmRow, Record, Status, TrialRow
 from runners.scoring import scored
 from runners.sequential import next_seeds, results_by_arm
 from runners.stages.stage import Stage
+from runners.standing import histories_of
 from runners.store import Outcome, StageStore
 from runners.trial import Trial
 from runners.work import Failure, Work
@@ -204,9 +207,15 @@ class Course:
         seeds = self._experiment.pretraining.seeds
         if isinstance(seeds, tuple) or not self.trials or any(trial.failed for trial in self.trials.values()):
             return ()  # a failed trial is tried again by the next run, and decides then
-        trials = [(trial.row, trial.final_loss) for trial in self.trials.values()]
-        added = next_seeds(seeds.until_decided, *results_by_arm(trials), BASELINE)
+        added = next_seeds(seeds.until_decided, *results_by_arm(self._measured()), BASELINE)
         return tuple(Entry(arm, added[name], repeats=True) for name, arm in self._arms.items() if added.get(name))
+
+    def _measured(self) -> Iterator[tuple[TrialRow, dict[str, float]]]:
+        """Yield what the ledger holds of every trial, by metric: the mean over its fine-tuning seeds."""
+        labels, tasks = all_labels(self._experiment), self._experiment.fine_tuning.tasks
+        for history in histories_of(self._ledger, labels):
+            found = values_of_trial(history, labels, tasks, primary_metric)
+            yield history.trial, {metric: fmean(values) for metric, values in found}
 
     def _audit(self) -> None:
         for trial in self._judges.audit():

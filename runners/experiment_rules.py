@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING
 
 from runners.claims import UnclearClaim, parse_claim, unknown_names
 from runners.designs import Search
+from runners.loading.mistakes import did_you_mean
+from runners.measured import comparable_metrics
 from runners.start import Start, differing_fields, read_start
 from search_space.change import ImpossibleChange, absolute_path
 from search_space.refusals import Refusal
 from search_space.violation import Violation
-from tasks.downstream import task_names
+from tasks.downstream import find_task, task_names
 
 if TYPE_CHECKING:
     from runners.experiment import Experiment
+
+FIXED = ("parameters", "forward_flops", "train_flops", "tokens", "depth", "width")
+"""What a table shows of an arm that no seed changes."""
 
 
 def violations_of(experiment: "Experiment") -> Iterator[Violation]:
@@ -61,8 +66,7 @@ def _claim_violations(experiment: "Experiment") -> Iterator[Violation]:
         arms = [arm.name for arm in experiment.arms]
     except ImpossibleChange:
         return  # the design's own violations say why
-    tasks = sorted(experiment.fine_tuning.tasks)
-    metrics = ["held_out_loss", *(["score"] if tasks else []), *tasks]
+    metrics = comparable_metrics(experiment.fine_tuning.tasks)
     for position, text in enumerate(experiment.claims):
         try:
             wrong = unknown_names(parse_claim(text), arms, metrics)
@@ -141,9 +145,26 @@ def _seed_violations(experiment: "Experiment") -> Iterator[Violation]:
     if experiment.search is not None:
         yield Violation(place, "a search ranks candidates on equal seeds; list them. Write [1, 2, 3]")
     for metric in seeds.until_decided.margin:
-        if metric != "held_out_loss":
-            message = f"{metric!r} does not decide on seeds; allowed: held_out_loss"
-            yield Violation((*place, "margin", metric), message)
+        wrong = _no_decider(metric, experiment.fine_tuning.tasks)
+        if wrong is not None:
+            yield Violation((*place, "margin", metric), wrong)
+
+
+def _no_decider(metric: str, tasks: tuple[str, ...]) -> str | None:
+    """Return why a metric cannot decide on seeds, None where it can."""
+    if metric in FIXED:
+        return f"{metric!r} is the same on every seed: there is nothing that more of them would decide"
+    allowed = comparable_metrics(tasks)
+    task, _, further = metric.partition(":")
+    if further and task in tasks and task in task_names():
+        known = find_task(task).metrics[1:]
+        return (
+            None if further in known else f"{task!r} has no further metric {further!r}. Allowed: {', '.join(known)}"
+        )
+    if metric in allowed:
+        return None
+    untold = " No task is fine-tuned on" if not tasks else ""
+    return f"{metric!r} is not measured here. Allowed: {', '.join(allowed)}.{untold}{did_you_mean(metric, allowed)}"
 
 
 def _fine_tuning_violations(experiment: "Experiment") -> Iterator[Violation]:

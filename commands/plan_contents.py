@@ -1,10 +1,12 @@
 """What `plan` has to say: every arm with its costs, the cells that it fills, what is cached, what is to come."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from commands.arguments import Chosen
 from reports.isolated import isolated_pairs
 from reports.metrics import HELD_OUT_LOSS, SCORE
+from runners.claims import parse_claim, parse_orderings
 from runners.designs import Search
 from runners.designs.arm import BASELINE, Arm
 from runners.designs.axes import grid_size
@@ -32,7 +34,7 @@ class ArmPlan:
     forward_flops: int
     train_flops: int
     cells: dict[str, tuple[str, ...]]
-    """By table of the report: its metrics, pairs or orderings that the arm fills."""
+    """By table of the report: its metrics, pairs or claims that the arm fills."""
     stages: int
     """Over all pretraining seeds."""
     cached: int | None
@@ -141,10 +143,20 @@ def _cells(chosen: Chosen) -> dict[str, dict[str, tuple[str, ...]]]:
             found[arm.matches]["matched"] = metrics
     for name, pairs in _pairs(experiment.arms).items():
         found[name]["isolated"] = pairs
-    for ordering in experiment.paper.orderings if experiment.paper else ():
-        for name in set(ordering.split(" ")[::2]):
-            found[name]["orderings"] = (*found[name].get("orderings", ()), ordering)
+    for name, text in _claimed(chosen):
+        found[name]["claims"] = (*found[name].get("claims", ()), text)
     return found
+
+
+def _claimed(chosen: Chosen) -> Iterator[tuple[str, str]]:
+    """Yield each arm that a claim or an ordering speaks of, with the text."""
+    experiment = chosen.experiment
+    for text in experiment.claims:
+        claim = parse_claim(text)
+        yield from ((name, text) for name in (claim.first, claim.second))
+    for chain in experiment.paper.orderings if experiment.paper else ():
+        for ordering in parse_orderings(chain):
+            yield from ((name, str(ordering)) for name in (ordering.first, ordering.second))
 
 
 def _pairs(arms: tuple[Arm, ...]) -> dict[str, tuple[str, ...]]:

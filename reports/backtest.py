@@ -19,8 +19,6 @@ POINTS_KEPT = 8
 """Points before a cut from which a forecast is judged."""
 CUTS, FORECASTS_AT_MOST = 4, 120
 """Cuts of each curve, and in all: a report is made in a second."""
-GROWTH = 0.5
-"""Beyond what was judged, intervals grow by this power of the distance in powers of e, as a random walk's would."""
 
 Curve = Mapping[int, float]
 """Held-out loss by tokens seen."""
@@ -38,10 +36,13 @@ class Widening:
     """As far ahead as was judged, in times the tokens seen; less than asked where the curves are too short."""
 
     def at(self, ratio: float) -> float:
-        """Return how many times as wide intervals have to be at `ratio` times the tokens seen."""
+        """Return how many times as wide intervals have to be at `ratio` times the tokens seen.
+
+        Beyond what was judged they grow with the root of the distance in powers of e, as a random walk's would.
+        """
         if ratio <= self.ahead * (1 + 1e-9) or self.ahead <= 1:  # its last bits are rounding
             return self.times
-        return max(1.0, self.times) * (math.log(ratio) / math.log(self.ahead)) ** GROWTH
+        return max(1.0, self.times) * math.sqrt(math.log(ratio) / math.log(self.ahead))
 
 
 def widening(curves: Mapping[str, Curve], ratio: float) -> Widening:
@@ -88,7 +89,7 @@ def worth_of(judged: Sequence[Sequence[float]]) -> float:
     within = sum(float(((group - group.mean()) ** 2).sum()) for group in split) / (total - groups)
     size = (total - float((sizes**2).sum()) / total) / (groups - 1)
     alike = min(1.0, max(0.0, (between - within) / (between + (size - 1) * within)))
-    return total / (1 + (total / groups - 1) * alike)
+    return float(total / (1 + (total / groups - 1) * alike))
 
 
 def _furthest(curve: Curve) -> float:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from reports.afterwards import addition_notes
+from reports.candidates import SEARCH
 from reports.comparisons import Cell
 from reports.effects import Effect
 from reports.metrics import Metric
@@ -93,6 +95,9 @@ def footer_of(results: Results) -> Notes:
         ("Differs from the papers", _differences(results)),
         ("Diverged", _diverged(results)),
     ]
+    added = list(addition_notes(results)) if setting.design.kind != SEARCH else []
+    if added:
+        notes.append(("Added after results", "; ".join(added)))
     left_out = results.snapshot.impossible
     if left_out:
         notes.append(("Impossible points left out", f"{len(left_out)}: {_left_out(left_out)}"))
@@ -163,9 +168,3 @@ def _diverged(results: Results) -> str:
         return "no trial"
     shared = f"; the {BASELINE} is one of them" if counts.get(BASELINE) else ""
     return f"{', '.join(found)} trials, never averaged in{shared}"
-
-
-def orderings_note(headlines: tuple[Metric, ...]) -> str:
-    """Return what a verdict means."""
-    names = " and ".join(metric.title for metric in headlines)
-    return f"Verdicts on {names}; Δ is first minus second; undecided: the interval does not settle it."

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from reports.audit import audit_table
 from reports.candidates import SEARCH, candidates_table, importance_table
-from reports.claims import claims_grid, claims_table
+from reports.claims import claims_grid, claims_note, claims_table
 from reports.details import grids_of
 from reports.divergence import divergence_grid, divergence_table
 from reports.factors import factors_grids, factors_table
 from reports.figure_data import Curves, Forest, curves_of, forest_of
 from reports.finding import finding_of
-from reports.footer import Notes, footer_of, legend_of, orderings_note
+from reports.footer import Notes, footer_of, legend_of
 from reports.forecast import (
     LOSS,
     Outlook,
@@ -26,7 +26,6 @@ from reports.isolated import isolated_pairs, isolated_table
 from reports.judgements import effects_grid, effects_table
 from reports.matched import has_matches, matched_table
 from reports.noise import noise_grid, noise_table
-from reports.orderings import orderings_table
 from reports.overview import overview
 from reports.pareto import Pareto, pareto_of, pareto_table
 from reports.results import Results, results_of
@@ -101,7 +100,6 @@ def _tables(results: Results, importance: Mapping[str, float] | None, primary: P
         yield factors_table(results)
     if has_matches(results):
         yield matched_table(results)
-    yield orderings_table(results)
     yield reference_table(results.snapshot.shared, primary)
 
 
@@ -134,5 +132,4 @@ def _notes(results: Results, tables: tuple[Table, ...]) -> Iterator[str]:
     yield from legend_of(results)
     if results.setting.design.kind == SEARCH and len(results.arms) > 1:
         yield f"The best of {len(results.arms)} candidates was chosen by the loss shown here: its Δ flatters it."
-    if any(table.name == "orderings" and table.rows for table in tables):
-        yield orderings_note(results.headlines)
+    yield from (claims_note(found) for found in tables if found.name == "claims" and found.rows)

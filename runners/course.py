@@ -263,6 +263,7 @@ class Course:
             train_flops=candidate.train_flops(self._experiment.pretraining.tokens, baseline.architecture),
             levels=dict(arm.levels),
             matches=arm.matches,
+            after_record=self._ledger.last_of_trials(),
         )
 
 

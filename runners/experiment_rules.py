@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runners.claims import UnclearClaim, parse_claim, unknown_names
+from runners.claims import UnclearClaim, parse_claim, parse_orderings, unknown_arms, unknown_names
 from runners.designs import Search
 from runners.loading.mistakes import did_you_mean
 from runners.measured import comparable_metrics
@@ -53,11 +53,15 @@ def _ordering_violations(experiment: "Experiment") -> Iterator[Violation]:
         known = {arm.name for arm in experiment.arms}
     except ImpossibleChange:
         return  # the design's own violations say why
-    for position, ordering in enumerate(experiment.paper.orderings if experiment.paper else ()):
-        for name in ordering.split(" ")[::2]:
-            if name not in known:
-                message = f"{name!r} is not an arm. Allowed: {', '.join(sorted(known))}"
-                yield Violation(("paper", "orderings", position), message)
+    for position, text in enumerate(experiment.paper.orderings if experiment.paper else ()):
+        try:
+            orderings = parse_orderings(text)
+        except UnclearClaim as unclear:
+            wrong = [str(unclear)]
+        else:
+            names = dict.fromkeys(name for one in orderings for name in (one.first, one.second))
+            wrong = unknown_arms(names, known)
+        yield from (Violation(("paper", "orderings", position), message) for message in wrong)
 
 
 def _claim_violations(experiment: "Experiment") -> Iterator[Violation]:

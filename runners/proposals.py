@@ -24,9 +24,10 @@ class Entry:
 def next_cohort(experiment: Experiment, number: int, ledger: Ledger) -> tuple[Entry, ...]:
     """Return the entries of cohort `number`, none where the design has no more; the first holds the baseline."""
     design, seeds = experiment.search, first_seeds(experiment.pretraining.seeds)
+    if design is None:  # arms that were added to the file since the ledger was begun are the next cohort
+        known = {arm.name for arm in ledger.arms()} if number else set()
+        return tuple(Entry(arm, seeds) for arm in experiment.arms if arm.name not in known)
     first = tuple(Entry(arm, seeds) for arm in experiment.arms) if number == 0 else ()
-    if design is None:
-        return first
     past = Past(experiment, ledger)
     size = experiment.pretraining.hurdle.cohort_size(number, design.cohort)
     wanted = min(design.candidates_in_all - past.proposals, size) - len(first)

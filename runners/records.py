@@ -51,6 +51,8 @@ class ArmRow:
     """
     matches: str | None = None
     """The arm whose difference in budget this one is free of; its own name where it has the baseline's budget."""
+    after_record: int = 0
+    """The last record of a trial that the ledger held when the arm was declared; 0 where there was none."""
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def test_every_arm_stands_with_its_difference_its_costs_and_its_cells(call: Call
         tokens = experiment.pretraining.tokens
         assert row["train_flops"] == arm.candidate.train_flops(tokens, experiment.baseline.architecture)
         assert row["cells"]["results"] == ["held_out_loss", *sorted(experiment.fine_tuning.tasks), "score"]
-    orderings = {arm["name"]: arm["cells"].get("orderings", []) for arm in document["arms"]}
+    orderings = {arm["name"]: arm["cells"].get("claims", []) for arm in document["arms"]}
     assert orderings["span_dynamic"] == ["span_dynamic > dynamic", "span_dynamic > baseline"]
     assert orderings["lightweight"] == []
     assert document["arms"][3]["cells"]["isolated"] == ["lightweight − bottleneck"]

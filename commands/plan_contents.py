@@ -138,9 +138,9 @@ def _cells(chosen: Chosen) -> dict[str, dict[str, tuple[str, ...]]]:
     found: dict[str, dict[str, tuple[str, ...]]] = {}
     for arm in experiment.arms:
         found[arm.name] = {"results": metrics}
-        if arm.matches is not None:
-            found[arm.name]["matched"] = metrics
-            found[arm.matches]["matched"] = metrics
+    for arm in experiment.arms:
+        for name in (arm.name, arm.twin) if arm.twin is not None else ():
+            found[name]["matched"] = metrics
     for name, pairs in _pairs(experiment.arms).items():
         found[name]["isolated"] = pairs
     for name, text in _claimed(chosen):
@@ -206,6 +206,8 @@ def _arm_document(plan: ArmPlan) -> JsonValue:
         "changes": {**plan.arm.changes},
         "levels": {**plan.arm.levels},
         "matches": plan.arm.matches,
+        "twin": plan.arm.twin,
+        "twin_spends": plan.arm.twin_spends,
         "parameters": plan.parameters,
         "forward_flops": plan.forward_flops,
         "train_flops": plan.train_flops,

@@ -7,6 +7,7 @@ from reports.candidates import SEARCH
 from reports.comparisons import Cell
 from reports.effects import Effect
 from reports.metrics import Metric
+from reports.noise import low_variance
 from reports.numbers import short
 from reports.results import Results
 from reports.values import PRETRAIN
@@ -41,6 +42,12 @@ def legend_of(results: Results) -> tuple[str, ...]:
         lines.append("?: a single seed tells no spread and no interval.")
     if any(effect.n == 0 for effect in effects):
         lines.append("–: not measured at the end of the budget.")
+    if low_variance(results):
+        lines.append("low variance: seeds spread it by at most half the tasks' median; it shows smaller differences.")
+    if any(results.diverged(arm.name)[0] for arm in results.arms):
+        lines.append(
+            "Diverged seeds are left out here; with the worst value in their place: Diverged seeds, both ways."
+        )
     lines.extend(_multiplicity(results, effects))
     return tuple(lines)
 

@@ -24,7 +24,7 @@ from reports.forecast import (
 from reports.grids import Grid
 from reports.isolated import isolated_pairs, isolated_table
 from reports.judgements import effects_grid, effects_table
-from reports.matched import has_matches, matched_table
+from reports.matched import has_matches, matched_note, matched_table
 from reports.noise import noise_grid, noise_table
 from reports.overview import overview
 from reports.pareto import Pareto, pareto_of, pareto_table
@@ -132,4 +132,6 @@ def _notes(results: Results, tables: tuple[Table, ...]) -> Iterator[str]:
     yield from legend_of(results)
     if results.setting.design.kind == SEARCH and len(results.arms) > 1:
         yield f"The best of {len(results.arms)} candidates was chosen by the loss shown here: its Δ flatters it."
+    if has_matches(results):
+        yield from filter(None, [matched_note(results)])
     yield from (claims_note(found) for found in tables if found.name == "claims" and found.rows)

@@ -58,6 +58,17 @@ class Results:
         mine, theirs = (self.values[name].get(metric.name, {}) for name in (arm, other))
         return paired(mine, theirs, max(self.confidence(arm), self.confidence(other)))
 
+    @cached_property
+    def twins(self) -> Mapping[str, str]:
+        """By arm, the arm that is it at the baseline's budget; several may share one."""
+        earlier = {arm.matches: arm.name for arm in self.arms if arm.matches is not None}  # ledgers before `twin`
+        return earlier | {arm.name: arm.twin for arm in self.arms if arm.twin is not None}
+
+    def matched(self, arm: str, metric: Metric) -> Difference:
+        """Return the difference of an arm's twin to the baseline; none where it has no twin."""
+        twin = self.twins.get(arm)
+        return self.effect(twin, metric).difference if twin in self.values else Difference()
+
     def comparison(self, arm: str, metric: Metric) -> Comparison:
         """Return how an arm other than the baseline is judged on one metric."""
         return self._comparisons[arm, metric.name]

@@ -54,6 +54,14 @@ class FineTuningBlock(_Reading):
     seeds: tuple[int, ...] = (1,)
 
 
+class MatchBlock(_Reading):
+    """What every arm's twin spends as much of as the baseline, and what gives way for it."""
+
+    budget: str
+    by: str
+    tolerance: float = 0.01
+
+
 class ForecastBlock(_Reading):
     """The budget that curves are drawn on to."""
 
@@ -81,6 +89,7 @@ class Setting(_Reading):
     level_within: Mapping[str, float] = Field(default_factory=dict)
     claims: tuple[str, ...] = ()
     forecast: ForecastBlock | None = None
+    match: MatchBlock | None = None
     baseline: Candidate = Field(default_factory=Candidate)
     design: Annotated[KindBlock, BeforeValidator(_one_kind)] = KindBlock()
     """Of several designs: `search` where one of them is a search, else `several`."""

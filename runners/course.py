@@ -263,6 +263,8 @@ class Course:
             train_flops=candidate.train_flops(self._experiment.pretraining.tokens, baseline.architecture),
             levels=dict(arm.levels),
             matches=arm.matches,
+            twin=arm.twin,
+            twin_spends=arm.twin_spends,
             after_record=self._ledger.last_of_trials(),
         )
 

@@ -7,9 +7,10 @@ from commands.arguments import Chosen
 from reports.isolated import isolated_pairs
 from reports.metrics import HELD_OUT_LOSS, SCORE
 from runners.claims import parse_claim, parse_orderings
-from runners.designs import Search
+from runners.designs import Factorial, Fractional, Search
 from runners.designs.arm import BASELINE, Arm
 from runners.designs.axes import grid_size
+from runners.designs.crossed import crossed
 from runners.itinerary import SharedStages, shared_stages, trial_stages
 from runners.places import Places
 from runners.prediction import Prediction, measured_under, predicted
@@ -178,6 +179,10 @@ def _notes(chosen: Chosen) -> list[str]:
             notes.append(f"search: {size:,} points at most, impossible ones included, are drawn from")
         else:
             notes += [f"{design.kind}: {note}" for note in design.notes()]
+        if isinstance(design, Factorial | Fractional):
+            left_out = {one.name for one in chosen.experiment.roster.impossible}
+            runs = crossed(design, chosen.experiment.baseline, left_out)
+            notes += [f"{design.kind}: {runs.warning()}"] if runs is not None and runs.missing else []
     return notes
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from reports.audit import audit_table
 from reports.candidates import SEARCH, candidates_table, importance_table
 from reports.claims import claims_grid, claims_note, claims_table
+from reports.crossed import lost_runs
 from reports.details import grids_of
 from reports.divergence import divergence_grid, divergence_table
 from reports.factors import factors_grids, factors_table
@@ -134,4 +135,5 @@ def _notes(results: Results, tables: tuple[Table, ...]) -> Iterator[str]:
         yield f"The best of {len(results.arms)} candidates was chosen by the loss shown here: its Δ flatters it."
     if has_matches(results):
         yield from filter(None, [matched_note(results)])
+    yield from filter(None, [lost_runs(results)])
     yield from (claims_note(found) for found in tables if found.name == "claims" and found.rows)

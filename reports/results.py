@@ -67,7 +67,7 @@ class Results:
     def matched(self, arm: str, metric: Metric) -> Difference:
         """Return the difference of an arm's twin to the baseline; none where it has no twin."""
         twin = self.twins.get(arm)
-        return self.effect(twin, metric).difference if twin in self.values else Difference()
+        return self.effect(twin, metric).difference if twin is not None and twin in self.values else Difference()
 
     def comparison(self, arm: str, metric: Metric) -> Comparison:
         """Return how an arm other than the baseline is judged on one metric."""

@@ -171,6 +171,18 @@ match: { budget: parameters, by: feed_forward_width }
     assert raw["cells"]["matched"] == twin["cells"]["matched"] == ["held_out_loss"]
 
 
+def test_a_fraction_says_what_its_impossible_runs_cost(call: Call, tmp_path: Path) -> None:
+    text = """
+design: { kind: fractional, resolution: 3, vary: { heads: [4, 2], bottleneck_ratio: [1, 4], depth: [2, 3] } }
+constraints: ["not (heads < 4 and bottleneck_ratio > 1)"]
+on_invalid: skip
+"""
+    notes = planned(call, written(tmp_path, text))["notes"]
+    (told,) = [note for note in notes if "are impossible" in note]
+    assert told.startswith("fractional: 1 of 4 runs are impossible and its resolution no longer holds; no longer bal")
+    assert "not estimable: heads=2" in told
+
+
 def test_a_fraction_prints_what_it_confounds(call: Call, tmp_path: Path) -> None:
     text = "design: { kind: fractional, resolution: 3, vary: { heads: [4, 2], depth: [2, 3], segments: [2, 3] } }"
     out = call("plan", written(tmp_path, text)).out

@@ -1,5 +1,6 @@
 """What `plan` has to say: every arm with its costs, the cells that it fills, what is cached, what is to come."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -8,9 +9,11 @@ from commands.plan_published import document as published_document
 from commands.plan_tuning import TuningPlan, plan_tuning_of, tuning_document
 from reports.isolated import isolated_pairs
 from reports.metrics import HELD_OUT_LOSS, SCORE
-from runners.designs import Search
+from runners.claims import parse_claim, parse_orderings
+from runners.designs import Factorial, Fractional, Search
 from runners.designs.arm import BASELINE, Arm
 from runners.designs.axes import grid_size
+from runners.designs.crossed import crossed
 from runners.itinerary import SharedStages, shared_stages, trial_stages
 from runners.places import Places
 from runners.prediction import Prediction, measured_under, predicted
@@ -35,7 +38,7 @@ class ArmPlan:
     forward_flops: int
     train_flops: int
     cells: dict[str, tuple[str, ...]]
-    """By table of the report: its metrics, pairs or orderings that the arm fills."""
+    """By table of the report: its metrics, pairs or claims that the arm fills."""
     stages: int
     """Over all pretraining seeds."""
     cached: int | None
@@ -145,15 +148,25 @@ def _cells(chosen: Chosen) -> dict[str, dict[str, tuple[str, ...]]]:
         found[arm.name] = {"results": metrics}
         if experiment.tune is not None and arm.name != BASELINE:
             found[arm.name]["tuned"] = metrics
-        if arm.matches is not None:
-            found[arm.name]["matched"] = metrics
-            found[arm.matches]["matched"] = metrics
+    for arm in experiment.arms:
+        for name in (arm.name, arm.twin) if arm.twin is not None else ():
+            found[name]["matched"] = metrics
     for name, pairs in _pairs(experiment.arms).items():
         found[name]["isolated"] = pairs
-    for ordering in experiment.paper.orderings if experiment.paper else ():
-        for name in set(ordering.split(" ")[::2]):
-            found[name]["orderings"] = (*found[name].get("orderings", ()), ordering)
+    for name, text in _claimed(chosen):
+        found[name]["claims"] = (*found[name].get("claims", ()), text)
     return found
+
+
+def _claimed(chosen: Chosen) -> Iterator[tuple[str, str]]:
+    """Yield each arm that a claim or an ordering speaks of, with the text."""
+    experiment = chosen.experiment
+    for text in experiment.claims:
+        claim = parse_claim(text)
+        yield from ((name, text) for name in (claim.first, claim.second))
+    for chain in experiment.paper.orderings if experiment.paper else ():
+        for ordering in parse_orderings(chain):
+            yield from ((name, str(ordering)) for name in (ordering.first, ordering.second))
 
 
 def _pairs(arms: tuple[Arm, ...]) -> dict[str, tuple[str, ...]]:
@@ -175,6 +188,10 @@ def _notes(chosen: Chosen) -> list[str]:
             notes.append(f"search: {size:,} points at most, impossible ones included, are drawn from")
         else:
             notes += [f"{design.kind}: {note}" for note in design.notes()]
+        if isinstance(design, Factorial | Fractional):
+            left_out = {one.name for one in chosen.experiment.roster.impossible}
+            runs = crossed(design, chosen.experiment.baseline, left_out)
+            notes += [f"{design.kind}: {runs.warning()}"] if runs is not None and runs.missing else []
     return notes
 
 
@@ -205,6 +222,8 @@ def _arm_document(plan: ArmPlan) -> JsonValue:
         "changes": {**plan.arm.changes},
         "levels": {**plan.arm.levels},
         "matches": plan.arm.matches,
+        "twin": plan.arm.twin,
+        "twin_spends": plan.arm.twin_spends,
         "parameters": plan.parameters,
         "forward_flops": plan.forward_flops,
         "train_flops": plan.train_flops,

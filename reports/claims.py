@@ -1,7 +1,8 @@
-"""The experiment's claims, judged: supported, contradicted or undecided, with a probability and the power.
+"""What the experiment claims and the paper states, judged: supported, contradicted or undecided, each with its power.
 
-The probability is that of the claim given the differences, for a normal population of paired differences and a flat
-prior: Student's t around their mean. Supported: the 95% interval lies wholly inside what the claim allows.
+A paper's ordering is judged on every metric that a finding speaks of. The probability is that of the claim given the
+differences, for a normal population of paired differences and a flat prior: Student's t around their mean.
+Supported: the 95% interval lies wholly inside what the claim allows.
 """
 
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import stdev
 
+from reports.afterwards import added_text
 from reports.details_text import difference_cell
 from reports.effects import Difference, differences_of
 from reports.grids import Column, Grid, grid
@@ -17,10 +19,13 @@ from reports.numbers import NOTHING, UNKNOWN, fixed
 from reports.reading import number
 from reports.results import Results
 from reports.table import Row, Table, interval, table
-from runners.claims import Claim, Sign, parse_claim
+from runners.claims import Claim, Sign, parse_claim, parse_orderings
 from runners.inference.paired import ALPHA, vary
 from runners.inference.power import power, power_within
 from runners.inference.student import below
+
+COLUMNS = "claim by metric verdict probability power n delta low high afterwards"
+EXPERIMENT, PAPER = "experiment", "paper"
 
 
 class Judgement(StrEnum):
@@ -58,29 +63,44 @@ def judge(claim: Claim, differences: list[float], difference: Difference, alpha:
     shares = [below((bound - (difference.delta or 0.0)) * n**0.5 / sd, n - 1) for bound in (from_, to)]
     if claim.sign is Sign.LEVEL:
         chance = power_within(0.0, claim.size, sd, n, alpha)
+        if not claim.size:  # nothing says how near is level
+            return Judged(judgement, difference, None, None)
     else:
         chance = power(claim.size, sd, n, alpha)
     return Judged(judgement, difference, shares[1] - shares[0], chance if claim.size else None)
 
 
 def claims_table(results: Results) -> Table:
-    """Return every claim with its verdict; an arm that is not there leaves it undecided."""
-    return table("claims", "claim verdict probability power n delta low high afterwards", _rows(results))
+    """Return every claim and every stated ordering with its verdict; an arm that is not there leaves it undecided."""
+    return table("claims", COLUMNS, _rows(results))
+
+
+def _stated(results: Results) -> Iterator[tuple[str, str, Claim]]:
+    """Yield who says it, the text under which it was added, and the claim."""
+    for text in results.setting.claims:
+        claim = parse_claim(text)
+        yield EXPERIMENT, str(claim), claim
+    paper = results.setting.paper
+    for chain in paper.orderings if paper else ():
+        for ordering in parse_orderings(chain):
+            for metric in results.headlines:
+                margin = paper.margins.get(metric.name) if paper else None
+                yield PAPER, f"paper: {chain}", ordering.on(metric.name, metric.lower_is_better, margin)
 
 
 def _rows(results: Results) -> Iterator[Row]:
-    for text in results.setting.claims:
-        claim = parse_claim(text)
+    for by, text, claim in _stated(results):
         judged = _judged(results, claim)
-        late = sorted({claim.first, claim.second} & set(results.afterwards))
         yield {
-            "claim": text,
+            "claim": str(claim),
+            "by": by,
+            "metric": claim.metric,
             "verdict": str(judged.judgement),
             "probability": judged.probability,
             "power": judged.power,
             "n": judged.difference.pairs,
             **interval(judged.difference),
-            "afterwards": ", ".join(late) or None,
+            "afterwards": added_text(results, claim, text),
         }
 
 
@@ -100,16 +120,29 @@ def claims_grid(results: Results, found: Table) -> Iterator[Grid]:
         return
 
     def cells(row: Row) -> list[str]:
-        metric = Metric(parse_claim(str(row["claim"])).metric)
+        metric = Metric(str(row["metric"]))
         chances = [number(row[name]) for name in ("probability", "power")]
         texts = [
             fallback if chance is None else fixed(chance, 2)
             for chance, fallback in zip(chances, (UNKNOWN, NOTHING), strict=True)
         ]
-        late = f"{row['afterwards']} added after results" if row["afterwards"] else NOTHING
         shown = difference_cell(row, results.decimals(metric))
-        return [str(row["claim"]), str(row["verdict"]), *texts, shown, late]
+        late = [f"added {row['afterwards']}" if row["afterwards"] else NOTHING] if warned else []
+        return [str(row["claim"]), str(row["by"]), str(row["verdict"]), *texts, shown, *late]
 
-    columns = [Column("claim", numeric=False), Column("verdict", numeric=False)]
-    columns += [Column("probability"), Column("power"), Column("Δ [95%] (n)"), Column("beware", numeric=False)]
-    yield grid("claims", "The experiment's claims", columns, map(cells, found.rows))
+    warned = any(row["afterwards"] for row in found.rows)
+    columns = [Column(title, numeric=False) for title in ("claim", "by", "verdict")]
+    columns += [Column("probability"), Column("power"), Column("Δ [95%] (n)")]
+    columns += [Column("beware", numeric=False)] if warned else []
+    yield grid("claims", "What is claimed, and what the seeds say", columns, map(cells, found.rows))
+
+
+def claims_note(found: Table) -> str:
+    """Return what a verdict on a claim means."""
+    unbounded = any("~" in str(row["claim"]) and " within " not in str(row["claim"]) for row in found.rows)
+    level = "; ~ without a margin can only be contradicted" if unbounded else ""
+    return (
+        "Claims: supported where the 95% interval of Δ, first minus second, lies within what is claimed, "
+        f"contradicted where it lies outside, each by itself{level}; probability: of the claim, under a flat prior; "
+        "power: the chance of showing it, were it true by that much."
+    )

@@ -1,4 +1,4 @@
-"""The grids beside the main one: isolated effects, the paper's orderings, references, candidates, importance."""
+"""The grids beside the main one: isolated effects, references, candidates, importance."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -24,7 +24,6 @@ def grids_of(tables: Iterable[Table], decimals: Decimals) -> Iterator[Grid]:
     makers: dict[str, Callable[[Table], Iterable[Grid]]] = {
         "isolated": partial(_isolated, decimals=decimals),
         MATCHED: partial(matched_grids, decimals=decimals),
-        "orderings": partial(_orderings, decimals=decimals),
         "reference": _reference,
         "candidates": _candidates,
         "importance": _importance,
@@ -47,14 +46,6 @@ def _isolated(table: Table, decimals: Decimals) -> Iterator[Grid]:
         cells = ([f"{row['arm']} − {row['reference']}", _metric(row), _difference(row, decimals)] for row in rows)
         title = f"The effect of {path} alone: arms that are equal in all else"
         yield grid(table.name, title, [*_text_columns("arms", "metric"), DELTA], cells)
-
-
-def _orderings(table: Table, decimals: Decimals) -> Iterator[Grid]:
-    def cells(row: Row) -> list[str]:
-        return [str(row["ordering"]), _metric(row), str(row["verdict"]), _difference(row, decimals)]
-
-    columns = [*_text_columns("the paper", "metric", "here"), DELTA]
-    yield grid(table.name, "The paper's orderings", columns, map(cells, table.rows))
 
 
 def _reference(table: Table) -> Iterator[Grid]:

@@ -14,6 +14,7 @@ from math import prod
 
 import numpy as np
 
+from reports.crossed import arms_by_levels, runs_of
 from reports.details_text import difference_cell
 from reports.effects import Difference, paired
 from reports.grids import Column, Grid, grid
@@ -22,6 +23,7 @@ from reports.numbers import NOTHING
 from reports.results import Results
 from reports.table import Row, Table, interval, table
 from runners.designs.arm import BASELINE
+from runners.designs.crossed import ROUNDING
 from runners.records import ArmRow
 from search_space.declaration import JsonValue, canonical_text
 
@@ -41,6 +43,8 @@ class Effect:
     name: str
     weights: Weights
     aliases: tuple[str, ...] = ()
+    reason: str = ""
+    """Why it cannot be estimated; empty where it can."""
 
 
 @dataclass(frozen=True)
@@ -146,14 +150,27 @@ def contrast(results: Results, weights: Weights, metric: Metric) -> Difference:
 
 def factors_table(results: Results) -> Table:
     """Return every main effect and two-way interaction on every metric, none where arms are not crossed."""
-    return table("factors", "kind effect aliases metric n delta low high", _rows(results))
+    return table("factors", "kind effect aliases metric n delta low high reason", _rows(results))
+
+
+def _effects(results: Results) -> Iterator[Effect]:
+    """Yield the effects of the design; where it has lost runs, those that the rest still tell, and why not."""
+    runs = runs_of(results)
+    crossing = None if runs and runs.missing else crossing_of(results.arms)
+    if crossing is not None:
+        yield from effects_of(crossing)
+    elif runs is not None:
+        arms = {levels: arm for arm, levels in arms_by_levels(results, runs).items()}
+        for found in runs.contrasts():
+            weights = zip(runs.kept, found.weights, strict=not found.reason) if found.weights else ()
+            by_arm = {arms[run]: weight for run, weight in weights if abs(weight) > ROUNDING}
+            yield Effect(found.kind, found.name, by_arm, found.aliases, found.reason)
 
 
 def _rows(results: Results) -> Iterator[Row]:
-    crossing = crossing_of(results.arms)
-    for effect in effects_of(crossing) if crossing else ():
+    for effect in _effects(results):
         for metric in results.metrics:
-            found = contrast(results, effect.weights, metric)
+            found = contrast(results, effect.weights, metric) if effect.weights else Difference()
             yield {
                 "kind": effect.kind,
                 "effect": effect.name,
@@ -161,6 +178,7 @@ def _rows(results: Results) -> Iterator[Row]:
                 "metric": metric.name,
                 "n": found.pairs,
                 **interval(found),
+                "reason": effect.reason or None,
             }
 
 
@@ -174,9 +192,12 @@ def factors_grids(results: Results, found: Table) -> Iterator[Grid]:
         aliased = any(row["aliases"] for row in rows)
         columns = [Column("effect", numeric=False), Column("metric", numeric=False), Column("Δ [95%] (n)")]
         columns += [Column("or is it", numeric=False)] if aliased else []
+        lost = any(row["reason"] for row in rows)
+        columns += [Column("not estimable: it", numeric=False)] if lost else []
         cells = (
             [str(row["effect"]), Metric(str(row["metric"])).title, difference_cell(row, decimals[str(row["metric"])])]
             + ([str(row["aliases"] or NOTHING)] if aliased else [])
+            + ([str(row["reason"] or NOTHING)] if lost else [])
             for row in rows
         )
         if rows:

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 
+from reports.afterwards import addition_notes
+from reports.candidates import SEARCH
 from reports.comparisons import Cell
 from reports.effects import Effect
 from reports.metrics import Metric
+from reports.noise import low_variance
 from reports.numbers import short
 from reports.results import Results
 from reports.squad import squad_notes
@@ -42,6 +45,12 @@ def legend_of(results: Results) -> tuple[str, ...]:
         lines.append("?: a single seed tells no spread and no interval.")
     if any(effect.n == 0 for effect in effects):
         lines.append("–: not measured at the end of the budget.")
+    if low_variance(results):
+        lines.append("low variance: seeds spread it by at most half the tasks' median; it shows smaller differences.")
+    if any(results.diverged(arm.name)[0] for arm in results.arms):
+        lines.append(
+            "Diverged seeds are left out here; with the worst value in their place: Diverged seeds, both ways."
+        )
     lines.extend(_multiplicity(results, effects))
     return tuple(lines)
 
@@ -97,6 +106,9 @@ def footer_of(results: Results) -> Notes:
         *([] if setting.paper and setting.paper.table else [("Differs from the papers", _differences(results))]),
         ("Diverged", _diverged(results)),
     ]
+    added = list(addition_notes(results)) if setting.design.kind != SEARCH else []
+    if added:
+        notes.append(("Added after results", "; ".join(added)))
     left_out = results.snapshot.impossible
     if left_out:
         notes.append(("Impossible points left out", f"{len(left_out)}: {_left_out(left_out)}"))
@@ -167,9 +179,3 @@ def _diverged(results: Results) -> str:
         return "no trial"
     shared = f"; the {BASELINE} is one of them" if counts.get(BASELINE) else ""
     return f"{', '.join(found)} trials, never averaged in{shared}"
-
-
-def orderings_note(headlines: tuple[Metric, ...]) -> str:
-    """Return what a verdict means."""
-    names = " and ".join(metric.title for metric in headlines)
-    return f"Verdicts on {names}; Δ is first minus second; undecided: the interval does not settle it."

@@ -12,7 +12,7 @@ from statistics import fmean, stdev
 import numpy as np
 from jaxtyping import Float
 
-from reports.backtest import COVERAGE, Curve, band, law_of, widening
+from reports.backtest import COVERAGE, Curve, Widening, band, law_of, widening
 from reports.figure_data import whole_curves
 from reports.grids import Column, Grid, grid
 from reports.metrics import HELD_OUT_LOSS, Metric
@@ -24,7 +24,8 @@ from runners.designs.arm import BASELINE
 from search_space.streams import stream
 
 COLUMNS = (
-    "arm n tokens_seen loss_seen tokens loss low high delta delta_low delta_high better widened judged judged_ahead"
+    "arm n tokens_seen loss_seen tokens loss low high delta delta_low delta_high better "
+    "widened judged judged_curves judged_ahead"
 )
 STEPS = 40
 """Budgets between what was seen and what is asked at which arms are compared."""
@@ -48,9 +49,12 @@ class Outlook:
 
     tokens: Float[np.ndarray, "steps"]  # noqa: F821
     arms: tuple[Ahead, ...]
-    widened: float
-    judged: int
-    judged_ahead: float
+    judged: Widening
+
+    @property
+    def ratio(self) -> float:
+        """How far ahead the forecasts go, in times the tokens seen."""
+        return float(self.tokens[-1] / self.tokens[0])
 
 
 def outlook_of(results: Results) -> Outlook | None:
@@ -62,19 +66,18 @@ def outlook_of(results: Results) -> Outlook | None:
     if not curves:
         return None
     seen = max(max(curve) for of_seeds in curves.values() for curve in of_seeds)
-    ratio = results.setting.forecast.tokens / seen
     alone = {f"{arm} {number}": c for arm, of_seeds in curves.items() for number, c in enumerate(of_seeds)}
-    widened, judged, judged_ahead = widening(alone, ratio)
+    judged = widening(alone, results.setting.forecast.tokens / seen)
     tokens = np.geomspace(seen, results.setting.forecast.tokens, STEPS)
-    arms = (ahead_of(arm, of_seeds, tokens, widened) for arm, of_seeds in curves.items() if max(of_seeds[0]) == seen)
-    return Outlook(tokens, tuple(arm for arm in arms if arm), widened, judged, judged_ahead)
+    arms = (ahead_of(arm, of_seeds, tokens, judged) for arm, of_seeds in curves.items() if max(of_seeds[0]) == seen)
+    return Outlook(tokens, tuple(arm for arm in arms if arm), judged)
 
 
 def ahead_of(
     arm: str,
     curves: tuple[Curve, ...],
     tokens: Float[np.ndarray, "steps"],  # noqa: F821
-    widened: float,
+    judged: Widening,
 ) -> Ahead | None:
     """Return an arm's draws from its seeds' curves, None where they are too short."""
     shared = sorted(set.intersection(*(set(curve) for curve in curves)))
@@ -84,6 +87,7 @@ def ahead_of(
         return None
     draws = law.at(tokens)
     middle = np.median(draws, axis=0)
+    widened = np.array([judged.at(ratio) for ratio in (tokens / tokens[0]).tolist()])
     draws = middle + widened * (draws - middle)
     if len(curves) > 1:
         ends = [curve[shared[-1]] for curve in curves]
@@ -117,9 +121,10 @@ def _rows(outlook: Outlook) -> Iterator[Row]:
             "low": middle - half,
             "high": middle + half,
             **beside,
-            "widened": outlook.widened,
-            "judged": outlook.judged,
-            "judged_ahead": outlook.judged_ahead,
+            "widened": outlook.judged.at(outlook.ratio),
+            "judged": outlook.judged.forecasts,
+            "judged_curves": outlook.judged.curves,
+            "judged_ahead": outlook.judged.ahead,
         }
 
 
@@ -185,10 +190,12 @@ def _when(row: Row) -> str:
 
 def forecast_note(outlook: Outlook) -> str:
     """Return how far the forecasts can be trusted."""
-    judged = f"judged by hiding the ends of the recorded curves ({outlook.judged} forecasts)"
-    far = f"up to {outlook.judged_ahead:.2g} times the tokens seen" if outlook.judged else "by nothing here"
-    ratio = float(outlook.tokens[-1] / outlook.tokens[0])
+    found, ratio = outlook.judged, outlook.ratio
+    count = f"{found.forecasts} forecasts of {found.curves} curves"
+    far = f"up to {found.ahead:.2g} times the tokens seen" if found.forecasts else "by nothing here"
+    beyond = "; beyond, they grow as a random walk's would and nothing vouches"
     return (
         f"Forecasts draw each curve on by a power law with a floor to {ratio:.2g} times the tokens seen; their 90% "
-        f"intervals are {judged}, {far}, and {outlook.widened:.2f} times as wide for it; beyond, nothing vouches."
+        f"intervals are judged by hiding the ends of the recorded curves ({count}), {far}, and "
+        f"{found.at(ratio):.2f} times as wide for it{beyond if ratio > found.ahead * (1 + 1e-9) else ''}."
     )

@@ -3,7 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-HELD_OUT_LOSS, SCORE = "held_out_loss", "score"
+from runners.measured import HELD_OUT_LOSS, SCORE
+
+__all__ = ["HELD_OUT_LOSS", "SCORE", "Metric", "ordered"]
+
 TITLES = {HELD_OUT_LOSS: "held-out loss"}
 
 

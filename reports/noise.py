@@ -49,6 +49,11 @@ def _rows(results: Results) -> Iterator[Row]:
         }
 
 
+def low_variance(results: Results) -> frozenset[str]:
+    """Return the tasks whose spread is small beside the others'."""
+    return frozenset(str(row["metric"]) for row in _rows(results) if row["low_variance"])
+
+
 def _spread(results: Results, metric: Metric) -> Spread:
     return spread_of([of_arm[metric.name] for of_arm in results.nested.values() if metric.name in of_arm])
 

@@ -4,14 +4,18 @@ from dataclasses import dataclass
 
 from reports.effects import Effect
 from reports.grids import Cell, Column, Grid, grid
+from reports.matched import budget_text
 from reports.metrics import Metric
-from reports.numbers import difference_text, mean_text, scientific, short
+from reports.noise import low_variance
+from reports.numbers import difference_text, mean_text, scientific, short, told
 from reports.results import Results
 from reports.status import status_of
 from runners.designs.arm import BASELINE
 
 BEST_MARK = " *"
 DELTA = "Δ [95%]"
+MATCHED_DELTA = "matched Δ [95%] (n)"
+LOW_VARIANCE = ", low variance"
 
 
 @dataclass(frozen=True)
@@ -47,9 +51,14 @@ def overview(results: Results) -> Grid:
     """Return the arms with their cost, their metrics and how they stand."""
     groups = [metric_columns(results, metric) for metric in results.shown]
     columns = [Column("arm", numeric=False), Column("parameters", "size"), Column("train FLOPs", "size")]
+    if results.twins:
+        columns.append(Column("twin spends", "size"))
     columns.append(Column("status", numeric=False))
+    low = low_variance(results)
     for group in groups:
-        columns += [Column("mean ± sd (n)", group.metric.title), Column(DELTA, group.metric.title)]
+        title = group.metric.title + (LOW_VARIANCE if group.metric.name in low else "")
+        columns += [Column("mean ± sd (n)", title), Column(DELTA, title)]
+        columns += [Column(MATCHED_DELTA, title)] if results.twins else []
     return grid(
         "results", "Results", columns, (_row(results, position, groups) for position in range(len(results.arms)))
     )
@@ -58,12 +67,16 @@ def overview(results: Results) -> Grid:
 def _row(results: Results, position: int, groups: list[MetricColumns]) -> list[str | Cell]:
     arm = results.arms[position]
     cells: list[str | Cell] = [arm.name, short(arm.parameters), scientific(arm.train_flops)]
+    if results.twins:
+        cells.append(budget_text(results, arm))
     cells.append(status_of(results.trials[arm.name], results.seeds_in_all))
     for group in groups:
         effect, strong = group.effects[arm.name], group.best == arm.name
         mark = BEST_MARK if strong else ""
         cells.append(Cell(mean_text(effect, group.decimals) + mark, strong))
         cells.append(_difference(effect, group.decimals))
+        if results.twins:
+            cells.append(told(results.matched(arm.name, group.metric), group.decimals))
     return cells
 
 

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from reports.audit import audit_table
 from reports.beside import BESIDE, beside_grid, beside_table
 from reports.candidates import SEARCH, candidates_table, importance_table
-from reports.claims import claims_grid, claims_table
+from reports.claims import claims_grid, claims_note, claims_table
+from reports.crossed import lost_runs
 from reports.departures import DEPARTURES, departures_grid, departures_table
 from reports.details import grids_of
 from reports.divergence import divergence_grid, divergence_table
 from reports.factors import factors_grids, factors_table
 from reports.figure_data import Curves, Forest, curves_of, forest_of
 from reports.finding import finding_of
-from reports.footer import Notes, footer_of, legend_of, orderings_note
+from reports.footer import Notes, footer_of, legend_of
 from reports.forecast import (
     LOSS,
     Outlook,
@@ -26,9 +27,8 @@ from reports.forecast import (
 from reports.grids import Grid
 from reports.isolated import isolated_pairs, isolated_table
 from reports.judgements import effects_grid, effects_table
-from reports.matched import has_matches, matched_table
+from reports.matched import has_matches, matched_note, matched_table
 from reports.noise import noise_grid, noise_table
-from reports.orderings import orderings_table
 from reports.overview import overview
 from reports.pareto import Pareto, pareto_of, pareto_table
 from reports.recipes import at_own_recipes, at_shared_recipe
@@ -38,9 +38,8 @@ from reports.table import Table, reference_table, results_table
 from reports.text import printable
 from reports.tuned import tuned_finding, tuned_grids, tuned_note, tuned_tables
 from reports.tuning import tuning_footer, tuning_grids, tuning_notes, tuning_table
-from reports.values import PrimaryMetric
+from runners.measured import PrimaryMetric, primary_metric
 from runners.standing import Snapshot
-from tasks.downstream import find_task
 
 
 @dataclass(frozen=True)
@@ -63,11 +62,6 @@ class Report:
     """Under which conditions the numbers were measured."""
     pareto: Pareto | None = None
     """Of a search: results against costs."""
-
-
-def primary_metric(task: str) -> str:
-    """Return the metric that speaks for a task."""
-    return find_task(task).metrics[0]
 
 
 def build(
@@ -124,7 +118,6 @@ def _tables(results: Results, importance: Mapping[str, float] | None, primary: P
         yield factors_table(results)
     if has_matches(results):
         yield matched_table(results)
-    yield orderings_table(results)
     yield from (found for found in (beside_table(results, primary), departures_table(results)) if found.rows)
     yield reference_table(results.snapshot.shared, primary)
 
@@ -186,5 +179,7 @@ def _notes(results: Results, tables: tuple[Table, ...]) -> Iterator[str]:
     yield from legend_of(results)
     if results.setting.design.kind == SEARCH and len(results.arms) > 1:
         yield f"The best of {len(results.arms)} candidates was chosen by the loss shown here: its Δ flatters it."
-    if any(table.name == "orderings" and table.rows for table in tables):
-        yield orderings_note(results.headlines)
+    if has_matches(results):
+        yield from filter(None, [matched_note(results)])
+    yield from filter(None, [lost_runs(results)])
+    yield from (claims_note(found) for found in tables if found.name == "claims" and found.rows)

@@ -9,7 +9,7 @@ from reports.effects import Difference, Effect, effect, paired
 from reports.metrics import HELD_OUT_LOSS, SCORE, Metric, ordered
 from reports.numbers import decimals_for
 from reports.setting import Setting
-from reports.values import PRETRAIN, ArmValues, NestedArmValues, PrimaryMetric, means_of, nested_values_of
+from reports.values import ArmValues, NestedArmValues, PrimaryMetric, means_of, nested_values_of
 from runners.designs.arm import BASELINE
 from runners.inference.looks import Looks
 from runners.inference.paired import ALPHA
@@ -58,6 +58,17 @@ class Results:
         mine, theirs = (self.values[name].get(metric.name, {}) for name in (arm, other))
         return paired(mine, theirs, max(self.confidence(arm), self.confidence(other)))
 
+    @cached_property
+    def twins(self) -> Mapping[str, str]:
+        """By arm, the arm that is it at the baseline's budget; several may share one."""
+        earlier = {arm.matches: arm.name for arm in self.arms if arm.matches is not None}  # ledgers before `twin`
+        return earlier | {arm.name: arm.twin for arm in self.arms if arm.twin is not None}
+
+    def matched(self, arm: str, metric: Metric) -> Difference:
+        """Return the difference of an arm's twin to the baseline; none where it has no twin."""
+        twin = self.twins.get(arm)
+        return self.effect(twin, metric).difference if twin is not None and twin in self.values else Difference()
+
     def comparison(self, arm: str, metric: Metric) -> Comparison:
         """Return how an arm other than the baseline is judged on one metric."""
         return self._comparisons[arm, metric.name]
@@ -96,23 +107,6 @@ class Results:
         standings = [history.standing for history in self.trials.get(arm, ())]
         ended = [standing for standing in standings if standing in (Standing.FINISHED, Standing.DIVERGED)]
         return ended.count(Standing.DIVERGED), len(ended)
-
-    @cached_property
-    def afterwards(self) -> tuple[str, ...]:
-        """The arms that were added after seeing results, as far as the ledger knows.
-
-        It knows of cohorts, which are proposed from the results of those before; and of stages taken from the
-        cache: where some arms' whole pretraining was there already and another's was not, the latter came later.
-        """
-        known = {arm: self._cached(arm) for arm in self.trials}
-        earlier = any(cached for cached in known.values())
-        late = {arm for arm, cached in known.items() if earlier and cached is False}
-        return tuple(arm.name for arm in self.arms if arm.cohort > 0 or arm.name in late)
-
-    def _cached(self, arm: str) -> bool | None:
-        """Whether all of an arm's pretraining came from the cache; None where there is none."""
-        records = [record for history in self.trials[arm] for record in history.finished(PRETRAIN)]
-        return all(record.reused for record in records) if records else None
 
     def _share(self, arm: str) -> float:
         """Return the share of the error that an arm's seeds may spend."""

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from runners.measured import SCORE
 from runners.sequential import Seeds
 from search_space.candidate import Candidate
 from search_space.declaration import JsonValue
@@ -57,6 +58,14 @@ class FineTuningBlock(_Reading):
     seeds: tuple[int, ...] = (1,)
 
 
+class MatchBlock(_Reading):
+    """What every arm's twin spends as much of as the baseline, and what gives way for it."""
+
+    budget: str
+    by: str
+    tolerance: float = 0.01
+
+
 class ForecastBlock(_Reading):
     """The budget that curves are drawn on to."""
 
@@ -84,6 +93,7 @@ class Setting(_Reading):
     level_within: Mapping[str, float] = Field(default_factory=dict)
     claims: tuple[str, ...] = ()
     forecast: ForecastBlock | None = None
+    match: MatchBlock | None = None
     baseline: Candidate = Field(default_factory=Candidate)
     design: Annotated[KindBlock, BeforeValidator(_one_kind)] = KindBlock()
     """Of several designs: `search` where one of them is a search, else `several`."""
@@ -96,7 +106,10 @@ class Setting(_Reading):
         """By metric, the largest difference that counts as none: the experiment's own word before the paper's."""
         seeds, paper = self.pretraining.seeds, self.paper
         sequential = {} if isinstance(seeds, tuple) else seeds.until_decided.margin
-        return {**(paper.margins if paper else {}), **sequential, **self.level_within}
+        margins = {**(paper.margins if paper else {}), **sequential, **self.level_within}
+        if len(self.tasks) == 1 and SCORE in margins:  # the only task is the score
+            margins.setdefault(self.tasks[0], margins[SCORE])
+        return margins
 
     @property
     def tasks(self) -> tuple[str, ...]:

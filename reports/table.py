@@ -4,15 +4,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from reports.effects import Difference
+from reports.metrics import Metric
 from reports.reading import number, numbers
 from reports.results import Results
 from reports.status import status_of
 from reports.values import PrimaryMetric
-from runners.records import Record, Status
+from runners.records import ArmRow, Record, Status
 from search_space.declaration import JsonValue
 
 Row = Mapping[str, JsonValue]
 RESULT_COLUMNS = ("arm", "metric", "n", "mean", "sd", "delta", "low", "high", "parameters", "train_flops", "status")
+MATCHED_COLUMNS = ("twin", "twin_spends", "matched_n", "matched_delta", "matched_low", "matched_high")
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,12 @@ def table(name: str, columns: str, rows: Iterable[Row]) -> Table:
 
 
 def results_table(results: Results) -> Table:
-    """Return one row per arm and metric: the baseline first, metrics by name whatever the order of the file."""
-    return table("results", " ".join(RESULT_COLUMNS), _result_rows(results))
+    """Return one row per arm and metric: the baseline first, metrics by name whatever the order of the file.
+
+    Where arms have twins of the baseline's budget, the twin's difference stands beside the arm's own.
+    """
+    columns = (*RESULT_COLUMNS, *MATCHED_COLUMNS) if results.twins else RESULT_COLUMNS
+    return table("results", " ".join(columns), _result_rows(results))
 
 
 def _result_rows(results: Results) -> Iterator[Row]:
@@ -51,7 +57,14 @@ def _result_rows(results: Results) -> Iterator[Row]:
                 "parameters": arm.parameters,
                 "train_flops": arm.train_flops,
                 "status": status,
+                **(_matched(results, arm, metric) if results.twins else {}),
             }
+
+
+def _matched(results: Results, arm: ArmRow, metric: Metric) -> Row:
+    difference = results.matched(arm.name, metric)
+    values = (results.twins.get(arm.name), arm.twin_spends, difference.pairs if arm.name in results.twins else None)
+    return dict(zip(MATCHED_COLUMNS, (*values, difference.delta, difference.low, difference.high), strict=True))
 
 
 def interval(difference: Difference) -> dict[str, JsonValue]:

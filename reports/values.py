@@ -1,30 +1,28 @@
-"""One value per arm, metric and pretraining seed, read from finished records and from nothing else.
+"""One value per arm, metric and pretraining seed: the mean over the fine-tuning seeds where there are several."""
 
-A held-out loss counts at the end of the whole budget only, so that equal tokens are compared; a task counts once
-all its fine-tuning seeds are in, and then as their mean.
-"""
-
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from statistics import fmean
 
 from reports.effects import SeedValues
-from reports.metrics import HELD_OUT_LOSS, SCORE
 from reports.nested import NestedValues
-from reports.reading import number, numbers
-from runners.records import Record
-from runners.standing import Snapshot, TrialHistory
-from tasks.glue.scores import glue_scores
+from runners.measured import PRETRAIN, PrimaryMetric, final_loss, values_of_trial
+from runners.standing import Snapshot
+
+__all__ = [
+    "PRETRAIN",
+    "ArmValues",
+    "NestedArmValues",
+    "PrimaryMetric",
+    "final_loss",
+    "means_of",
+    "nested_values_of",
+]
 
 ArmValues = Mapping[str, Mapping[str, SeedValues]]
 """Arm -> metric -> pretraining seed -> value."""
 
 NestedArmValues = Mapping[str, Mapping[str, NestedValues]]
 """Arm -> metric -> pretraining seed -> one value per fine-tuning seed."""
-
-PrimaryMetric = Callable[[str], str]
-"""From a task's name to the metric that speaks for it."""
-
-PRETRAIN = "pretrain"
 
 
 def nested_values_of(snapshot: Snapshot, tasks: Iterable[str], primary: PrimaryMetric) -> NestedArmValues:
@@ -33,7 +31,7 @@ def nested_values_of(snapshot: Snapshot, tasks: Iterable[str], primary: PrimaryM
     values: dict[str, dict[str, dict[int, tuple[float, ...]]]] = {arm.name: {} for arm in snapshot.arms}
     for history in snapshot.histories:
         of_arm = values.setdefault(history.trial.arm, {})
-        for metric, found in _trial_values(history, snapshot.labels, known, primary):
+        for metric, found in values_of_trial(history, snapshot.labels, known, primary):
             of_arm.setdefault(metric, {})[history.trial.seed] = found
     return values
 
@@ -44,65 +42,3 @@ def means_of(nested: NestedArmValues) -> ArmValues:
         arm: {metric: {seed: fmean(values) for seed, values in sample.items()} for metric, sample in of_arm.items()}
         for arm, of_arm in nested.items()
     }
-
-
-def _trial_values(
-    history: TrialHistory, labels: tuple[str, ...], tasks: tuple[str, ...], primary: PrimaryMetric
-) -> Iterator[tuple[str, tuple[float, ...]]]:
-    loss = final_loss(history, labels)
-    if loss is not None:
-        yield HELD_OUT_LOSS, (loss,)
-    of_tasks: dict[str, tuple[float, ...]] = {}
-    for task in tasks:
-        for metric, values in _task_values(history, labels, task):
-            of_tasks[task if metric == primary(task) else f"{task}:{metric}"] = values
-    yield from of_tasks.items()
-    yield from _glue(of_tasks)
-    if tasks and all(task in of_tasks for task in tasks):
-        yield SCORE, _across([of_tasks[task] for task in tasks])
-
-
-def _glue(of_tasks: Mapping[str, tuple[float, ...]]) -> Iterator[tuple[str, tuple[float, ...]]]:
-    """Yield GLUE's scores, one per fine-tuning seed; a task has as many values as there are such seeds."""
-    seeds = min(map(len, of_tasks.values()), default=0)
-    each = [dict(glue_scores({name: values[seed] for name, values in of_tasks.items()})) for seed in range(seeds)]
-    for name in each[0] if each else ():
-        yield name, tuple(of_seed[name] for of_seed in each)
-
-
-def _across(of_tasks: list[tuple[float, ...]]) -> tuple[float, ...]:
-    """Return the mean over tasks, one per fine-tuning seed where every task has as many."""
-    if len({len(values) for values in of_tasks}) > 1:
-        return (fmean(map(fmean, of_tasks)),)
-    return tuple(map(fmean, zip(*of_tasks, strict=True)))
-
-
-def final_loss(history: TrialHistory, labels: tuple[str, ...]) -> float | None:
-    """Return the held-out loss after the whole budget, None for a trial that has not spent it."""
-    last = next((label for label in reversed(labels) if label.startswith(f"{PRETRAIN}@")), None)
-    finished = history.finished(PRETRAIN)
-    if not finished or last not in (None, finished[-1].label):
-        return None
-    return number(finished[-1].result.get("held_out_loss"))
-
-
-def _task_values(
-    history: TrialHistory, labels: tuple[str, ...], task: str
-) -> Iterator[tuple[str, tuple[float, ...]]]:
-    records = [record for record in history.finished("fine_tune") if record.result.get("task") == task]
-    expected = {label for label in labels if label.rpartition("#")[0] == task}
-    if not records or expected - {record.label for record in records}:
-        return
-    scores = [_scores(record) for record in sorted(records, key=lambda record: record.label)]
-    for metric in sorted(set.intersection(*map(set, scores))):
-        yield metric, tuple(of_seed[metric] for of_seed in scores)
-
-
-def _scores(record: Record) -> dict[str, float]:
-    """Return the scores on dev, and those on further labelled parts under `metric part`."""
-    found = numbers(record.result.get("scores"))
-    for key, scores in record.result.items():
-        of, _, part = key.partition(" ")
-        if of == "scores" and part:
-            found |= {f"{metric} {part}": value for metric, value in numbers(scores).items()}
-    return found

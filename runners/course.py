@@ -6,6 +6,7 @@ and the order in which workers finish changes nothing.
 
 from collections.abc import Iterator
 from math import log
+from statistics import fmean
 
 from runners.designs.arm import BASELINE, Arm
 from runners.experiment import Experiment
@@ -13,11 +14,13 @@ from runners.groundwork import ATTEMPTS, refusal_of, refuse_another_key
 from runners.itinerary import LENGTHEN, SharedStages, fine_tune_labels, judged_labels, pretrain_labels, trial_stages
 from runners.judging import AUDIT, Judges
 from runners.ledger import Ledger
+from runners.measured import primary_metric, values_of_trial
 from runners.proposals import Entry, next_cohort
 from runners.records import ArmRow, Record, Status, TrialRow
 from runners.scoring import scored
 from runners.sequential import next_seeds, results_by_arm
 from runners.stages.stage import Stage
+from runners.standing import histories_of
 from runners.store import Outcome, StageStore
 from runners.trial import Trial
 from runners.tuning.phase import families
@@ -169,7 +172,7 @@ class Course:
         for row in self._ledger.trials():
             arm = arms[row.arm]
             candidate = Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
-            known = Arm(arm.name, candidate, arm.changes, arm.levels, arm.matches, arm.tunes, arm.own_of)
+            known = Arm(arm.name, candidate, arm.changes, arm.levels, arm.matches, tunes=arm.tunes, own_of=arm.own_of)
             self._enter(known, row, arm.cohort)
         for record in self._ledger.records():
             if record.trial is not None and record.status in ENDED:
@@ -206,15 +209,23 @@ class Course:
         seeds = self._experiment.pretraining.seeds
         if isinstance(seeds, tuple) or not self.trials or any(trial.failed for trial in self.trials.values()):
             return ()  # a failed trial is tried again by the next run, and decides then
+        measured = tuple(self._measured())
         added: dict[str, set[int]] = {}
         for family in families(self._arms, self._ledger):
-            trials = [(one.row, one.final_loss) for one in self.trials.values() if one.row.arm in family.arms]
-            more = next_seeds(seeds.until_decided, *results_by_arm(trials), family.baseline)
+            of_family = [(row, found) for row, found in measured if row.arm in family.arms]
+            more = next_seeds(seeds.until_decided, *results_by_arm(of_family), family.baseline)
             for name, found in more.items():
                 added.setdefault(name, set()).update(found)
         return tuple(
             Entry(arm, tuple(sorted(added[name])), repeats=True) for name, arm in self._arms.items() if name in added
         )
+
+    def _measured(self) -> Iterator[tuple[TrialRow, dict[str, float]]]:
+        """Yield what the ledger holds of every trial, by metric: the mean over its fine-tuning seeds."""
+        labels, tasks = all_labels(self._experiment), self._experiment.fine_tuning.tasks
+        for history in histories_of(self._ledger, labels):
+            found = values_of_trial(history, labels, tasks, primary_metric)
+            yield history.trial, {metric: fmean(values) for metric, values in found}
 
     def _audit(self) -> None:
         for trial in self._judges.audit():
@@ -268,8 +279,11 @@ class Course:
             train_flops=candidate.train_flops(self._asked(arm).pretraining.tokens, baseline.architecture),
             levels=dict(arm.levels),
             matches=arm.matches,
+            twin=arm.twin,
+            twin_spends=arm.twin_spends,
             tunes=arm.tunes,
             own_of=arm.own_of,
+            after_record=self._ledger.last_of_trials(),
         )
 
 

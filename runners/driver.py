@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
+from runners.amendments import amend
 from runners.course import Course, all_labels
 from runners.engines import Engine, open_engine
 from runners.engines.local import LocalEngine
@@ -64,8 +65,7 @@ def open_ledger(request: Request) -> Iterator[Ledger]:
     request.places.make()
     with request.places.held(), closing(Ledger(request.places.folder / LEDGER_NAME)) as ledger:
         experiment = request.experiment
-        identity = experiment.identity()
-        known = ledger.fact("identity")
+        identity, known = experiment.identity(), ledger.fact("identity")
         if known is None:
             with ledger.together():
                 ledger.set_fact("experiment", experiment.experiment)
@@ -75,7 +75,7 @@ def open_ledger(request: Request) -> Iterator[Ledger]:
                 ledger.set_fact("manifest", manifest())
                 ledger.set_fact("impossible", [[one.name, *one.reasons] for one in experiment.roster.impossible])
                 ledger.set_fact("identity", identity)
-        elif canonical_text(known) != canonical_text(identity):
+        elif not amend(ledger, experiment):
             raise Conflict(_conflict(request, known, identity))
         yield ledger
 

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runners.claims import UnclearClaim, parse_claim, unknown_names
+from runners.claims import UnclearClaim, parse_claim, parse_orderings, unknown_arms, unknown_names
 from runners.designs import Search
+from runners.loading.mistakes import did_you_mean
+from runners.measured import comparable_metrics
 from runners.published_rules import published_violations
 from runners.start import Start, differing_fields, read_start
 from runners.tuning.rules import tune_violations
@@ -18,6 +20,9 @@ from tasks.published import origin_of
 
 if TYPE_CHECKING:
     from runners.experiment import Experiment
+
+FIXED = ("parameters", "forward_flops", "train_flops", "tokens", "depth", "width")
+"""What a table shows of an arm that no seed changes."""
 
 
 def violations_of(experiment: "Experiment") -> Iterator[Violation]:
@@ -56,11 +61,15 @@ def _ordering_violations(experiment: "Experiment") -> Iterator[Violation]:
         known = {arm.name for arm in experiment.arms}
     except ImpossibleChange:
         return  # the design's own violations say why
-    for position, ordering in enumerate(experiment.paper.orderings if experiment.paper else ()):
-        for name in ordering.split(" ")[::2]:
-            if name not in known:
-                message = f"{name!r} is not an arm. Allowed: {', '.join(sorted(known))}"
-                yield Violation(("paper", "orderings", position), message)
+    for position, text in enumerate(experiment.paper.orderings if experiment.paper else ()):
+        try:
+            orderings = parse_orderings(text)
+        except UnclearClaim as unclear:
+            wrong = [str(unclear)]
+        else:
+            names = dict.fromkeys(name for one in orderings for name in (one.first, one.second))
+            wrong = unknown_arms(names, known)
+        yield from (Violation(("paper", "orderings", position), message) for message in wrong)
 
 
 def _claim_violations(experiment: "Experiment") -> Iterator[Violation]:
@@ -69,8 +78,7 @@ def _claim_violations(experiment: "Experiment") -> Iterator[Violation]:
         arms = [arm.name for arm in experiment.arms]
     except ImpossibleChange:
         return  # the design's own violations say why
-    tasks = sorted(experiment.fine_tuning.tasks)
-    metrics = ["held_out_loss", *(["score"] if tasks else []), *tasks]
+    metrics = comparable_metrics(experiment.fine_tuning.tasks)
     for position, text in enumerate(experiment.claims):
         try:
             wrong = unknown_names(parse_claim(text), arms, metrics)
@@ -178,9 +186,26 @@ def _seed_violations(experiment: "Experiment") -> Iterator[Violation]:
     if experiment.search is not None:
         yield Violation(place, "a search ranks candidates on equal seeds; list them. Write [1, 2, 3]")
     for metric in seeds.until_decided.margin:
-        if metric != "held_out_loss":
-            message = f"{metric!r} does not decide on seeds; allowed: held_out_loss"
-            yield Violation((*place, "margin", metric), message)
+        wrong = _no_decider(metric, experiment.fine_tuning.tasks)
+        if wrong is not None:
+            yield Violation((*place, "margin", metric), wrong)
+
+
+def _no_decider(metric: str, tasks: tuple[str, ...]) -> str | None:
+    """Return why a metric cannot decide on seeds, None where it can."""
+    if metric in FIXED:
+        return f"{metric!r} is the same on every seed: there is nothing that more of them would decide"
+    allowed = comparable_metrics(tasks)
+    task, _, further = metric.partition(":")
+    if further and task in tasks and task in task_names():
+        known = find_task(task).metrics[1:]
+        return (
+            None if further in known else f"{task!r} has no further metric {further!r}. Allowed: {', '.join(known)}"
+        )
+    if metric in allowed:
+        return None
+    untold = " No task is fine-tuned on" if not tasks else ""
+    return f"{metric!r} is not measured here. Allowed: {', '.join(allowed)}.{untold}{did_you_mean(metric, allowed)}"
 
 
 def _fine_tuning_violations(experiment: "Experiment") -> Iterator[Violation]:

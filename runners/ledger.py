@@ -84,8 +84,15 @@ class Ledger:
 
     def fact(self, name: str) -> JsonValue:
         """Return a fact, None where it was never written."""
-        rows = [content for _, row_name, content in self._rows("facts") if row_name == name]
-        return rows[0] if rows else None
+        return self.facts().get(name)
+
+    def facts(self) -> dict[str, JsonValue]:
+        """Return all facts by name."""
+        return {name: content for _, name, content in self._rows("facts")}
+
+    def last_of_trials(self) -> int:
+        """Return the sequence number of the last record of a trial, 0 where there is none."""
+        return max((record.sequence for record in self.records() if record.trial is not None), default=0)
 
     def add_arm(self, arm: ArmRow) -> None:
         """Write an arm before its first trial starts."""

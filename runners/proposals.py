@@ -27,6 +27,9 @@ def next_cohort(experiment: Experiment, number: int, ledger: Ledger) -> tuple[En
     design, seeds = experiment.search, first_seeds(experiment.pretraining.seeds)
     if experiment.tune is not None and number == 1:
         return tuple(Entry(arm, seeds) for arm in own_arms(experiment, ledger))
+    if design is None and number > 0:  # arms that were added to the file since the ledger was begun
+        known = {arm.name for arm in ledger.arms()}
+        return tuple(Entry(arm, seeds) for arm in experiment.arms if arm.name not in known)
     first = tuple(Entry(arm, seeds) for arm in experiment.arms) if number == 0 else ()
     if experiment.tune is not None and number == 0:
         return (*(Entry(arm, experiment.tune.seeds) for arm in tried_arms(experiment, ledger)), *first)

@@ -50,11 +50,20 @@ class ArmRow:
     The baseline has them where it is a point of a design. Empty in ledgers from before there were levels.
     """
     matches: str | None = None
-    """The arm whose difference in budget this one is free of; its own name where it has the baseline's budget."""
+    """The arm whose difference in budget this one is free of; its own name where it has the baseline's budget.
+
+    Of several that share it the first; `twin` of each names it.
+    """
+    twin: str | None = None
+    """The arm that is this one at the baseline's budget; its own name where it has that budget."""
+    twin_spends: float | None = None
+    """What the twin spends, as a share of the baseline's budget."""
     tunes: str | None = None
     """The arm for which this one is tried in tuning; it is no row of a table."""
     own_of: str | None = None
     """The arm that this one is at the recipe that tuning has chosen for it."""
+    after_record: int = 0
+    """The last record of a trial that the ledger held when the arm was declared; 0 where there was none."""
 
 
 @dataclass(frozen=True)

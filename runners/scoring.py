@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from runners.measured import primary_metric
 from runners.records import Record, Status
 from runners.stages.declarations import FineTuneStage
 from runners.stages.stage import Stage
@@ -72,5 +73,5 @@ def references_of(
 def primary_score(record: Record) -> float | None:
     """Return a fine-tuning record's score by its task's primary metric, None where it has none."""
     scores = record.result.get("scores")
-    found = scores.get(find_task(str(record.result["task"])).metrics[0]) if isinstance(scores, dict) else None
+    found = scores.get(primary_metric(str(record.result["task"]))) if isinstance(scores, dict) else None
     return float(found) if isinstance(found, int | float) else None

@@ -26,8 +26,12 @@ class UntilDecided(Declaration):
     max: Count = Field(examples=[10])
     step: Count = 2
     """Seeds from one look to the next; the last look is at `max`."""
-    margin: Mapping[str, PositiveNumber] = Field(min_length=1, examples=[{"held_out_loss": 0.02}])
-    """By metric: the largest difference that counts as none. An arm is decided when it is on every metric here."""
+    margin: Mapping[str, PositiveNumber] = Field(
+        min_length=1, examples=[{"held_out_loss": 0.02}, {"score": 0.5, "docs_pair": 1.0}]
+    )
+    """By metric: the largest difference that counts as none. An arm is decided when it is on every metric here:
+    `held_out_loss`, `score`, a task, or a task's further metric, `task:metric`.
+    """
 
     @model_validator(mode="after")
     def _rises(self) -> Self:
@@ -60,15 +64,18 @@ def looks_of(seeds: Seeds) -> Looks:
     return Looks(()) if isinstance(seeds, tuple) else seeds.until_decided.looks
 
 
-def results_by_arm(trials: Iterable[tuple[TrialRow, float | None]]) -> tuple[Values, Mapping[str, Set[int]]]:
-    """Return the held-out losses and the seeds by arm, in the arms' order; a trial without a loss diverged."""
+def results_by_arm(trials: Iterable[tuple[TrialRow, Mapping[str, float]]]) -> tuple[Values, Mapping[str, Set[int]]]:
+    """Return the values and the seeds by arm, in the arms' order, from what each trial was measured to be.
+
+    A trial without a value on a metric diverged before it came to that.
+    """
     values: dict[str, dict[str, dict[int, float]]] = {}
     run: dict[str, set[int]] = {}
-    for row, loss in trials:
+    for row, found in trials:
         run.setdefault(row.arm, set()).add(row.seed)
-        losses = values.setdefault(row.arm, {}).setdefault("held_out_loss", {})
-        if loss is not None:
-            losses[row.seed] = loss
+        of_arm = values.setdefault(row.arm, {})
+        for metric, value in found.items():
+            of_arm.setdefault(metric, {})[row.seed] = value
     return values, run
 
 
@@ -80,18 +87,20 @@ def next_seeds(
     `run` holds the seeds on which each arm has been trained to an end, good or bad. To be asked when no trial is
     running; the answer depends on what was found alone, never on when.
     """
-    open_arms = _undecided(rule, values, {arm: len(seeds) for arm, seeds in run.items()}, baseline)
-    reached = max((len(run[arm]) for arm in open_arms), default=rule.max)
-    later = [count for count in rule.looks.counts if count > reached]
-    if not later:
-        return {}
-    wanted = range(1, later[0] + 1)
+    counts = {arm: len(seeds) for arm, seeds in run.items()}
+    wanted = {arm: _next_look(rule, counts[arm]) for arm in _undecided(rule, values, counts, baseline)}
+    wanted[baseline] = max([counts.get(baseline, 0), *wanted.values()])  # the seeds of whoever goes on
     added = {
-        arm: tuple(seed for seed in wanted if seed not in seeds)
+        arm: tuple(seed for seed in range(1, wanted[arm] + 1) if seed not in seeds)
         for arm, seeds in run.items()
-        if arm in open_arms or arm == baseline
+        if arm in wanted
     }
     return {arm: seeds for arm, seeds in added.items() if seeds}
+
+
+def _next_look(rule: UntilDecided, count: int) -> int:
+    """Return the seeds at the look after `count` of them; as many as there are after the last look."""
+    return next((look for look in rule.looks.counts if look > count), count)
 
 
 def _undecided(rule: UntilDecided, values: Values, counts: Mapping[str, int], baseline: str) -> set[str]:

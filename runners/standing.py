@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from runners.amendments import Amendment, amendments
 from runners.ledger import Ledger
 from runners.records import ArmRow, Decision, Record, Standing, Status, TrialRow
 from runners.tuning.choosing import Choice
@@ -60,6 +61,10 @@ class Snapshot:
     """Records of the stages that all trials share: corpus, tokens, questions, examples."""
     importance: Mapping[str, float] = field(default_factory=dict)
     """Of a finished search: each axis's share of the variance of the held-out loss."""
+    amendments: tuple[Amendment, ...] = ()
+    """What was added to the experiment after its ledger was begun; `document` is the latest."""
+    first_document: Mapping[str, JsonValue] = field(default_factory=dict)
+    """The experiment as it was when the ledger was begun; empty where nothing was added."""
     impossible: tuple[tuple[str, ...], ...] = ()
     """Points that the designs ask for and no arm can be: the name, then the reasons."""
     tuning: Tuning | None = None
@@ -96,16 +101,19 @@ def snapshot(ledger: Ledger) -> Snapshot:
     names = tuple(str(label) for label in labels)
     tuning = _tuning(ledger)
     apart = {arm.name for arm in tuning.arms} if tuning else set()
+    added = amendments(ledger)
     return Snapshot(
         experiment=str(ledger.fact("experiment")),
         scale=str(ledger.fact("scale")),
-        document=document,
+        document=added[-1].document if added else document,
         labels=names,
         arms=tuple(arm for arm in ledger.arms() if arm.name not in apart),
         histories=tuple(one for one in histories_of(ledger, names) if one.trial.arm not in apart),
         shared=_latest(record for record in records if record.trial is None),
+        amendments=added,
+        first_document=document if added else {},
         importance=_shares(ledger.fact("importance")),
-        impossible=_texts(ledger.fact("impossible")),
+        impossible=_texts(added[-1].impossible if added else ledger.fact("impossible")),
         tuning=tuning,
     )
 

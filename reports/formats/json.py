@@ -3,7 +3,7 @@
 import json
 
 from reports.report import Report
-from reports.table import RESULT_COLUMNS, Table
+from reports.table import Table
 from search_space.declaration import JsonValue
 
 DECIMALS = 6
@@ -11,7 +11,7 @@ DECIMALS = 6
 
 def render(report: Report) -> str:
     """Return one object with experiment, scale, finding, `tables` of arms, and `evidence`: all other tables."""
-    of_arms = [table for table in report.tables if table.columns == RESULT_COLUMNS]
+    of_arms = [table for table in report.tables if table.name == "results"]
     document = {
         "experiment": report.experiment,
         "scale": report.scale,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reports.orderings import Verdict
+from reports.claims import Judgement
 from reports.timing.analysis import Analysis
 from reports.timing.bootstrap import Estimate
 
@@ -17,7 +17,7 @@ class Judged:
     statement: str
     measure: str
     at: str
-    verdict: Verdict
+    verdict: Judgement
     ratio: Estimate
     """Above 1 is what the paper says; operations are counted and have no interval."""
 
@@ -49,10 +49,10 @@ def _widening(analysis: Analysis, arm: str) -> Iterator[Judged]:
 
 
 def _counted(statement: str, at: str, ratio: float) -> Judged:
-    verdict = Verdict.HELD if ratio > 1 else Verdict.NOT_HELD
+    verdict = Judgement.SUPPORTED if ratio > 1 else Judgement.CONTRADICTED
     return Judged(statement, OPERATIONS, at, verdict, Estimate(1, ratio, None, None))
 
 
 def _timed(statement: str, at: str, ratio: Estimate, told: int) -> Judged:
-    verdicts = {1: Verdict.HELD, -1: Verdict.NOT_HELD, 0: Verdict.UNDECIDED}
+    verdicts = {1: Judgement.SUPPORTED, -1: Judgement.CONTRADICTED, 0: Judgement.UNDECIDED}
     return Judged(statement, TIME, at, verdicts[told], ratio)

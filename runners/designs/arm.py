@@ -24,7 +24,11 @@ class Arm:
     The baseline has levels where it is a point of a design. A field that the arm's option lacks is left out.
     """
     matches: str | None = None
-    """The arm whose difference in budget this one is free of."""
+    """The arm whose difference in budget this one is free of; of several that share it, the first."""
+    twin: str | None = None
+    """The arm that is this one at the baseline's budget; its own name where it has that budget."""
+    twin_spends: float | None = None
+    """What the twin spends, as a share of the baseline's budget."""
     tunes: str | None = None
     """The arm for which this one is tried in tuning; it is no row of a table."""
     own_of: str | None = None

@@ -38,6 +38,7 @@ def enter_twins(roster: Roster, match: Match, tokens: int) -> list[Violation]:
 def _entered(roster: Roster, match: Match, tokens: int, rates: Mapping[str, float] | None) -> Iterator[Violation]:
     baseline, *raw = roster.arms
     twins: dict[str, Arm] = {}
+    shares: dict[str, float] = {}
     for arm in raw:
         try:
             twin = _allowed(_twin(arm, baseline, match, tokens, rates), roster)
@@ -48,7 +49,9 @@ def _entered(roster: Roster, match: Match, tokens: int, rates: Mapping[str, floa
                 yield Violation(("match",), f"{arm.name + SUFFIX}: {unmatched}")
         else:
             twins[arm.name] = twin
-    _place(roster, twins)
+            target = _spending(baseline, baseline, match, tokens, rates)(baseline.candidate)
+            shares[arm.name] = _spending(arm, baseline, match, tokens, rates)(twin.candidate) / target
+    _place(roster, twins, shares)
 
 
 def _allowed(twin: Arm, roster: Roster) -> Arm:
@@ -58,8 +61,8 @@ def _allowed(twin: Arm, roster: Roster) -> Arm:
     return twin
 
 
-def _place(roster: Roster, twins: Mapping[str, Arm]) -> None:
-    """Put every twin behind its arm. A twin that is another arm is named by it and by nobody twice."""
+def _place(roster: Roster, twins: Mapping[str, Arm], shares: Mapping[str, float]) -> None:
+    """Put every twin behind its arm. A twin that is another arm, or another's twin, is there once and serves both."""
     baseline, *raw = roster.arms
     roster.arms[:] = [baseline]
     known = {arm.identity: arm.name for arm in raw}
@@ -68,7 +71,8 @@ def _place(roster: Roster, twins: Mapping[str, Arm]) -> None:
         own = twin is not None and twin.identity == arm.identity
         other = None if twin is None or own else known.get(twin.identity)
         matched_by = next((name for name, each in twins.items() if each.identity == arm.identity), None)
-        roster.arms.append(replace(arm, matches=matched_by))
+        name = None if twin is None else arm.name if own else other or twin.name
+        roster.arms.append(replace(arm, matches=matched_by, twin=name, twin_spends=shares.get(arm.name)))
         if other is not None:
             roster.aliases[arm.name + SUFFIX] = other
         elif twin is not None and not own:

@@ -80,7 +80,7 @@ def test_every_arm_stands_with_its_difference_its_costs_and_its_cells(call: Call
         tokens = experiment.pretraining.tokens
         assert row["train_flops"] == arm.candidate.train_flops(tokens, experiment.baseline.architecture)
         assert row["cells"]["results"] == ["held_out_loss", *sorted(experiment.fine_tuning.tasks), "score"]
-    orderings = {arm["name"]: arm["cells"].get("orderings", []) for arm in document["arms"]}
+    orderings = {arm["name"]: arm["cells"].get("claims", []) for arm in document["arms"]}
     assert orderings["span_dynamic"] == ["span_dynamic > dynamic", "span_dynamic > baseline"]
     assert orderings["lightweight"] == []
     assert document["arms"][3]["cells"]["isolated"] == ["lightweight − bottleneck"]
@@ -169,6 +169,18 @@ match: { budget: parameters, by: feed_forward_width }
     )
     assert twin["parameters"] == pytest.approx(baseline["parameters"], rel=0.01)
     assert raw["cells"]["matched"] == twin["cells"]["matched"] == ["held_out_loss"]
+
+
+def test_a_fraction_says_what_its_impossible_runs_cost(call: Call, tmp_path: Path) -> None:
+    text = """
+design: { kind: fractional, resolution: 3, vary: { heads: [4, 2], bottleneck_ratio: [1, 4], depth: [2, 3] } }
+constraints: ["not (heads < 4 and bottleneck_ratio > 1)"]
+on_invalid: skip
+"""
+    notes = planned(call, written(tmp_path, text))["notes"]
+    (told,) = [note for note in notes if "are impossible" in note]
+    assert told.startswith("fractional: 1 of 4 runs are impossible and its resolution no longer holds; no longer bal")
+    assert "not estimable: heads=2" in told
 
 
 def test_a_fraction_prints_what_it_confounds(call: Call, tmp_path: Path) -> None:

@@ -1,18 +1,8 @@
-"""The finding and the paper's orderings: computed sentences and verdicts, null results included."""
+"""The finding: a computed sentence, null results included."""
 
-import pytest
 from building import Trial, document, empty, full_trial, search, snapshot, table2, troubled
-from hypothesis import given
-from hypothesis import strategies as st
 
-from reports.effects import Difference
-from reports.metrics import Metric
-from reports.orderings import Ordering, Relation, Verdict, parse_orderings, verdict_of
 from reports.report import build
-from search_space.refusals import ConfigurationRefused
-
-LOSS, SCORE = Metric("held_out_loss"), Metric("score")
-BETTER, SAME = Ordering("a", Relation.BETTER, "b"), Ordering("a", Relation.ABOUT_EQUAL, "b")
 
 
 def two_arms(differences: dict[int, float], seeds: tuple[int, ...] = (1, 2, 3)) -> str:
@@ -71,50 +61,3 @@ def test_a_search_compares_where_both_have_been() -> None:
 def test_one_task_speaks_in_place_of_a_score() -> None:
     trials = [full_trial("baseline", seed, ("docs_pair",)) for seed in (1, 2, 3)]
     assert "on docs_pair only the baseline" in build(snapshot(trials, tasks=("docs_pair",))).finding
-
-
-@pytest.mark.parametrize(
-    ("ordering", "metric", "margin", "difference", "verdict"),
-    [
-        (BETTER, LOSS, None, Difference(3, -0.2, -0.3, -0.1), Verdict.HELD),
-        (BETTER, SCORE, None, Difference(3, -0.2, -0.3, -0.1), Verdict.NOT_HELD),
-        (BETTER, SCORE, None, Difference(3, 0.2, 0.1, 0.3), Verdict.HELD),
-        (BETTER, LOSS, None, Difference(3, -0.2, -0.5, 0.1), Verdict.UNDECIDED),
-        (BETTER, LOSS, None, Difference(1, -0.2), Verdict.UNDECIDED),
-        (SAME, LOSS, None, Difference(3, 0.0, -0.1, 0.1), Verdict.UNDECIDED),
-        (SAME, LOSS, None, Difference(3, 0.2, 0.1, 0.3), Verdict.NOT_HELD),
-        (SAME, LOSS, 0.2, Difference(3, 0.0, -0.1, 0.1), Verdict.HELD),
-        (SAME, LOSS, 0.2, Difference(3, 0.2, 0.1, 0.3), Verdict.UNDECIDED),
-        (SAME, LOSS, 0.05, Difference(3, 0.2, 0.1, 0.3), Verdict.NOT_HELD),
-        (SAME, LOSS, 0.2, Difference(), Verdict.UNDECIDED),
-    ],
-)
-def test_verdicts(
-    ordering: Ordering, metric: Metric, margin: float | None, difference: Difference, verdict: Verdict
-) -> None:
-    assert verdict_of(ordering, difference, metric, margin) is verdict
-
-
-NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._=-]{0,8}", fullmatch=True)
-
-
-@given(NAMES, st.lists(st.tuples(st.sampled_from(list(Relation)), NAMES), min_size=1, max_size=5))
-def test_a_chain_is_its_neighbours(first: str, rest: list[tuple[Relation, str]]) -> None:
-    text = " ".join([first, *(f"{relation} {name}" for relation, name in rest)])
-    found = parse_orderings([text])
-    assert [(found[0].first), *(ordering.second for ordering in found)] == [first, *(name for _, name in rest)]
-    assert [ordering.relation for ordering in found] == [relation for relation, _ in rest]
-
-
-def test_unreadable_orderings_are_all_refused_at_once() -> None:
-    with pytest.raises(ConfigurationRefused) as refusal:
-        parse_orderings(["a > b", "a", "a < b", "a >", ""])
-    assert len(refusal.value.lines) == 4
-
-
-def test_an_ordering_of_an_arm_that_is_not_there_is_undecided() -> None:
-    paper = {"source": "s", "statement": "t", "orderings": ["baseline > nobody"]}
-    (found,) = (
-        table for table in build(snapshot([], resolved=document(paper=paper))).tables if table.name == "orderings"
-    )
-    assert [row["verdict"] for row in found.rows] == ["undecided"]

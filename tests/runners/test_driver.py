@@ -3,15 +3,18 @@
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import simulated
-from simulated import ARCHITECTURE, RECIPE
+from simulated import ARCHITECTURE, RECIPE, Track
 
+from runners.amendments import amendments
 from runners.driver import Request, open_ledger, run
 from runners.experiment import Experiment
 from runners.ledger import Ledger
 from runners.places import Places
+from runners.records import Standing
 from runners.standing import snapshot
 from runners.work import Agenda
 from search_space.refusals import Conflict, DataRefused, EnvironmentRefused
@@ -59,6 +62,30 @@ def test_what_changes_no_number_is_no_conflict(tmp_path: Path) -> None:
     again = replace(request(tmp_path, asked_otherwise), workers=7, engine="ray", address="ray://nowhere")
     with open_ledger(again) as ledger:
         assert snapshot(ledger) == facts
+
+
+def test_arms_and_claims_may_be_added_and_the_ledger_says_after_what(tmp_path: Path) -> None:
+    arms: dict[str, Any] = {"narrow": {"bottleneck_ratio": 2}}
+    small = simulated.experiment(tmp_path, design={"kind": "list", "arms": arms}, fine_tuning={})
+    with open_ledger(request(tmp_path, small)):
+        pass
+    Track(small, tmp_path / "results").run()
+    with open_ledger(request(tmp_path, small)) as ledger:
+        assert amendments(ledger) == ()
+        last = ledger.last_of_trials()
+    arms["dynamic"] = {"bottleneck_ratio": 2, "convolution": {"kind": "dynamic"}}
+    claims = ["held_out_loss(dynamic) < held_out_loss(narrow)"]
+    more = simulated.experiment(tmp_path, design={"kind": "list", "arms": arms}, fine_tuning={}, claims=claims)
+    for _ in range(2):  # a second run adds nothing
+        with open_ledger(request(tmp_path, more)) as ledger:
+            (added,) = amendments(ledger)
+            assert (added.after_record, added.changed) == (last, ("arms", "claims"))
+    whole = Track(more, tmp_path / "results").run()
+    assert {arm.name: arm.after_record for arm in whole.arms} == {"baseline": 0, "narrow": 0, "dynamic": last}
+    assert {history.standing for history in whole.of_arm("dynamic")} == {Standing.FINISHED}
+    assert whole.document["claims"] == claims
+    with pytest.raises(Conflict), open_ledger(request(tmp_path, small)):
+        pass  # an arm that has run is never forgotten
 
 
 def test_a_second_driver_at_once_is_refused_and_changes_nothing(tmp_path: Path) -> None:

@@ -36,11 +36,38 @@ def test_a_mistake_is_told_where_it_stands(tmp_path: Path, parts: dict[str, Any]
     assert message in what
 
 
-def test_seeds_are_decided_on_by_held_out_loss_alone(tmp_path: Path) -> None:
-    rule = {"until_decided": {**UNTIL["until_decided"], "margin": {"score": 1.0}}}
-    ((where, what),) = told(experiment(tmp_path, pretraining={"tokens": 2560, "seeds": rule}))
-    assert where.endswith("margin.score")
-    assert "allowed: held_out_loss" in what
+@pytest.mark.parametrize(
+    ("metric", "tasks", "message"),
+    [
+        ("score", (), "No task is fine-tuned on"),
+        (
+            "docs_pair",
+            ("docs_answer",),
+            "'docs_pair' is not measured here. Allowed: held_out_loss, score, docs_answer",
+        ),
+        ("scor", ("docs_answer",), "Did you mean 'score'?"),
+        ("parameters", (), "the same on every seed"),
+        ("train_flops", ("docs_answer",), "the same on every seed"),
+        ("docs_answer:f2", ("docs_answer",), "no further metric 'f2'. Allowed: exact_match"),
+    ],
+)
+def test_seeds_are_decided_on_by_what_varies_and_is_measured(
+    tmp_path: Path, metric: str, tasks: tuple[str, ...], message: str
+) -> None:
+    rule = {"until_decided": {**UNTIL["until_decided"], "margin": {metric: 1.0}}}
+    made = experiment(
+        tmp_path, pretraining={"tokens": 2560, "seeds": rule}, fine_tuning={"tasks": tasks, "sequence_length": 16}
+    )
+    ((where, what),) = told(made)
+    assert where.endswith(f"margin.{metric}")
+    assert message in what
+
+
+@pytest.mark.parametrize("metric", ["held_out_loss", "score", "docs_answer", "docs_answer:exact_match"])
+def test_any_metric_of_the_comparison_decides_on_seeds(tmp_path: Path, metric: str) -> None:
+    rule = {"until_decided": {**UNTIL["until_decided"], "margin": {metric: 1.0}}}
+    tasks = {"tasks": ("docs_answer", "docs_pair"), "sequence_length": 16}
+    assert not told(experiment(tmp_path, pretraining={"tokens": 2560, "seeds": rule}, fine_tuning=tasks))
 
 
 def test_expectations_are_no_part_of_what_a_result_belongs_to(tmp_path: Path) -> None:

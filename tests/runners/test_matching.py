@@ -135,6 +135,31 @@ def test_a_twin_that_a_constraint_forbids_is_refused_or_left_out() -> None:
         assert [arm.name for arm in roster.arms] == ["baseline", "x"]
 
 
+def test_two_arms_may_share_one_twin_and_both_are_matched_by_it() -> None:
+    roster = Roster(Candidate(), Rules())
+    narrow = {"bottleneck_ratio": 2, "feed_forward_width": 512}
+    roster.enter(ListDesign(arms={"x": {"bottleneck_ratio": 2}, "y": narrow}), ())
+    assert not list(enter_twins(roster, Match(budget="parameters", by="feed_forward_width"), TOKENS))
+    assert [arm.name for arm in roster.arms] == ["baseline", "x", "x (matched)", "y"]  # computed once
+    arms = {arm.name: arm for arm in roster.arms}
+    assert arms["x"].twin == arms["y"].twin == "x (matched)"
+    spends = arms["x (matched)"].candidate.architecture.parameters / Candidate().architecture.parameters
+    assert arms["x"].twin_spends == arms["y"].twin_spends == pytest.approx(spends)
+    assert abs(spends - 1) <= 0.01
+    assert roster.aliases == {"y (matched)": "x (matched)"}
+
+
+def test_an_arm_may_be_the_twin_of_two_others() -> None:
+    match = Match(budget="parameters", by="feed_forward_width")
+    alone, _ = matched(Candidate(), {"bottleneck_ratio": 2}, match)
+    width = alone.arms[-1].candidate.architecture.feed_forward_width
+    roster = Roster(Candidate(), Rules())
+    widths = {"x": {}, "y": {"feed_forward_width": 512}, "z": {"feed_forward_width": width}}
+    roster.enter(ListDesign(arms={name: {"bottleneck_ratio": 2, **more} for name, more in widths.items()}), ())
+    assert not list(enter_twins(roster, match, TOKENS))
+    assert {arm.name: arm.twin for arm in roster.arms[1:]} == {"x": "z", "y": "z", "z": "z"}
+
+
 def test_tokens_change_no_parameters() -> None:
     _, lines = matched(Candidate(), {"bottleneck_ratio": 2}, Match(budget="parameters", by="tokens"))
     assert lines == ["tokens change no parameters. Did you mean feed_forward_width?"]

@@ -115,6 +115,25 @@ def noisy(work: Work) -> Outcome | Failure:
     return Outcome(Status.FINISHED, {"tokens": 2560, "held_out_loss": loss}, 1.0)
 
 
+def test_an_arm_that_came_later_goes_on_to_its_own_next_look() -> None:
+    spent = [6.0 + 0.3 * (-1) ** seed for seed in range(1, 9)]
+    values = {arm: {"held_out_loss": dict(enumerate(spent, 1))} for arm in (BASELINE, "early")}
+    values["early"]["held_out_loss"] = {seed: 12.1 - value for seed, value in enumerate(spent, 1)}
+    values["late"] = {"held_out_loss": {seed: 12.0 - spent[seed - 1] for seed in (1, 2, 3)}}
+    run = {BASELINE: set(range(1, 9)), "early": set(range(1, 9)), "late": {1, 2, 3}}
+    assert next_seeds(RULE, values, run, BASELINE) == {"late": (4, 5)}
+
+
+@pytest.mark.parametrize(("margin", "seeds"), [(1e6, 3), (1e-9, 6)])
+@pytest.mark.parametrize("metric", ["score", "docs_acceptability", "docs_acceptability:accuracy"])
+def test_the_course_adds_seeds_for_a_task(tmp_path: Path, metric: str, margin: float, seeds: int) -> None:
+    ruled = {"until_decided": {"start": 3, "max": 6, "step": 2, "margin": {metric: margin}}}
+    tuning = {"tasks": ("docs_acceptability",)}
+    table = experiment(tmp_path, pretraining={"tokens": 2560, "seeds": ruled}, fine_tuning=tuning)
+    whole = Track(table, tmp_path, noisy).run()
+    assert {len(whole.of_arm(arm.name)) for arm in whole.arms} == {seeds}
+
+
 def test_the_course_adds_seeds_and_a_kill_changes_nothing(tmp_path: Path) -> None:
     for name in ("whole", "killed"):
         (tmp_path / name).mkdir()

@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from scipy.stats import bootstrap
 from timings import ARMS, Seconds, experiment, record
 
-from reports.orderings import Verdict
+from reports.claims import Judgement
 from reports.timing.analysis import Analysis
 from reports.timing.bootstrap import RESAMPLES, median, median_ratio
 from reports.timing.finding import finding_of
@@ -100,7 +100,7 @@ def test_seconds_are_of_one_sequence_of_the_batch() -> None:
     assert [each.speedup.value for each in found.timed] == [1.0, 2.0]
 
 
-def verdicts(by_length: Seconds, arms: object = None) -> dict[tuple[str, str], Verdict]:
+def verdicts(by_length: Seconds, arms: object = None) -> dict[tuple[str, str], Judgement]:
     return {(found.measure, found.at): found.verdict for found in judged(analysis(by_length, arms))}
 
 
@@ -112,18 +112,18 @@ def test_a_verdict_follows_the_interval() -> None:
             32: {"attention": steady(1.0), "mixed": steady(1.4, 1.5)},
         }
     )
-    assert found[TIME, "n = 8"] is Verdict.NOT_HELD
-    assert found[TIME, "n = 16"] is Verdict.UNDECIDED
-    assert found[TIME, "n = 32"] is Verdict.HELD
-    assert found[TIME, "n = 8 to 32"] is Verdict.HELD
-    assert found[OPERATIONS, "n = 32"] is Verdict.HELD
+    assert found[TIME, "n = 8"] is Judgement.CONTRADICTED
+    assert found[TIME, "n = 16"] is Judgement.UNDECIDED
+    assert found[TIME, "n = 32"] is Judgement.SUPPORTED
+    assert found[TIME, "n = 8 to 32"] is Judgement.SUPPORTED
+    assert found[OPERATIONS, "n = 32"] is Judgement.SUPPORTED
 
 
 def test_a_difference_that_a_control_shows_too_is_not_told_apart() -> None:
     close = {"attention": steady(1.0), "mixed": steady(1.02, 1.03)}
-    assert verdicts({8: close})[TIME, "n = 8"] is Verdict.HELD
+    assert verdicts({8: close})[TIME, "n = 8"] is Judgement.SUPPORTED
     noisy = {8: {**close, "control": steady(1.0)}, 16: {**close, "control": steady(1.05, 0.96)}}
-    assert verdicts(noisy, CONTROLLED)[TIME, "n = 8"] is Verdict.UNDECIDED
+    assert verdicts(noisy, CONTROLLED)[TIME, "n = 8"] is Judgement.UNDECIDED
     assert analysis(noisy, CONTROLLED).noise >= 1.04
 
 

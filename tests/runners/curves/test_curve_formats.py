@@ -122,6 +122,27 @@ def test_a_wrong_json_file_is_one_clear_line(tmp_path: Path, entries: list[objec
     assert len(refused.value.lines) == 1
 
 
+def test_long_runs_with_a_wrong_total_have_their_tasks_mean_and_runs_without_scores_are_left_out(
+    tmp_path: Path,
+) -> None:
+    tasks = dict.fromkeys(("cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst", "sts"), 70.0)
+    runs = [
+        {"id": 0, "hparams": {}, "scores": {"1": {"glue": 60.0}, "2": {"glue": 65.0}}},
+        {
+            "id": 1,
+            "hparams": {},
+            "scores": {"1": {**tasks, "glue": 140.0}, "2": {**tasks, "rte": 78.0, "glue": 141.0}},
+        },
+        {"id": 2, "hparams": {}, "scores": {}},
+        {"id": 3, "hparams": {}, "scores": {"1": {"glue": 140.0}, "2": {"glue": 65.0}}},
+    ]
+    path = tmp_path / "long.json"
+    path.write_text(json.dumps(runs))
+    (found,) = read_curves(path)
+    assert (found.candidates, found.left_out) == (("0", "1"), 1)
+    assert found.values.tolist() == [[-60.0, -65.0], [-70.0, -71.0]]
+
+
 def test_a_folder_is_its_files_and_names_all_that_are_wrong(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(lines(*POINTS))
     (tmp_path / "b.jsonl").write_text(lines(*POINTS))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from reports.comparisons import Cell
 from reports.effects import Effect
+from reports.leakage import leakage_notes
 from reports.metrics import Metric
 from reports.numbers import short
 from reports.results import Results
@@ -92,6 +93,7 @@ def footer_of(results: Results) -> Notes:
         ("Objective", setting.baseline.objective.kind.replace("_", " ")),
         ("Differs from the papers", _differences(results)),
         ("Diverged", _diverged(results)),
+        *leakage_notes(results.snapshot.shared),
     ]
     left_out = results.snapshot.impossible
     if left_out:

@@ -24,6 +24,7 @@ from reports.forecast import (
 from reports.grids import Grid
 from reports.isolated import isolated_pairs, isolated_table
 from reports.judgements import effects_grid, effects_table
+from reports.leakage import leakage_table
 from reports.matched import has_matches, matched_table
 from reports.noise import noise_grid, noise_table
 from reports.orderings import orderings_table
@@ -109,6 +110,9 @@ def _tables(results: Results, importance: Mapping[str, float] | None, primary: P
         yield matched_table(results)
     yield orderings_table(results)
     yield reference_table(results.snapshot.shared, primary)
+    leakage = leakage_table(results.snapshot.shared)
+    if leakage.rows:
+        yield leakage
 
 
 def _grids(results: Results, tables: tuple[Table, ...]) -> Iterator[Grid]:

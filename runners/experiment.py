@@ -17,7 +17,17 @@ from runners.sequential import Seeds
 from search_space.candidate import Candidate
 from search_space.change import ImpossibleChange
 from search_space.constraint import Constraint
-from search_space.declaration import Count, Declaration, JsonValue, Name, Number, PositiveNumber, Seed, canonical
+from search_space.declaration import (
+    Count,
+    Declaration,
+    JsonValue,
+    Name,
+    Number,
+    PositiveNumber,
+    Seed,
+    Share,
+    canonical,
+)
 from search_space.violation import Violation
 from tasks.corpora.corpus import Corpus
 from tasks.corpora.documentation import DocumentationCorpus
@@ -71,6 +81,8 @@ class FineTuning(Declaration):
     epochs: Count = 3
     batch_examples: Count = 32
     peak_learning_rate: PositiveNumber = 3e-4  # ELECTRA-Small and ConvBERT, release defaults
+    max_overlap: Share | None = None
+    """Largest share of a task's dev examples that may stand in the pretraining text; more is refused."""
     pooling: Literal["first", "mean"] = "first"
     """What a label is read from: the [CLS] vector, as the releases do, or the mean over the tokens."""
     warmup_share: Number = Field(default=0.1, ge=0, lt=1)
@@ -153,8 +165,10 @@ class Experiment(Declaration):
             for shaping in ("constraints", "match"):
                 document.pop(shaping, None)
         tuning = document.get("fine_tuning")
-        if isinstance(tuning, dict) and "tasks" in tuning:
-            tuning["tasks"] = [*sorted(self.fine_tuning.tasks)]
+        if isinstance(tuning, dict):
+            tuning.pop("max_overlap", None)  # it refuses, and changes no number
+            if "tasks" in tuning:
+                tuning["tasks"] = [*sorted(self.fine_tuning.tasks)]
         return document
 
     def violations(self) -> Iterator[Violation]:

@@ -1,7 +1,7 @@
 """From an experiment to its stages: which work a table needs, in which order, under which names. Pure, no torch."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from runners.experiment import Experiment
@@ -9,6 +9,7 @@ from runners.stages.declarations import (
     CorpusStage,
     ExamplesStage,
     FineTuneStage,
+    OverlapStage,
     PretrainStage,
     QuestionsStage,
     TokensStage,
@@ -32,6 +33,8 @@ class SharedStages:
     """By task."""
     other_corpora: tuple[Stage, ...] = ()
     """Where the tasks' documents come from, when that is not the pretraining corpus."""
+    overlaps: Mapping[str, Stage] = field(default_factory=dict)
+    """By task: what the pretraining text holds of its dev set."""
     start: Start | None = None
     """What every encoder begins from, its weights verified; they are drawn from the seed where there is none."""
 
@@ -39,7 +42,9 @@ class SharedStages:
         """Return every stage by its label, the earliest first."""
         others = {f"corpus for tasks {number}": stage for number, stage in enumerate(self.other_corpora, 1)}
         examples = {f"examples {task}": stage for task, stage in self.examples.items()}
-        return {"corpus": self.corpus, **others, "tokens": self.tokens, **examples, "questions": self.questions}
+        overlaps = {f"overlap {task}": stage for task, stage in self.overlaps.items()}
+        first = {"corpus": self.corpus, **others, "tokens": self.tokens, **examples}
+        return {**first, **overlaps, "questions": self.questions}
 
 
 def shared_stages(experiment: Experiment) -> SharedStages:
@@ -58,8 +63,12 @@ def shared_stages(experiment: Experiment) -> SharedStages:
         task: Stage(_examples(experiment, task), {"corpus": documents, "tokens": tokens})
         for task in _asked_tasks(experiment)
     }
+    overlaps = {
+        task: Stage(_overlap(experiment, task), {"corpus": corpus, "documents": documents}) for task in examples
+    }
     others = () if documents is corpus or not examples else (documents,)
-    return SharedStages(corpus, tokens, _questions(experiment, tokens), examples, others, _start(experiment))
+    questions = _questions(experiment, tokens)
+    return SharedStages(corpus, tokens, questions, examples, others, overlaps, _start(experiment))
 
 
 def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
@@ -126,6 +135,11 @@ def _examples(experiment: Experiment, task: str) -> ExamplesStage:
         dev_examples=tuning.dev_examples,
         sequence_length=tuning.sequence_length,
     )
+
+
+def _overlap(experiment: Experiment, task: str) -> OverlapStage:
+    asked = _examples(experiment, task).model_dump(include={*OverlapStage.model_fields})
+    return OverlapStage(**asked)
 
 
 def _questions(experiment: Experiment, tokens: Stage) -> Stage:

@@ -47,6 +47,17 @@ class ExamplesStage(StageDeclaration):
     sequence_length: Count
 
 
+class OverlapStage(StageDeclaration):
+    """Count the dev examples of a task that the pretraining text holds. Reads `corpus` and the task's `documents`."""
+
+    stage: ClassVar[str] = "overlap"
+    code_version: ClassVar[int] = 1
+    task: str
+    task_version: int
+    train_examples: Count
+    dev_examples: Count
+
+
 class QuestionsStage(StageDeclaration):
     """Make the held-out questions; with a generator, train it first and let it corrupt them. Reads `tokens`."""
 
@@ -108,6 +119,6 @@ class FineTuneStage(StageDeclaration):
 
 KINDS: dict[str, type[StageDeclaration]] = {
     kind.stage: kind
-    for kind in (CorpusStage, TokensStage, ExamplesStage, QuestionsStage, PretrainStage, FineTuneStage)
+    for kind in (CorpusStage, TokensStage, ExamplesStage, OverlapStage, QuestionsStage, PretrainStage, FineTuneStage)
 }
 """Every kind of stage by name; the file of that name in this folder computes it."""

@@ -110,7 +110,9 @@ def test_the_document_that_is_named_is_the_first_that_has_it_however_many_are_re
 
 
 def test_what_is_too_short_to_tell_is_counted_and_never_found() -> None:
-    found = overlap([["See below."], ["dtype", "a b c"], ["one two three four"]], documents("See below.\ndtype\na b c"))
+    found = overlap(
+        [["See below."], ["dtype", "a b c"], ["one two three four"]], documents("See below.\ndtype\na b c")
+    )
     assert (found.untold, found.told, found.overlapping) == ((0, 1), 1, ())
     assert overlap([], documents("a text")).examples == 0
     assert overlap([["a b c d e"]], []).overlapping == ()

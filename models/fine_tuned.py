@@ -2,9 +2,9 @@
 
 from typing import Literal
 
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, mse_loss
 
 from models.encoder import Encoder
 from models.heads.classification import ClassificationHead, Pooling
@@ -16,11 +16,11 @@ Form = Literal["single", "pair", "span"]
 
 
 class FineTuned(nn.Module):
-    """One label per sequence, or the start and the end of an answer inside it."""
+    """One label or one value per sequence, or the start and the end of an answer inside it."""
 
-    def __init__(self, encoder: Encoder, head: ClassificationHead | SpanHead) -> None:
+    def __init__(self, encoder: Encoder, head: ClassificationHead | SpanHead, outputs: int) -> None:
         super().__init__()
-        self.encoder, self.head = encoder, head
+        self.encoder, self.head, self.outputs = encoder, head, outputs
 
     def forward(
         self, tokens: Int[Tensor, "batch seq"], segments: Int[Tensor, "batch seq"], real: Bool[Tensor, "batch seq"]
@@ -38,20 +38,28 @@ class FineTuned(nn.Module):
         tokens: Int[Tensor, "batch seq"],
         segments: Int[Tensor, "batch seq"],
         real: Bool[Tensor, "batch seq"],
-        answers: Int[Tensor, "batch columns"],
+        answers: Shaped[Tensor, "batch columns"],
     ) -> Float[Tensor, ""]:
-        """Return the mean cross-entropy in nats; `answers` holds a label, or a start and an end."""
+        """Return the mean cross-entropy in nats, of a value the mean squared error.
+
+        `answers` holds a label, a value, or a start and an end.
+        """
         logits = self(tokens, segments, real)
         if isinstance(self.head, SpanHead):
             return (cross_entropy(logits[..., 0], answers[:, 0]) + cross_entropy(logits[..., 1], answers[:, 1])) / 2
+        if self.outputs == 1:
+            return mse_loss(logits[:, 0], answers[:, 0])
         return cross_entropy(logits, answers[:, 0])
 
 
 def build_fine_tuned(
-    architecture: Architecture, form: Form, labels: int, pooling: Pooling, dropout_rate: float
+    architecture: Architecture, form: Form, outputs: int, pooling: Pooling, dropout_rate: float
 ) -> FineTuned:
-    """Return an encoder with the head that the task's form asks for; `pooling` matters to labels alone."""
+    """Return an encoder with the head that the task's form asks for: one output for a value, else one per label.
+
+    `pooling` does not matter to spans.
+    """
     encoder = Encoder(architecture, dropout_rate)
     if form == "span":
-        return FineTuned(encoder, SpanHead(architecture))
-    return FineTuned(encoder, ClassificationHead(architecture, labels, pooling, dropout_rate))
+        return FineTuned(encoder, SpanHead(architecture), 2)
+    return FineTuned(encoder, ClassificationHead(architecture, outputs, pooling, dropout_rate), outputs)

@@ -4,6 +4,7 @@ from runners.stages.declarations import ExamplesStage, FineTuneStage, PretrainSt
 from runners.stages.stage import Stage
 from search_space.architecture import Architecture
 from search_space.candidate import BACKWARD_AND_FORWARD
+from tasks.downstream import find_task
 
 
 def effort(stage: Stage) -> float:
@@ -16,9 +17,15 @@ def effort(stage: Stage) -> float:
     if isinstance(told, FineTuneStage):
         examples = stage.inputs["examples"].declaration
         assert isinstance(examples, ExamplesStage)
-        counts = (told.epochs, examples.train_examples, examples.dev_examples)
-        return fine_tuning_effort(told.architecture, examples.sequence_length, *counts)
+        counts = examples_expected(told.task, examples.train_examples, examples.dev_examples)
+        return fine_tuning_effort(told.architecture, examples.sequence_length, told.epochs, *counts)
     return 0.0
+
+
+def examples_expected(task: str, train_examples: int | None, dev_examples: int | None) -> tuple[int, int]:
+    """Return how many train and dev examples a task will have by its official counts."""
+    asked = find_task(task)
+    return asked.expected("train", train_examples), asked.expected("dev", dev_examples)
 
 
 def fine_tuning_effort(

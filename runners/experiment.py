@@ -31,6 +31,7 @@ from search_space.declaration import (
 from search_space.violation import Violation
 from tasks.corpora.corpus import Corpus
 from tasks.corpora.documentation import DocumentationCorpus
+from tasks.published import PublishedData
 from tasks.tokenizer import TokenizerDeclaration, WordPieceTraining
 
 ORDERING = r"^\S+( [>~] \S+)+$"
@@ -75,8 +76,11 @@ class FineTuning(Declaration):
     seeds: tuple[Seed, ...] = Field(default=(1,), min_length=1)
     corpus: Corpus | None = None
     """Where the tasks' documents come from; the pretraining corpus where none is named."""
-    train_examples: Count = 4000
-    dev_examples: Count = 1000
+    data: PublishedData | None = Field(default=None, examples=["data/glue"])
+    """Where the files of published tasks lie: a folder in the official layout."""
+    train_examples: Count | None = None
+    dev_examples: Count | None = None
+    """At most so many, drawn by a fixed seed; of a published task all, of one made from documents 4000 and 1000."""
     sequence_length: Count = 128
     epochs: Count = 3
     batch_examples: Count = 32

@@ -10,7 +10,9 @@ from runners.start import Start, differing_fields, read_start
 from search_space.change import ImpossibleChange, absolute_path
 from search_space.refusals import Refusal
 from search_space.violation import Violation
-from tasks.downstream import task_names
+from tasks.downstream import find_task, task_names
+from tasks.downstream.task import TaskFiles
+from tasks.published import origin_of
 
 if TYPE_CHECKING:
     from runners.experiment import Experiment
@@ -152,6 +154,8 @@ def _fine_tuning_violations(experiment: "Experiment") -> Iterator[Violation]:
         if task not in known:
             message = f"{task!r} is not a task. Allowed: {', '.join(known)}"
             yield Violation(("fine_tuning", "tasks", position), message)
+        elif (files := find_task(task).files) is not None:
+            yield from _data_violations(experiment, files, ("fine_tuning", "tasks", position))
     yield from _repeated(experiment.fine_tuning.tasks, ("fine_tuning", "tasks"))
     yield from _repeated(experiment.fine_tuning.seeds, ("fine_tuning", "seeds"))
     positions = experiment.baseline.architecture.positions
@@ -161,6 +165,18 @@ def _fine_tuning_violations(experiment: "Experiment") -> Iterator[Violation]:
             f"{experiment.fine_tuning.sequence_length} is longer than the {positions} positions of the architecture"
         )
         yield Violation(("fine_tuning", "sequence_length"), message)
+
+
+def _data_violations(experiment: "Experiment", files: TaskFiles, place: tuple[str | int, ...]) -> Iterator[Violation]:
+    """Yield why the files of a published task cannot be had."""
+    data = experiment.fine_tuning.data
+    if data is None:
+        yield Violation(place, f"has files, and fine_tuning.data does not say where. {origin_of(files)}")
+        return
+    try:
+        data.located(files)
+    except Refusal as refusal:
+        yield from (Violation(("fine_tuning", "data"), line) for line in refusal.lines)
 
 
 def _repeated(values: tuple[int | str, ...], place: tuple[str | int, ...]) -> Iterator[Violation]:

@@ -59,14 +59,10 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     tokens = Stage(vocabulary, {"corpus": corpus})
     tuning_corpus = experiment.fine_tuning.corpus
     documents = corpus if tuning_corpus in (None, experiment.corpus) else _corpus_stage(tuning_corpus)
-    examples = {
-        task: Stage(_examples(experiment, task), {"corpus": documents, "tokens": tokens})
-        for task in _asked_tasks(experiment)
-    }
-    overlaps = {
-        task: Stage(_overlap(experiment, task), {"corpus": corpus, "documents": documents}) for task in examples
-    }
-    others = () if documents is corpus or not examples else (documents,)
+    examples = {task: _examples(experiment, task, documents, tokens) for task in _asked_tasks(experiment)}
+    overlaps = {task: _overlap(stage, corpus) for task, stage in examples.items()}
+    read = any("corpus" in stage.inputs for stage in examples.values())
+    others = (documents,) if read and documents is not corpus else ()
     questions = _questions(experiment, tokens)
     return SharedStages(corpus, tokens, questions, examples, others, overlaps, _start(experiment))
 
@@ -126,20 +122,27 @@ def _corpus_stage(corpus: Corpus) -> Stage:
     return Stage(CorpusStage(corpus=corpus, read=corpus.inputs()))
 
 
-def _examples(experiment: Experiment, task: str) -> ExamplesStage:
-    tuning = experiment.fine_tuning
-    return ExamplesStage(
-        task=task,
-        task_version=find_task(task).version,
-        train_examples=tuning.train_examples,
-        dev_examples=tuning.dev_examples,
+def _examples(experiment: Experiment, name: str, documents: Stage, tokens: Stage) -> Stage:
+    tuning, task = experiment.fine_tuning, find_task(name)
+    data = tuning.data if task.files else None
+    declaration = ExamplesStage(
+        task=name,
+        task_version=task.version,
+        train_examples=task.asked("train", tuning.train_examples),
+        dev_examples=task.asked("dev", tuning.dev_examples),
         sequence_length=tuning.sequence_length,
+        data=data,
+        read=data.inputs(task.files) if data and task.files else None,
     )
+    return Stage(declaration, {"tokens": tokens} if task.files else {"corpus": documents, "tokens": tokens})
 
 
-def _overlap(experiment: Experiment, task: str) -> OverlapStage:
-    asked = _examples(experiment, task).model_dump(include={*OverlapStage.model_fields})
-    return OverlapStage(**asked)
+def _overlap(examples: Stage, corpus: Stage) -> Stage:
+    told = examples.declaration
+    assert isinstance(told, ExamplesStage)
+    source = {"documents": examples.inputs["corpus"]} if "corpus" in examples.inputs else {}
+    asked = {name: getattr(told, name) for name in OverlapStage.model_fields}
+    return Stage(OverlapStage(**asked), {"corpus": corpus, **source})
 
 
 def _questions(experiment: Experiment, tokens: Stage) -> Stage:

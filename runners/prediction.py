@@ -13,7 +13,7 @@ from statistics import median, quantiles
 
 from pydantic import ValidationError
 
-from runners.effort import effort, fine_tuning_effort
+from runners.effort import effort, examples_expected, fine_tuning_effort
 from runners.experiment import Experiment
 from runners.itinerary import pretrain_labels
 from runners.ledger import LEDGER_NAME, Ledger
@@ -135,8 +135,8 @@ def _measurement(
 def _operations(record: Record, candidate: Candidate, experiment: Experiment) -> float:
     if record.stage == "fine_tune":
         tuning = experiment.fine_tuning
-        counts = (tuning.epochs, tuning.train_examples, tuning.dev_examples)
-        return fine_tuning_effort(candidate.architecture, tuning.sequence_length, *counts)
+        counts = examples_expected(str(record.result["task"]), tuning.train_examples, tuning.dev_examples)
+        return fine_tuning_effort(candidate.architecture, tuning.sequence_length, tuning.epochs, *counts)
     labels = pretrain_labels(experiment)
     marks = (0, *experiment.pretraining.hurdle.token_marks, experiment.pretraining.tokens)
     if record.label not in labels:

@@ -1,6 +1,8 @@
 """Turn a fine-tuned model's predictions into scores, in the driver: trial workers need no metrics library."""
 
 import json
+from collections.abc import Sequence
+from pathlib import Path
 
 from runners.records import Record, Status
 from runners.stages.declarations import FineTuneStage
@@ -8,10 +10,9 @@ from runners.stages.stage import Stage
 from runners.store import Outcome, StageStore
 from search_space.declaration import JsonValue
 from tasks.downstream import find_task
-from tasks.downstream.encoding import load_examples
+from tasks.downstream.encoding import EncodedExamples, load_examples
 from tasks.downstream.scoring import score
-
-PREDICTIONS = "predictions.json"
+from tasks.downstream.task import DownstreamTask
 
 
 def scored(stage: Stage, outcome: Outcome, store: StageStore) -> dict[str, JsonValue]:
@@ -20,11 +21,45 @@ def scored(stage: Stage, outcome: Outcome, store: StageStore) -> dict[str, JsonV
     if not isinstance(told, FineTuneStage) or outcome.status is not Status.FINISHED:
         return dict(outcome.result)
     task = find_task(told.task)
-    predictions = json.loads((store.read(stage.kind, stage.key) / PREDICTIONS).read_text())
-    dev = load_examples(store.read("examples", stage.inputs["examples"].key) / "dev")
-    references = dev.answers if task.form == "span" else [int(label) for label in dev.labels]
-    scores = score(task, predictions, references)
-    return {"task": told.task, "seed": told.seed, "scores": {**scores}, **outcome.result}
+    predicted = store.read(stage.kind, stage.key)
+    asked = store.read("examples", stage.inputs["examples"].key)
+    result: dict[str, JsonValue] = {"task": told.task, "seed": told.seed}
+    for part in ("dev", *other_parts(asked)):
+        references = references_of(task, load_examples(asked / part))
+        if references is not None:
+            predictions = json.loads((predicted / predictions_file(part)).read_text())
+            result[scores_name(part)] = {**score(task, predictions, references)}
+            if task.form != "span" and len(set(predictions)) == 1:
+                result["constant" if part == "dev" else f"constant {part}"] = True
+    return {**result, **outcome.result}
+
+
+def predictions_file(part: str) -> str:
+    """Return the name of the file that keeps what was predicted for a part."""
+    return "predictions.json" if part == "dev" else f"predictions.{part}.json"
+
+
+def scores_name(part: str) -> str:
+    """Return the key under which a record keeps a part's scores."""
+    return "scores" if part == "dev" else f"scores {part}"
+
+
+def other_parts(folder: Path) -> tuple[str, ...]:
+    """Return the parts of encoded examples beside train and dev, sorted."""
+    parts = (path.name for path in folder.iterdir() if path.is_dir())
+    return tuple(sorted(part for part in parts if part not in ("train", "dev")))
+
+
+def references_of(
+    task: DownstreamTask, examples: EncodedExamples
+) -> Sequence[int] | Sequence[float] | Sequence[str] | None:
+    """Return the right answers of a part; None where they are not known, as in a test that others mark."""
+    if task.form == "span":
+        return examples.answers
+    if task.value_range is not None:
+        return examples.values or None
+    labels = [int(label) for label in examples.labels]
+    return None if -1 in labels else labels
 
 
 def primary_score(record: Record) -> float | None:

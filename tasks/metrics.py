@@ -1,4 +1,4 @@
-"""Metrics of downstream tasks, as shares from -1 or 0 to 1. The one door to scikit-learn's metrics."""
+"""Metrics of downstream tasks, as shares from -1 or 0 to 1. The one door to scikit-learn's and scipy's metrics."""
 
 import re
 import string
@@ -23,6 +23,31 @@ def accuracy(predictions: Sequence[int], references: Sequence[int]) -> float:
     from sklearn.metrics import accuracy_score
 
     return float(accuracy_score(references, predictions))
+
+
+def f1(predictions: Sequence[int], references: Sequence[int]) -> float:
+    """Return F1 of label 1, as GLUE has it for MRPC and QQP; 0 where nothing is or should be label 1."""
+    from sklearn.metrics import f1_score
+
+    return float(f1_score(references, predictions, zero_division=0.0))
+
+
+def pearson(predictions: Sequence[float], references: Sequence[float]) -> float:
+    """Return Pearson's correlation, from -1 to 1; 0 where either side is constant."""
+    from scipy.stats import pearsonr
+
+    return 0.0 if _constant(predictions, references) else float(pearsonr(predictions, references).statistic)
+
+
+def spearman(predictions: Sequence[float], references: Sequence[float]) -> float:
+    """Return Spearman's rank correlation, from -1 to 1; 0 where either side is constant."""
+    from scipy.stats import spearmanr
+
+    return 0.0 if _constant(predictions, references) else float(spearmanr(predictions, references).statistic)
+
+
+def _constant(*sides: Sequence[float]) -> bool:
+    return any(len(set(side)) < 2 for side in sides)
 
 
 def normal_answer(text: str) -> str:

@@ -7,6 +7,7 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.declaration import Count, JsonValue, Number, PositiveNumber, Seed
 from tasks.corpora.corpus import Corpus
+from tasks.published import PublishedData
 from tasks.tokenizer import TokenizerDeclaration
 
 
@@ -35,27 +36,41 @@ class TokensStage(StageDeclaration):
 
 
 class ExamplesStage(StageDeclaration):
-    """Make the examples of one downstream task. Reads `corpus` (documents) and `tokens` (vocabulary)."""
+    """Make the examples of one downstream task.
+
+    Reads `tokens` (vocabulary) and, where the task is made from documents, `corpus`.
+    """
 
     stage: ClassVar[str] = "examples"
     code_version: ClassVar[int] = 1
     libraries: ClassVar[tuple[str, ...]] = ("tokenizers", "scikit-learn")
+    stands_for: ClassVar[dict[str, str]] = {"data": "read"}
     task: str
     task_version: int
-    train_examples: Count
-    dev_examples: Count
+    train_examples: Count | None
+    dev_examples: Count | None
+    """At most so many; all where there is no number."""
     sequence_length: Count
+    data: PublishedData | None = None
+    read: JsonValue = None
+    """The sha256 of each of the task's files, where it has files."""
 
 
 class OverlapStage(StageDeclaration):
-    """Count the dev examples of a task that the pretraining text holds. Reads `corpus` and the task's `documents`."""
+    """Count the dev examples of a task that the pretraining text holds.
+
+    Reads `corpus` and, where the task is made from documents, those of `documents`.
+    """
 
     stage: ClassVar[str] = "overlap"
     code_version: ClassVar[int] = 1
+    stands_for: ClassVar[dict[str, str]] = {"data": "read"}
     task: str
     task_version: int
-    train_examples: Count
-    dev_examples: Count
+    train_examples: Count | None
+    dev_examples: Count | None
+    data: PublishedData | None
+    read: JsonValue
 
 
 class QuestionsStage(StageDeclaration):

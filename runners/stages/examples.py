@@ -1,42 +1,87 @@
-"""Make the examples of one downstream task from text that pretraining never sees, and a plain baseline."""
+"""Make the examples of one downstream task, from text that pretraining never sees or from files; a plain baseline."""
 
-from runners.stages.declarations import ExamplesStage
+from collections.abc import Iterator
+from pathlib import Path
+
+from runners.stages.declarations import ExamplesStage, OverlapStage
 from runners.stages.workplace import Workplace
 from search_space.declaration import JsonValue
+from search_space.streams import stream
 from tasks.bag_of_words import bag_of_words_scores
 from tasks.corpora.assembly import read_documents
 from tasks.downstream import find_task
 from tasks.downstream.encoding import EncodedExamples, encode_examples, save_examples
-from tasks.downstream.task import Example
+from tasks.downstream.task import DownstreamTask, Example, Examples, Part
 from tasks.tokenizer import load_tokenizer
 
 PARTS = ("train", "dev")
+DRAWING_SEED = 18040746  # of no meaning; which rows are drawn belongs to no seed of an experiment
 
 
 def compute(stage: ExamplesStage, workplace: Workplace) -> dict[str, JsonValue]:
     """Write the encoded examples and return how many there are, the chance level and the bag-of-words baseline."""
     task, words = find_task(stage.task), load_tokenizer(workplace.inputs["tokens"])
     workplace.progress(f"making {task.name}", 0.0)
-    documents = tuple(read_documents(workplace.inputs["corpus"], "test"))
-    examples = task.build(documents, stage.train_examples, stage.dev_examples)
+    examples = examples_of(task, stage, workplace.inputs.get("corpus"))
     chance = None if task.form == "span" else task.chance_score  # a blind span presumes that its edges are known
     result: dict[str, JsonValue] = {"task": task.name, "chance": chance}
-    parts: tuple[tuple[Example, ...], ...] = (examples.train, examples.dev)
-    for part, chosen in zip(PARTS, parts, strict=True):
+    for part, chosen in _parts(examples):
         workplace.progress(f"encoding {task.name}", 0.3)
         encoded = encode_examples(chosen, task.form, words, stage.sequence_length)
         (workplace.folder / part).mkdir(exist_ok=True)
         save_examples(encoded, workplace.folder / part)
-        result[part] = _figures(encoded)
+        result[part] = _figures(encoded, examples.left_out.get(part, 0))
     workplace.progress(f"bag of words on {task.name}", 0.6)
     scores = bag_of_words_scores(task, examples)
     result["bag_of_words"] = None if scores is None else {**scores}
     return result
 
 
-def _figures(encoded: EncodedExamples) -> dict[str, JsonValue]:
-    return {
+def _parts(examples: Examples) -> Iterator[tuple[str, tuple[Example, ...]]]:
+    yield from zip(PARTS, (examples.train, examples.dev), strict=True)
+    yield from sorted(examples.others.items())
+
+
+def examples_of(task: DownstreamTask, stage: ExamplesStage | OverlapStage, corpus: Path | None) -> Examples:
+    """Return a task's examples, from its files or from the corpus of its documents."""
+    return _made(task, stage, corpus) if task.files is None else _read(task, stage)
+
+
+def _made(task: DownstreamTask, stage: ExamplesStage | OverlapStage, corpus: Path | None) -> Examples:
+    assert task.build is not None
+    assert corpus is not None
+    assert stage.train_examples is not None
+    assert stage.dev_examples is not None
+    documents = tuple(read_documents(corpus, "test"))
+    return task.build(documents, stage.train_examples, stage.dev_examples)
+
+
+def _read(task: DownstreamTask, stage: ExamplesStage | OverlapStage) -> Examples:
+    """Return what the files hold; where fewer are asked for, a draw that keeps the order of the file."""
+    assert task.files is not None
+    assert stage.data is not None
+    parts: dict[str, Part] = {}
+    for part, path in stage.data.located(task.files).items():
+        parts[part] = task.files.read(part, path, f"{task.files.folder}/{path.name}")
+    taken = {part: read.examples for part, read in parts.items()}
+    taken["train"] = _drawn(taken["train"], stage.train_examples)
+    taken["dev"] = _drawn(taken["dev"], stage.dev_examples)
+    left_out = {part: read.left_out for part, read in parts.items()}
+    others = {part: examples for part, examples in taken.items() if part not in PARTS}
+    return Examples(taken["train"], taken["dev"], others, left_out)
+
+
+def _drawn(examples: tuple[Example, ...], most: int | None) -> tuple[Example, ...]:
+    if most is None or len(examples) <= most:
+        return examples
+    chosen = stream(DRAWING_SEED, "rows of a task").choice(len(examples), most, replace=False)
+    return tuple(examples[row] for row in sorted(chosen))
+
+
+def _figures(encoded: EncodedExamples, left_out: int) -> dict[str, JsonValue]:
+    figures: dict[str, JsonValue] = {
         "examples": len(encoded),
         "truncated_share": round(encoded.truncated_share, 4),
         "answers_lost": encoded.answers_lost,
     }
+    return figures | ({"left_out": left_out} if left_out else {})

@@ -2,6 +2,8 @@
 
 import json
 import math
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -14,7 +16,7 @@ from models.initialisation import initialise
 from models.precision import computing_in
 from runners.checkpoint import load_weights
 from runners.optimiser import adamw, set_rate
-from runners.scoring import PREDICTIONS
+from runners.scoring import other_parts, predictions_file
 from runners.stages.declarations import FineTuneStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.stages.workplace import Diverged, Workplace
@@ -31,15 +33,25 @@ def compute(stage: FineTuneStage, workplace: Workplace) -> dict[str, JsonValue]:
     """Write the predictions and return how many examples they are for. Raises Diverged."""
     task = find_task(stage.task)
     train = load_examples(workplace.inputs["examples"] / "train")
-    dev = load_examples(workplace.inputs["examples"] / "dev")
-    model = build_fine_tuned(stage.architecture, task.form, len(task.labels), stage.pooling, stage.dropout)
+    model = build_fine_tuned(stage.architecture, task.form, task.outputs, stage.pooling, stage.dropout)
     initialise(model, stream_seed(stage.seed, "head"))
     load_weights(workplace.inputs["pretrained"] / CHECKPOINT, model.encoder, "encoder.")
     model.to(open_device(stage.device))
     _teach(model, train, stage, workplace)
-    predictions = _predict(model, dev, stage)
-    (workplace.folder / PREDICTIONS).write_text(json.dumps(predictions))
-    return {"examples": len(dev)}
+    counts: dict[str, JsonValue] = {}
+    for part, examples in _asked(workplace.inputs["examples"]):
+        predictions = _predict(model, examples, stage, task.value_range)
+        (workplace.folder / predictions_file(part)).write_text(json.dumps(predictions))
+        counts[part] = len(examples)
+    others = {part: count for part, count in counts.items() if part != "dev"}
+    return {"examples": counts["dev"]} | ({"others": others} if others else {})
+
+
+def _asked(folder: Path) -> Iterator[tuple[str, EncodedExamples]]:
+    """Yield every part that is predicted, dev first."""
+    yield "dev", load_examples(folder / "dev")
+    for part in other_parts(folder):
+        yield part, load_examples(folder / part)
 
 
 def _teach(model: FineTuned, train: EncodedExamples, stage: FineTuneStage, workplace: Workplace) -> None:
@@ -90,7 +102,9 @@ def _inputs(
 
 
 def _answers(examples: EncodedExamples, chosen: NDArray[np.int64]) -> Tensor:
-    """Return labels [batch 1], or the start and end of each answer [batch 2]."""
+    """Return labels or values [batch 1], or the start and end of each answer [batch 2]."""
+    if examples.values:
+        return torch.tensor(examples.values, dtype=torch.float32)[chosen, None]
     if len(examples.seconds) == 0:
         columns = [np.asarray(examples.labels)[chosen]]
     else:
@@ -98,20 +112,25 @@ def _answers(examples: EncodedExamples, chosen: NDArray[np.int64]) -> Tensor:
     return torch.from_numpy(np.stack(columns, 1).astype(np.int64))
 
 
-def _predict(model: FineTuned, dev: EncodedExamples, stage: FineTuneStage) -> list[int] | list[str]:
-    """Return one label or one answer text per held-out example, in their order."""
+def _predict(
+    model: FineTuned, dev: EncodedExamples, stage: FineTuneStage, value_range: tuple[float, float] | None
+) -> list[int] | list[float] | list[str]:
+    """Return one label, one value inside its range, or one answer text per held-out example, in their order."""
     model.eval()
     found: list[int] = []
+    values: list[float] = []
     texts: list[str] = []
     for first in range(0, len(dev), EXAMPLES_PER_PREDICTION_BATCH):
         chosen = np.arange(first, min(first + EXAMPLES_PER_PREDICTION_BATCH, len(dev)))
         with torch.inference_mode(), computing_in(stage.precision, model.encoder.device):
             logits = model(*_inputs(dev, chosen, model.encoder.device)).float().cpu()
-        if len(dev.seconds) == 0:
+        if value_range is not None:
+            values += logits[:, 0].clamp(*value_range).tolist()
+        elif len(dev.seconds) == 0:
             found += logits.argmax(-1).tolist()
         else:
             texts += [_answer(dev, int(example), row) for example, row in zip(chosen, logits, strict=True)]
-    return texts or found
+    return texts or values or found
 
 
 def _answer(dev: EncodedExamples, example: int, logits: Tensor) -> str:

@@ -1,14 +1,16 @@
 """Count the dev examples of one task that the pretraining text holds, by the rule of `tasks.overlap`."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from runners.stages.declarations import OverlapStage
+from runners.stages.examples import examples_of
 from runners.stages.workplace import Workplace
 from search_space.declaration import JsonValue
 from tasks.corpora.assembly import read_documents, read_summary
 from tasks.corpora.document import Document
 from tasks.downstream import find_task
+from tasks.downstream.task import DownstreamTask, Example
 from tasks.overlap.index import RUN_WORDS, overlap
 
 WHICH = "overlapping.json"
@@ -18,13 +20,11 @@ EXAMPLES_NAMED = 5
 def compute(stage: OverlapStage, workplace: Workplace) -> dict[str, JsonValue]:
     """Write which examples overlap and return how many, with the first few by where they and their text stand."""
     task = find_task(stage.task)
-    documents = tuple(read_documents(workplace.inputs["documents"], "test"))
-    dev = task.build(documents, stage.train_examples, stage.dev_examples).dev
-    texts = [[text for text in (example.first, example.second) if text] for example in dev]
-    found = overlap(texts, _training_documents(stage.task, workplace))
+    dev = examples_of(task, stage, workplace.inputs.get("documents")).dev
+    found = overlap([_texts(example) for example in dev], _training_documents(stage.task, workplace))
     which = {"sentences": found.sentences, "runs": found.runs, "too_short_to_tell": found.untold}
     (workplace.folder / WHICH).write_text(json.dumps(which))
-    first = found.overlapping[:EXAMPLES_NAMED]
+    places = _places(task, stage, {number: dev[number] for number in found.overlapping[:EXAMPLES_NAMED]})
     return {
         "task": task.name,
         "examples": found.examples,
@@ -33,8 +33,25 @@ def compute(stage: OverlapStage, workplace: Workplace) -> dict[str, JsonValue]:
         "sentences": len(found.sentences),
         "runs": len(found.runs),
         "run_words": RUN_WORDS,
-        "first": [f"dev example {number + 1} (in {found.found_in[number]})" for number in first],
+        "first": [f"{place} (in {found.found_in[number]})" for number, place in places.items()],
     }
+
+
+def _places(task: DownstreamTask, stage: OverlapStage, examples: Mapping[int, Example]) -> dict[int, str]:
+    """Return what a person finds examples by: a line of the file, else their number among the dev examples."""
+    places = {number: f"dev example {number + 1}" for number in examples}
+    if task.files is not None and stage.data is not None:
+        path = stage.data.located(task.files)["dev"]
+        with path.open(encoding="utf-8", errors="replace") as file:
+            for line_number, line in enumerate(file, 1):
+                for number, example in examples.items():
+                    if all(text in line for text in _texts(example)) and places[number].startswith("dev example"):
+                        places[number] = f"{path.name}:{line_number}"
+    return places
+
+
+def _texts(example: Example) -> list[str]:
+    return [text for text in (example.first, example.second) if text]
 
 
 def _training_documents(task: str, workplace: Workplace) -> Iterator[Document]:

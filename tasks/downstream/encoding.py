@@ -39,6 +39,8 @@ class EncodedExamples:
     answers: tuple[str, ...]  # the right answers' texts; empty where there is no span form
     truncated: int  # examples that did not fit
     answers_lost: int  # examples whose answer was cut off, in whole or in part
+    values: tuple[float, ...] = ()  # the right answers of a task that asks for a number
+    rows: tuple[str, ...] = ()  # what the task's file calls each example; empty where it has no file
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -144,11 +146,14 @@ class _Rows:
             answers=tuple(example.answer_text for example in examples) if self._spans else (),
             truncated=int(self.truncated),
             answers_lost=int(self.answers_lost),
+            values=tuple(example.value for example in examples if example.value is not None),
+            rows=tuple(example.row for example in examples if example.row),
         )
 
 
 _ARRAYS = tuple(field.name for field in fields(EncodedExamples))[:7]
 _DETAILS = tuple(field.name for field in fields(EncodedExamples))[7:]
+_OFTEN_EMPTY = {"values", "rows"}
 
 
 def save_examples(encoded: EncodedExamples, folder: Path) -> None:
@@ -156,6 +161,7 @@ def save_examples(encoded: EncodedExamples, folder: Path) -> None:
     for name in _ARRAYS:
         np.save(folder / f"{name}.npy", getattr(encoded, name).astype("<i4"), allow_pickle=False)
     details = {name: getattr(encoded, name) for name in _DETAILS}
+    details = {name: value for name, value in details.items() if name not in _OFTEN_EMPTY or value}
     (folder / DETAILS_FILE).write_text(
         json.dumps(details, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8"
     )
@@ -166,6 +172,8 @@ def load_examples(folder: Path) -> EncodedExamples:
     try:
         details = json.loads((folder / DETAILS_FILE).read_text(encoding="utf-8"))
         for name in ("seconds", "answers"):
+            details[name] = tuple(details[name])
+        for name in _OFTEN_EMPTY & details.keys():
             details[name] = tuple(details[name])
         return EncodedExamples(**{name: _load(folder / f"{name}.npy") for name in _ARRAYS}, **details)
     except (OSError, ValueError, KeyError, TypeError, EOFError) as damage:

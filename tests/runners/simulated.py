@@ -17,7 +17,7 @@ from runners.groundwork import Groundwork
 from runners.itinerary import SharedStages, shared_stages
 from runners.ledger import Ledger
 from runners.records import Status
-from runners.scoring import PREDICTIONS
+from runners.scoring import predictions_file
 from runners.stages.declarations import FineTuneStage, PretrainStage
 from runners.standing import Snapshot, snapshot
 from runners.store import Outcome, StageStore
@@ -185,7 +185,7 @@ def publish(store: StageStore, work: Work, end: Outcome) -> None:
             save_examples(_examples(), folder / "dev")
         if isinstance(work.stage.declaration, FineTuneStage):
             guesses = [int(chance_of(work.stage.key, number) < 0.5) for number in range(DEV_EXAMPLES)]
-            (folder / PREDICTIONS).write_text(json.dumps(guesses))
+            (folder / predictions_file("dev")).write_text(json.dumps(guesses))
         store.publish(work.stage.kind, work.stage.key, folder, end)
 
 

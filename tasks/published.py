@@ -1,0 +1,71 @@
+"""Where the files of published tasks come from: a folder in the official layout, GLUE's and SQuAD's."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from search_space.declaration import Declaration, JsonValue
+from search_space.refusals import DataRefused
+from tasks.downstream.task import TaskFiles
+
+
+def origin_of(files: TaskFiles) -> str:
+    """Return which files a task wants and where they come from."""
+    names = ", ".join(f"{files.folder}/{files.parts[part]}" for part in files.needed)
+    return f"wanted are {names}, from {files.origin}"
+
+
+class FolderOfTasks(Declaration):
+    """A folder with one folder per task, as GLUE's download script lays them out; or one task's own folder."""
+
+    kind: Literal["folder"] = "folder"
+    path: str = Field(min_length=1)
+
+    def inputs(self, files: TaskFiles) -> JsonValue:
+        """Return the sha256 of every file of the task by its part; raises DataRefused as `located` does."""
+        return {part: _file_hash(path) for part, path in self.located(files).items()}
+
+    def located(self, files: TaskFiles) -> Mapping[str, Path]:
+        """Return the file of each part that is there.
+
+        Raises DataRefused, naming every file that is wanted and where it comes from, where one that is needed is
+        missing, or where two files might be meant.
+        """
+        root = Path(self.path)
+        if not root.is_dir():
+            raise DataRefused(f"{self.path}: no such folder; {origin_of(files)}")
+        folder = root / files.folder if (root / files.folder).is_dir() else root
+        found = {part: _matching(folder, pattern) for part, pattern in files.parts.items()}
+        missing = [files.parts[part] for part in files.needed if not found[part]]
+        if missing:
+            raise DataRefused(f"{folder}: no {' and no '.join(missing)}; {origin_of(files)}")
+        return {part: _only(paths, folder) for part, paths in found.items() if paths}
+
+
+def _from_text(value: object) -> object:
+    return {"kind": "folder", "path": value} if isinstance(value, str) else value
+
+
+PublishedData = Annotated[FolderOfTasks, BeforeValidator(_from_text)]
+"""A source of published files; a plain text is a folder's path."""
+
+
+def _matching(folder: Path, pattern: str) -> list[Path]:
+    return sorted(path for path in folder.glob(pattern) if path.is_file())
+
+
+def _only(paths: list[Path], folder: Path) -> Path:
+    if len(paths) > 1:
+        raise DataRefused(f"{folder}: {' and '.join(path.name for path in paths)} are there; which is meant?")
+    return paths[0]
+
+
+def _file_hash(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as failure:
+        raise DataRefused(f"{path}: {failure.strerror}") from failure

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from reports.table import Table, table
-from runners.leakage import leakages
+from reports.table import Row, Table, table
+from runners.leakage import Leakage, leakages
 from runners.records import Record
 
 TERM = "Dev examples in the pretraining text"
@@ -15,21 +15,22 @@ RULE = (
 
 def leakage_table(shared: Iterable[Record]) -> Table:
     """Return one row per task: how many of its dev examples overlap, with the share's 95% interval."""
-    rows = (
-        {
-            "task": one.task,
-            "dev_examples": one.examples,
-            "long_enough": one.told,
-            "overlapping": one.overlapping,
-            "share": one.share,
-            "low": one.interval[0],
-            "high": one.interval[1],
-            "by_sentence": one.sentences,
-            "by_run": one.runs,
-        }
-        for one in leakages(shared)
-    )
+    rows = (_row(one) for one in leakages(shared))
     return table("leakage", "task dev_examples long_enough overlapping share low high by_sentence by_run", rows)
+
+
+def _row(one: Leakage) -> Row:
+    return {
+        "task": one.task,
+        "dev_examples": one.examples,
+        "long_enough": one.told,
+        "overlapping": one.overlapping,
+        "share": one.share,
+        "low": one.interval[0],
+        "high": one.interval[1],
+        "by_sentence": one.sentences,
+        "by_run": one.runs,
+    }
 
 
 def leakage_notes(shared: Iterable[Record]) -> Iterator[tuple[str, str]]:

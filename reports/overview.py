@@ -8,6 +8,7 @@ from reports.metrics import Metric
 from reports.numbers import difference_text, mean_text, scientific, short
 from reports.results import Results
 from reports.status import status_of
+from reports.tuning import flattered_tasks, title_of
 from runners.designs.arm import BASELINE
 
 BEST_MARK = " *"
@@ -48,8 +49,10 @@ def overview(results: Results) -> Grid:
     groups = [metric_columns(results, metric) for metric in results.shown]
     columns = [Column("arm", numeric=False), Column("parameters", "size"), Column("train FLOPs", "size")]
     columns.append(Column("status", numeric=False))
+    flattered = flattered_tasks(results)
     for group in groups:
-        columns += [Column("mean ± sd (n)", group.metric.title), Column(DELTA, group.metric.title)]
+        title = title_of(group.metric, flattered)
+        columns += [Column("mean ± sd (n)", title), Column(DELTA, title)]
     return grid(
         "results", "Results", columns, (_row(results, position, groups) for position in range(len(results.arms)))
     )

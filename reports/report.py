@@ -34,6 +34,7 @@ from reports.results import Results, results_of
 from reports.setting import setting_of
 from reports.table import Table, reference_table, results_table
 from reports.text import printable
+from reports.tuning import tuning_table
 from reports.values import PrimaryMetric
 from runners.standing import Snapshot
 from tasks.downstream import find_task
@@ -110,9 +111,8 @@ def _tables(results: Results, importance: Mapping[str, float] | None, primary: P
         yield matched_table(results)
     yield orderings_table(results)
     yield reference_table(results.snapshot.shared, primary)
-    leakage = leakage_table(results.snapshot.shared)
-    if leakage.rows:
-        yield leakage
+    added = (leakage_table(results.snapshot.shared), tuning_table(results, primary))
+    yield from (found for found in added if found.rows)
 
 
 def _grids(results: Results, tables: tuple[Table, ...]) -> Iterator[Grid]:

@@ -11,6 +11,7 @@ from reports.effects import SeedValues
 from reports.metrics import HELD_OUT_LOSS, SCORE
 from reports.nested import NestedValues
 from reports.reading import number, numbers
+from runners.choice import cell_of, chosen_records
 from runners.records import Record
 from runners.standing import Snapshot, TrialHistory
 
@@ -79,9 +80,10 @@ def final_loss(history: TrialHistory, labels: tuple[str, ...]) -> float | None:
 def _task_values(
     history: TrialHistory, labels: tuple[str, ...], task: str
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
-    records = [record for record in history.finished("fine_tune") if record.result.get("task") == task]
-    expected = {label for label in labels if label.rpartition("#")[0] == task}
-    if not records or expected - {record.label for record in records}:
+    chosen = chosen_records(history.records, labels)
+    records = [record for record in chosen if record.result.get("task") == task]
+    expected = {cell_of(label) for label in labels if label.partition("#")[0] == task}
+    if not records or expected - {cell_of(record.label) for record in records}:
         return
     scores = [_scores(record) for record in sorted(records, key=lambda record: record.label)]
     for metric in sorted(set.intersection(*map(set, scores))):

@@ -20,6 +20,7 @@ from runners.sequential import next_seeds, results_by_arm
 from runners.stages.stage import Stage
 from runners.store import Outcome, StageStore
 from runners.trial import Trial
+from runners.tuning import teachings
 from runners.work import Failure, Work
 from search_space.candidate import Candidate
 from search_space.declaration import JsonValue, canonical, canonical_text
@@ -33,6 +34,7 @@ class Course:
     def __init__(self, experiment: Experiment, shared: SharedStages, store: StageStore, ledger: Ledger) -> None:
         self._experiment, self._shared, self._store, self._ledger = experiment, shared, store, ledger
         self._pretraining, self._judged = pretrain_labels(experiment), judged_labels(experiment)
+        self._teachings = {each.label: each for each in teachings(experiment.fine_tuning)}
         self._judges = Judges(experiment, ledger)
         self._attempts: dict[tuple[str, str], int] = {}
         self.trials: dict[str, Trial] = {}
@@ -138,7 +140,7 @@ class Course:
 
     def _record(self, trial: Trial, label: str, outcome: Outcome, reused: bool) -> None:
         stage = trial.stages[label]
-        result = scored(stage, outcome, self._store)
+        result = scored(stage, outcome, self._store, self._teachings.get(label))
         name, kind = trial.row.name, kind_of(label, stage)
         record = Record(0, name, kind, label, stage.key, outcome.status, result, outcome.seconds, reused)
         record = self._ledger.add_record(record)

@@ -14,6 +14,7 @@ from runners.hurdles import Finite, HurdleRule
 from runners.hurdles.audit import Audit
 from runners.matching import Match, enter_twins
 from runners.sequential import Seeds
+from runners.tuning import TaskTuning, TuningSearch
 from search_space.candidate import Candidate
 from search_space.change import ImpossibleChange
 from search_space.constraint import Constraint
@@ -85,6 +86,14 @@ class FineTuning(Declaration):
     epochs: Count = 3
     batch_examples: Count = 32
     peak_learning_rate: PositiveNumber = 3e-4  # ELECTRA-Small and ConvBERT, release defaults
+    layer_rate_decay: Share = Field(default=1.0, gt=0)
+    """Each block learns at this share of the rate of the one above it; 0.8 in ELECTRA's and ConvBERT's releases."""
+    swap_pairs: bool = False
+    """Train on each pair the other way round too, where a task's texts may change places (MRPC, STS-B; ELECTRA)."""
+    by_task: Mapping[str, TaskTuning] = Field(default_factory=dict, examples=[{"rte": {"epochs": 10}}])
+    """What single tasks do otherwise."""
+    search: TuningSearch | None = None
+    """Settings that are searched for, per task and fine-tuning seed."""
     max_overlap: Share | None = None
     """Largest share of a task's dev examples that may stand in the pretraining text; more is refused."""
     pooling: Literal["first", "mean"] = "first"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from runners.claims import UnclearClaim, parse_claim, unknown_names
 from runners.designs import Search
 from runners.start import Start, differing_fields, read_start
+from runners.tuning_rules import tuning_violations
 from search_space.change import ImpossibleChange, absolute_path
 from search_space.refusals import Refusal
 from search_space.violation import Violation
@@ -158,6 +159,7 @@ def _fine_tuning_violations(experiment: "Experiment") -> Iterator[Violation]:
             yield from _data_violations(experiment, files, ("fine_tuning", "tasks", position))
     yield from _repeated(experiment.fine_tuning.tasks, ("fine_tuning", "tasks"))
     yield from _repeated(experiment.fine_tuning.seeds, ("fine_tuning", "seeds"))
+    yield from (violation.under("fine_tuning") for violation in tuning_violations(experiment))
     positions = experiment.baseline.architecture.positions
     asked = bool(experiment.fine_tuning.tasks) or experiment.pretraining.hurdle.probe is not None
     if asked and experiment.fine_tuning.sequence_length > positions:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from runners.experiment import Experiment
+from runners.experiment import Experiment, FineTuning
 from runners.stages.declarations import (
     CorpusStage,
     ExamplesStage,
@@ -16,6 +16,7 @@ from runners.stages.declarations import (
 )
 from runners.stages.stage import Stage
 from runners.start import WEIGHTS, Start, read_start
+from runners.tuning import settings_of, teachings
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
 from tasks.corpora.corpus import Corpus
@@ -80,8 +81,7 @@ def judged_labels(experiment: Experiment) -> tuple[str, ...]:
 
 def fine_tune_labels(experiment: Experiment) -> tuple[str, ...]:
     """Return the names of the fine-tuning stages of a trial."""
-    tuning = experiment.fine_tuning
-    return tuple(f"{task}#{seed}" for task in sorted(tuning.tasks) for seed in tuning.seeds)
+    return tuple(teaching.label for teaching in teachings(experiment.fine_tuning))
 
 
 def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candidate, seed: int) -> dict[str, Stage]:
@@ -98,14 +98,12 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
         stages[label], last_step = pretrained, step
         probe = experiment.pretraining.hurdle.probe
         if probe is not None and (name := f"probe@{tokens}") in judged_labels(experiment):
-            taught = _fine_tune(experiment, candidate, probe.task, probe.seed)
+            taught = _fine_tune(settings_of(experiment.fine_tuning, probe.task), candidate, probe.task, probe.seed)
             stages[name] = Stage(taught, {"pretrained": pretrained, "examples": shared.examples[probe.task]})
     assert pretrained is not None
-    for task in sorted(experiment.fine_tuning.tasks):
-        for fine_tuning_seed in experiment.fine_tuning.seeds:
-            taught = _fine_tune(experiment, candidate, task, fine_tuning_seed)
-            sources = {"pretrained": pretrained, "examples": shared.examples[task]}
-            stages[f"{task}#{fine_tuning_seed}"] = Stage(taught, sources)
+    for one in teachings(experiment.fine_tuning):
+        sources = {"pretrained": pretrained, "examples": shared.examples[one.task]}
+        stages[one.label] = Stage(_fine_tune(one.settings, candidate, one.task, one.seed), sources)
     return stages
 
 
@@ -123,7 +121,7 @@ def _corpus_stage(corpus: Corpus) -> Stage:
 
 
 def _examples(experiment: Experiment, name: str, documents: Stage, tokens: Stage) -> Stage:
-    tuning, task = experiment.fine_tuning, find_task(name)
+    tuning, task = settings_of(experiment.fine_tuning, name), find_task(name)
     data = tuning.data if task.files else None
     declaration = ExamplesStage(
         task=name,
@@ -133,6 +131,7 @@ def _examples(experiment: Experiment, name: str, documents: Stage, tokens: Stage
         sequence_length=tuning.sequence_length,
         data=data,
         read=data.inputs(task.files) if data and task.files else None,
+        swap_pairs=tuning.swap_pairs and task.unordered,
     )
     return Stage(declaration, {"tokens": tokens} if task.files else {"corpus": documents, "tokens": tokens})
 
@@ -191,8 +190,7 @@ def _begun(declaration: PretrainStage, start: Start | None) -> PretrainStage:
     return declaration.model_copy(update={"start": str(start.folder), "start_weights": start.weights_hash})
 
 
-def _fine_tune(experiment: Experiment, candidate: Candidate, task: str, seed: int) -> FineTuneStage:
-    tuning = experiment.fine_tuning
+def _fine_tune(tuning: FineTuning, candidate: Candidate, task: str, seed: int) -> FineTuneStage:
     return FineTuneStage(
         architecture=candidate.architecture,
         device=candidate.recipe.device,
@@ -206,4 +204,5 @@ def _fine_tune(experiment: Experiment, candidate: Candidate, task: str, seed: in
         pooling=tuning.pooling,
         weight_decay=tuning.weight_decay,
         dropout=tuning.dropout,
+        layer_rate_decay=tuning.layer_rate_decay,
     )

@@ -1,6 +1,6 @@
 """Leakage: how much of a task's dev set the pretraining text holds, and how much of it may be."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from runners.experiment import Experiment
@@ -52,11 +52,19 @@ def leakages(records: Iterable[Record]) -> Iterator[Leakage]:
     for task in sorted(by_task):
         result = by_task[task].result
         first = result.get("first")
-        counts = (_count(result.get(name)) for name in ("examples", "told", "overlapping", "sentences", "runs"))
-        yield Leakage(task, *counts, first=tuple(map(str, first if isinstance(first, list) else ())))
+        yield Leakage(
+            task,
+            examples=_count(result, "examples"),
+            told=_count(result, "told"),
+            overlapping=_count(result, "overlapping"),
+            sentences=_count(result, "sentences"),
+            runs=_count(result, "runs"),
+            first=tuple(map(str, first)) if isinstance(first, list) else (),
+        )
 
 
-def _count(value: JsonValue) -> int:
+def _count(result: Mapping[str, JsonValue], name: str) -> int:
+    value = result.get(name)
     return value if isinstance(value, int) else 0
 
 

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from runners.stages.stage import StageDeclaration
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.declaration import Count, JsonValue, Number, PositiveNumber, Seed
+from search_space.declaration import Count, JsonValue, Number, PositiveNumber, Seed, Share
 from tasks.corpora.corpus import Corpus
 from tasks.published import PublishedData
 from tasks.tokenizer import TokenizerDeclaration
@@ -54,6 +54,8 @@ class ExamplesStage(StageDeclaration):
     data: PublishedData | None = None
     read: JsonValue = None
     """The sha256 of each of the task's files, where it has files."""
+    swap_pairs: bool = False
+    """Whether every training pair is there the other way round too."""
 
 
 class OverlapStage(StageDeclaration):
@@ -130,6 +132,7 @@ class FineTuneStage(StageDeclaration):
     precision: Literal["float32", "bfloat16"] = "float32"
     weight_decay: Number
     dropout: Number
+    layer_rate_decay: Share = 1.0
 
 
 KINDS: dict[str, type[StageDeclaration]] = {

@@ -1,6 +1,7 @@
 """Make the examples of one downstream task, from text that pretraining never sees or from files; a plain baseline."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from runners.stages.declarations import ExamplesStage, OverlapStage
@@ -25,7 +26,8 @@ def compute(stage: ExamplesStage, workplace: Workplace) -> dict[str, JsonValue]:
     examples = examples_of(task, stage, workplace.inputs.get("corpus"))
     chance = None if task.form == "span" else task.chance_score  # a blind span presumes that its edges are known
     result: dict[str, JsonValue] = {"task": task.name, "chance": chance}
-    for part, chosen in _parts(examples):
+    taught = replace(examples, train=with_swapped(examples.train)) if stage.swap_pairs else examples
+    for part, chosen in _parts(taught):
         workplace.progress(f"encoding {task.name}", 0.3)
         encoded = encode_examples(chosen, task.form, words, stage.sequence_length)
         (workplace.folder / part).mkdir(exist_ok=True)
@@ -35,6 +37,12 @@ def compute(stage: ExamplesStage, workplace: Workplace) -> dict[str, JsonValue]:
     scores = bag_of_words_scores(task, examples)
     result["bag_of_words"] = None if scores is None else {**scores}
     return result
+
+
+def with_swapped(pairs: tuple[Example, ...]) -> tuple[Example, ...]:
+    """Return the pairs and, behind them, each the other way round: ELECTRA's `double_unordered`."""
+    assert all(pair.second is not None and pair.answer is None for pair in pairs)
+    return (*pairs, *(replace(pair, first=str(pair.second), second=pair.first) for pair in pairs))
 
 
 def _parts(examples: Examples) -> Iterator[tuple[str, tuple[Example, ...]]]:

@@ -101,6 +101,9 @@ class DownstreamTask:
         counts = [count for count in (asked, there) if count is not None]
         return min(counts)
 
+    unordered: bool = False
+    """Whether the two texts of a pair may change places without another answer."""
+
     @property
     def outputs(self) -> int:
         """Return how many numbers the head gives for a text: one per label, or the value."""

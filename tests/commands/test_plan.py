@@ -126,7 +126,7 @@ def test_time_and_disk_scale_with_the_work_from_what_was_measured(tmp_path: Path
     assert plan.prediction is not None
     assert plan.prediction.seconds is not None
     assert plan.prediction.bytes is not None
-    assert set(plan.prediction.never_measured) == {"corpus", "tokens", "questions", "examples"}
+    assert set(plan.prediction.never_measured) == {"corpus", "tokens", "questions", "examples", "overlap"}
     left = [arm for row in plan.arms for arm in [row] * (1 if row.arm.name == "baseline" else 2)]
     pretraining = sum(row.train_flops for row in left) / 1e6
     tuning = sum(3 * 5.0 * row.forward_flops for row in left) / plan.arms[0].forward_flops  # length 64 in place of 32

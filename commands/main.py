@@ -15,6 +15,7 @@ from commands import (
     report,
     run,
     schema,
+    score,
     ui,
 )
 from search_space.refusals import Refusal
@@ -33,6 +34,7 @@ COMMANDS = (
     report.report,
     run.run,
     schema.schema,
+    score.score,
     ui.ui,
 )
 for command in COMMANDS:

@@ -89,7 +89,10 @@ class FineTuning(Declaration):
     layer_rate_decay: Share = Field(default=1.0, gt=0)
     """Each block learns at this share of the rate of the one above it; 0.8 in ELECTRA's and ConvBERT's releases."""
     swap_pairs: bool = False
-    """Train on each pair the other way round too, where a task's texts may change places (MRPC, STS-B; ELECTRA)."""
+    """Train on each pair the other way round too, where texts may change places: MRPC, STS-B, QQP.
+
+    ELECTRA's release swaps the first two alone; `by_task` says so task by task.
+    """
     by_task: Mapping[str, TaskTuning] = Field(default_factory=dict, examples=[{"rte": {"epochs": 10}}])
     """What single tasks do otherwise."""
     search: TuningSearch | None = None

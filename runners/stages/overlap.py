@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from runners.stages.declarations import OverlapStage
 from runners.stages.examples import examples_of
@@ -10,7 +11,7 @@ from search_space.declaration import JsonValue
 from tasks.corpora.assembly import read_documents, read_summary
 from tasks.corpora.document import Document
 from tasks.downstream import find_task
-from tasks.downstream.task import DownstreamTask, Example
+from tasks.downstream.task import DownstreamTask, Example, Examples
 from tasks.overlap.index import RUN_WORDS, overlap
 
 WHICH = "overlapping.json"
@@ -20,8 +21,8 @@ EXAMPLES_NAMED = 5
 def compute(stage: OverlapStage, workplace: Workplace) -> dict[str, JsonValue]:
     """Write which examples overlap and return how many, with the first few by where they and their text stand."""
     task = find_task(stage.task)
-    dev = examples_of(task, stage, workplace.inputs.get("documents")).dev
-    found = overlap([_texts(example) for example in dev], _training_documents(stage.task, workplace))
+    dev = [*_asked(examples_of(task, stage, workplace.inputs.get("documents")))]
+    found = overlap([_texts(example) for _, example in dev], _training_documents(stage.task, workplace))
     which = {"sentences": found.sentences, "runs": found.runs, "too_short_to_tell": found.untold}
     (workplace.folder / WHICH).write_text(json.dumps(which))
     places = _places(task, stage, {number: dev[number] for number in found.overlapping[:EXAMPLES_NAMED]})
@@ -37,17 +38,29 @@ def compute(stage: OverlapStage, workplace: Workplace) -> dict[str, JsonValue]:
     }
 
 
-def _places(task: DownstreamTask, stage: OverlapStage, examples: Mapping[int, Example]) -> dict[int, str]:
-    """Return what a person finds examples by: a line of the file, else their number among the dev examples."""
-    places = {number: f"dev example {number + 1}" for number in examples}
-    if task.files is not None and stage.data is not None:
-        path = stage.data.located(task.files)["dev"]
-        with path.open(encoding="utf-8", errors="replace") as file:
-            for line_number, line in enumerate(file, 1):
-                for number, example in examples.items():
-                    if all(text in line for text in _texts(example)) and places[number].startswith("dev example"):
-                        places[number] = f"{path.name}:{line_number}"
+def _places(task: DownstreamTask, stage: OverlapStage, asked: Mapping[int, tuple[str, Example]]) -> dict[int, str]:
+    """Return what a person finds examples by: a line of their file, else their number among the dev examples."""
+    files = stage.data.located(task.files) if task.files is not None and stage.data is not None else {}
+    places: dict[int, str] = {}
+    for number, (part, example) in asked.items():
+        line = _line(files[part], _texts(example)) if part in files else None
+        places[number] = f"dev example {number + 1}" if line is None else f"{files[part].name}:{line}"
     return places
+
+
+def _line(path: Path, texts: list[str]) -> int | None:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return next((number for number, line in enumerate(file, 1) if all(text in line for text in texts)), None)
+
+
+def _asked(examples: Examples) -> Iterator[tuple[str, Example]]:
+    """Yield the examples that a model is judged by, with their part: dev, and further parts that have answers."""
+    yield from (("dev", example) for example in examples.dev)
+    for part in sorted(examples.others):
+        answered = (
+            one for one in examples.others[part] if one.label is not None or one.value is not None or one.answer
+        )
+        yield from ((part, example) for example in answered)
 
 
 def _texts(example: Example) -> list[str]:

@@ -70,6 +70,13 @@ class TaskFiles:
     needed: tuple[str, ...] = ("train", "dev")
 
 
+Judge = Callable[[Path, Path], Mapping[str, float | int]]
+"""From the data (a folder or a labelled file) and a file of predictions to metrics by their official names.
+
+Raises DataRefused with every mistake of either.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class DownstreamTask:
     """What a task's file declares as `TASK`; `version` is raised whenever the same source gives other examples.
@@ -88,6 +95,10 @@ class DownstreamTask:
     files: TaskFiles | None = None
     value_range: tuple[float, float] | None = None
     """The least and the greatest answer of a task that asks for a number; it has no labels."""
+    unordered: bool = False
+    """Whether the two texts of a pair may change places without another answer."""
+    judge: Judge | None = None
+    """Scores a file of predictions by the official metrics, where the task has files."""
 
     def asked(self, part: Literal["train", "dev"], most: int | None) -> int | None:
         """Return how many examples of a part are taken where an experiment asks for `most`; None for all."""
@@ -100,9 +111,6 @@ class DownstreamTask:
         asked, there = self.asked(part, most), self.files.counts[part] if self.files else None
         counts = [count for count in (asked, there) if count is not None]
         return min(counts)
-
-    unordered: bool = False
-    """Whether the two texts of a pair may change places without another answer."""
 
     @property
     def outputs(self) -> int:

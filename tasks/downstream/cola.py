@@ -1,0 +1,20 @@
+"""Is this sentence good English? CoLA, the Corpus of Linguistic Acceptability (arXiv 1805.12471).
+
+Source: nyu-mll.github.io/CoLA, as GLUE redistributes it.
+Split: the official train and dev files; the test file has no labels.
+Metric: Matthews correlation. Chance is 0: it is what any answer without reading gets.
+"""
+
+from tasks.glue.task import Columns, GlueTable
+
+TABLE = GlueTable(
+    folder="CoLA",
+    counts={"train": 8551, "dev": 1043},
+    columns={
+        "dev": Columns("sentence", answer="label", all=("source", "label", "mark", "sentence")),
+        "test": Columns("sentence", row="index"),
+    },
+    labels=("unacceptable", "acceptable"),
+    spellings={"0": 0, "1": 1},
+)
+TASK = TABLE.task("cola", "single", ("matthews", "accuracy"), chance=0.0)

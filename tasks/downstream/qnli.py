@@ -1,0 +1,19 @@
+"""Does this sentence answer the question? QNLI, made from SQuAD 1.1 (arXiv 1804.07461, section 3.3).
+
+Source: SQuAD, as GLUE recasts it, version 2.
+Split: the official train and dev files; the test file has no labels.
+Metric: accuracy. Chance: the larger class of dev.
+"""
+
+from tasks.glue.task import Columns, GlueTable
+
+TABLE = GlueTable(
+    folder="QNLI",
+    counts={"train": 104743, "dev": 5463},
+    columns={
+        "dev": Columns("question", "sentence", answer="label"),
+        "test": Columns("question", "sentence", row="index"),
+    },
+    labels=("entailment", "not_entailment"),
+)
+TASK = TABLE.task("qnli", "pair", ("accuracy",), chance=2_761 / 5_463)

@@ -1,0 +1,23 @@
+"""Do two questions ask the same? QQP, Quora Question Pairs (Quora 2017).
+
+Source: Quora's first release, as GLUE splits it.
+Split: the official train and dev files; the test file has no labels.
+Metrics: accuracy, which the paper's GLUE score takes, and F1 of `duplicate`. Chance: the larger class of dev.
+The published train file has rows with too few cells; they are left out and counted.
+"""
+
+from tasks.glue.task import Columns, GlueTable
+
+TABLE = GlueTable(
+    folder="QQP",
+    counts={"train": 363846, "dev": 40430},
+    columns={
+        "dev": Columns("question1", "question2", answer="is_duplicate"),
+        "test": Columns("question1", "question2", row="id"),
+    },
+    labels=("not_duplicate", "duplicate"),
+    spellings={"0": 0, "1": 1},
+    unordered=True,
+    leaves_out_broken=True,
+)
+TASK = TABLE.task("qqp", "pair", ("accuracy", "f1"), chance=25_545 / 40_430)

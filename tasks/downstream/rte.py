@@ -1,0 +1,19 @@
+"""Does the second sentence follow from the first? RTE 1, 2, 3 and 5 (Dagan et al. 2006 and after).
+
+Source: the PASCAL and TAC challenges, as GLUE joins them.
+Split: the official train and dev files; the test file has no labels.
+Metric: accuracy. Chance: the larger class of dev.
+"""
+
+from tasks.glue.task import Columns, GlueTable
+
+TABLE = GlueTable(
+    folder="RTE",
+    counts={"train": 2490, "dev": 277},
+    columns={
+        "dev": Columns("sentence1", "sentence2", answer="label"),
+        "test": Columns("sentence1", "sentence2", row="index"),
+    },
+    labels=("entailment", "not_entailment"),
+)
+TASK = TABLE.task("rte", "pair", ("accuracy",), chance=146 / 277)

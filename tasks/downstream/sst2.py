@@ -1,0 +1,20 @@
+"""Is this phrase of a film review positive? SST-2, the Stanford Sentiment Treebank (Socher et al. 2013).
+
+Source: nlp.stanford.edu/sentiment, as GLUE cuts it into phrases.
+Split: the official train and dev files; the test file has no labels.
+Metric: accuracy. Chance: the larger class of dev, 444 of 872.
+"""
+
+from tasks.glue.task import Columns, GlueTable
+
+TABLE = GlueTable(
+    folder="SST-2",
+    counts={"train": 67349, "dev": 872},
+    columns={
+        "dev": Columns("sentence", answer="label"),
+        "test": Columns("sentence", row="index"),
+    },
+    labels=("negative", "positive"),
+    spellings={"0": 0, "1": 1},
+)
+TASK = TABLE.task("sst2", "single", ("accuracy",), chance=444 / 872)

@@ -1,0 +1,20 @@
+"""How alike in meaning are two sentences, from 0 to 5? STS-B, the STS Benchmark (arXiv 1708.00055).
+
+Source: ixa2.si.ehu.eus/stswiki, as GLUE redistributes it.
+Split: the official train and dev files; the test file has no labels.
+Metrics: Spearman correlation, which the paper's GLUE score takes, and Pearson's. Chance is 0.
+"""
+
+from tasks.glue.task import Columns, GlueTable
+
+TABLE = GlueTable(
+    folder="STS-B",
+    counts={"train": 5749, "dev": 1500},
+    columns={
+        "dev": Columns("sentence1", "sentence2", answer="score"),
+        "test": Columns("sentence1", "sentence2", row="index"),
+    },
+    value_range=(0.0, 5.0),
+    unordered=True,
+)
+TASK = TABLE.task("stsb", "pair", ("spearman", "pearson"), chance=0.0)

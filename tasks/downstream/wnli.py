@@ -1,0 +1,21 @@
+"""Is the pronoun filled in rightly? WNLI, Winograd schemas (Levesque et al. 2012) as sentence pairs.
+
+Source: the Winograd Schema Challenge, as GLUE recasts it.
+Split: the official train and dev files; the test file has no labels.
+Metric: accuracy. Chance: the larger class of dev. Train and dev share sentences with opposite answers, so a
+model that learns by heart falls below chance; the paper's GLUE score leaves the task out.
+"""
+
+from tasks.glue.task import Columns, GlueTable
+
+TABLE = GlueTable(
+    folder="WNLI",
+    counts={"train": 635, "dev": 71},
+    columns={
+        "dev": Columns("sentence1", "sentence2", answer="label"),
+        "test": Columns("sentence1", "sentence2", row="index"),
+    },
+    labels=("not_entailment", "entailment"),
+    spellings={"0": 0, "1": 1},
+)
+TASK = TABLE.task("wnli", "pair", ("accuracy",), chance=40 / 71)

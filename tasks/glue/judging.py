@@ -1,0 +1,50 @@
+"""A file of predictions against a labelled file of GLUE, by the metrics' official names, as shares from -1 to 1."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from search_space.refusals import DataRefused
+from tasks.downstream.scoring import score
+from tasks.downstream.task import DownstreamTask, Example
+from tasks.glue.predictions import read_predictions
+from tasks.glue.table import Mistakes
+from tasks.published import FolderOfTasks
+
+if TYPE_CHECKING:
+    from tasks.glue.task import GlueTable
+
+OFFICIAL_NAMES = {"matthews": "matthews_correlation", "spearman": "spearmanr"}
+"""What GLUE's metric in the `evaluate` library calls them; the others have the same name."""
+
+
+def judged(task: DownstreamTask, table: "GlueTable", data: Path, predictions: Path) -> Mapping[str, float]:
+    """Return the task's metrics; `data` is GLUE's folder, the task's, or a labelled file.
+
+    Raises DataRefused with every mistake of the predictions: labels that are none, rows that are missing, unknown
+    or told twice.
+    """
+    assert task.files is not None
+    labelled = data if data.is_file() else FolderOfTasks(path=str(data)).located(task.files)["dev"]
+    examples = table.read("dev", labelled, labelled.name).examples
+    told = read_predictions(predictions, [example.row for example in examples])
+    mistakes = Mistakes(predictions.name)
+    answers = [_answer(table, text, line, mistakes) for line, text in told]
+    mistakes.refuse()
+    found = score(task, answers, [_right(example) for example in examples])
+    return {OFFICIAL_NAMES.get(metric, metric): value / 100 for metric, value in found.items()}
+
+
+def _answer(table: "GlueTable", text: str, line: int, mistakes: Mistakes) -> float:
+    answer = table.value_of(text) if table.value_range is not None else table.label_of(text)
+    if answer is None:
+        mistakes.add(line, f"{text[:40]!r} is no prediction; expected {table.answers}")
+        return 0.0
+    return answer
+
+
+def _right(example: Example) -> float:
+    right = example.label if example.value is None else example.value
+    if right is None:
+        raise DataRefused(f"row {example.row} has no label, so nothing can be scored by it")
+    return right

@@ -1,0 +1,84 @@
+"""A file of predictions: the leaderboard's table, one prediction to a line, or JSON."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from search_space.refusals import DataRefused
+from tasks.corpora.file_lines import text_lines
+from tasks.glue.table import Mistakes
+
+HEADER = "index\tprediction"
+
+Told = tuple[int, str]
+"""The line or, in JSON, the place from 1 of a prediction, and the prediction."""
+
+
+def read_predictions(path: Path, rows: Sequence[str]) -> list[Told]:
+    """Return one prediction for each row, in their order.
+
+    The leaderboard's table (`index`, `prediction`) and a JSON object name their rows; lines and a JSON list come in
+    the order of the rows. Raises DataRefused where the file cannot be read as any of these, or where rows are
+    missing, unknown or told twice.
+    """
+    if not path.is_file():
+        raise DataRefused(f"{path}: no such file of predictions")
+    lines = list(text_lines(path, path.name))
+    while lines and not lines[-1][1].strip():
+        lines.pop()
+    if lines and lines[0][1] == HEADER:
+        return _by_row(path.name, _cells(path.name, lines[1:]), rows)
+    if lines and lines[0][1].lstrip()[:1] in ("[", "{"):
+        return _of_json(path.name, "\n".join(text for _, text in lines), rows)
+    return _in_order(path.name, [(number, text.strip()) for number, text in lines], rows)
+
+
+def _cells(name: str, lines: list[tuple[int, str]]) -> Iterator[tuple[int, str, str]]:
+    mistakes = Mistakes(name)
+    found = []
+    for number, text in lines:
+        cells = text.split("\t")
+        if len(cells) == 2:
+            found.append((number, cells[0], cells[1]))
+        else:
+            mistakes.add(number, f"{len(cells)} cells, expected 2: index, prediction")
+    mistakes.refuse()
+    yield from found
+
+
+def _of_json(name: str, text: str, rows: Sequence[str]) -> list[Told]:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as wrong:
+        raise DataRefused(f"{name}: not JSON: {wrong}") from wrong
+    if isinstance(document, list):
+        return _in_order(name, [(place, _text(told)) for place, told in enumerate(document, 1)], rows)
+    told = ((place, row, _text(value)) for place, (row, value) in enumerate(document.items(), 1))
+    return _by_row(name, told, rows)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _in_order(name: str, told: list[Told], rows: Sequence[str]) -> list[Told]:
+    if len(told) != len(rows):
+        raise DataRefused(f"{name}: {len(told)} predictions for {len(rows)} labelled rows")
+    return told
+
+
+def _by_row(name: str, told: Iterator[tuple[int, str, str]], rows: Sequence[str]) -> list[Told]:
+    known, mistakes = set(rows), Mistakes(name)
+    found: dict[str, Told] = {}
+    for number, row, prediction in told:
+        if row not in known:
+            mistakes.add(number, f"row {row[:40]!r} is not one of the {len(rows)} labelled rows")
+        elif row in found:
+            mistakes.add(number, f"row {row!r} is told in line {found[row][0]} too")
+        else:
+            found[row] = (number, prediction)
+    missing = [row for row in rows if row not in found]
+    if missing:
+        mistakes.add(1, f"{len(missing)} of {len(rows)} rows have no prediction, the first is row {missing[0]!r}")
+    mistakes.refuse()
+    return [found[row] for row in rows]

@@ -1,0 +1,69 @@
+"""A file of GLUE: tab-separated, nothing quoted, so `NA`, `None` and quotation marks are text like any other."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from search_space.refusals import DataRefused
+from tasks.corpora.file_lines import check_signature, text_lines
+
+MISTAKES_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table by column name."""
+
+    line: int  # from 1
+    cells: dict[str, str]
+
+
+class Mistakes:
+    """What is wrong with a file, collected so that all of it is told at once."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.lines, self.count = name, list[str](), 0
+
+    def add(self, line: int, message: str) -> None:
+        """Remember a mistake; the first twenty are told in full."""
+        self.count += 1
+        if self.count <= MISTAKES_SHOWN:
+            self.lines.append(f"{self.name}:{line}: {message}")
+
+    def refuse(self) -> None:
+        """Raise DataRefused where there is a mistake."""
+        if self.count > MISTAKES_SHOWN:
+            self.lines.append(f"{self.name}: {self.count - MISTAKES_SHOWN} more mistakes of {self.count}")
+        if self.lines:
+            raise DataRefused(self.lines)
+
+
+def rows_of(
+    path: Path, name: str, columns: Sequence[str] | None, wanted: Sequence[str], mistakes: Mistakes
+) -> Iterator[Row]:
+    """Yield the rows of a table; `columns` names them where the file has no header.
+
+    A row with another number of cells than the header is a mistake and is not yielded. Raises DataRefused, with
+    line and byte, for what is not UTF-8 text, and where `wanted` columns are missing from the header.
+    """
+    check_signature(path, name, path.suffix)
+    lines = text_lines(path, name)
+    if columns is None:
+        columns = _header(next(lines, (1, ""))[1], name, wanted)
+    for number, text in lines:
+        cells = text.split("\t")
+        if len(cells) != len(columns):
+            mistakes.add(number, f"{len(cells)} cells, expected {len(columns)}: {', '.join(columns)}")
+        else:
+            yield Row(number, dict(zip(columns, cells, strict=True)))
+
+
+def _header(text: str, name: str, wanted: Sequence[str]) -> tuple[str, ...]:
+    columns = tuple(text.split("\t"))
+    missing = [column for column in wanted if column not in columns]
+    if missing:
+        found = ", ".join(map(repr, columns[:12]))
+        raise DataRefused(
+            f"{name}:1: no column {' and no '.join(map(repr, missing))} in the header; found are {found}"
+        )
+    return columns

@@ -1,0 +1,113 @@
+"""Predictions scored as GLUE scores them: equal to scikit-learn and scipy, in every form of file, or refused."""
+
+import json
+import random
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from published import GLUE, write_table
+from scipy.stats import pearsonr, spearmanr
+from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
+
+from search_space.refusals import DataRefused
+from tasks.downstream import find_task
+from tasks.metrics import accuracy, f1, matthews, pearson, spearman
+
+
+def _pairs(random_: random.Random, values: bool) -> tuple[list[float], list[float]]:
+    count = random_.randint(1 if not values else 2, 60)
+    draw: Callable[[], float] = (
+        (lambda: round(random_.uniform(0, 5), random_.choice([0, 2, 15])))
+        if values
+        else (lambda: random_.randint(0, 1))
+    )
+    constant = random_.random() < 0.1
+    predicted = [draw()] * count if constant else [draw() for _ in range(count)]
+    return predicted, [draw() for _ in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "values"),
+    [
+        (accuracy, lambda p, r: accuracy_score(r, p), False),
+        (f1, lambda p, r: f1_score(r, p, zero_division=0), False),
+        (matthews, lambda p, r: matthews_corrcoef(r, p), False),
+        (pearson, lambda p, r: pearsonr(p, r).statistic, True),
+        (spearman, lambda p, r: spearmanr(p, r).statistic, True),
+    ],
+)
+def test_metrics_are_those_of_scikit_learn_and_scipy(ours: Callable, theirs: Callable, values: bool) -> None:
+    random_ = random.Random(20)
+    for _ in range(200):
+        predicted, right = _pairs(random_, values)
+        constant = len(set(predicted)) < 2 or len(set(right)) < 2
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = 0.0 if constant and ours in (matthews, pearson, spearman) else float(theirs(predicted, right))
+        assert ours(predicted, right) == pytest.approx(expected, abs=1e-12)
+
+
+def _answers(name: str, folder: Path, rows: int) -> list[str]:
+    write_table(name, folder / "dev.tsv", rows)
+    column = {"cola": 1, "mrpc": 0}.get(name, -1)
+    lines = (folder / "dev.tsv").read_text(encoding="utf-8").split("\n")[:-1]
+    return [line.split("\t")[column] for line in lines[-rows:]]
+
+
+@pytest.mark.parametrize("name", GLUE)
+def test_the_right_answers_score_full_marks_in_every_form(name: str, tmp_path: Path) -> None:
+    right = _answers(name, tmp_path, 12)
+    judge = find_task(name).judge
+    assert judge is not None
+    forms = {
+        "lines.txt": "\n".join(right) + "\n",
+        "table.tsv": "index\tprediction\n"
+        + "".join(f"{row}\t{told}\n" for row, told in reversed([*enumerate(right)])),
+        "list.json": json.dumps(right),
+        "object.json": json.dumps({str(row): told for row, told in enumerate(right)}),
+    }
+    for file, text in forms.items():
+        (tmp_path / file).write_text(text, encoding="utf-8")
+        assert judge(tmp_path / "dev.tsv", tmp_path / file) == pytest.approx(
+            dict.fromkeys(judge(tmp_path / "dev.tsv", tmp_path / file), 1.0)
+        )
+
+
+def test_official_names() -> None:
+    names = {
+        "cola": {"matthews_correlation", "accuracy"},
+        "stsb": {"pearson", "spearmanr"},
+        "mrpc": {"accuracy", "f1"},
+        "rte": {"accuracy"},
+    }
+    from tasks.glue.judging import OFFICIAL_NAMES
+
+    for task, wanted in names.items():
+        assert {OFFICIAL_NAMES.get(metric, metric) for metric in find_task(task).metrics} == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "index\tprediction\n0\tentailment\n0\tentailment\n9\tentailment\n",
+            ["2 too", "'9' is not one", "3 of 4 rows"],
+        ),
+        ("entailment\nperhaps\n1\nnot_entailment\n", ["p:2: 'perhaps' is no prediction", "p:3: '1' is no"]),
+        ("entailment\n", ["1 predictions for 4"]),
+        ('["entailment"', ["not JSON"]),
+        ("index\tprediction\n0 entailment\n", ["p:2: 1 cells"]),
+        ("", ["0 predictions for 4"]),
+    ],
+)
+def test_wrong_predictions_are_told(text: str, told: list[str], tmp_path: Path) -> None:
+    _answers("rte", tmp_path, 4)
+    (tmp_path / "p").write_text(text, encoding="utf-8")
+    judge = find_task("rte").judge
+    assert judge is not None
+    with pytest.raises(DataRefused) as refusal:
+        judge(tmp_path / "dev.tsv", tmp_path / "p")
+    for words in told:
+        assert words in "\n".join(refusal.value.lines)

@@ -45,11 +45,11 @@ def scored(
                 result["constant" if part == "dev" else f"constant {part}"] = True
     if teaching is not None and teaching.chosen_on is not None:
         dev, predictions = load_examples(asked / "dev"), json.loads((predicted / predictions_file("dev")).read_text())
-        result |= _chosen_by(teaching, task, dev, predictions)
+        result |= chosen_by(teaching, task, dev, predictions)
     return {**result, **outcome.result}
 
 
-def _chosen_by(
+def chosen_by(
     teaching: Teaching, task: DownstreamTask, dev: EncodedExamples, predictions: list[Any]
 ) -> dict[str, JsonValue]:
     """Return the scores of the reported half and the choice score of the other, or both of the whole set."""

@@ -8,7 +8,7 @@ from reports.leakage import leakage_notes
 from reports.metrics import Metric
 from reports.numbers import short
 from reports.results import Results
-from reports.tuning import tuning_legend, tuning_notes
+from reports.settings import settings_legend, settings_notes
 from reports.values import PRETRAIN
 from runners.designs.arm import BASELINE
 from runners.records import Standing, Status
@@ -41,7 +41,7 @@ def legend_of(results: Results) -> tuple[str, ...]:
         lines.append("?: a single seed tells no spread and no interval.")
     if any(effect.n == 0 for effect in effects):
         lines.append("–: not measured at the end of the budget.")
-    lines.extend(tuning_legend(results))
+    lines.extend(settings_legend(results))
     lines.extend(_multiplicity(results, effects))
     return tuple(lines)
 
@@ -95,7 +95,7 @@ def footer_of(results: Results) -> Notes:
         ("Objective", setting.baseline.objective.kind.replace("_", " ")),
         ("Differs from the papers", _differences(results)),
         ("Diverged", _diverged(results)),
-        *tuning_notes(results),
+        *settings_notes(results),
         *leakage_notes(results.snapshot.shared),
     ]
     left_out = results.snapshot.impossible

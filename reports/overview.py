@@ -7,8 +7,8 @@ from reports.grids import Cell, Column, Grid, grid
 from reports.metrics import Metric
 from reports.numbers import difference_text, mean_text, scientific, short
 from reports.results import Results
+from reports.settings import flattered_tasks, title_of
 from reports.status import status_of
-from reports.tuning import flattered_tasks, title_of
 from runners.designs.arm import BASELINE
 
 BEST_MARK = " *"

@@ -32,9 +32,9 @@ from reports.overview import overview
 from reports.pareto import Pareto, pareto_of, pareto_table
 from reports.results import Results, results_of
 from reports.setting import setting_of
+from reports.settings import settings_table
 from reports.table import Table, reference_table, results_table
 from reports.text import printable
-from reports.tuning import tuning_table
 from reports.values import PrimaryMetric
 from runners.standing import Snapshot
 from tasks.downstream import find_task
@@ -111,7 +111,7 @@ def _tables(results: Results, importance: Mapping[str, float] | None, primary: P
         yield matched_table(results)
     yield orderings_table(results)
     yield reference_table(results.snapshot.shared, primary)
-    added = (leakage_table(results.snapshot.shared), tuning_table(results, primary))
+    added = (leakage_table(results.snapshot.shared), settings_table(results, primary))
     yield from (found for found in added if found.rows)
 
 

@@ -19,8 +19,8 @@ from runners.scoring import scored
 from runners.sequential import next_seeds, results_by_arm
 from runners.stages.stage import Stage
 from runners.store import Outcome, StageStore
+from runners.teaching import teachings
 from runners.trial import Trial
-from runners.tuning import teachings
 from runners.work import Failure, Work
 from search_space.candidate import Candidate
 from search_space.declaration import JsonValue, canonical, canonical_text

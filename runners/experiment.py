@@ -14,7 +14,7 @@ from runners.hurdles import Finite, HurdleRule
 from runners.hurdles.audit import Audit
 from runners.matching import Match, enter_twins
 from runners.sequential import Seeds
-from runners.tuning import TaskTuning, TuningSearch
+from runners.teaching import SettingsSearch, TaskSettings
 from search_space.candidate import Candidate
 from search_space.change import ImpossibleChange
 from search_space.constraint import Constraint
@@ -93,9 +93,9 @@ class FineTuning(Declaration):
 
     ELECTRA's release swaps the first two alone; `by_task` says so task by task.
     """
-    by_task: Mapping[str, TaskTuning] = Field(default_factory=dict, examples=[{"rte": {"epochs": 10}}])
+    by_task: Mapping[str, TaskSettings] = Field(default_factory=dict, examples=[{"rte": {"epochs": 10}}])
     """What single tasks do otherwise."""
-    search: TuningSearch | None = None
+    search: SettingsSearch | None = None
     """Settings that are searched for, per task and fine-tuning seed."""
     max_overlap: Share | None = None
     """Largest share of a task's dev examples that may stand in the pretraining text; more is refused."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from runners.claims import UnclearClaim, parse_claim, unknown_names
 from runners.designs import Search
 from runners.start import Start, differing_fields, read_start
-from runners.tuning_rules import tuning_violations
+from runners.teaching_rules import teaching_violations
 from search_space.change import ImpossibleChange, absolute_path
 from search_space.refusals import Refusal
 from search_space.violation import Violation
@@ -34,7 +34,7 @@ def violations_of(experiment: "Experiment") -> Iterator[Violation]:
         whole, asked = experiment.pretraining.tokens, experiment.forecast.tokens
         message = f"{asked} tokens are no further than pretraining.tokens, {whole}"
         yield Violation(("forecast", "tokens"), message)
-    yield from _fine_tuning_violations(experiment)
+    yield from _fine_teaching_violations(experiment)
 
 
 def _search_violations(experiment: "Experiment") -> Iterator[Violation]:
@@ -149,7 +149,7 @@ def _seed_violations(experiment: "Experiment") -> Iterator[Violation]:
             yield Violation((*place, "margin", metric), message)
 
 
-def _fine_tuning_violations(experiment: "Experiment") -> Iterator[Violation]:
+def _fine_teaching_violations(experiment: "Experiment") -> Iterator[Violation]:
     known = task_names()
     for position, task in enumerate(experiment.fine_tuning.tasks):
         if task not in known:
@@ -159,7 +159,7 @@ def _fine_tuning_violations(experiment: "Experiment") -> Iterator[Violation]:
             yield from _data_violations(experiment, files, ("fine_tuning", "tasks", position))
     yield from _repeated(experiment.fine_tuning.tasks, ("fine_tuning", "tasks"))
     yield from _repeated(experiment.fine_tuning.seeds, ("fine_tuning", "seeds"))
-    yield from (violation.under("fine_tuning") for violation in tuning_violations(experiment))
+    yield from (violation.under("fine_tuning") for violation in teaching_violations(experiment))
     positions = experiment.baseline.architecture.positions
     asked = bool(experiment.fine_tuning.tasks) or experiment.pretraining.hurdle.probe is not None
     if asked and experiment.fine_tuning.sequence_length > positions:

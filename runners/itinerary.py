@@ -16,7 +16,7 @@ from runners.stages.declarations import (
 )
 from runners.stages.stage import Stage
 from runners.start import WEIGHTS, Start, read_start
-from runners.tuning import settings_of, teachings
+from runners.teaching import settings_of, teachings
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
 from tasks.corpora.corpus import Corpus

@@ -22,7 +22,7 @@ from runners.records import ArmRow, Record, Status
 from runners.stages.declarations import FineTuneStage, PretrainStage
 from runners.stages.stage import Stage
 from runners.store import StageStore
-from runners.tuning import teachings
+from runners.teaching import teachings
 from search_space.candidate import Candidate
 from search_space.declaration import canonical_text
 from tasks.downstream import find_task

@@ -13,7 +13,7 @@ from runners.records import Record, Status
 from runners.stages.declarations import FineTuneStage
 from runners.stages.stage import Stage
 from runners.store import Outcome, StageStore
-from runners.tuning import Teaching
+from runners.teaching import Teaching
 from search_space.declaration import JsonValue
 from tasks.downstream import find_task
 from tasks.downstream.encoding import EncodedExamples, load_examples

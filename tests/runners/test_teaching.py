@@ -22,7 +22,7 @@ from runners.scoring import chosen_by
 from runners.stages.declarations import FineTuneStage
 from runners.stages.examples import with_swapped
 from runners.store import Outcome
-from runners.tuning import teachings
+from runners.teaching import teachings
 from runners.work import Failure, Work
 from search_space.convolution import Dynamic
 from search_space.refusals import DataRefused

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ChosenOn = Literal["held_out_half", "dev"]
 
 
-class TaskTuning(Declaration):
+class TaskSettings(Declaration):
     """What one task does otherwise; what is not named here is as for every task, and is not searched for."""
 
     epochs: Count | None = Field(default=None, examples=[10])
@@ -38,7 +38,7 @@ class TaskTuning(Declaration):
         return {name: value for name in type(self).model_fields if (value := getattr(self, name)) is not None}
 
 
-class TuningSearch(Declaration):
+class SettingsSearch(Declaration):
     """Every combination is taught; per task and fine-tuning seed the best is chosen and it alone is reported.
 
     ConvBERT searches peak_learning_rate 5e-5, 1e-4, 2e-4, 3e-4, weight_decay 0.01, 0.1 and epochs 10, 3.
@@ -100,7 +100,7 @@ def combinations_of(tuning: "FineTuning", task: str) -> tuple[dict[str, JsonValu
     """Return what is searched for on a task; empty where it is taught in one way."""
     if tuning.search is None:
         return ()
-    fixed = tuning.by_task.get(task, TaskTuning()).changes
+    fixed = tuning.by_task.get(task, TaskSettings()).changes
     found = tuple(tuning.search.combinations(fixed))
     return found if found != ({},) else ()
 

@@ -43,7 +43,7 @@ def means(found: Report) -> dict[str, Any]:
 def test_what_was_chosen_is_averaged_and_the_others_never() -> None:
     found = report(searched("held_out_half"))
     assert {arm: round(mean, 6) for arm, mean in means(found).items()} == {"baseline": 60.2, "dynamic": 62.2}
-    rows = next(table for table in found.tables if table.name == "tuning").rows
+    rows = next(table for table in found.tables if table.name == "settings").rows
     assert len(rows) == 6
     assert {(row["settings"], row["combinations"], row["choice_examples"], row["examples"]) for row in rows} == {
         ("epochs=10", 2, 499, 501)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from runners.tuning import TuningSearch, settings_of
+from runners.teaching import SettingsSearch, settings_of
 from search_space.violation import Violation
 from tasks.downstream import find_task, task_names
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from runners.experiment import Experiment
 
 
-def tuning_violations(experiment: "Experiment") -> Iterator[Violation]:
+def teaching_violations(experiment: "Experiment") -> Iterator[Violation]:
     """Yield what is wrong with single tasks' values and with the search."""
     tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.probe
     asked = (*tuning.tasks, *([probe.task] if probe else []))
@@ -29,7 +29,7 @@ def tuning_violations(experiment: "Experiment") -> Iterator[Violation]:
         yield from (violation.under("search") for violation in _search_violations(tuning.search))
 
 
-def _search_violations(search: TuningSearch) -> Iterator[Violation]:
+def _search_violations(search: SettingsSearch) -> Iterator[Violation]:
     axes: dict[str, tuple[float, ...]] = {
         "peak_learning_rate": search.peak_learning_rate,
         "weight_decay": search.weight_decay,

@@ -15,9 +15,9 @@ MARK = " ‡"
 COLUMNS = "arm seed task fine_tuning_seed combinations settings choice_score choice_examples score examples chosen_on"
 
 
-def tuning_table(results: Results, primary: PrimaryMetric) -> Table:
+def settings_table(results: Results, primary: PrimaryMetric) -> Table:
     """Return one row per trial, task and fine-tuning seed that settings were searched for."""
-    return table("tuning", COLUMNS, (_row(*found, primary) for found in _chosen(results)))
+    return table("settings", COLUMNS, (_row(*found, primary) for found in _chosen(results)))
 
 
 def _chosen(results: Results) -> Iterator[tuple[str, int, int, Record]]:
@@ -60,13 +60,13 @@ def title_of(metric: Metric, flattered: frozenset[str]) -> str:
     return metric.title + MARK if marked else metric.title
 
 
-def tuning_legend(results: Results) -> Iterator[str]:
+def settings_legend(results: Results) -> Iterator[str]:
     """Yield what the mark means, where it stands."""
     if flattered_tasks(results):
         yield f"{MARK.strip()}: settings chosen by the same dev examples that are reported, which flatters the score."
 
 
-def tuning_notes(results: Results) -> Iterator[tuple[str, str]]:
+def settings_notes(results: Results) -> Iterator[tuple[str, str]]:
     """Yield the line of the footer; none where nothing was searched for."""
     found: dict[str, str] = {}
     for _, _, combinations, record in _chosen(results):

@@ -14,7 +14,7 @@ from runners.designs import Factorial, Fractional, Search
 from runners.designs.arm import BASELINE, Arm
 from runners.designs.axes import grid_size
 from runners.designs.crossed import crossed
-from runners.itinerary import SharedStages, shared_stages, trial_stages
+from runners.itinerary import SharedStages, fine_tune_labels, shared_stages, trial_stages
 from runners.places import Places
 from runners.prediction import Prediction, measured_under, predicted
 from runners.records import ArmRow
@@ -106,8 +106,7 @@ def _arm_plan(
     chosen: Chosen, arm: Arm, convention: Convention, cells: dict[str, tuple[str, ...]], cached: int | None
 ) -> ArmPlan:
     experiment, candidate = chosen.experiment, arm.candidate
-    tuning = experiment.fine_tuning
-    per_seed = len(experiment.pretraining.hurdle.token_marks) + 1 + len(tuning.tasks) * len(tuning.seeds)
+    per_seed = len(experiment.pretraining.hurdle.token_marks) + 1 + len(fine_tune_labels(experiment))
     return ArmPlan(
         arm=arm,
         parameters=candidate.architecture.parameters,

@@ -6,10 +6,12 @@ from reports.afterwards import addition_notes
 from reports.candidates import SEARCH
 from reports.comparisons import Cell
 from reports.effects import Effect
+from reports.leakage import leakage_notes
 from reports.metrics import Metric
 from reports.noise import low_variance
 from reports.numbers import short
 from reports.results import Results
+from reports.settings import settings_legend, settings_notes
 from reports.squad import squad_notes
 from reports.values import PRETRAIN
 from runners.designs.arm import BASELINE
@@ -51,6 +53,7 @@ def legend_of(results: Results) -> tuple[str, ...]:
         lines.append(
             "Diverged seeds are left out here; with the worst value in their place: Diverged seeds, both ways."
         )
+    lines.extend(settings_legend(results))
     lines.extend(_multiplicity(results, effects))
     return tuple(lines)
 
@@ -105,6 +108,8 @@ def footer_of(results: Results) -> Notes:
         ("Objective", setting.baseline.objective.kind.replace("_", " ")),
         *([] if setting.paper and setting.paper.table else [("Differs from the papers", _differences(results))]),
         ("Diverged", _diverged(results)),
+        *settings_notes(results),
+        *leakage_notes(results.snapshot.shared),
     ]
     added = list(addition_notes(results)) if setting.design.kind != SEARCH else []
     if added:

@@ -9,6 +9,7 @@ from reports.metrics import Metric
 from reports.noise import low_variance
 from reports.numbers import difference_text, mean_text, scientific, short, told
 from reports.results import Results
+from reports.settings import flattered_tasks, title_of
 from reports.status import status_of
 from runners.designs.arm import BASELINE
 
@@ -54,9 +55,9 @@ def overview(results: Results) -> Grid:
     if results.twins:
         columns.append(Column("twin spends", "size"))
     columns.append(Column("status", numeric=False))
-    low = low_variance(results)
+    low, flattered = low_variance(results), flattered_tasks(results)
     for group in groups:
-        title = group.metric.title + (LOW_VARIANCE if group.metric.name in low else "")
+        title = title_of(group.metric, flattered) + (LOW_VARIANCE if group.metric.name in low else "")
         columns += [Column("mean ± sd (n)", title), Column(DELTA, title)]
         columns += [Column(MATCHED_DELTA, title)] if results.twins else []
     return grid(

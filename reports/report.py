@@ -27,6 +27,7 @@ from reports.forecast import (
 from reports.grids import Grid
 from reports.isolated import isolated_pairs, isolated_table
 from reports.judgements import effects_grid, effects_table
+from reports.leakage import leakage_table
 from reports.matched import has_matches, matched_note, matched_table
 from reports.noise import noise_grid, noise_table
 from reports.overview import overview
@@ -34,6 +35,7 @@ from reports.pareto import Pareto, pareto_of, pareto_table
 from reports.recipes import at_own_recipes, at_shared_recipe
 from reports.results import Results, results_of
 from reports.setting import setting_of
+from reports.settings import settings_table
 from reports.table import Table, reference_table, results_table
 from reports.text import printable
 from reports.tuned import tuned_finding, tuned_grids, tuned_note, tuned_tables
@@ -120,6 +122,8 @@ def _tables(results: Results, importance: Mapping[str, float] | None, primary: P
         yield matched_table(results)
     yield from (found for found in (beside_table(results, primary), departures_table(results)) if found.rows)
     yield reference_table(results.snapshot.shared, primary)
+    added = (leakage_table(results.snapshot.shared), settings_table(results, primary))
+    yield from (found for found in added if found.rows)
 
 
 def _grids(results: Results, tables: tuple[Table, ...]) -> Iterator[Grid]:

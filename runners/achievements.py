@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
+from runners.choice import cell_of, chosen_records
 from runners.experiment import Experiment
 from runners.itinerary import fine_tune_labels, pretrain_labels
 from runners.records import ArmRow
@@ -54,9 +55,10 @@ def _measured(experiment: Experiment, arm: ArmRow, history: TrialHistory) -> Map
 
 def score_of(experiment: Experiment, history: TrialHistory) -> float | None:
     """Return the mean over tasks of the mean over fine-tuning seeds, None where a score is missing."""
-    records = {record.label: record for record in history.finished("fine_tune")}
+    labels = fine_tune_labels(experiment)
+    records = {cell_of(record.label): record for record in chosen_records(history.records, labels)}
     scores: dict[str, list[float]] = {}
-    for label in fine_tune_labels(experiment):
+    for label in dict.fromkeys(map(cell_of, labels)):
         value = primary_score(records[label]) if label in records else None
         if value is None:
             return None

@@ -22,6 +22,7 @@ from runners.sequential import next_seeds, results_by_arm
 from runners.stages.stage import Stage
 from runners.standing import histories_of
 from runners.store import Outcome, StageStore
+from runners.teaching import teachings
 from runners.trial import Trial
 from runners.tuning.phase import families
 from runners.tuning.view import tuning_view
@@ -37,6 +38,7 @@ class Course:
 
     def __init__(self, experiment: Experiment, shared: SharedStages, store: StageStore, ledger: Ledger) -> None:
         self._experiment, self._shared, self._store, self._ledger = experiment, shared, store, ledger
+        self._teachings = {each.label: each for each in teachings(experiment.fine_tuning)}
         self._judges = Judges(experiment, ledger)
         self._attempts: dict[tuple[str, str], int] = {}
         self.trials: dict[str, Trial] = {}
@@ -142,7 +144,7 @@ class Course:
 
     def _record(self, trial: Trial, label: str, outcome: Outcome, reused: bool) -> None:
         stage = trial.stages[label]
-        result = scored(stage, outcome, self._store)
+        result = scored(stage, outcome, self._store, self._teachings.get(label))
         name, kind = trial.row.name, kind_of(label, stage)
         record = Record(0, name, kind, label, stage.key, outcome.status, result, outcome.seconds, reused)
         record = self._ledger.add_record(record)

@@ -11,6 +11,7 @@ from runners.engines.local import LocalEngine
 from runners.experiment import Experiment
 from runners.groundwork import Groundwork
 from runners.itinerary import shared_stages
+from runners.leakage import refuse_leakage
 from runners.ledger import LEDGER_NAME, Ledger
 from runners.manifest import manifest
 from runners.places import Places
@@ -49,6 +50,7 @@ def run(request: Request, watch: Watch) -> Snapshot:
         groundwork = Groundwork(shared.named(), store, ledger)
         with LocalEngine(store.root, request.workers) as local:
             local.run(groundwork, lambda: watch(groundwork))
+        refuse_leakage(request.experiment, ledger.records())
         course = Course(request.experiment, shared, store, ledger)
         with engine_of(request) as engine:
             engine.run(course, lambda: watch(course))

@@ -17,7 +17,8 @@ def effort(stage: Stage) -> float:
     if isinstance(told, FineTuneStage):
         examples = stage.inputs["examples"].declaration
         assert isinstance(examples, ExamplesStage)
-        counts = examples_expected(told.task, examples.train_examples, examples.dev_examples)
+        train, dev = examples_expected(told.task, examples.train_examples, examples.dev_examples)
+        counts = (2 * train if examples.swap_pairs else train, dev)
         return fine_tuning_effort(told.architecture, examples.sequence_length, told.epochs, *counts)
     return 0.0
 

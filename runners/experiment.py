@@ -14,11 +14,22 @@ from runners.hurdles import Finite, HurdleRule
 from runners.hurdles.audit import Audit
 from runners.matching import Match, enter_twins
 from runners.sequential import Seeds
+from runners.teaching import SettingsSearch, TaskSettings
 from runners.tuning import Tune
 from search_space.candidate import Candidate
 from search_space.change import ImpossibleChange
 from search_space.constraint import Constraint
-from search_space.declaration import Count, Declaration, JsonValue, Name, Number, PositiveNumber, Seed, canonical
+from search_space.declaration import (
+    Count,
+    Declaration,
+    JsonValue,
+    Name,
+    Number,
+    PositiveNumber,
+    Seed,
+    Share,
+    canonical,
+)
 from search_space.violation import Violation
 from tasks.corpora.corpus import Corpus
 from tasks.corpora.documentation import DocumentationCorpus
@@ -83,6 +94,19 @@ class FineTuning(Declaration):
     epochs: Count = 3
     batch_examples: Count = 32
     peak_learning_rate: PositiveNumber = 3e-4  # ELECTRA-Small and ConvBERT, release defaults
+    layer_rate_decay: Share = Field(default=1.0, gt=0)
+    """Each block learns at this share of the rate of the one above it; 0.8 in ELECTRA's and ConvBERT's releases."""
+    swap_pairs: bool = False
+    """Train on each pair the other way round too, where texts may change places: MRPC, STS-B, QQP.
+
+    ELECTRA's release swaps the first two alone; `by_task` says so task by task.
+    """
+    by_task: Mapping[str, TaskSettings] = Field(default_factory=dict, examples=[{"rte": {"epochs": 10}}])
+    """What single tasks do otherwise."""
+    search: SettingsSearch | None = None
+    """Settings that are searched for, per task and fine-tuning seed."""
+    max_overlap: Share | None = None
+    """Largest share of a task's dev examples that may stand in the pretraining text; more is refused."""
     pooling: Literal["first", "mean"] = "first"
     """What a label is read from: the [CLS] vector, as the releases do, or the mean over the tokens."""
     warmup_share: Number = Field(default=0.1, ge=0, lt=1)
@@ -167,8 +191,10 @@ class Experiment(Declaration):
             for shaping in ("constraints", "match"):
                 document.pop(shaping, None)
         tuning = document.get("fine_tuning")
-        if isinstance(tuning, dict) and "tasks" in tuning:
-            tuning["tasks"] = [*sorted(self.fine_tuning.tasks)]
+        if isinstance(tuning, dict):
+            tuning.pop("max_overlap", None)  # it refuses, and changes no number
+            if "tasks" in tuning:
+                tuning["tasks"] = [*sorted(self.fine_tuning.tasks)]
         return document
 
     def violations(self) -> Iterator[Violation]:

@@ -10,6 +10,7 @@ from runners.loading.mistakes import did_you_mean
 from runners.measured import comparable_metrics
 from runners.published_rules import published_violations
 from runners.start import Start, differing_fields, read_start
+from runners.teaching_rules import teaching_violations
 from runners.tuning.rules import tune_violations
 from search_space.change import ImpossibleChange, absolute_path
 from search_space.refusals import Refusal
@@ -219,6 +220,7 @@ def _fine_tuning_violations(experiment: "Experiment") -> Iterator[Violation]:
     yield from _length_violations(experiment)
     yield from _repeated(experiment.fine_tuning.tasks, ("fine_tuning", "tasks"))
     yield from _repeated(experiment.fine_tuning.seeds, ("fine_tuning", "seeds"))
+    yield from (violation.under("fine_tuning") for violation in teaching_violations(experiment))
     positions = experiment.baseline.architecture.positions
     asked = bool(experiment.fine_tuning.tasks) or experiment.pretraining.hurdle.probe is not None
     if asked and experiment.fine_tuning.sequence_length > positions:

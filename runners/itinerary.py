@@ -1,20 +1,22 @@
 """From an experiment to its stages: which work a table needs, in which order, under which names. Pure, no torch."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from runners.experiment import Experiment
+from runners.experiment import Experiment, FineTuning
 from runners.stages.declarations import (
     CorpusStage,
     ExamplesStage,
     FineTuneStage,
+    OverlapStage,
     PretrainStage,
     QuestionsStage,
     TokensStage,
 )
 from runners.stages.stage import Stage
 from runners.start import WEIGHTS, Start, read_start
+from runners.teaching import settings_of, teachings
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
 from tasks.corpora.corpus import Corpus
@@ -35,6 +37,8 @@ class SharedStages:
     """By task."""
     other_corpora: tuple[Stage, ...] = ()
     """Where the tasks' documents come from, when that is not the pretraining corpus."""
+    overlaps: Mapping[str, Stage] = field(default_factory=dict)
+    """By task: what the pretraining text holds of its dev set."""
     start: Start | None = None
     """What every encoder begins from, its weights verified; they are drawn from the seed where there is none."""
 
@@ -42,7 +46,9 @@ class SharedStages:
         """Return every stage by its label, the earliest first."""
         others = {f"corpus for tasks {number}": stage for number, stage in enumerate(self.other_corpora, 1)}
         examples = {f"examples {task}": stage for task, stage in self.examples.items()}
-        return {"corpus": self.corpus, **others, "tokens": self.tokens, **examples, "questions": self.questions}
+        overlaps = {f"overlap {task}": stage for task, stage in self.overlaps.items()}
+        first = {"corpus": self.corpus, **others, "tokens": self.tokens, **examples}
+        return {**first, **overlaps, "questions": self.questions}
 
 
 def shared_stages(experiment: Experiment) -> SharedStages:
@@ -58,9 +64,11 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     tuning_corpus = experiment.fine_tuning.corpus
     documents = corpus if tuning_corpus in (None, experiment.corpus) else _corpus_stage(tuning_corpus)
     examples = {task: _examples(experiment, task, documents, tokens) for task in _asked_tasks(experiment)}
+    overlaps = {task: _overlap(stage, corpus) for task, stage in examples.items()}
     read = any("corpus" in stage.inputs for stage in examples.values())
     others = (documents,) if read and documents is not corpus else ()
-    return SharedStages(corpus, tokens, _questions(experiment, tokens), examples, others, _start(experiment))
+    questions = _questions(experiment, tokens)
+    return SharedStages(corpus, tokens, questions, examples, others, overlaps, _start(experiment))
 
 
 def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
@@ -76,8 +84,7 @@ def judged_labels(experiment: Experiment) -> tuple[str, ...]:
 
 def fine_tune_labels(experiment: Experiment) -> tuple[str, ...]:
     """Return the names of the fine-tuning stages of a trial."""
-    tuning = experiment.fine_tuning
-    return tuple(f"{task}#{seed}" for task in sorted(tuning.tasks) for seed in tuning.seeds)
+    return tuple(teaching.label for teaching in teachings(experiment.fine_tuning))
 
 
 def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candidate, seed: int) -> dict[str, Stage]:
@@ -94,17 +101,15 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
         stages[label], last_step = pretrained, step
         probe = experiment.pretraining.hurdle.probe
         if probe is not None and (name := f"probe@{tokens}") in judged_labels(experiment):
-            taught = _fine_tune(experiment, candidate, probe.task, probe.seed)
+            taught = _fine_tune(settings_of(experiment.fine_tuning, probe.task), candidate, probe.task, probe.seed)
             stages[name] = Stage(taught, {"pretrained": pretrained, "examples": shared.examples[probe.task]})
     assert pretrained is not None
-    for task in sorted(experiment.fine_tuning.tasks, key=lambda task: (_lengthened(candidate, task), task)):
-        if _lengthened(candidate, task) and LENGTHEN not in stages:
+    for one in sorted(teachings(experiment.fine_tuning), key=lambda one: _lengthened(candidate, one.task)):
+        if _lengthened(candidate, one.task) and LENGTHEN not in stages:
             declaration = _lengthening(experiment, candidate, seed, last_step)
             pretrained = stages[LENGTHEN] = Stage(declaration, {**inputs, "previous": pretrained})
-        for fine_tuning_seed in experiment.fine_tuning.seeds:
-            taught = _fine_tune(experiment, candidate, task, fine_tuning_seed)
-            sources = {"pretrained": pretrained, "examples": shared.examples[task]}
-            stages[f"{task}#{fine_tuning_seed}"] = Stage(taught, sources)
+        sources = {"pretrained": pretrained, "examples": shared.examples[one.task]}
+        stages[one.label] = Stage(_fine_tune(one.settings, candidate, one.task, one.seed), sources)
     return stages
 
 
@@ -122,7 +127,7 @@ def _corpus_stage(corpus: Corpus) -> Stage:
 
 
 def _examples(experiment: Experiment, name: str, documents: Stage, tokens: Stage) -> Stage:
-    tuning, task = experiment.fine_tuning, find_task(name)
+    tuning, task = settings_of(experiment.fine_tuning, name), find_task(name)
     data = tuning.data if task.files else None
     declaration = ExamplesStage(
         task=name,
@@ -132,8 +137,17 @@ def _examples(experiment: Experiment, name: str, documents: Stage, tokens: Stage
         sequence_length=tuning.sequence_length,
         data=data,
         read=data.inputs(task.files) if data and task.files else None,
+        swap_pairs=tuning.swap_pairs and task.unordered,
     )
     return Stage(declaration, {"tokens": tokens} if task.files else {"corpus": documents, "tokens": tokens})
+
+
+def _overlap(examples: Stage, corpus: Stage) -> Stage:
+    told = examples.declaration
+    assert isinstance(told, ExamplesStage)
+    source = {"documents": examples.inputs["corpus"]} if "corpus" in examples.inputs else {}
+    asked = {name: getattr(told, name) for name in OverlapStage.model_fields}
+    return Stage(OverlapStage(**asked), {"corpus": corpus, **source})
 
 
 def _questions(experiment: Experiment, tokens: Stage) -> Stage:
@@ -202,8 +216,7 @@ def _begun(declaration: PretrainStage, start: Start | None) -> PretrainStage:
     return declaration.model_copy(update={"start": str(start.folder), "start_weights": start.weights_hash})
 
 
-def _fine_tune(experiment: Experiment, candidate: Candidate, task: str, seed: int) -> FineTuneStage:
-    tuning = experiment.fine_tuning
+def _fine_tune(tuning: FineTuning, candidate: Candidate, task: str, seed: int) -> FineTuneStage:
     return FineTuneStage(
         architecture=candidate.architecture,
         device=candidate.recipe.device,
@@ -217,4 +230,5 @@ def _fine_tune(experiment: Experiment, candidate: Candidate, task: str, seed: in
         pooling=tuning.pooling,
         weight_decay=tuning.weight_decay,
         dropout=tuning.dropout,
+        layer_rate_decay=tuning.layer_rate_decay,
     )

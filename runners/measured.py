@@ -7,6 +7,7 @@ all its fine-tuning seeds are in. The score is the mean over the tasks.
 from collections.abc import Callable, Iterator, Mapping
 from statistics import fmean
 
+from runners.choice import cell_of, chosen_records
 from runners.reading import number, numbers
 from runners.records import Record
 from runners.standing import TrialHistory
@@ -77,9 +78,10 @@ def final_loss(history: TrialHistory, labels: tuple[str, ...]) -> float | None:
 def _task_values(
     history: TrialHistory, labels: tuple[str, ...], task: str
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
-    records = [record for record in history.finished("fine_tune") if record.result.get("task") == task]
-    expected = {label for label in labels if label.rpartition("#")[0] == task}
-    if not records or expected - {record.label for record in records}:
+    chosen = chosen_records(history.records, labels)
+    records = [record for record in chosen if record.result.get("task") == task]
+    expected = {cell_of(label) for label in labels if label.partition("#")[0] == task}
+    if not records or expected - {cell_of(record.label) for record in records}:
         return
     scores = [_scores(record) for record in sorted(records, key=lambda record: record.label)]
     for metric in sorted(set.intersection(*map(set, scores))):

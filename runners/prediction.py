@@ -22,9 +22,11 @@ from runners.records import ArmRow, Record, Status
 from runners.stages.declarations import FineTuneStage, PretrainStage
 from runners.stages.stage import Stage
 from runners.store import StageStore
+from runners.teaching import teachings
 from runners.tuning.view import tuning_view
 from search_space.candidate import Candidate
 from search_space.declaration import canonical_text
+from tasks.downstream import find_task
 
 NEAREST = 30
 FEWEST_FOR_RANGE = 5
@@ -137,9 +139,13 @@ def _measurement(
 
 def _operations(record: Record, candidate: Candidate, experiment: Experiment) -> float:
     if record.stage == "fine_tune":
-        tuning = experiment.fine_tuning
-        task = str(record.result.get("task", record.label.partition("#")[0]))
-        counts = examples_expected(task, tuning.train_examples, tuning.dev_examples)
+        by_label = {each.label: each for each in teachings(experiment.fine_tuning)}
+        teaching = by_label.get(record.label)
+        if teaching is None:
+            return 0.0
+        tuning, task = teaching.settings, find_task(teaching.task)
+        train, dev = examples_expected(teaching.task, tuning.train_examples, tuning.dev_examples)
+        counts = (2 * train if tuning.swap_pairs and task.unordered else train, dev)
         return fine_tuning_effort(candidate.architecture, tuning.sequence_length, tuning.epochs, *counts)
     labels = pretrain_labels(experiment)
     marks = (0, *experiment.pretraining.hurdle.token_marks, experiment.pretraining.tokens)

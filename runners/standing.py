@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from runners.amendments import Amendment, amendments
+from runners.choice import lasting
 from runners.ledger import Ledger
 from runners.records import ArmRow, Decision, Record, Standing, Status, TrialRow
 from runners.tuning.choosing import Choice
@@ -182,7 +183,7 @@ def _latest(records: Iterable[Record]) -> tuple[Record, ...]:
 
 def _standing(records: Sequence[Record], decisions: Sequence[Decision], labels: Sequence[str]) -> Standing:
     statuses = {record.label: record.status for record in records}
-    if Status.DIVERGED in statuses.values():
+    if Status.DIVERGED in lasting(statuses):
         return Standing.DIVERGED
     if any(not decision.cleared for decision in decisions):
         return Standing.STOPPED

@@ -90,7 +90,8 @@ def _homes(wanted: object, key: str, path: str, above: tuple[object, ...]) -> It
             for name, field in member.model_fields.items():
                 yield from _homes(field.annotation, key, f"{path}.{name}".removeprefix("."), (*above, member))
         elif get_args(member):
-            yield from _homes(get_args(member)[-1], key, path, above)  # what a dict or a list holds
+            inside = f"{path}.*" if get_origin(member) is Mapping else path
+            yield from _homes(get_args(member)[-1], key, inside, above)  # what a dict or a list holds
 
 
 def _members(wanted: object) -> tuple[object, ...]:

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from runners.stages.stage import StageDeclaration
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.declaration import Count, JsonValue, Number, PositiveNumber, Seed
+from search_space.declaration import Count, JsonValue, Number, PositiveNumber, Seed, Share
 from tasks.corpora.corpus import Corpus
 from tasks.published import PublishedData
 from tasks.tokenizer import TokenizerDeclaration
@@ -54,6 +54,25 @@ class ExamplesStage(StageDeclaration):
     data: PublishedData | None = None
     read: JsonValue = None
     """The sha256 of each of the task's files, where it has files."""
+    swap_pairs: bool = False
+    """Whether every training pair is there the other way round too."""
+
+
+class OverlapStage(StageDeclaration):
+    """Count the dev examples of a task that the pretraining text holds.
+
+    Reads `corpus` and, where the task is made from documents, those of `documents`.
+    """
+
+    stage: ClassVar[str] = "overlap"
+    code_version: ClassVar[int] = 1
+    stands_for: ClassVar[dict[str, str]] = {"data": "read"}
+    task: str
+    task_version: int
+    train_examples: Count | None
+    dev_examples: Count | None
+    data: PublishedData | None
+    read: JsonValue
 
 
 class QuestionsStage(StageDeclaration):
@@ -113,10 +132,11 @@ class FineTuneStage(StageDeclaration):
     precision: Literal["float32", "bfloat16"] = "float32"
     weight_decay: Number
     dropout: Number
+    layer_rate_decay: Share = 1.0
 
 
 KINDS: dict[str, type[StageDeclaration]] = {
     kind.stage: kind
-    for kind in (CorpusStage, TokensStage, ExamplesStage, QuestionsStage, PretrainStage, FineTuneStage)
+    for kind in (CorpusStage, TokensStage, ExamplesStage, OverlapStage, QuestionsStage, PretrainStage, FineTuneStage)
 }
 """Every kind of stage by name; the file of that name in this folder computes it."""

@@ -1,8 +1,10 @@
 """Make the examples of one downstream task, from text that pretraining never sees or from files; a plain baseline."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
-from runners.stages.declarations import ExamplesStage
+from runners.stages.declarations import ExamplesStage, OverlapStage
 from runners.stages.workplace import Workplace
 from search_space.declaration import JsonValue
 from search_space.refusals import Conflict
@@ -26,10 +28,11 @@ def compute(stage: ExamplesStage, workplace: Workplace) -> dict[str, JsonValue]:
     workplace.progress(f"making {task.name}", 0.0)
     if task.squad is not None:
         return _windows(stage, task, words, workplace)
-    examples = _made(task, stage, workplace) if task.files is None else _read(task, stage)
+    examples = examples_of(task, stage, workplace.inputs.get("corpus"))
     chance = None if task.form == "span" else task.chance_score  # a blind span presumes that its edges are known
     result: dict[str, JsonValue] = {"task": task.name, "chance": chance}
-    for part, chosen in _parts(examples):
+    taught = replace(examples, train=with_swapped(examples.train)) if stage.swap_pairs else examples
+    for part, chosen in _parts(taught):
         workplace.progress(f"encoding {task.name}", 0.3)
         encoded = encode_examples(chosen, task.form, words, stage.sequence_length)
         (workplace.folder / part).mkdir(exist_ok=True)
@@ -41,20 +44,32 @@ def compute(stage: ExamplesStage, workplace: Workplace) -> dict[str, JsonValue]:
     return result
 
 
+def with_swapped(pairs: tuple[Example, ...]) -> tuple[Example, ...]:
+    """Return the pairs and, behind them, each the other way round: ELECTRA's `double_unordered`."""
+    assert all(pair.second is not None and pair.answer is None for pair in pairs)
+    return (*pairs, *(replace(pair, first=str(pair.second), second=pair.first) for pair in pairs))
+
+
 def _parts(examples: Examples) -> Iterator[tuple[str, tuple[Example, ...]]]:
     yield from zip(PARTS, (examples.train, examples.dev), strict=True)
     yield from sorted(examples.others.items())
 
 
-def _made(task: DownstreamTask, stage: ExamplesStage, workplace: Workplace) -> Examples:
+def examples_of(task: DownstreamTask, stage: ExamplesStage | OverlapStage, corpus: Path | None) -> Examples:
+    """Return a task's examples, from its files or from the corpus of its documents."""
+    return _made(task, stage, corpus) if task.files is None else _read(task, stage)
+
+
+def _made(task: DownstreamTask, stage: ExamplesStage | OverlapStage, corpus: Path | None) -> Examples:
     assert task.build is not None
+    assert corpus is not None
     assert stage.train_examples is not None
     assert stage.dev_examples is not None
-    documents = tuple(read_documents(workplace.inputs["corpus"], "test"))
+    documents = tuple(read_documents(corpus, "test"))
     return task.build(documents, stage.train_examples, stage.dev_examples)
 
 
-def _read(task: DownstreamTask, stage: ExamplesStage) -> Examples:
+def _read(task: DownstreamTask, stage: ExamplesStage | OverlapStage) -> Examples:
     """Return what the files hold; where fewer are asked for, a draw that keeps the order of the file."""
     assert task.files is not None
     assert task.files.read is not None

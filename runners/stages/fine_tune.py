@@ -17,7 +17,7 @@ from models.heads.span import SpanHead
 from models.initialisation import initialise
 from models.precision import Precision, computing_in
 from runners.checkpoint import load_weights
-from runners.optimiser import adamw, set_rate
+from runners.optimiser import adamw, layered_adamw, set_rate
 from runners.scoring import other_parts, predictions_file
 from runners.stages.answering import answer_questions
 from runners.stages.declarations import FineTuneStage
@@ -61,7 +61,7 @@ def _asked(folder: Path) -> Iterator[tuple[str, EncodedExamples]]:
 
 
 def _teach(model: FineTuned, train: EncodedExamples, stage: FineTuneStage, workplace: Workplace) -> None:
-    optimiser = adamw(model, stage.weight_decay)
+    optimiser = _optimiser(model, stage)
     batches = [batch for epoch in range(stage.epochs) for batch in _epoch(train, stage, epoch)]
     for step, chosen in enumerate(batches):
         model.train()
@@ -77,6 +77,12 @@ def _teach(model: FineTuned, train: EncodedExamples, stage: FineTuneStage, workp
             raise Diverged({"task": stage.task, "seed": stage.seed, "step": step, "loss": str(loss.item())})
         optimiser.step()
         workplace.progress(stage.task, step / len(batches), loss.item())
+
+
+def _optimiser(model: FineTuned, stage: FineTuneStage) -> torch.optim.Optimizer:
+    if stage.layer_rate_decay == 1:
+        return adamw(model, stage.weight_decay)
+    return layered_adamw(model, stage.architecture.depth, stage.weight_decay, stage.layer_rate_decay)
 
 
 def _epoch(train: EncodedExamples, stage: FineTuneStage, epoch: int) -> list[NDArray[np.int64]]:

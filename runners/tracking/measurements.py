@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from runners.choice import chosen_records
 from runners.records import Record, Status
 from runners.standing import TrialHistory
 from runners.tracking.mirrored_run import Point
@@ -98,8 +99,9 @@ def not_finite(history: TrialHistory, labels: Sequence[str]) -> tuple[str, ...]:
 
 def _final_entries(history: TrialHistory, labels: Sequence[str]) -> Iterator[tuple[str, JsonValue, int]]:
     whole_budget = [label for label in labels if label.startswith(PRETRAIN)][-1:]
+    chosen = {record.label for record in chosen_records(history.records, labels)}
     for record in history.records:
-        if record.status is not Status.FINISHED:
+        if record.status is not Status.FINISHED or (record.stage == FINE_TUNE and record.label not in chosen):
             continue
         if record.stage == PRETRAIN and record.label in whole_budget:
             yield HELD_OUT_LOSS, record.result["held_out_loss"], record.sequence

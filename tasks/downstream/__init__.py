@@ -7,7 +7,7 @@ from pathlib import Path
 from search_space.refusals import ConfigurationRefused
 from tasks.downstream.task import DownstreamTask
 
-WORKSHOP = frozenset({"task", "drawing", "sentences", "parameters", "encoding", "scoring"})
+WORKSHOP = frozenset({"task", "drawing", "sentences", "parameters", "encoding", "halves", "scoring"})
 """Files that are no task but what tasks are made of, encoded and scored with."""
 
 

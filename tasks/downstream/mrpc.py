@@ -16,5 +16,6 @@ TABLE = GlueTable(
     },
     labels=("not_equivalent", "equivalent"),
     spellings={"0": 0, "1": 1},
+    unordered=True,
 )
 TASK = TABLE.task("mrpc", "pair", ("accuracy", "f1"), chance=279 / 408)

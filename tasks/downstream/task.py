@@ -116,6 +116,10 @@ class DownstreamTask:
     """Tokens below which nothing of it fits."""
     lengthened: bool = False
     """Whether it reads long texts, so that it begins behind `recipe.lengthening_share` where there is one."""
+    unordered: bool = False
+    """Whether the two texts of a pair may change places without another answer."""
+    judge: Judge | None = None
+    """Scores a file of predictions by the official metrics, where the task has files."""
 
     def asked(self, part: Literal["train", "dev"], most: int | None) -> int | None:
         """Return how many examples of a part are taken where an experiment asks for `most`; None for all."""
@@ -128,9 +132,6 @@ class DownstreamTask:
         asked, there = self.asked(part, most), self.files.counts[part] if self.files else None
         counts = [count for count in (asked, there) if count is not None]
         return min(counts)
-
-    judge: Judge | None = None
-    """Scores a file of predictions by the official metrics, where the task has files."""
 
     @property
     def outputs(self) -> int:

@@ -45,6 +45,8 @@ class GlueTable:
     unanswered: frozenset[str] = frozenset()
     """Answers that are none: the row is left out and counted."""
     value_range: tuple[float, float] | None = None
+    unordered: bool = False
+    """Whether the two texts may change places without another answer."""
     leaves_out_broken: bool = False
     """Whether rows with a wrong number of cells are left out and counted, since the published file has some."""
 
@@ -60,6 +62,7 @@ class GlueTable:
             chance=chance,
             files=files,
             value_range=self.value_range,
+            unordered=self.unordered,
         )
         return replace(task, judge=partial(judged, task, self))
 

@@ -94,7 +94,7 @@ def test_what_is_in_the_store_is_counted_by_arm(call: Call, tmp_path: Path) -> N
     for stage in list(stages.values())[:2]:
         kept(store, stage, b"weights")
     document = planned(call, TABLE, "--scale", "smoke", "--out", tmp_path)
-    assert document["shared"] == {"stages": 6, "cached": 1}
+    assert document["shared"] == {"stages": 9, "cached": 1}
     assert [(arm["cached"], arm["stages"]) for arm in document["arms"]] == [(2 * (at == 2), 8) for at in range(6)]
 
 
@@ -102,7 +102,7 @@ def test_time_and_disk_are_unknown_where_nothing_was_ever_measured(call: Call, t
     document = planned(call, TABLE, "--scale", "smoke", "--out", tmp_path)
     assert document["prediction"]["seconds"] is None
     assert document["prediction"]["bytes"] is None
-    kinds = ["corpus", "examples", "fine_tune", "pretrain", "questions", "tokens"]
+    kinds = ["corpus", "examples", "fine_tune", "overlap", "pretrain", "questions", "tokens"]
     assert document["prediction"]["never_measured"] == kinds
     assert "time, disk: unknown; never measured here: corpus" in call("plan", TABLE, "--out", tmp_path).out
     assert list(tmp_path.iterdir()) == []
@@ -126,7 +126,7 @@ def test_time_and_disk_scale_with_the_work_from_what_was_measured(tmp_path: Path
     assert plan.prediction is not None
     assert plan.prediction.seconds is not None
     assert plan.prediction.bytes is not None
-    assert set(plan.prediction.never_measured) == {"corpus", "tokens", "questions", "examples"}
+    assert set(plan.prediction.never_measured) == {"corpus", "tokens", "questions", "examples", "overlap"}
     left = [arm for row in plan.arms for arm in [row] * (1 if row.arm.name == "baseline" else 2)]
     pretraining = sum(row.train_flops for row in left) / 1e6
     tuning = sum(3 * 5.0 * row.forward_flops for row in left) / plan.arms[0].forward_flops  # length 64 in place of 32

@@ -204,8 +204,8 @@ def found(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def _examples() -> EncodedExamples:
-    rows = np.zeros((DEV_EXAMPLES, 4), dtype=np.int32)
+    rows = np.arange(DEV_EXAMPLES * 4, dtype=np.int32).reshape(DEV_EXAMPLES, 4)  # no two alike
     labels = np.asarray([number % 2 for number in range(DEV_EXAMPLES)], dtype=np.int32)
     nothing = np.full(DEV_EXAMPLES, -1, dtype=np.int32)
     offsets = np.zeros((DEV_EXAMPLES, 0, 2), dtype=np.int32)
-    return EncodedExamples(rows, rows, nothing, labels, nothing, nothing, offsets, (), (), 0, 0)
+    return EncodedExamples(rows, rows, np.full_like(nothing, 4), labels, nothing, nothing, offsets, (), (), 0, 0)

@@ -1,0 +1,89 @@
+"""Count the dev examples of one task that the pretraining text holds, by the rule of `tasks.overlap`."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from runners.stages.declarations import OverlapStage
+from runners.stages.examples import examples_of
+from runners.stages.workplace import Workplace
+from search_space.declaration import JsonValue
+from tasks.corpora.assembly import read_documents, read_summary
+from tasks.corpora.document import Document
+from tasks.downstream import find_task
+from tasks.downstream.task import DownstreamTask, Example, Examples
+from tasks.overlap.index import RUN_WORDS, overlap
+from tasks.squad.drawing import taken
+from tasks.squad.questions import read_squad
+
+WHICH = "overlapping.json"
+EXAMPLES_NAMED = 5
+
+
+def compute(stage: OverlapStage, workplace: Workplace) -> dict[str, JsonValue]:
+    """Write which examples overlap and return how many, with the first few by where they and their text stand."""
+    task = find_task(stage.task)
+    dev = [*_judged(task, stage, workplace.inputs.get("documents"))]
+    found = overlap([_texts(example) for _, example in dev], _training_documents(stage.task, workplace))
+    which = {"sentences": found.sentences, "runs": found.runs, "too_short_to_tell": found.untold}
+    (workplace.folder / WHICH).write_text(json.dumps(which))
+    places = _places(task, stage, {number: dev[number] for number in found.overlapping[:EXAMPLES_NAMED]})
+    return {
+        "task": task.name,
+        "examples": found.examples,
+        "told": found.told,
+        "overlapping": len(found.overlapping),
+        "sentences": len(found.sentences),
+        "runs": len(found.runs),
+        "run_words": RUN_WORDS,
+        "first": [f"{place} (in {found.found_in[number]})" for number, place in places.items()],
+    }
+
+
+def _places(task: DownstreamTask, stage: OverlapStage, asked: Mapping[int, tuple[str, Example]]) -> dict[int, str]:
+    """Return what a person finds examples by: SQuAD's identifier, a line of their file, else their number in dev."""
+    if task.squad is not None:
+        return {number: f"question {example.row}" for number, (_, example) in asked.items()}
+    files = stage.data.located(task.files) if task.files is not None and stage.data is not None else {}
+    places: dict[int, str] = {}
+    for number, (part, example) in asked.items():
+        line = _line(files[part], _texts(example)) if part in files else None
+        places[number] = f"dev example {number + 1}" if line is None else f"{files[part].name}:{line}"
+    return places
+
+
+def _line(path: Path, texts: list[str]) -> int | None:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return next((number for number, line in enumerate(file, 1) if all(text in line for text in texts)), None)
+
+
+def _judged(task: DownstreamTask, stage: OverlapStage, documents: Path | None) -> Iterator[tuple[str, Example]]:
+    if task.squad is None:
+        return _asked(examples_of(task, stage, documents))
+    assert task.files is not None
+    assert stage.data is not None
+    questions = read_squad(stage.data.located(task.files)["dev"], task.squad).questions
+    return (("dev", Example(each.text, each.context, row=each.identifier)) for each in taken(questions, stage.dev_examples))
+
+
+def _asked(examples: Examples) -> Iterator[tuple[str, Example]]:
+    """Yield the examples that a model is judged by, with their part: dev, and further parts that have answers."""
+    yield from (("dev", example) for example in examples.dev)
+    for part in sorted(examples.others):
+        answered = (
+            one for one in examples.others[part] if one.label is not None or one.value is not None or one.answer
+        )
+        yield from ((part, example) for example in answered)
+
+
+def _texts(example: Example) -> list[str]:
+    return [text for text in (example.first, example.second) if text]
+
+
+def _training_documents(task: str, workplace: Workplace) -> Iterator[Document]:
+    corpus = workplace.inputs["corpus"]
+    count = read_summary(corpus).splits["train"].documents
+    for number, document in enumerate(read_documents(corpus, "train")):
+        if number % 1000 == 0:
+            workplace.progress(f"looking for {task} in the corpus", number / max(1, count))
+        yield document

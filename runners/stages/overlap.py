@@ -63,7 +63,10 @@ def _judged(task: DownstreamTask, stage: OverlapStage, documents: Path | None) -
     assert task.files is not None
     assert stage.data is not None
     questions = read_squad(stage.data.located(task.files)["dev"], task.squad).questions
-    return (("dev", Example(each.text, each.context, row=each.identifier)) for each in taken(questions, stage.dev_examples))
+    return (
+        ("dev", Example(each.text, each.context, row=each.identifier))
+        for each in taken(questions, stage.dev_examples)
+    )
 
 
 def _asked(examples: Examples) -> Iterator[tuple[str, Example]]:

@@ -8,7 +8,7 @@ from reports.metrics import HELD_OUT_LOSS, SCORE
 from runners.designs import Search
 from runners.designs.arm import BASELINE, Arm
 from runners.designs.axes import grid_size
-from runners.itinerary import SharedStages, shared_stages, trial_stages
+from runners.itinerary import SharedStages, measure_labels, shared_stages, trial_stages
 from runners.places import Places
 from runners.prediction import Prediction, measured_under, predicted
 from runners.records import ArmRow
@@ -98,6 +98,7 @@ def _arm_plan(
     experiment, candidate = chosen.experiment, arm.candidate
     tuning = experiment.fine_tuning
     per_seed = len(experiment.pretraining.hurdle.token_marks) + 1 + len(tuning.tasks) * len(tuning.seeds)
+    per_seed += len(measure_labels(experiment))
     return ArmPlan(
         arm=arm,
         parameters=candidate.architecture.parameters,

@@ -4,7 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 HELD_OUT_LOSS, SCORE = "held_out_loss", "score"
-TITLES = {HELD_OUT_LOSS: "held-out loss"}
+ATTENTION_DIAGONAL = "attention_diagonal"
+DESCRIPTIONS = (ATTENTION_DIAGONAL,)
+"""What describes an arm and is neither better nor worse: compared and claimed about, never judged."""
+TITLES = {HELD_OUT_LOSS: "held-out loss", ATTENTION_DIAGONAL: "attention diagonal C"}
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,6 @@ class Metric:
 
 def ordered(tasks: Iterable[str], found: Iterable[str]) -> tuple[Metric, ...]:
     """Return held-out loss, score, then each task by name followed by its further metrics by name."""
-    names = sorted(set(tasks) | (set(found) - {HELD_OUT_LOSS, SCORE}))
+    names = sorted(set(tasks) | (set(found) - {HELD_OUT_LOSS, SCORE, *DESCRIPTIONS}))
     scores = [SCORE] if names else []
     return tuple(Metric(name) for name in (HELD_OUT_LOSS, *scores, *names))

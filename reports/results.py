@@ -6,7 +6,7 @@ from functools import cached_property
 
 from reports.comparisons import Cell, Comparison, Judging, compare
 from reports.effects import Difference, Effect, effect, paired
-from reports.metrics import HELD_OUT_LOSS, SCORE, Metric, ordered
+from reports.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, Metric, ordered
 from reports.numbers import decimals_for
 from reports.setting import Setting
 from reports.values import PRETRAIN, ArmValues, NestedArmValues, PrimaryMetric, means_of, nested_values_of
@@ -50,8 +50,14 @@ class Results:
                 self.confidence(arm),
             )
             for arm, of_arm in self.values.items()
-            for metric in self.metrics
+            for metric in (*self.metrics, *self.descriptions)
         }
+
+    @property
+    def descriptions(self) -> tuple[Metric, ...]:
+        """What was measured that is neither better nor worse."""
+        found = {metric for of_arm in self.nested.values() for metric in of_arm}
+        return tuple(Metric(name) for name in DESCRIPTIONS if name in found)
 
     def difference(self, arm: str, other: str, metric: Metric) -> Difference:
         """Return how one arm differs from another on one metric, paired by seed."""

@@ -7,8 +7,9 @@ all its fine-tuning seeds are in, and then as their mean.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from statistics import fmean
 
+from reports.attention_readings import ALL, attention_of
 from reports.effects import SeedValues
-from reports.metrics import HELD_OUT_LOSS, SCORE
+from reports.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, SCORE
 from reports.nested import NestedValues
 from reports.reading import number, numbers
 from runners.records import Record
@@ -51,6 +52,10 @@ def _trial_values(
     loss = final_loss(history, labels)
     if loss is not None:
         yield HELD_OUT_LOSS, (loss,)
+    attention = attention_of(history)
+    concentration = attention.concentration(ALL) if attention is not None else None
+    if concentration is not None:
+        yield ATTENTION_DIAGONAL, (concentration,)
     of_tasks: dict[str, tuple[float, ...]] = {}
     for task in tasks:
         for metric, values in _task_values(history, labels, task):

@@ -10,7 +10,14 @@ from math import log
 from runners.designs.arm import BASELINE, Arm
 from runners.experiment import Experiment
 from runners.groundwork import ATTEMPTS, refusal_of, refuse_another_key
-from runners.itinerary import SharedStages, fine_tune_labels, judged_labels, pretrain_labels, trial_stages
+from runners.itinerary import (
+    SharedStages,
+    fine_tune_labels,
+    judged_labels,
+    measure_labels,
+    pretrain_labels,
+    trial_stages,
+)
 from runners.judging import AUDIT, Judges
 from runners.ledger import Ledger
 from runners.proposals import Entry, next_cohort
@@ -264,5 +271,6 @@ def kind_of(label: str, stage: Stage) -> str:
 
 def all_labels(experiment: Experiment) -> tuple[str, ...]:
     """Return the stages that a trial goes through when nothing stops it."""
-    every = (*pretrain_labels(experiment), *judged_labels(experiment), *fine_tune_labels(experiment))
+    asked = (*fine_tune_labels(experiment), *measure_labels(experiment))
+    every = (*pretrain_labels(experiment), *judged_labels(experiment), *asked)
     return tuple(dict.fromkeys(every))

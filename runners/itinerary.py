@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runners.experiment import Experiment
+from runners.measures import ATTENTION
 from runners.stages.declarations import (
+    AttentionStage,
     CorpusStage,
     ExamplesStage,
     FineTuneStage,
@@ -79,6 +81,11 @@ def fine_tune_labels(experiment: Experiment) -> tuple[str, ...]:
     return tuple(f"{task}#{seed}" for task in sorted(tuning.tasks) for seed in tuning.seeds)
 
 
+def measure_labels(experiment: Experiment) -> tuple[str, ...]:
+    """Return the names of the stages that describe a trained model."""
+    return () if experiment.measure.attention_diagonal is None else (ATTENTION,)
+
+
 def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candidate, seed: int) -> dict[str, Stage]:
     """Return the stages of one candidate at one pretraining seed by label, in order."""
     stages: dict[str, Stage] = {}
@@ -101,6 +108,9 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
             taught = _fine_tune(experiment, candidate, task, fine_tuning_seed)
             sources = {"pretrained": pretrained, "examples": shared.examples[task]}
             stages[f"{task}#{fine_tuning_seed}"] = Stage(taught, sources)
+    for label in measure_labels(experiment):
+        looked = _attention(experiment, candidate)
+        stages[label] = Stage(looked, {"pretrained": pretrained, "tokens": shared.tokens})
     return stages
 
 
@@ -172,6 +182,18 @@ def _begun(declaration: PretrainStage, start: Start | None) -> PretrainStage:
     if start is None:
         return declaration
     return declaration.model_copy(update={"start": str(start.folder), "start_weights": start.weights_hash})
+
+
+def _attention(experiment: Experiment, candidate: Candidate) -> AttentionStage:
+    measure = experiment.measure.attention_diagonal
+    assert measure is not None
+    return AttentionStage(
+        architecture=candidate.architecture,
+        length=experiment.baseline.recipe.sequence_length,
+        within=measure.within,
+        sequences=measure.sequences,
+        device=candidate.recipe.device,
+    )
 
 
 def _fine_tune(experiment: Experiment, candidate: Candidate, task: str, seed: int) -> FineTuneStage:

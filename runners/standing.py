@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from runners.ledger import Ledger
+from runners.ledger import LedgerRows
 from runners.records import ArmRow, Decision, Record, Standing, Status, TrialRow
 from search_space.declaration import JsonValue
 from search_space.refusals import EnvironmentRefused
@@ -64,7 +64,7 @@ class Snapshot:
         return all(history.standing not in (Standing.WAITING, Standing.RUNNING) for history in self.histories)
 
 
-def snapshot(ledger: Ledger) -> Snapshot:
+def snapshot(ledger: LedgerRows) -> Snapshot:
     """Read the ledger once and fold it. Raises EnvironmentRefused where a run has made it and was killed at once."""
     records = ledger.records()
     document, labels = ledger.fact("document"), ledger.fact("labels")
@@ -96,7 +96,7 @@ def _shares(fact: JsonValue) -> dict[str, float]:
     return {path: share for path, share in shares.items() if isinstance(share, float)}
 
 
-def histories_of(ledger: Ledger, labels: Sequence[str]) -> tuple[TrialHistory, ...]:
+def histories_of(ledger: LedgerRows, labels: Sequence[str]) -> tuple[TrialHistory, ...]:
     """Return every trial with its own rows, in the order in which the trials were declared."""
     records: dict[str, list[Record]] = {}
     decisions: dict[str, list[Decision]] = {}

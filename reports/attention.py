@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from reports.attention_readings import ALL, READINGS, Attention, Cells, attention_of, uniform_concentration
+from reports.attention_readings import ALL, READINGS, Attention, Cells, uniform_concentration
 from reports.effects import Effect, SeedValues, effect
 from reports.grids import Column, Grid, grid
 from reports.metrics import ATTENTION_DIAGONAL, Metric
@@ -47,7 +47,7 @@ def attention_table(results: Results) -> Table:
 
 def attention_grids(results: Results) -> Iterator[Grid]:
     """Yield C by arm and reading, none where nothing was measured."""
-    measured = _measured(results)
+    measured = list(results.attention.items())
     if not measured:
         return
     some = next(iter(measured[0][1].values()))
@@ -57,28 +57,29 @@ def attention_grids(results: Results) -> Iterator[Grid]:
     for reading in READINGS:
         columns += [Column("mean ± sd (n)", reading), Column("Δ [95%]", reading)]
     rows = (
-        [arm, *(text for reading in READINGS for text in _told(effects[arm, reading], decimals))] for arm, _ in measured
+        [arm, *(text for reading in READINGS for text in _told(effects[arm, reading], decimals))]
+        for arm, _ in measured
     )
     even = uniform_concentration(some.length, some.within)
     told = "" if even is None else f"; even attention has {fixed(even, decimals)}"
-    title = f"Attention near the diagonal: C, mass within {some.within} tokens over mass beyond, at length {some.length}{told}"
-    yield grid(ATTENTION_DIAGONAL, title, columns, rows)
+    what = f"C, mass within {some.within} tokens over mass beyond, at length {some.length}"
+    yield grid(ATTENTION_DIAGONAL, f"Attention near the diagonal: {what}{told}", columns, rows)
 
 
 def attention_notes(results: Results) -> Iterator[str]:
     """Yield what C means and what the paper leaves open, where it was measured."""
-    for _, by_seed in _measured(results)[:1]:
+    for _, by_seed in list(results.attention.items())[:1]:
         some = next(iter(by_seed.values()))
         yield (
-            f"C on {some.sequences} held-out sequences as they stand. The paper's text does not say which text, which "
-            f"length, or how heads and marks enter: claims speak of {ALL}, the other readings stand beside it; its "
-            "numbers were not found. C falls with the length, so it compares at one length alone."
+            f"C on {some.sequences} held-out sequences as they stand. The paper's text does not say which text, "
+            f"which length, or how heads, [CLS] and [SEP] enter: claims speak of {ALL}, other readings stand beside "
+            "it; the paper's numbers were not found. C falls with the length: compare it at one length only."
         )
 
 
 def attention_clause(results: Results) -> str:
     """Return what the finding says of C: how the arms that differ most from the baseline do."""
-    measured = [arm for arm, _ in _measured(results)]
+    measured = [arm for arm, _ in results.attention.items()]
     effects = {arm: results.effect(arm, DIAGONAL) for arm in measured}
     rivals = [arm for arm in measured if arm != BASELINE and effects[arm].difference.delta is not None]
     if not rivals or BASELINE not in effects:
@@ -94,7 +95,7 @@ def attention_clause(results: Results) -> str:
 
 def attention_maps_of(results: Results) -> AttentionMaps | None:
     """Return the maps of the baseline and of those whose C differs most from its, None where there are none."""
-    measured = [(arm, list(by_seed.values())) for arm, by_seed in _measured(results)]
+    measured = [(arm, list(by_seed.values())) for arm, by_seed in results.attention.items()]
     measured = [(arm, found) for arm, found in measured if all(one.maps for one in found)]
     if not measured:
         return None
@@ -104,8 +105,8 @@ def attention_maps_of(results: Results) -> AttentionMaps | None:
     furthest = sorted(same, key=lambda each: (each[0] != BASELINE, -abs(told[each[0]] or 0.0)))[:MOST_ARMS]
     chosen = [each for each in same if each in furthest]
     depth = min(len(one.maps) for _, found in chosen for one in found)
-    layers = sorted({round(place * (depth - 1) / max(1, min(depth, MOST_LAYERS) - 1)) for place in range(MOST_LAYERS)})
-    shown = [layer for layer in layers if layer < depth]
+    steps = min(depth, MOST_LAYERS)
+    shown = [round(place * (depth - 1) / max(1, steps - 1)) for place in range(steps)]
     arms = tuple(_arm_maps(arm, found, shown) for arm, found in chosen)
     return AttentionMaps(first.length, first.within, tuple(layer + 1 for layer in shown), arms)
 
@@ -136,7 +137,7 @@ def _mean(maps: Sequence[Cells]) -> Cells:
 
 
 def _rows(results: Results) -> Iterator[Row]:
-    for arm, by_seed in _measured(results):
+    for arm, by_seed in results.attention.items():
         some = next(iter(by_seed.values()))
         depth = max(head.layer for head in some.heads) + 1
         for reading, layer in [*((each, None) for each in READINGS), *((ALL, layer) for layer in range(depth))]:
@@ -161,19 +162,9 @@ def _effect(results: Results, arm: str, reading: str, layer: int | None) -> Effe
 
 
 def _values(results: Results, arm: str, reading: str, layer: int | None) -> SeedValues:
-    found = {seed: one.concentration(reading, layer) for seed, one in dict(_measured(results)).get(arm, {}).items()}
+    found = {seed: one.concentration(reading, layer) for seed, one in results.attention.get(arm, {}).items()}
     return {seed: value for seed, value in found.items() if value is not None}
 
 
 def _told(found: Effect, decimals: int) -> tuple[str, str]:
     return mean_text(found, decimals), difference_text(found.difference, decimals)
-
-
-def _measured(results: Results) -> list[tuple[str, dict[int, Attention]]]:
-    """Return the arms of which something was measured, by seed, in the table's order."""
-    found = []
-    for arm in results.arms:
-        by_seed = {trial.trial.seed: one for trial in results.trials[arm.name] if (one := attention_of(trial))}
-        if by_seed:
-            found.append((arm.name, by_seed))
-    return found

@@ -79,7 +79,11 @@ def _read(result: Mapping[str, JsonValue]) -> Attention | None:
 
 def _rows(value: JsonValue) -> Cells:
     """Return rows of finite numbers, none at all where one is something else."""
-    rows = [[number(entry) for entry in row] for row in value if isinstance(row, list)] if isinstance(value, list) else []
+    rows = (
+        [[number(entry) for entry in row] for row in value if isinstance(row, list)]
+        if isinstance(value, list)
+        else []
+    )
     if any(entry is None for row in rows for entry in row):
         return ()
     return tuple(tuple(float(entry or 0.0) for entry in row) for row in rows)

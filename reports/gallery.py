@@ -1,8 +1,8 @@
 """The pictures of a report: which there are follows from its results alone, each with the numbers behind it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
 
 from reports.attention import AttentionMaps, maps_table
 from reports.axis_curve import AxisCurve, axis_table
@@ -15,8 +15,6 @@ from reports.pareto import Pareto, pareto_table
 from reports.report import Report
 from reports.table import Table
 
-FIGURES = "figures"
-
 
 @dataclass(frozen=True)
 class Picture:
@@ -27,7 +25,7 @@ class Picture:
     title: str
     data: Drawn
 
-    @property
+    @cached_property
     def svg(self) -> str:
         """The figure as an SVG element."""
         return svg_of(self.data)
@@ -38,20 +36,12 @@ def pictures_of(report: Report) -> tuple[Picture, ...]:
     return tuple(Picture(name, title, data) for name, title, data in _all(report) if data is not None)
 
 
-def write_pictures(report: Report, folder: Path) -> tuple[Path, ...]:
-    """Write each figure as SVG and as PDF with its numbers as CSV, and drop files of figures that are no more."""
-    target = folder / FIGURES
-    texts: dict[str, bytes] = {}
-    for picture in pictures_of(report):
-        texts[f"{picture.name}.svg"] = svg_document(picture.svg).encode()
-        texts[f"{picture.name}.pdf"] = pdf_of(picture.data)
-        texts[f"{picture.name}.csv"] = render_table(numbers_of(picture.data)).encode()
-    if texts:
-        target.mkdir(exist_ok=True)
-    for leftover in target.glob("*") if target.is_dir() else ():
-        if leftover.name not in texts:
-            leftover.unlink()
-    return tuple(_put(target / name, content) for name, content in texts.items())
+def files_of(pictures: Iterable[Picture]) -> Iterator[tuple[str, bytes]]:
+    """Yield each figure as SVG and as PDF, and its numbers as CSV, by the names of the files."""
+    for picture in pictures:
+        yield f"{picture.name}.svg", svg_document(picture.svg).encode()
+        yield f"{picture.name}.pdf", pdf_of(picture.data)
+        yield f"{picture.name}.csv", render_table(numbers_of(picture.data)).encode()
 
 
 def numbers_of(data: Drawn) -> Table:
@@ -79,9 +69,3 @@ def _all(report: Report) -> Iterator[tuple[str, str, Drawn | None]]:
     yield "curves", "Held-out loss by tokens seen", report.curves
     yield "forest", "Differences to the baseline", report.forest
     yield "pareto", "Results against costs", report.pareto
-
-
-def _put(path: Path, content: bytes) -> Path:
-    unfinished = path.with_name(f".{path.name}.writing")
-    unfinished.write_bytes(content)
-    return unfinished.replace(path)

@@ -96,9 +96,7 @@ def _rungs(arms: tuple[ArmRow, ...], components: frozenset[str]) -> Iterator[tup
         below = parts
 
 
-def _chains(
-    below: frozenset[str], by_parts: Mapping[frozenset[str], ArmRow]
-) -> Iterator[tuple[frozenset[str], ...]]:
+def _chains(below: frozenset[str], by_parts: Mapping[frozenset[str], ArmRow]) -> Iterator[tuple[frozenset[str], ...]]:
     """Yield every way up from some parts, one part at a time, as far as there are arms."""
     above = [parts for parts in by_parts if below < parts and len(parts) == len(below) + 1]
     if not above:
@@ -108,7 +106,7 @@ def _chains(
 
 
 def _likeness(chain: tuple[frozenset[str], ...], by_parts: Mapping[frozenset[str], ArmRow]) -> tuple[int, int]:
-    """Return how long a way is, and how many of its arms are named as a ladder names them: other designs share arms."""
+    """Return how long a way is, and how many of its arms a ladder has named: other designs share arms."""
     pairs = zip((frozenset[str](), *chain), chain, strict=False)
     named = sum(by_parts[parts].name == f"+{next(iter(parts - below))}" for below, parts in pairs)
     return len(chain), named

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from reports.attention_readings import Attention, attention_of
 from reports.comparisons import Cell, Comparison, Judging, compare
 from reports.effects import Difference, Effect, effect, paired
 from reports.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, Metric, ordered
@@ -52,6 +53,13 @@ class Results:
             for arm, of_arm in self.values.items()
             for metric in (*self.metrics, *self.descriptions)
         }
+
+    @cached_property
+    def attention(self) -> Mapping[str, Mapping[int, Attention]]:
+        """By arm and pretraining seed, where trained models were seen to attend; arms in the table's order."""
+        found = {arm.name: {h.trial.seed: attention_of(h) for h in self.trials[arm.name]} for arm in self.arms}
+        measured = {arm: {seed: one for seed, one in each.items() if one} for arm, each in found.items()}
+        return {arm: by_seed for arm, by_seed in measured.items() if by_seed}
 
     @property
     def descriptions(self) -> tuple[Metric, ...]:

@@ -1,4 +1,4 @@
-"""What is measured of a trained model beyond its losses and scores: descriptions, none of which is better or worse."""
+"""What is measured of a trained model beyond losses and scores: descriptions, none of them better or worse."""
 
 from pydantic import Field
 

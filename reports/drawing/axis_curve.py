@@ -1,4 +1,4 @@
-"""The curve along a numeric axis, drawn: paired differences with intervals, and where the receptive field covers all."""
+"""The curve along a numeric axis, drawn: paired differences with intervals, and where a stack sees all its input."""
 
 from math import log10
 from typing import Any
@@ -67,7 +67,7 @@ def _draw_line(axes: Any, line: AxisLine, place: int, shift: float) -> None:
 
 
 def _draw_cover(axes: Any, line: AxisLine, place: int, right: float) -> None:
-    """Mark the kernel size from which on the layers together see the whole sequence; at the edge where it is beyond."""
+    """Mark the kernel size from which on the layers together see the whole sequence."""
     if line.cover is None:
         return
     colour = COLOURS[place % len(COLOURS)]

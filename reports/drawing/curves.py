@@ -64,7 +64,9 @@ def _draw_hurdles(axes: Any, curves: Curves) -> None:
         axes.axvline(hurdle.tokens, color=QUIET, linewidth=0.9, linestyle=(0, (1, 2)), zorder=0)
         place = {"transform": axes.get_xaxis_transform(), "color": QUIET, "fontsize": 8.5}
         stopped = sum(line.stopped_at == level for line in curves.lines)
-        axes.text(hurdle.tokens, 0.985, f" hurdle {level}" + (f": {stopped} stopped" if stopped else ""), va="top", **place)
+        axes.text(
+            hurdle.tokens, 0.985, f" hurdle {level}" + (f": {stopped} stopped" if stopped else ""), va="top", **place
+        )
         if hurdle.threshold is not None:
             axes.plot([hurdle.tokens], [hurdle.threshold], marker="_", markersize=22, color=INK, markeredgewidth=2)
 

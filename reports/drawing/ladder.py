@@ -52,7 +52,13 @@ def _draw_steps(axes: Any, ladder: Ladder, metric: Metric, decimals: int) -> Non
             axes.text(0.5, place, shown, transform=across, ha="center", va="center", fontsize=8.5, color=QUIET)
             continue
         axes.text(
-            0.5, place - 0.36, difference_text(step, decimals), transform=across, ha="center", va="center", fontsize=7.5
+            0.5,
+            place - 0.36,
+            difference_text(step, decimals),
+            transform=across,
+            ha="center",
+            va="center",
+            fontsize=7.5,
         )
         if step.low is not None:
             draw_interval(axes, place, metric, step)

@@ -109,10 +109,14 @@ def _table(kind: type[Any], rows: Iterable[object]) -> str:
 
 
 def _csv(columns: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:
+    cells = [list(row) for row in rows]
+    bare = not any(
+        "\r" in cell for row in cells for cell in row
+    )  # the writer leaves it unquoted; a reader ends there
     buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator="\n")
+    writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_MINIMAL if bare else csv.QUOTE_ALL)
     writer.writerow(columns)
-    writer.writerows(rows)
+    writer.writerows(cells)
     return buffer.getvalue()
 
 

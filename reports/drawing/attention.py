@@ -8,9 +8,9 @@ from reports.drawing.door import Figure, new_figure
 from reports.style import QUIET
 
 WIDTH_INCHES, NAME_INCHES, GAP_INCHES, LEGEND_INCHES = 7.4, 1.15, 0.14, 0.85
-HEAD_INCHES, FOOT_INCHES, UNDER_INCHES = 0.62, 0.36, 0.26
+HEAD_INCHES, FOOT_INCHES, UNDER_INCHES = 0.62, 0.24, 0.26
 LARGEST_INCHES = 1.55
-LEAST, MOST = 0.1, 10.0
+LEAST, MOST = 0.2, 5.0
 """Times even attention; what is below or above is drawn as the end of the scale."""
 
 
@@ -65,6 +65,6 @@ def _draw_scale(figure: Figure, shade: Any, left: float, height: float) -> None:
     bottom = height - HEAD_INCHES - long
     axes = figure.add_axes((left / WIDTH_INCHES, bottom / height, 0.1 / WIDTH_INCHES, long / height))
     bar = figure.colorbar(shade, cax=axes, ticks=[log10(LEAST), 0.0, log10(MOST)])
-    bar.ax.set_yticklabels(["≤ 0.1", "even", "≥ 10×"], fontsize=8)
+    bar.ax.set_yticklabels(["≤ 0.2×", "even", "≥ 5×"], fontsize=8)
     bar.ax.tick_params(length=2)
     bar.outline.set_linewidth(0.5)

@@ -16,10 +16,10 @@ SIDESTEP = 0.006  # of the axis, so that intervals of two lines at one value sta
 def draw(curve: AxisCurve) -> Figure:
     """Return a panel per metric, one above the other, on one axis."""
     panels = curve.panels
-    height = PANEL_INCHES * len(panels) + 0.35
+    height = PANEL_INCHES * len(panels) + 0.55
     figure = new_figure(WIDTH_INCHES, height)
     grid = figure.add_gridspec(
-        len(panels), 1, left=0.1, right=0.735, top=1 - 0.3 / height, bottom=0.48 / height, hspace=0.3
+        len(panels), 1, left=0.1, right=0.735, top=1 - 0.45 / height, bottom=0.48 / height, hspace=0.34
     )
     axes = None
     for position, panel in enumerate(panels):
@@ -49,7 +49,9 @@ def _draw_panel(axes: Any, panel: AxisPanel, curve: AxisCurve) -> None:
         _draw_cover(axes, line, place, reach + margin)
     better = "lower" if panel.metric.lower_is_better else "higher"
     first = f"{curve.axis} {values[0]:g}"
-    axes.set_title(f"Δ {panel.metric.title} to {first}, 95% interval ({better} is better)")
+    marked = any(line.cover is not None for line in panel.lines)
+    title = f"Δ {panel.metric.title} to {first}, 95% interval ({better} is better)"
+    axes.set_title(title, pad=18 if marked else 6)
     axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
     _draw_key(axes, panel, first)
 
@@ -71,13 +73,13 @@ def _draw_cover(axes: Any, line: AxisLine, place: int, right: float) -> None:
     if line.cover is None:
         return
     colour = COLOURS[place % len(COLOURS)]
-    above = {"transform": axes.get_xaxis_transform(), "color": colour, "fontsize": 8}
-    height = 0.97 - 0.1 * place
+    told = f"whole input seen from {line.cover:.3g}"
+    above = {"transform": axes.get_xaxis_transform(), "color": colour, "fontsize": 8, "ha": "right", "va": "bottom"}
     if line.cover > right:
-        axes.text(right, height, f"whole input seen from {line.cover:g} on →", ha="right", va="top", **above)
+        axes.text(right, 1.015, f"{told} →", **above)
         return
     axes.axvline(line.cover, color=colour, linewidth=1, linestyle=(0, (2, 2)), zorder=0)
-    axes.text(line.cover, height, f"whole input seen from {line.cover:g} ", ha="right", va="top", **above)
+    axes.text(line.cover, 1.015, told, **above)
 
 
 def _draw_key(axes: Any, panel: AxisPanel, first: str) -> None:

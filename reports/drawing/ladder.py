@@ -42,8 +42,7 @@ def _rows(axes: Any, ladder: Ladder, named: bool) -> None:
 
 def _draw_steps(axes: Any, ladder: Ladder, metric: Metric, decimals: int) -> None:
     better = "lower" if metric.lower_is_better else "higher"
-    axes.set_title(f"{metric.title}: effect of the step\n({better} is better)", fontsize=9.5)
-    axes.axvline(0, color=QUIET, linewidth=0.9, zorder=0)
+    axes.set_title(f"Δ {metric.title} of the step,\n95% interval ({better} is better)", fontsize=9.5)
     across = axes.get_yaxis_transform()
     for place, rung in zip(range(len(ladder.rungs) - 1, -1, -1), ladder.rungs, strict=True):
         mean, step = rung.means[metric.name], rung.steps[metric.name]
@@ -51,6 +50,7 @@ def _draw_steps(axes: Any, ladder: Ladder, metric: Metric, decimals: int) -> Non
             shown = "not measured" if mean is None else f"{fixed(mean, decimals)} (n = {rung.n[metric.name]})"
             axes.text(0.5, place, shown, transform=across, ha="center", va="center", fontsize=8.5, color=QUIET)
             continue
+        axes.plot([0, 0], [place - 0.17, place + 0.3], color=QUIET, linewidth=0.9, zorder=0)  # not through the text
         axes.text(
             0.5,
             place - 0.36,

@@ -48,9 +48,8 @@ def visit_attention_maps(
         assert isinstance(module, MixedAttention)
         take(layer, attention_map(module, *inputs))
 
-    watched = [
-        block.attention.register_forward_pre_hook(partial(show, layer)) for layer, block in enumerate(encoder.blocks)
-    ]
+    attentions = (module for module in encoder.modules() if isinstance(module, MixedAttention))
+    watched = [each.register_forward_pre_hook(partial(show, layer)) for layer, each in enumerate(attentions)]
     try:
         output: Tensor = encoder(tokens, None, real)
     finally:

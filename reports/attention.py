@@ -113,13 +113,15 @@ def attention_maps_of(results: Results) -> AttentionMaps | None:
 
 def maps_table(maps: AttentionMaps) -> Table:
     """Return a row per row of a map, its cells as one text: 100 is even attention."""
-    rows = (
-        {"arm": one.arm, "n": one.n, "layer": layer, "query": query, "weights": " ".join(f"{w:.6g}" for w in cells)}
-        for one in maps.arms
-        for layer, whole in zip(maps.layers, one.maps, strict=True)
-        for query, cells in enumerate(whole, 1)
-    )
-    return table("attention", "arm n layer query weights", rows)
+    return table("attention", "arm n layer query weights", _map_rows(maps))
+
+
+def _map_rows(maps: AttentionMaps) -> Iterator[Row]:
+    for one in maps.arms:
+        for layer, whole in zip(maps.layers, one.maps, strict=True):
+            for query, cells in enumerate(whole, 1):
+                shown = " ".join(f"{weight:.6g}" for weight in cells)
+                yield {"arm": one.arm, "n": one.n, "layer": layer, "query": query, "weights": shown}
 
 
 def _arm_maps(arm: str, found: Sequence[Attention], layers: Sequence[int]) -> ArmMaps:

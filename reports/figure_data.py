@@ -97,8 +97,8 @@ def _curve_rows(curves: Curves) -> Iterator[Row]:
         points = zip(line.tokens, line.mean, line.low, line.high, strict=True)
         yield from rows(line.arm, line.n, points, forecast=False)
     for ahead in curves.ahead:
-        points = zip(ahead.tokens, ahead.middle, ahead.low, ahead.high, strict=True)
-        yield from rows(ahead.arm, None, points, forecast=True)
+        drawn = zip(ahead.tokens, ahead.middle, ahead.low, ahead.high, strict=True)
+        yield from rows(ahead.arm, None, drawn, forecast=True)
 
 
 def _line(arm: str, trials: tuple[TrialHistory, ...]) -> Line | None:

@@ -57,7 +57,7 @@ def _name(axes: Any, spots: list[Spot], best: list[Spot]) -> None:
     def place(spot: Spot) -> tuple[float, float]:
         return (spot.cost - left) / (right - left), (spot.value - low) / (high - low)
 
-    taken = [(x - 0.012, x + 0.012, y - 0.02, y + 0.02) for x, y in map(place, spots)]
+    taken: list[tuple[float, ...]] = [(x - 0.012, x + 0.012, y - 0.02, y + 0.02) for x, y in map(place, spots)]
     for (x, y), (after, below) in pairwise(map(place, best)):
         taken += [(x, after, y - 0.004, y + 0.004), (after - 0.004, after + 0.004, *sorted((y, below)))]
     for spot in spots:

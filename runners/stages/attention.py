@@ -97,4 +97,6 @@ def cells(weights: Float[np.ndarray, "seq seq"]) -> NDArray[np.int64]:
     edges = np.linspace(0, length, min(length, MAP_CELLS) + 1).astype(np.int64)
     sums = np.add.reduceat(np.add.reduceat(weights, edges[:-1], 0), edges[:-1], 1)
     sizes = np.diff(edges)
-    return np.rint(sums / np.outer(sizes, sizes) * length * UNIFORM).astype(np.int64)
+    even = np.rint(sums / np.outer(sizes, sizes) * length * UNIFORM)
+    whole: NDArray[np.int64] = even.astype(np.int64)
+    return whole

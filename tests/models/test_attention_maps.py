@@ -2,16 +2,24 @@
 
 import pytest
 import torch
-from small import architecture, stir, title, variants
-from torch import Tensor
+from small import architecture, title, variants
+from small import stir as moved
+from torch import Tensor, nn
 
 from models.attention import MixedAttention
 from models.attention_maps import attention_map, visit_attention_maps
 from models.encoder import Encoder
+from models.initialisation import initialise
 from search_space.convolution import Convolution
 
 LENGTH = 13
 REAL = torch.arange(LENGTH)[None] < torch.tensor([LENGTH, 9, 1])[:, None]
+
+
+def stir(model: nn.Module) -> None:
+    """Give every parameter a value of its own."""
+    initialise(model, 1)
+    moved(model)
 
 
 def by_the_map(attention: MixedAttention, x: Tensor, real: Tensor | None) -> Tensor:

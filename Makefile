@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test bench check format schema clean
+.PHONY: demo test bench check format schema reports clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/ready-to-run ## Table 2 of ConvBERT at scale `demo` on the embedded corpus
@@ -29,6 +29,9 @@ format: $(VENV)/ready-to-develop ## rewrite the code in the one format
 
 schema: $(VENV)/ready-to-develop ## regenerate the JSON schema that editors use
 	$(BIN)/steeplechase schema > experiments/schema.json
+
+reports: $(VENV)/ready-to-run ## every published report again, byte for byte, from the rows beside it
+	$(BIN)/steeplechase rebuild reports/published
 
 clean: ## drop the environment; results are kept
 	rm -rf $(VENV)

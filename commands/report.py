@@ -1,6 +1,5 @@
-"""`steeplechase report`: what was learned, from a results folder, in any format."""
+"""`steeplechase report`: what was learned, from a results folder or a published export, in any format."""
 
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +9,7 @@ from commands.arguments import ResultsFolder
 from reports.formats import format_names, render
 from reports.report import build
 from reports.timing.report import render as render_timing
-from runners.ledger import Ledger
-from runners.standing import snapshot
+from runners.results_folder import snapshot_at
 from runners.timing.keeping import has_timings, read
 
 
@@ -26,6 +24,5 @@ def report(
 def _rendered(folder: Path, form: str) -> str:
     if has_timings(folder):
         return render_timing(read(folder), form)
-    with closing(Ledger.at(folder)) as ledger:
-        found = snapshot(ledger)
+    found = snapshot_at(folder)
     return render(build(found, found.importance or None), form)

@@ -1,6 +1,6 @@
 """What the figures show, as numbers: computed with the report, drawn only when a figure is asked for."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -9,6 +9,7 @@ from reports.metrics import Metric
 from reports.overview import metric_columns
 from reports.reading import curve
 from reports.results import Results
+from reports.table import Row, Table, interval, table
 from reports.text import printable
 from reports.values import PRETRAIN
 from runners.designs.arm import BASELINE
@@ -24,6 +25,19 @@ class Line:
     n: int
     tokens: tuple[int, ...]
     mean: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    stopped_at: int | None = None
+    """The hurdle that stopped the arm, counted from 1; None where none did."""
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """A forecast of one arm's mean loss in nats from the tokens seen to a budget, with its interval."""
+
+    arm: str
+    tokens: tuple[float, ...]
+    middle: tuple[float, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
 
@@ -42,6 +56,8 @@ class Curves:
 
     lines: tuple[Line, ...]
     hurdles: tuple[HurdleMark, ...]
+    ahead: tuple[Ahead, ...] = ()
+    """What is forecast and was not measured."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +76,29 @@ class Forest:
     panels: tuple[Panel, ...]
 
 
-def curves_of(results: Results) -> Curves | None:
+def curves_of(results: Results, ahead: tuple[Ahead, ...] = ()) -> Curves | None:
     """Return the curves, None where nothing has been measured."""
     lines = tuple(line for arm in results.arms if (line := _line(arm.name, results.trials[arm.name])))
-    return Curves(lines, tuple(_hurdles(results))) if lines else None
+    return Curves(lines, tuple(_hurdles(results)), ahead) if lines else None
+
+
+def curves_table(curves: Curves) -> Table:
+    """Return the points of the curves, forecasts marked as such."""
+    return table("curves", "arm n tokens loss low high forecast", _curve_rows(curves))
+
+
+def _curve_rows(curves: Curves) -> Iterator[Row]:
+    def rows(arm: str, n: int | None, points: Iterable[tuple[float, ...]], forecast: bool) -> Iterator[Row]:
+        for tokens, loss, low, high in points:
+            at = round(tokens)
+            yield {"arm": arm, "n": n, "tokens": at, "loss": loss, "low": low, "high": high, "forecast": forecast}
+
+    for line in curves.lines:
+        points = zip(line.tokens, line.mean, line.low, line.high, strict=True)
+        yield from rows(line.arm, line.n, points, forecast=False)
+    for ahead in curves.ahead:
+        drawn = zip(ahead.tokens, ahead.middle, ahead.low, ahead.high, strict=True)
+        yield from rows(ahead.arm, None, drawn, forecast=True)
 
 
 def _line(arm: str, trials: tuple[TrialHistory, ...]) -> Line | None:
@@ -80,7 +115,15 @@ def _line(arm: str, trials: tuple[TrialHistory, ...]) -> Line | None:
         mean=tuple(map(fmean, losses)),
         low=tuple(map(min, losses)),
         high=tuple(map(max, losses)),
+        stopped_at=_stopped_at(trials),
     )
+
+
+def _stopped_at(trials: tuple[TrialHistory, ...]) -> int | None:
+    """Return the hurdle beyond which no seed came."""
+    stops = [trial.stopped_by for trial in trials]
+    levels = [stop.level + 1 for stop in stops if stop is not None]
+    return max(levels) if levels and len(levels) == len(stops) else None
 
 
 def whole_curves(trials: tuple[TrialHistory, ...]) -> tuple[dict[int, float], ...]:
@@ -118,3 +161,13 @@ def forest_of(results: Results) -> Forest | None:
         if any(difference.low is not None for _, difference in rows):
             panels.append(Panel(metric, columns.decimals, tuple(rows)))
     return Forest(tuple(panels)) if panels else None
+
+
+def forest_table(forest: Forest) -> Table:
+    """Return the differences of every panel."""
+    rows = (
+        {"metric": panel.metric.name, "arm": arm, "pairs": difference.pairs, **interval(difference)}
+        for panel in forest.panels
+        for arm, difference in panel.rows
+    )
+    return table("forest", "metric arm pairs delta low high", rows)

@@ -1,9 +1,11 @@
-"""A report as files in a results folder, every format at once."""
+"""A report as files in a folder: every format at once, each figure by itself, and every table."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from reports.formats import render
-from reports.report import build
+from reports.formats.csv import render_table
+from reports.report import Report, build
 from runners.standing import Snapshot
 
 REPORT_FILES = {
@@ -13,14 +15,45 @@ REPORT_FILES = {
     "csv": "report.csv",
     "json": "report.json",
 }
+FIGURES, TABLES = "figures", "tables"
 
 
 def write_report(found: Snapshot, folder: Path) -> tuple[Path, ...]:
-    """Write the report beside the ledger and return the files, each there whole or not at all."""
+    """Write the report and return the files of its formats, each there whole or not at all.
+
+    Beside them `figures/` has each figure as SVG and PDF with its numbers, `tables/` every table as CSV; what an
+    earlier report has left there is gone.
+    """
+    from reports.formats.html import page  # these draw; the rest of a report does not
+    from reports.gallery import files_of, pictures_of
+
     report = build(found, found.importance or None)
-    written = []
-    for form, name in REPORT_FILES.items():
-        temporary = folder / f".{name}.writing"
-        temporary.write_text(render(report, form), encoding="utf-8")
-        written.append(temporary.replace(folder / name))
-    return tuple(written)
+    pictures = pictures_of(report)
+    _fill(folder / FIGURES, dict(files_of(pictures)))
+    _fill(folder / TABLES, dict(_tables(report)))
+    shown = [(picture.title, picture.svg) for picture in pictures]
+    texts = {form: render(report, form) for form in REPORT_FILES if form != "html"} | {"html": page(report, shown)}
+    return tuple(_put(folder / name, texts[form].encode()) for form, name in REPORT_FILES.items())
+
+
+def _tables(report: Report) -> Iterator[tuple[str, bytes]]:
+    for table in report.tables:
+        if table.rows:
+            yield f"{table.name}.csv", render_table(table).encode()
+
+
+def _fill(folder: Path, files: dict[str, bytes]) -> None:
+    """Make a folder hold these files and nothing else; no folder for no files."""
+    if files:
+        folder.mkdir(exist_ok=True)
+    for leftover in folder.glob("*") if folder.is_dir() else ():
+        if leftover.name not in files:
+            leftover.unlink()
+    for name, content in files.items():
+        _put(folder / name, content)
+
+
+def _put(path: Path, content: bytes) -> Path:
+    unfinished = path.with_name(f".{path.name}.writing")
+    unfinished.write_bytes(content)
+    return unfinished.replace(path)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reports.attention import attention_clause
 from reports.candidates import SEARCH
 from reports.comparisons import Verdict
 from reports.effects import Difference
@@ -27,6 +28,7 @@ def finding_of(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:
         return f"No result yet: {ended} of {total} trials have ended, and none was measured at the end of its budget."
     clauses = [_clause(results, metric) for metric in measured]
     clauses += [_isolated(results, best, measured) for best in _telling(results, pairs, measured[0])]
+    clauses += [clause] if (clause := attention_clause(results)) else []
     sentence = "; ".join(clauses) + "."
     if ended < total:
         return f"So far, with {ended} of {total} trials ended: {sentence}"

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from reports.backtest import COVERAGE, Curve, Widening, band, law_of, widening
+from reports.figure_data import Ahead as Drawn
 from reports.figure_data import whole_curves
 from reports.grids import Column, Grid, grid
 from reports.metrics import HELD_OUT_LOSS, Metric
@@ -20,6 +21,7 @@ from reports.numbers import NOTHING, fixed, short, signed
 from reports.power_law import DRAWS
 from reports.results import Results
 from reports.table import Row, Table, table
+from reports.text import printable
 from runners.designs.arm import BASELINE
 from search_space.streams import stream
 
@@ -94,6 +96,17 @@ def ahead_of(
         student = stream(0, f"seeds ahead {arm}").standard_t(len(ends) - 1, DRAWS)
         draws = draws + student[:, None] * stdev(ends) / len(ends) ** 0.5
     return Ahead(arm, len(curves), shared[-1], mean[shared[-1]], draws)
+
+
+def drawn_ahead(outlook: Outlook | None) -> tuple[Drawn, ...]:
+    """Return the forecasts as a figure shows them: the middle and where 90% lie, from the tokens seen on."""
+    found = []
+    for arm in outlook.arms if outlook is not None else ():
+        assert outlook is not None
+        low, middle, high = np.quantile(arm.draws, ((1 - COVERAGE) / 2, 0.5, (1 + COVERAGE) / 2), axis=0).tolist()
+        tokens = tuple(outlook.tokens.tolist())
+        found.append(Drawn(printable(arm.arm), tokens, tuple(middle), tuple(low), tuple(high)))
+    return tuple(found)
 
 
 def forecast_table(outlook: Outlook | None) -> Table:

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from runners.measured import HELD_OUT_LOSS, SCORE
+from runners.measured import ATTENTION_DIAGONAL, DESCRIPTIONS, HELD_OUT_LOSS, SCORE
 
-__all__ = ["HELD_OUT_LOSS", "SCORE", "Metric", "ordered"]
+__all__ = ["ATTENTION_DIAGONAL", "DESCRIPTIONS", "HELD_OUT_LOSS", "SCORE", "Metric", "ordered"]
 
-TITLES = {HELD_OUT_LOSS: "held-out loss"}
+TITLES = {HELD_OUT_LOSS: "held-out loss", ATTENTION_DIAGONAL: "attention diagonal C"}
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,6 @@ class Metric:
 
 def ordered(tasks: Iterable[str], found: Iterable[str]) -> tuple[Metric, ...]:
     """Return held-out loss, score, then each task by name followed by its further metrics by name."""
-    names = sorted(set(tasks) | (set(found) - {HELD_OUT_LOSS, SCORE}))
+    names = sorted(set(tasks) | (set(found) - {HELD_OUT_LOSS, SCORE, *DESCRIPTIONS}))
     scores = [SCORE] if names else []
     return tuple(Metric(name) for name in (HELD_OUT_LOSS, *scores, *names))

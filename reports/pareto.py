@@ -22,6 +22,7 @@ TITLES = {
     "seconds": "seconds",
 }
 LOSS_DECIMALS, SCORE_DECIMALS = 4, 1
+FEWEST_ARMS = 3
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Spot:
     cost: float
     value: float
     front: bool
+    spread: float | None = None
+    """The sample's standard deviation over seeds."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,24 @@ def pareto_of(results: Results) -> Pareto | None:
         )
         if len(set(prices.values())) > 1:
             trades.append(Trade(cost, metric, tuple(spots)))
+    return Pareto(tuple(trades)) if trades else None
+
+
+def table_pareto_of(results: Results) -> Pareto | None:
+    """Return a table's headline metrics against training FLOPs, None for fewer than three measured arms."""
+    trades = []
+    for metric in results.headlines:
+        effects = [(arm, results.effect(arm.name, metric)) for arm in results.arms]
+        measured = [(arm, effect.mean, effect.sd) for arm, effect in effects if effect.mean is not None]
+        if len(measured) < FEWEST_ARMS or len({arm.train_flops for arm, _, _ in measured}) < 2:
+            continue
+        sign = 1.0 if metric.lower_is_better else -1.0
+        best = front([(sign * mean, arm.train_flops) for arm, mean, _ in measured])
+        spots = (
+            Spot(printable(arm.name), float(arm.train_flops), mean, place in best, sd)
+            for place, (arm, mean, sd) in enumerate(measured)
+        )
+        trades.append(Trade("train_flops", metric, tuple(spots)))
     return Pareto(tuple(trades)) if trades else None
 
 

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from reports.attention import AttentionMaps, attention_grids, attention_maps_of, attention_notes, attention_table
 from reports.audit import audit_table
+from reports.axis_curve import AxisCurve, axis_curve_of
 from reports.beside import BESIDE, beside_grid, beside_table
 from reports.candidates import SEARCH, candidates_table, importance_table
 from reports.claims import claims_grid, claims_note, claims_table
@@ -19,6 +21,7 @@ from reports.forecast import (
     LOSS,
     Outlook,
     crossings_table,
+    drawn_ahead,
     forecast_grids,
     forecast_note,
     forecast_table,
@@ -27,11 +30,12 @@ from reports.forecast import (
 from reports.grids import Grid
 from reports.isolated import isolated_pairs, isolated_table
 from reports.judgements import effects_grid, effects_table
+from reports.ladder import Ladder, ladder_of
 from reports.leakage import leakage_table
 from reports.matched import has_matches, matched_note, matched_table
 from reports.noise import noise_grid, noise_table
 from reports.overview import overview
-from reports.pareto import Pareto, pareto_of, pareto_table
+from reports.pareto import Pareto, pareto_of, pareto_table, table_pareto_of
 from reports.recipes import at_own_recipes, at_shared_recipe
 from reports.results import Results, results_of
 from reports.setting import setting_of
@@ -63,7 +67,11 @@ class Report:
     footer: Notes
     """Under which conditions the numbers were measured."""
     pareto: Pareto | None = None
-    """Of a search: results against costs."""
+    """Results against costs."""
+    axis: AxisCurve | None = None
+    """Results along a number that arms differ in."""
+    ladder: Ladder | None = None
+    attention: AttentionMaps | None = None
 
 
 def build(
@@ -93,13 +101,16 @@ def build(
             *_tuned_grids(results, own),
             *forecast_grids(outlook, results.decimals(LOSS)),
         ),
-        curves=curves_of(results),
+        curves=curves_of(results, drawn_ahead(outlook)),
         forest=forest_of(results),
         notes=tuple(
             map(printable, (*_notes(results, tables), *_tuned_notes(results, own), *_forecast_notes(outlook)))
         ),
         footer=tuple((term, printable(text)) for term, text in _footer(results)),
-        pareto=pareto_of(results) if setting.design.kind == SEARCH else None,
+        pareto=pareto_of(results) if setting.design.kind == SEARCH else table_pareto_of(results),
+        axis=None if setting.design.kind == SEARCH else axis_curve_of(results),
+        ladder=ladder_of(results),
+        attention=attention_maps_of(results),
     )
 
 
@@ -118,6 +129,8 @@ def _tables(results: Results, importance: Mapping[str, float] | None, primary: P
     else:
         yield isolated_table(results, isolated_pairs(results.arms))
         yield factors_table(results)
+    if results.descriptions:
+        yield attention_table(results)
     if has_matches(results):
         yield matched_table(results)
     yield from (found for found in (beside_table(results, primary), departures_table(results)) if found.rows)
@@ -132,6 +145,7 @@ def _grids(results: Results, tables: tuple[Table, ...]) -> Iterator[Grid]:
     yield from first
     if results.arms:
         yield overview(results)
+    yield from attention_grids(results)
     yield from _statistics(results, tables)
     yield from (grid for grid in details if grid not in first)
     by_name = {table.name: table for table in tables}
@@ -181,6 +195,7 @@ def _forecast_notes(outlook: Outlook | None) -> Iterator[str]:
 
 def _notes(results: Results, tables: tuple[Table, ...]) -> Iterator[str]:
     yield from legend_of(results)
+    yield from attention_notes(results)
     if results.setting.design.kind == SEARCH and len(results.arms) > 1:
         yield f"The best of {len(results.arms)} candidates was chosen by the loss shown here: its Δ flatters it."
     if has_matches(results):

@@ -6,10 +6,11 @@ from functools import cached_property
 
 from reports.comparisons import Cell, Comparison, Judging, compare
 from reports.effects import Difference, Effect, effect, paired
-from reports.metrics import HELD_OUT_LOSS, SCORE, Metric, ordered
+from reports.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, Metric, ordered
 from reports.numbers import decimals_for
 from reports.setting import Setting
 from reports.values import ArmValues, NestedArmValues, PrimaryMetric, means_of, nested_values_of
+from runners.attention_readings import Attention, attention_of
 from runners.designs.arm import BASELINE
 from runners.inference.looks import Looks
 from runners.inference.paired import ALPHA
@@ -50,8 +51,21 @@ class Results:
                 self.confidence(arm),
             )
             for arm, of_arm in self.values.items()
-            for metric in self.metrics
+            for metric in (*self.metrics, *self.descriptions)
         }
+
+    @cached_property
+    def attention(self) -> Mapping[str, Mapping[int, Attention]]:
+        """By arm and pretraining seed, where trained models were seen to attend; arms in the table's order."""
+        found = {arm.name: {h.trial.seed: attention_of(h) for h in self.trials[arm.name]} for arm in self.arms}
+        measured = {arm: {seed: one for seed, one in each.items() if one} for arm, each in found.items()}
+        return {arm: by_seed for arm, by_seed in measured.items() if by_seed}
+
+    @property
+    def descriptions(self) -> tuple[Metric, ...]:
+        """What was measured that is neither better nor worse."""
+        found = {metric for of_arm in self.nested.values() for metric in of_arm}
+        return tuple(Metric(name) for name in DESCRIPTIONS if name in found)
 
     def difference(self, arm: str, other: str, metric: Metric) -> Difference:
         """Return how one arm differs from another on one metric, paired by seed."""

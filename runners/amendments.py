@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING
 
-from runners.ledger import Ledger
+from runners.ledger import Ledger, LedgerRows
 from search_space.declaration import JsonValue, canonical_text
 
 if TYPE_CHECKING:
@@ -37,15 +37,14 @@ class Amendment:
     """The points that were left out."""
 
 
-def amendments(ledger: Ledger) -> tuple[Amendment, ...]:
+def amendments(ledger: LedgerRows) -> tuple[Amendment, ...]:
     """Return what was added since the ledger was begun, the earliest first."""
     return tuple(_read(ledger))
 
 
-def _read(ledger: Ledger) -> Iterator[Amendment]:
-    facts = ledger.facts()
+def _read(ledger: LedgerRows) -> Iterator[Amendment]:
     for number in count(1):
-        fact = facts.get(FACT.format(number))
+        fact = ledger.fact(FACT.format(number))
         if not isinstance(fact, dict):
             return
         document, changed, after = fact["document"], fact["changed"], fact["after_record"]

@@ -6,25 +6,27 @@ and the order in which workers finish changes nothing.
 
 from collections.abc import Iterator
 from math import log
-from statistics import fmean
 
 from runners.designs.arm import BASELINE, Arm
 from runners.experiment import Experiment
+from runners.further_seeds import further_seeds
 from runners.groundwork import ATTEMPTS, refusal_of, refuse_another_key
-from runners.itinerary import LENGTHEN, SharedStages, fine_tune_labels, judged_labels, pretrain_labels, trial_stages
+from runners.itinerary import (
+    LENGTHEN,
+    SharedStages,
+    judged_labels,
+    pretrain_labels,
+    trial_stages,
+)
 from runners.judging import AUDIT, Judges
 from runners.ledger import Ledger
-from runners.measured import primary_metric, values_of_trial
 from runners.proposals import Entry, next_cohort
 from runners.records import ArmRow, Record, Status, TrialRow
 from runners.scoring import scored
-from runners.sequential import next_seeds, results_by_arm
 from runners.stages.stage import Stage
-from runners.standing import histories_of
 from runners.store import Outcome, StageStore
 from runners.teaching import teachings
 from runners.trial import Trial
-from runners.tuning.phase import families
 from runners.tuning.view import tuning_view
 from runners.work import Failure, Work
 from search_space.candidate import Candidate
@@ -208,26 +210,10 @@ class Course:
 
     def _more_seeds(self) -> tuple[Entry, ...]:
         """Return the seeds that what is undecided asks for."""
-        seeds = self._experiment.pretraining.seeds
-        if isinstance(seeds, tuple) or not self.trials or any(trial.failed for trial in self.trials.values()):
+        if not self.trials or any(trial.failed for trial in self.trials.values()):
             return ()  # a failed trial is tried again by the next run, and decides then
-        measured = tuple(self._measured())
-        added: dict[str, set[int]] = {}
-        for family in families(self._arms, self._ledger):
-            of_family = [(row, found) for row, found in measured if row.arm in family.arms]
-            more = next_seeds(seeds.until_decided, *results_by_arm(of_family), family.baseline)
-            for name, found in more.items():
-                added.setdefault(name, set()).update(found)
-        return tuple(
-            Entry(arm, tuple(sorted(added[name])), repeats=True) for name, arm in self._arms.items() if name in added
-        )
-
-    def _measured(self) -> Iterator[tuple[TrialRow, dict[str, float]]]:
-        """Yield what the ledger holds of every trial, by metric: the mean over its fine-tuning seeds."""
-        labels, tasks = all_labels(self._experiment), self._experiment.fine_tuning.tasks
-        for history in histories_of(self._ledger, labels):
-            found = values_of_trial(history, labels, tasks, primary_metric)
-            yield history.trial, {metric: fmean(values) for metric, values in found}
+        added = further_seeds(self._experiment, self._ledger, self._arms)
+        return tuple(Entry(arm, added[name], repeats=True) for name, arm in self._arms.items() if name in added)
 
     def _audit(self) -> None:
         for trial in self._judges.audit():
@@ -294,9 +280,3 @@ def kind_of(label: str, stage: Stage) -> str:
     if label == LENGTHEN:
         return LENGTHEN  # what a table of pretraining is about ends before it
     return "probe" if label.startswith("probe@") else stage.kind
-
-
-def all_labels(experiment: Experiment) -> tuple[str, ...]:
-    """Return the stages that a trial goes through when nothing stops it."""
-    every = (*pretrain_labels(experiment), *judged_labels(experiment), *fine_tune_labels(experiment))
-    return tuple(dict.fromkeys(every))

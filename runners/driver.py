@@ -5,12 +5,12 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from runners.amendments import amend
-from runners.course import Course, all_labels
+from runners.course import Course
 from runners.engines import Engine, open_engine
 from runners.engines.local import LocalEngine
 from runners.experiment import Experiment
 from runners.groundwork import Groundwork
-from runners.itinerary import shared_stages
+from runners.itinerary import all_labels, shared_stages
 from runners.leakage import refuse_leakage
 from runners.ledger import LEDGER_NAME, Ledger
 from runners.manifest import manifest

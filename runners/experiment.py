@@ -13,6 +13,7 @@ from runners.experiment_rules import violations_of
 from runners.hurdles import Finite, HurdleRule
 from runners.hurdles.audit import Audit
 from runners.matching import Match, enter_twins
+from runners.measures import Measures
 from runners.sequential import Seeds
 from runners.teaching import SettingsSearch, TaskSettings
 from runners.tuning import Tune
@@ -140,6 +141,8 @@ class Experiment(Declaration):
     tokenizer: TokenizerDeclaration = Field(default_factory=WordPieceTraining)
     pretraining: Pretraining
     fine_tuning: FineTuning = Field(default_factory=FineTuning)
+    measure: Measures = Field(default_factory=Measures)
+    """What is measured of every trained model beyond losses and scores."""
     level_within: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"held_out_loss": 0.02}])
     """By metric: the largest difference that is none worth naming; over the paper's margins."""
     claims: tuple[str, ...] = Field(default=(), examples=[["score(dynamic) > score(depthwise) by 0.5"]])

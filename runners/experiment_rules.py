@@ -46,6 +46,8 @@ def violations_of(experiment: "Experiment") -> Iterator[Violation]:
         message = f"{asked} tokens are no further than pretraining.tokens, {whole}"
         yield Violation(("forecast", "tokens"), message)
     yield from _fine_tuning_violations(experiment)
+    if not broken:
+        yield from _measure_violations(experiment)
 
 
 def _search_violations(experiment: "Experiment") -> Iterator[Violation]:
@@ -79,7 +81,8 @@ def _claim_violations(experiment: "Experiment") -> Iterator[Violation]:
         arms = [arm.name for arm in experiment.arms]
     except ImpossibleChange:
         return  # the design's own violations say why
-    metrics = comparable_metrics(experiment.fine_tuning.tasks)
+    described = [name for name, asked in experiment.measure if asked is not None]
+    metrics = (*comparable_metrics(experiment.fine_tuning.tasks), *described)
     for position, text in enumerate(experiment.claims):
         try:
             wrong = unknown_names(parse_claim(text), arms, metrics)
@@ -256,6 +259,26 @@ def _length_violations(experiment: "Experiment") -> Iterator[Violation]:
         known = ", ".join(name for name in task_names() if find_task(name).lengthened)
         message = f"changes nothing: none of fine_tuning.tasks begins behind it. Those that do: {known}"
         yield Violation(("baseline", "recipe", "lengthening_share"), message)
+
+
+def _measure_violations(experiment: "Experiment") -> Iterator[Violation]:
+    """Yield what keeps every arm from being measured on the same sequences."""
+    place = ("measure", "attention_diagonal")
+    if experiment.measure.attention_diagonal is None:
+        return
+    if experiment.search is not None:
+        yield Violation(place, "a search ranks its candidates; measure those that matter in a list of their own")
+        return
+    length = experiment.baseline.recipe.sequence_length
+    try:
+        arms = experiment.arms
+    except ImpossibleChange:
+        return  # the design's own violations say why
+    for arm in arms:
+        positions = arm.candidate.architecture.positions
+        if positions < length:
+            message = f"{arm.name} has {positions} positions; C is compared on the baseline's {length} tokens"
+            yield Violation(place, message)
 
 
 def _repeated(values: tuple[int | str, ...], place: tuple[str | int, ...]) -> Iterator[Violation]:

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from runners.experiment import Experiment, FineTuning
+from runners.measures import ATTENTION
 from runners.stages.declarations import (
+    AttentionStage,
     CorpusStage,
     ExamplesStage,
     FineTuneStage,
@@ -87,6 +89,18 @@ def fine_tune_labels(experiment: Experiment) -> tuple[str, ...]:
     return tuple(teaching.label for teaching in teachings(experiment.fine_tuning))
 
 
+def measure_labels(experiment: Experiment) -> tuple[str, ...]:
+    """Return the names of the stages that describe a trained model."""
+    return () if experiment.measure.attention_diagonal is None else (ATTENTION,)
+
+
+def all_labels(experiment: Experiment) -> tuple[str, ...]:
+    """Return the stages that a trial goes through when nothing stops it."""
+    asked = (*fine_tune_labels(experiment), *measure_labels(experiment))
+    every = (*pretrain_labels(experiment), *judged_labels(experiment), *asked)
+    return tuple(dict.fromkeys(every))
+
+
 def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candidate, seed: int) -> dict[str, Stage]:
     """Return the stages of one candidate at one pretraining seed by label, in order."""
     stages: dict[str, Stage] = {}
@@ -104,6 +118,9 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
             taught = _fine_tune(settings_of(experiment.fine_tuning, probe.task), candidate, probe.task, probe.seed)
             stages[name] = Stage(taught, {"pretrained": pretrained, "examples": shared.examples[probe.task]})
     assert pretrained is not None
+    for label in measure_labels(experiment):
+        looked = _attention(experiment, candidate)
+        stages[label] = Stage(looked, {"pretrained": pretrained, "tokens": shared.tokens})
     for one in sorted(teachings(experiment.fine_tuning), key=lambda one: _lengthened(candidate, one.task)):
         if _lengthened(candidate, one.task) and LENGTHEN not in stages:
             declaration = _lengthening(experiment, candidate, seed, last_step)
@@ -214,6 +231,18 @@ def _begun(declaration: PretrainStage, start: Start | None) -> PretrainStage:
     if start is None:
         return declaration
     return declaration.model_copy(update={"start": str(start.folder), "start_weights": start.weights_hash})
+
+
+def _attention(experiment: Experiment, candidate: Candidate) -> AttentionStage:
+    measure = experiment.measure.attention_diagonal
+    assert measure is not None
+    return AttentionStage(
+        architecture=candidate.architecture,
+        length=experiment.baseline.recipe.sequence_length,
+        within=measure.within,
+        sequences=measure.sequences,
+        device=candidate.recipe.device,
+    )
 
 
 def _fine_tune(tuning: FineTuning, candidate: Candidate, task: str, seed: int) -> FineTuneStage:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from runners.records import ArmRow, Decision, Record, Status, TrialRow
 from search_space.declaration import JsonValue, canonical_text, fingerprint
@@ -38,6 +38,29 @@ OUTSIDE = {
 """Faults of the machine; every other one is the file's."""
 
 Row = TypeVar("Row", Record, Decision)
+
+
+class LedgerRows(Protocol):
+    """Everything that is read of a ledger, wherever its rows lie."""
+
+    @property
+    def path(self) -> Path:
+        """Where the rows lie."""
+
+    def fact(self, name: str) -> JsonValue:
+        """Return a fact, None where it was never written."""
+
+    def arms(self) -> tuple[ArmRow, ...]:
+        """Return the arms in the order of the table."""
+
+    def trials(self) -> tuple[TrialRow, ...]:
+        """Return the trials in the order in which they were declared."""
+
+    def records(self) -> tuple[Record, ...]:
+        """Return the records in the order in which they were written."""
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """Return the decisions in the order in which they were taken."""
 
 
 class Ledger:

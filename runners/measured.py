@@ -7,6 +7,7 @@ all its fine-tuning seeds are in. The score is the mean over the tasks.
 from collections.abc import Callable, Iterator, Mapping
 from statistics import fmean
 
+from runners.attention_readings import ALL, attention_of
 from runners.choice import cell_of, chosen_records
 from runners.reading import number, numbers
 from runners.records import Record
@@ -15,6 +16,9 @@ from tasks.downstream import find_task
 from tasks.glue.scores import glue_scores
 
 HELD_OUT_LOSS, SCORE = "held_out_loss", "score"
+ATTENTION_DIAGONAL = "attention_diagonal"
+DESCRIPTIONS = (ATTENTION_DIAGONAL,)
+"""What describes an arm and is neither better nor worse: compared and claimed about, never judged."""
 PRETRAIN = "pretrain"
 
 PrimaryMetric = Callable[[str], str]
@@ -41,6 +45,10 @@ def values_of_trial(
     loss = final_loss(history, labels)
     if loss is not None:
         yield HELD_OUT_LOSS, (loss,)
+    attention = attention_of(history)
+    concentration = attention.concentration(ALL) if attention is not None else None
+    if concentration is not None:
+        yield ATTENTION_DIAGONAL, (concentration,)
     of_tasks: dict[str, tuple[float, ...]] = {}
     for task in tasks:
         for metric, values in _task_values(history, labels, task):

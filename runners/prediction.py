@@ -19,7 +19,7 @@ from runners.itinerary import pretrain_labels
 from runners.ledger import LEDGER_NAME, Ledger
 from runners.manifest import processor
 from runners.records import ArmRow, Record, Status
-from runners.stages.declarations import FineTuneStage, PretrainStage
+from runners.stages.declarations import AttentionStage, FineTuneStage, PretrainStage
 from runners.stages.stage import Stage
 from runners.store import StageStore
 from runners.teaching import teachings
@@ -192,14 +192,14 @@ def _device(stage: Stage) -> str:
     told = stage.declaration
     if isinstance(told, PretrainStage):
         return told.candidate.recipe.device
-    return told.device if isinstance(told, FineTuneStage) else "cpu"
+    return told.device if isinstance(told, FineTuneStage | AttentionStage) else "cpu"
 
 
 def _parameters(stage: Stage) -> int:
     told = stage.declaration
     if isinstance(told, PretrainStage):
         return told.candidate.architecture.parameters
-    return told.architecture.parameters if isinstance(told, FineTuneStage) else 0
+    return told.architecture.parameters if isinstance(told, FineTuneStage | AttentionStage) else 0
 
 
 def _weight(folder: Path) -> int:

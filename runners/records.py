@@ -85,14 +85,15 @@ class Record:
     The result of a `pretrain` stage holds `tokens`, `held_out_loss`, `held_out_curve` [[tokens, loss], …] and
     `train_curve`; of a `fine_tune` stage `task`, `seed`, `scores` {metric: value}, `examples`; of an `examples`
     stage `task`, `bag_of_words` {metric: value} or null, `chance` or null, `train`, `dev`; of a `corpus` stage
-    `content_hash` and counts. A diverged stage holds `tokens` and `loss` (as text), a failed one `error`.
+    `content_hash` and counts; of an `attention` stage `heads` [[layer, head, near, far, inner near, inner far], …]
+    and `maps`. A diverged stage holds `tokens` and `loss` (as text), a failed one `error`.
     """
 
     sequence: int
     trial: str | None
     stage: str
-    """The stage's kind: corpus, tokens, questions, examples, pretrain, fine_tune; `probe` for a fine-tuning that a
-    hurdle looks at and no table does."""
+    """The stage's kind: corpus, tokens, questions, examples, pretrain, fine_tune, attention; `probe` for a
+    fine-tuning that a hurdle looks at and no table does."""
     label: str
     """The stage within its trial: `pretrain@500000`, `probe@500000`, `docs_pair#1`."""
     key: str

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from runners.amendments import Amendment, amendments
 from runners.choice import lasting
-from runners.ledger import Ledger
+from runners.ledger import LedgerRows
 from runners.records import ArmRow, Decision, Record, Standing, Status, TrialRow
 from runners.tuning.choosing import Choice
 from runners.tuning.record import CHOICES, TUNING, Tried, choices_of
@@ -91,7 +91,7 @@ class Snapshot:
         return all(history.standing not in (Standing.WAITING, Standing.RUNNING) for history in self.every_history)
 
 
-def snapshot(ledger: Ledger) -> Snapshot:
+def snapshot(ledger: LedgerRows) -> Snapshot:
     """Read the ledger once and fold it. Raises EnvironmentRefused where a run has made it and was killed at once."""
     records = ledger.records()
     document, labels = ledger.fact("document"), ledger.fact("labels")
@@ -119,7 +119,7 @@ def snapshot(ledger: Ledger) -> Snapshot:
     )
 
 
-def _tuning(ledger: Ledger) -> Tuning | None:
+def _tuning(ledger: LedgerRows) -> Tuning | None:
     told = ledger.fact(TUNING)
     if told is None:
         return None
@@ -140,7 +140,7 @@ def _shares(fact: JsonValue) -> dict[str, float]:
     return {path: share for path, share in shares.items() if isinstance(share, float)}
 
 
-def histories_of(ledger: Ledger, labels: Sequence[str]) -> tuple[TrialHistory, ...]:
+def histories_of(ledger: LedgerRows, labels: Sequence[str]) -> tuple[TrialHistory, ...]:
     """Return every trial with its own rows, in the order in which the trials were declared."""
     records: dict[str, list[Record]] = {}
     decisions: dict[str, list[Decision]] = {}

@@ -6,7 +6,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from reports.figures import svg_of
+from reports.gallery import pictures_of
 from reports.report import Report
 from reports.style import INK
 
@@ -16,12 +16,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 def render(report: Report) -> str:
     """Return the page."""
-    figures = (
-        ("Held-out loss by tokens seen", report.curves),
-        ("Differences to the baseline", report.forest),
-        ("Results against costs", report.pareto),
-    )
-    return page(report, ((title, svg_of(data)) for title, data in figures if data is not None))
+    return page(report, ((picture.title, picture.svg) for picture in pictures_of(report)))
 
 
 def page(report: Report, pictures: Iterable[tuple[str, str]]) -> str:

@@ -1,25 +1,20 @@
 """The picture of a timing report: time by length, and its ratio to the baseline beside the ratio of operations.
 
-Drawing is deterministic, as in `reports.figures`.
+Drawing is deterministic, as `reports.drawing.door` makes it.
 """
 
-import io
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-
-from reports.figures import NO_METADATA, spread
-from reports.style import COLOURS, MARKERS, QUIET, SETTINGS
+from reports.drawing.door import Figure, new_figure, png_bytes, spread, svg_text
+from reports.style import COLOURS, MARKERS, QUIET
 from reports.text import printable
 from reports.timing.analysis import Analysis, Timed
 from reports.timing.tables import MILLISECOND
 
-WIDTH_INCHES, HEIGHT_INCHES, DOTS_PER_INCH = 8.6, 3.7, 160
+WIDTH_INCHES, HEIGHT_INCHES = 8.6, 3.7
 TIME_PLACE, RATIO_PLACE = (0.075, 0.14, 0.34, 0.75), (0.5, 0.14, 0.335, 0.75)
 LABEL_GAP = 0.062  # of the axes' height, so that names never overlap
 
@@ -34,29 +29,23 @@ class _Look:
 
 def svg_of(analysis: Analysis) -> str:
     """Return the picture as an SVG element without prologue, ready to stand inside a page."""
-    buffer = io.StringIO()
-    _draw(analysis, lambda figure: figure.savefig(buffer, format="svg", metadata=NO_METADATA))
-    text = buffer.getvalue()
-    return text[text.index("<svg") :].strip()
+    return svg_text(partial(_draw, analysis))
 
 
 def save_png(analysis: Analysis, path: Path) -> None:
     """Write the picture as a PNG on white."""
-    look: dict[str, Any] = {"dpi": DOTS_PER_INCH, "facecolor": "white", "metadata": {"Software": None}}
-    _draw(analysis, lambda figure: figure.savefig(path, format="png", **look))
+    path.write_bytes(png_bytes(partial(_draw, analysis)))
 
 
-def _draw(analysis: Analysis, save: Callable[[Figure], None]) -> None:
-    with mpl.rc_context({**mpl.rcParamsDefault, **SETTINGS, "backend": "agg"}):
-        figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES))
-        looks = {
-            arm: _Look(COLOURS[position % len(COLOURS)], MARKERS[position % len(MARKERS)])
-            for position, arm in enumerate(analysis.arms)
-        }
-        _draw_times(figure.add_axes(TIME_PLACE), analysis, looks)
-        _draw_ratios(figure.add_axes(RATIO_PLACE), analysis, looks)
-        FigureCanvasAgg(figure)
-        save(figure)
+def _draw(analysis: Analysis) -> Figure:
+    figure = new_figure(WIDTH_INCHES, HEIGHT_INCHES)
+    looks = {
+        arm: _Look(COLOURS[position % len(COLOURS)], MARKERS[position % len(MARKERS)])
+        for position, arm in enumerate(analysis.arms)
+    }
+    _draw_times(figure.add_axes(TIME_PLACE), analysis, looks)
+    _draw_ratios(figure.add_axes(RATIO_PLACE), analysis, looks)
+    return figure
 
 
 def _draw_times(axes: Any, analysis: Analysis, looks: dict[str, _Look]) -> None:

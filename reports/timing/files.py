@@ -5,7 +5,7 @@ from pathlib import Path
 from reports.files import REPORT_FILES
 from reports.timing.analysis import Analysis
 from reports.timing.figure import save_png, svg_of
-from reports.timing.report import render
+from reports.timing.report import rendered, report_of
 from runners.timing.record import TimingRecord
 
 SVG_NAME, PNG_NAME = "speed.svg", "speed.png"
@@ -13,8 +13,9 @@ SVG_NAME, PNG_NAME = "speed.svg", "speed.png"
 
 def write_report(record: TimingRecord, folder: Path) -> tuple[Path, ...]:
     """Write the report beside the record and return the files, each there whole or not at all."""
-    texts = {name: render(record, form) for form, name in REPORT_FILES.items()}
     analysis = Analysis(record)
+    report = report_of(analysis)
+    texts = {name: rendered(report, analysis, form) for form, name in REPORT_FILES.items()}
     written = [_put(folder / name, text) for name, text in {**texts, SVG_NAME: svg_of(analysis)}.items()]
     unfinished = folder / f".{PNG_NAME}.writing"
     save_png(analysis, unfinished)

@@ -22,13 +22,23 @@ PARTS = {
 
 def render(record: TimingRecord, form: str) -> str:
     """Return the report in a format. Raises ConfigurationRefused for a format that does not exist."""
-    report = build(record)
-    return page(report, Analysis(record)) if form == "html" else render_report(report, form)
+    analysis = Analysis(record)
+    return rendered(report_of(analysis), analysis, form)
+
+
+def rendered(report: Report, analysis: Analysis, form: str) -> str:
+    """Return a report that is built already in a format. Raises ConfigurationRefused as `render` does."""
+    return page(report, analysis) if form == "html" else render_report(report, form)
 
 
 def build(record: TimingRecord) -> Report:
     """Return the report of a record, finished or not."""
-    analysis, experiment = Analysis(record), record.experiment
+    return report_of(Analysis(record))
+
+
+def report_of(analysis: Analysis) -> Report:
+    """Return the report of an analysis, which is made once for every format: its bootstraps take seconds."""
+    record, experiment = analysis.record, analysis.experiment
     paper = experiment.paper
     return Report(
         experiment=printable(experiment.experiment),

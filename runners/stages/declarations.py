@@ -135,8 +135,32 @@ class FineTuneStage(StageDeclaration):
     layer_rate_decay: Share = 1.0
 
 
+class AttentionStage(StageDeclaration):
+    """Measure where a pretrained encoder attends on held-out text. Reads `pretrained` and `tokens`."""
+
+    stage: ClassVar[str] = "attention"
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    trains: ClassVar[bool] = True
+    architecture: Architecture
+    length: Count
+    """Tokens of a sequence, the marks around it included."""
+    within: Count
+    sequences: Count
+    device: Literal["cpu", "cuda"] = "cpu"
+
+
 KINDS: dict[str, type[StageDeclaration]] = {
     kind.stage: kind
-    for kind in (CorpusStage, TokensStage, ExamplesStage, OverlapStage, QuestionsStage, PretrainStage, FineTuneStage)
+    for kind in (
+        CorpusStage,
+        TokensStage,
+        ExamplesStage,
+        OverlapStage,
+        QuestionsStage,
+        PretrainStage,
+        FineTuneStage,
+        AttentionStage,
+    )
 }
 """Every kind of stage by name; the file of that name in this folder computes it."""

@@ -42,7 +42,7 @@ class Stage:
 
     @property
     def kind(self) -> str:
-        """The kind of stage: corpus, tokens, questions, examples, pretrain or fine_tune."""
+        """The kind of stage: corpus, tokens, questions, examples, pretrain, fine_tune or attention."""
         return self.declaration.stage
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from runners.experiment import Experiment
 from runners.hurdles import Finite
+from runners.measures import Measures
 
 
 def tuning_view(experiment: Experiment) -> Experiment:
@@ -19,6 +20,7 @@ def tuning_view(experiment: Experiment) -> Experiment:
         update={
             "pretraining": experiment.pretraining.model_copy(update=settings),
             "fine_tuning": experiment.fine_tuning.model_copy(update={"tasks": tasks}),
+            "measure": Measures(),
             "tune": None,
         }
     )

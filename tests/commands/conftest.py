@@ -9,9 +9,9 @@ from calling import ROOT, TABLE, Answer, Call, record
 
 from commands.arguments import choose
 from commands.main import main
-from runners.course import Course, all_labels
+from runners.course import Course
 from runners.driver import Request, open_ledger
-from runners.itinerary import shared_stages
+from runners.itinerary import all_labels, shared_stages
 from runners.places import Places
 from runners.store import StageStore
 

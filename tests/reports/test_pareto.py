@@ -1,5 +1,6 @@
 """Nobody on the front is beaten, everybody behind it is; and what is drawn is what was measured."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from building import Trial, document, snapshot
@@ -43,3 +44,16 @@ def test_one_measured_candidate_makes_no_front() -> None:
     report = build(snapshot([Trial("baseline", 1).pretrained(5.0)], arms={"baseline": {}}, resolved=resolved))
     assert report.pareto is None
     assert all(table.name != "pareto" for table in report.tables)
+
+
+def test_a_table_of_three_arms_stands_against_training_flops() -> None:
+    losses = {"baseline": 5.0, "small": 4.9, "smaller": 5.2}
+    trials = [Trial(arm, seed).pretrained(loss + seed / 10) for arm, loss in losses.items() for seed in (1, 2)]
+    whole = snapshot(trials, arms={arm: {} for arm in losses}, resolved=document(seeds=(1, 2)))
+    costs = {"baseline": 30, "small": 20, "smaller": 10}
+    found = build(replace(whole, arms=tuple(replace(arm, train_flops=costs[arm.name]) for arm in whole.arms))).pareto
+    assert found is not None
+    (trade,) = found.trades
+    assert (trade.cost, {spot.arm for spot in trade.spots if spot.front}) == ("train_flops", {"small", "smaller"})
+    assert all(spot.spread is not None for spot in trade.spots)
+    assert build(whole).pareto is None  # the same cost for all tells nobody apart

@@ -1,0 +1,48 @@
+"""`steeplechase publish` and `steeplechase rebuild`: reports to keep, with the rows they can be built from again."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from commands.arguments import ResultsFolder
+from search_space.refusals import Conflict, EnvironmentRefused
+
+PUBLISHED = Path("reports/published")
+ReportFolder = Annotated[
+    Path, typer.Argument(metavar="OUT", help="A folder such as reports/published/table2-laptop.")
+]
+PublishedFolder = Annotated[Path, typer.Argument(metavar="[DIR]", help="A published report, or a folder of them.")]
+
+
+def publish(folder: ResultsFolder, out: ReportFolder) -> None:
+    """Export a results folder's rows to OUT and build the report, its figures and tables there."""
+    from reports.publishing import publish as put
+
+    if out.resolve() == folder.resolve():
+        raise Conflict(f"{out}: is the results folder itself. Did you mean `steeplechase rebuild {out}`?")
+    put(folder, out)
+    print(f"published: {out}")  # noqa: T201 — the result itself
+
+
+def rebuild(
+    folder: PublishedFolder = PUBLISHED,
+    check: Annotated[bool, typer.Option("--check", help="Fail where a file was not what the rows give.")] = False,
+) -> None:
+    """Build published reports again from the rows beside them; what changes is told."""
+    from reports.publishing import published_in
+    from reports.publishing import rebuild as again
+
+    if not folder.is_dir():
+        raise EnvironmentRefused(f"{folder}: no such folder; `steeplechase publish RESULTS {folder}` makes one")
+    several = published_in(folder) or (folder,)
+    changed: list[str] = []
+    for each in several:
+        names = again(each)
+        changed += [f"{each / name}: was not what its rows give" for name in names]
+        print(f"{each}: {f'{len(names)} files changed' if names else 'the same, byte for byte'}")  # noqa: T201
+    for each in sorted(folder.iterdir()) if several != (folder,) else ():
+        if each.is_dir() and each not in several:
+            print(f"{each}: left as it is; it has no rows to build from")  # noqa: T201
+    if check and changed:
+        raise Conflict(changed)

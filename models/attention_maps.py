@@ -1,0 +1,58 @@
+"""Attention maps of a trained encoder: the softmax written out, for looking at; training never comes through here.
+
+The forward pass runs as it always does; each block's attention is asked again, from what it was given, for the
+weights that its fused kernel never writes down.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from models.attention import MixedAttention
+from models.convolution import Real
+from models.encoder import Encoder
+
+Take = Callable[[int, Tensor], None]
+"""Is given a layer, counted from 0, and its weights [batch heads seq seq]; rows are queries and sum to 1."""
+
+
+def attention_map(
+    attention: MixedAttention, x: Float[Tensor, "batch seq width"], real: Real
+) -> Float[Tensor, "batch heads seq seq"]:
+    """Return the weights with which each token's heads look at each token; 0 at padding."""
+    q, k = (
+        part.unflatten(-1, (attention.heads, -1)).transpose(1, 2) for part in (attention.query(x), attention.key(x))
+    )
+    scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)
+    if real is not None:
+        scores = scores.masked_fill(~real[:, None, None, :], -torch.inf)
+    weights: Tensor = scores.softmax(-1)
+    return weights
+
+
+@torch.inference_mode()
+def visit_attention_maps(
+    encoder: Encoder, tokens: Int[Tensor, "batch seq"], take: Take, real: Real = None
+) -> Float[Tensor, "batch seq width"]:
+    """Give every layer's map to `take`, the lowest first and one at a time, and return the encoder's output.
+
+    Raises ValueError for an encoder in training mode: dropout has no place in a map.
+    """
+    if encoder.training:
+        raise ValueError("the encoder is in training mode; call eval() first")
+
+    def show(layer: int, module: nn.Module, inputs: tuple[Tensor, Real]) -> None:
+        assert isinstance(module, MixedAttention)
+        take(layer, attention_map(module, *inputs))
+
+    attentions = (module for module in encoder.modules() if isinstance(module, MixedAttention))
+    watched = [each.register_forward_pre_hook(partial(show, layer)) for layer, each in enumerate(attentions)]
+    try:
+        output: Tensor = encoder(tokens, None, real)
+    finally:
+        for each in watched:
+            each.remove()
+    return output

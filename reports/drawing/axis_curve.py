@@ -1,0 +1,109 @@
+"""The curve along a numeric axis, drawn: paired differences with intervals, and where a stack sees all its input."""
+
+from math import log10
+from typing import Any
+
+from reports.axis_curve import AxisCurve, AxisLine, AxisPanel
+from reports.drawing.door import Figure, look, new_figure
+from reports.numbers import fixed
+from reports.style import COLOURS, QUIET
+
+WIDTH_INCHES, PANEL_INCHES = 7.4, 2.75
+LOGARITHMIC_FROM = 40  # times the smallest value, and only where values are multiples of each other
+SIDESTEP = 0.006  # of the axis, so that intervals of two lines at one value stay apart
+
+
+def draw(curve: AxisCurve) -> Figure:
+    """Return a panel per metric, one above the other, on one axis."""
+    panels = curve.panels
+    height = PANEL_INCHES * len(panels) + 0.55
+    figure = new_figure(WIDTH_INCHES, height)
+    grid = figure.add_gridspec(
+        len(panels), 1, left=0.1, right=0.735, top=1 - 0.45 / height, bottom=0.48 / height, hspace=0.34
+    )
+    axes = None
+    for position, panel in enumerate(panels):
+        axes = figure.add_subplot(grid[position], sharex=axes)
+        _draw_panel(axes, panel, curve)
+        axes.tick_params(labelbottom=position == len(panels) - 1)
+    assert axes is not None
+    axes.set_xlabel(curve.axis)
+    return figure
+
+
+def _draw_panel(axes: Any, panel: AxisPanel, curve: AxisCurve) -> None:
+    values = sorted({point.value for line in panel.lines for point in line.points})
+    if len(values) > 2 and values[0] > 0 and values[-1] / values[0] > LOGARITHMIC_FROM:
+        axes.set_xscale("log")
+    covers = [line.cover for line in panel.lines if line.cover is not None]
+    reach = max([values[-1], *(cover for cover in covers if cover <= 1.35 * values[-1])])
+    margin = 0.03 * (reach - values[0])
+    if axes.get_xscale() == "linear":
+        axes.set_xlim(values[0] - margin, reach + margin)
+    axes.set_xticks(_ticks(values), [f"{value:g}" for value in _ticks(values)])
+    axes.minorticks_off()
+    axes.axhline(0, color=QUIET, linewidth=0.9, zorder=0)
+    for place, line in enumerate(panel.lines):
+        shift = (place - (len(panel.lines) - 1) / 2) * SIDESTEP * (values[-1] - values[0])
+        _draw_line(axes, line, place, shift if axes.get_xscale() == "linear" else 0.0)
+        _draw_cover(axes, line, place, reach + margin)
+    better = "lower" if panel.metric.lower_is_better else "higher"
+    first = f"{curve.axis} {values[0]:g}"
+    marked = any(line.cover is not None for line in panel.lines)
+    title = f"Δ {panel.metric.title} to {first}, 95% interval ({better} is better)"
+    axes.set_title(title, pad=18 if marked else 6)
+    axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
+    _draw_key(axes, panel, first)
+
+
+def _draw_line(axes: Any, line: AxisLine, place: int, shift: float) -> None:
+    style = look(place)
+    deltas = [point.difference.delta or 0.0 for point in line.points]
+    at = [point.value + shift for point in line.points]
+    axes.plot(at, deltas, **style)
+    for x, delta, point in zip(at, deltas, line.points, strict=True):
+        low, high = point.difference.low, point.difference.high
+        if low is not None and high is not None:
+            reach = [[delta - low], [high - delta]]
+            axes.errorbar([x], [delta], yerr=reach, color=style["color"], capsize=2.5, elinewidth=1.1, fmt="none")
+
+
+def _draw_cover(axes: Any, line: AxisLine, place: int, right: float) -> None:
+    """Mark the kernel size from which on the layers together see the whole sequence."""
+    if line.cover is None:
+        return
+    colour = COLOURS[place % len(COLOURS)]
+    told = f"whole input seen from {line.cover:.3g}"
+    above = {"transform": axes.get_xaxis_transform(), "color": colour, "fontsize": 8, "ha": "right", "va": "bottom"}
+    if line.cover > right:
+        axes.text(right, 1.015, f"{told} →", **above)
+        return
+    axes.axvline(line.cover, color=colour, linewidth=1, linestyle=(0, (2, 2)), zorder=0)
+    axes.text(line.cover, 1.015, told, **above)
+
+
+def _draw_key(axes: Any, panel: AxisPanel, first: str) -> None:
+    """Name the lines at the right, each with what its first point measured and over how many seeds."""
+    for place, line in enumerate(panel.lines):
+        style, height = look(place), 0.93 - 0.23 * place
+        outside = {"transform": axes.transAxes, "color": style["color"], "clip_on": False}
+        axes.plot([1.025, 1.065], [height, height], linestyle=style["linestyle"], linewidth=1.5, **outside)
+        axes.plot([1.045], [height], marker=style["marker"], markersize=4.5, **outside)
+        start = line.points[0]
+        seeds = sorted({point.n for point in line.points})
+        n = f"n = {seeds[0]}" if len(seeds) == 1 else f"n = {seeds[0]} to {seeds[-1]}"
+        name = line.label or n
+        told = f"{first}: {fixed(start.mean, panel.decimals)}"
+        axes.text(1.08, height, name, va="center", fontsize=9, **outside)
+        axes.text(1.08, height - 0.095, f"{told}, {n}" if line.label else told, va="center", fontsize=8, **outside)
+
+
+def _ticks(values: list[float]) -> list[float]:
+    """Return the values themselves, without those whose numbers would run into their neighbours'."""
+    kept: list[float] = []
+    span = values[-1] - values[0]
+    for value in values:
+        wide = 0.028 + 0.012 * round(log10(max(1.0, abs(value))))
+        if not kept or value - kept[-1] >= wide * span:
+            kept.append(value)
+    return kept

@@ -1,0 +1,101 @@
+"""Learning curves, drawn: held-out loss by tokens, hurdles, where arms stopped, and what is forecast, dashed."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from reports.drawing.door import Figure, new_figure, spread
+from reports.figure_data import Curves, Line
+from reports.numbers import short
+from reports.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET
+
+WIDTH_INCHES, HEIGHT_INCHES = 7.4, 4.0
+LABELLED_LINES = len(COLOURS)
+LABEL_GAP = 0.052  # of the axes' height, so that labels never overlap
+
+
+def draw(curves: Curves) -> Figure:
+    """Return a line per arm; of many arms the best are named and the others grey."""
+    figure = new_figure(WIDTH_INCHES, HEIGHT_INCHES)
+    axes = figure.add_axes((0.085, 0.13, 0.67, 0.78))
+    named, rest = labelled(curves.lines)
+    for line in rest:
+        axes.plot(line.tokens, line.mean, color=QUIET, linewidth=0.8, alpha=0.6)
+    for position, line in enumerate(named):
+        _draw_line(axes, line, position)
+    _draw_stops(axes, rest, [QUIET] * len(rest))
+    _draw_stops(axes, named, COLOURS)
+    _draw_hurdles(axes, curves)
+    _draw_ahead(axes, curves, [line.arm for line in named])
+    axes.set_title("Held-out loss (nats): mean over seeds, band from lowest to highest seed")
+    axes.set_xlabel("tokens seen")
+    axes.xaxis.set_major_formatter(lambda tokens, _: short(round(tokens)))
+    axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
+    _label_ends(axes, named, max(line.tokens[-1] for line in curves.lines))
+    return figure
+
+
+def labelled(lines: Sequence[Line]) -> tuple[Sequence[Line], Sequence[Line]]:
+    """Return the lines that get a name and those that stay grey: the baseline, then who came furthest and best."""
+    if len(lines) <= LABELLED_LINES:
+        return lines, ()
+    best = sorted(lines[1:], key=lambda line: (-line.tokens[-1], line.mean[-1]))
+    named = [lines[0], *best[: LABELLED_LINES - 1]]
+    return named, [line for line in lines if line not in named]
+
+
+def _draw_line(axes: Any, line: Line, position: int) -> None:
+    colour, marker = COLOURS[position % len(COLOURS)], MARKERS[position % len(MARKERS)]
+    style = LINE_STYLES[position % len(LINE_STYLES)]
+    if line.n > 1:
+        axes.fill_between(line.tokens, line.low, line.high, color=colour, alpha=0.13, linewidth=0)
+    every = max(1, len(line.tokens) // 8)
+    axes.plot(line.tokens, line.mean, color=colour, linestyle=style, marker=marker, markevery=every)
+
+
+def _draw_stops(axes: Any, lines: Sequence[Line], colours: Sequence[str]) -> None:
+    """Draw a bar across the end of each line that a hurdle has stopped."""
+    for line, colour in zip(lines, colours, strict=False):
+        if line.stopped_at is not None:
+            axes.plot(line.tokens[-1:], line.mean[-1:], marker="|", markersize=11, markeredgewidth=2, color=colour)
+
+
+def _draw_hurdles(axes: Any, curves: Curves) -> None:
+    for level, hurdle in enumerate(curves.hurdles, start=1):
+        axes.axvline(hurdle.tokens, color=QUIET, linewidth=0.9, linestyle=(0, (1, 2)), zorder=0)
+        place = {"transform": axes.get_xaxis_transform(), "color": QUIET, "fontsize": 8.5}
+        stopped = sum(line.stopped_at == level for line in curves.lines)
+        axes.text(
+            hurdle.tokens, 0.985, f" hurdle {level}" + (f": {stopped} stopped" if stopped else ""), va="top", **place
+        )
+        if hurdle.threshold is not None:
+            axes.plot([hurdle.tokens], [hurdle.threshold], marker="_", markersize=22, color=INK, markeredgewidth=2)
+
+
+def _draw_ahead(axes: Any, curves: Curves, named: Sequence[str]) -> None:
+    """Draw forecasts dashed, on an axis of tokens that is then logarithmic: they reach many times as far."""
+    shown = [ahead for ahead in curves.ahead if ahead.arm in named]
+    if not shown:
+        return
+    axes.set_xscale("log")
+    seen, end = shown[0].tokens[0], shown[0].tokens[-1]
+    axes.axvspan(seen, end, color=QUIET, alpha=0.08, linewidth=0)
+    axes.text(seen, 0.03, " forecast, not measured", transform=axes.get_xaxis_transform(), color=QUIET, fontsize=8.5)
+    for ahead in shown:
+        colour = COLOURS[named.index(ahead.arm) % len(COLOURS)]
+        axes.plot(ahead.tokens, ahead.middle, color=colour, linestyle=(0, (4, 3)), linewidth=1.1)
+        reach = [[ahead.middle[-1] - ahead.low[-1]], [ahead.high[-1] - ahead.middle[-1]]]
+        axes.errorbar([end], [ahead.middle[-1]], yerr=reach, color=colour, capsize=2.5, linewidth=1)
+
+
+def _label_ends(axes: Any, lines: Sequence[Line], right: int) -> None:
+    """Write each line's name at the right, in the order of the ends, pushed apart where they crowd."""
+    low, high = axes.get_ylim()
+    ends = sorted(range(len(lines)), key=lambda position: lines[position].mean[-1])
+    shares = spread([(lines[position].mean[-1] - low) / (high - low) for position in ends], LABEL_GAP)
+    for share, position in zip(shares, ends, strict=True):
+        line, colour = lines[position], COLOURS[position % len(COLOURS)]
+        marker = MARKERS[position % len(MARKERS)]
+        outside = {"transform": axes.transAxes, "color": colour, "clip_on": False}
+        axes.plot([1.03], [share], marker=marker, markersize=4.5, **outside)
+        stopped = "" if line.tokens[-1] == right else f", to {short(line.tokens[-1])}"
+        axes.text(1.05, share, f"{line.arm} (n = {line.n}{stopped})", va="center", fontsize=9, **outside)

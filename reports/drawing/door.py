@@ -1,0 +1,88 @@
+"""The one door to matplotlib: figures in the one style, written as SVG, PDF or PNG.
+
+Drawing is deterministic: fixed salt, no date, no version, so that equal results give equal bytes.
+"""
+
+import io
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from reports.style import COLOURS, LINE_STYLES, MARKERS, SETTINGS
+
+__all__ = ["Figure"]
+
+NO_METADATA: dict[str, dict[str, None]] = {
+    "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "png": {"Software": None},
+}
+DOTS_PER_INCH = 160
+WHITE = '<rect width="100%" height="100%" fill="#ffffff"/>'
+Draw = Callable[[], Figure]
+
+
+def new_figure(width_inches: float, height_inches: float) -> Figure:
+    """Return an empty figure; drawing into it happens inside the functions of this file."""
+    return Figure(figsize=(width_inches, height_inches))
+
+
+def svg_text(draw: Draw) -> str:
+    """Return the picture as an SVG element without prologue or ground, ready to stand inside a page."""
+    text = _saved(draw, "svg").decode()
+    return text[text.index("<svg") :].strip()
+
+
+def svg_document(element: str) -> str:
+    """Return an SVG element as a file of its own, on white: a dark page would swallow its text."""
+    head, closing, rest = element.partition(">")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{head}{closing}\n {WHITE}{rest}\n'
+
+
+def pdf_bytes(draw: Draw) -> bytes:
+    """Return the picture as a PDF page on white, its letters kept as outlines of one font that is inside."""
+    return _saved(draw, "pdf", facecolor="white")
+
+
+def png_bytes(draw: Draw, dots_per_inch: int = DOTS_PER_INCH) -> bytes:
+    """Return the picture as a PNG on white, for pages that show no SVG."""
+    return _saved(draw, "png", facecolor="white", dpi=dots_per_inch)
+
+
+def look(position: int) -> dict[str, Any]:
+    """Return the colour, marker and line style of one of a figure's series; they repeat after the eighth."""
+    return {
+        "color": COLOURS[position % len(COLOURS)],
+        "marker": MARKERS[position % len(MARKERS)],
+        "linestyle": LINE_STYLES[position % len(LINE_STYLES)],
+    }
+
+
+def spread(shares: Sequence[float], gap: float) -> list[float]:
+    """Return rising positions at least a gap apart, moved up no further than that needs, then back inside 1."""
+    placed: list[float] = []
+    for share in shares:
+        placed.append(max(share, placed[-1] + gap) if placed else share)
+    overshoot = max(0.0, (placed[-1] if placed else 0.0) - 1.0)
+    return [share - overshoot for share in placed]
+
+
+def _saved(draw: Draw, form: str, **settings: Any) -> bytes:
+    buffer = io.BytesIO()
+    with _style():
+        figure = draw()
+        FigureCanvasAgg(figure)
+        figure.savefig(buffer, format=form, metadata=NO_METADATA[form], **settings)
+    return buffer.getvalue()
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    with mpl.rc_context({**mpl.rcParamsDefault, **SETTINGS, "backend": "agg"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")  # the viewer's fonts have it or show a box
+        yield

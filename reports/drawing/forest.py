@@ -1,0 +1,62 @@
+"""Differences to the baseline with their intervals, drawn: a panel per metric, a line per arm."""
+
+from typing import Any
+
+from reports.drawing.door import Figure, new_figure
+from reports.effects import Difference
+from reports.figure_data import Forest, Panel
+from reports.metrics import Metric
+from reports.numbers import difference_text
+from reports.style import COLOURS, INK, QUIET
+
+WIDTH_INCHES, ROW_INCHES = 7.4, 0.3
+
+
+def draw(forest: Forest) -> Figure:
+    """Return the panels, one above the other."""
+    panels = forest.panels
+    heights = [len(panel.rows) + 1.6 for panel in panels]
+    figure = new_figure(WIDTH_INCHES, ROW_INCHES * sum(heights) + 0.5)
+    grid = figure.add_gridspec(
+        len(panels),
+        1,
+        height_ratios=heights,
+        left=0.2,
+        right=0.72,
+        top=1 - 0.28 / figure.get_figheight(),
+        bottom=0.32 / figure.get_figheight(),
+        hspace=2.6 * len(panels) / sum(heights),
+    )
+    for position, panel in enumerate(panels):
+        _draw_panel(figure.add_subplot(grid[position]), panel)
+    return figure
+
+
+def _draw_panel(axes: Any, panel: Panel) -> None:
+    better = "lower" if panel.metric.lower_is_better else "higher"
+    axes.set_title(f"Δ {panel.metric.title} to the baseline, 95% interval ({better} is better)")
+    axes.axvline(0, color=QUIET, linewidth=0.9)
+    places = range(len(panel.rows), 0, -1)
+    for place, (_, difference) in zip(places, panel.rows, strict=True):
+        text = f"{difference_text(difference, panel.decimals)}  n = {difference.pairs}"
+        axes.text(1.03, place, text, transform=axes.get_yaxis_transform(), va="center", fontsize=8.5)
+        if difference.delta is None or difference.low is None or difference.high is None:
+            continue
+        draw_interval(axes, place, panel.metric, difference)
+    axes.set_yticks(list(places), [arm for arm, _ in panel.rows])
+    axes.set_ylim(0.4, len(panel.rows) + 0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+
+
+def draw_interval(axes: Any, place: int, metric: Metric, difference: Difference) -> None:
+    """Draw one interval: a square where better, a cross where worse, a hollow circle where it holds 0."""
+    assert difference.delta is not None
+    colour, marker, face = INK, "o", "none"
+    if difference.told_apart:
+        better = metric.better(difference.delta, 0.0)
+        colour, marker = (COLOURS[1], "s") if better else (COLOURS[2], "X")
+        face = colour
+    axes.plot([difference.low, difference.high], [place, place], color=colour, linewidth=1.8)
+    look = {"markersize": 6.5, "markerfacecolor": face, "markeredgecolor": colour, "markeredgewidth": 1.2}
+    axes.plot([difference.delta], [place], marker=marker, **look)

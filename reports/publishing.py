@@ -1,0 +1,58 @@
+"""Published reports: a folder with everything that a report shows and the rows it was made from.
+
+From those rows alone the rest is made again byte for byte: a table's are the export of its ledger, a timing's the
+timings themselves.
+"""
+
+from pathlib import Path
+
+from reports.files import write_report
+from runners.durable import sha256_of
+from runners.ledger_export import has_export, read_export, write_export
+from runners.results_folder import opened
+from runners.standing import snapshot
+from runners.timing import keeping
+from search_space.refusals import EnvironmentRefused
+
+
+def publish(source: Path, folder: Path) -> None:
+    """Put the rows of a results folder into another folder and build the report there.
+
+    Raises EnvironmentRefused where the source holds no results, Corruption where they cannot be trusted.
+    """
+    if keeping.has_timings(source):
+        record = keeping.read(source)
+        keeping.make(folder)
+        keeping.write(record, folder)
+    else:
+        with opened(source) as rows:
+            keeping.make(folder)
+            write_export(rows, folder)
+    rebuild(folder)
+
+
+def rebuild(folder: Path) -> tuple[str, ...]:
+    """Build a published report again and return the files that are not what they were.
+
+    Raises EnvironmentRefused where the folder holds no rows to build from, Corruption where they were changed.
+    """
+    before = _hashes(folder)
+    if keeping.has_timings(folder):
+        from reports.timing.files import write_report as write_timing  # it draws
+
+        write_timing(keeping.read(folder), folder)
+    elif has_export(folder):
+        write_report(snapshot(read_export(folder)), folder)
+    else:
+        raise EnvironmentRefused(f"{folder}: no rows to build a report from; `steeplechase publish RESULTS {folder}`")
+    after = _hashes(folder)
+    return tuple(name for name in sorted(before.keys() | after.keys()) if before.get(name) != after.get(name))
+
+
+def published_in(folder: Path) -> tuple[Path, ...]:
+    """Return the folders under a folder that a report can be built in, by name."""
+    return tuple(each for each in sorted(folder.iterdir()) if keeping.has_timings(each) or has_export(each))
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    return {path.relative_to(folder).as_posix(): sha256_of(path) for path in folder.rglob("*") if path.is_file()}

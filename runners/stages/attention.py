@@ -1,0 +1,102 @@
+"""Measure how near the diagonal a pretrained encoder attends, and keep its mean map per layer.
+
+ConvBERT, arXiv 2008.02496, Table 8; what its text leaves open is told in `runners.measures`.
+"""
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from models.attention_maps import visit_attention_maps
+from models.device import open_device
+from models.encoder import Encoder
+from runners.checkpoint import load_weights
+from runners.stages.declarations import AttentionStage
+from runners.stages.pretrain import CHECKPOINT
+from runners.stages.workplace import Workplace
+from search_space.declaration import JsonValue
+from search_space.refusals import DataRefused
+from tasks.batches import Batches
+from tasks.tokenizer import load_tokenizer
+from tasks.tokens import read_tokens
+
+MAP_CELLS = 32
+"""Rows and columns of a map that is kept: of longer sequences a cell is the mean over neighbours."""
+UNIFORM = 100
+"""What a cell holds where attention is spread evenly; cells are whole numbers, so that a ledger stays small."""
+WEIGHTS_AT_A_TIME = 2**24
+"""Of one layer, so that memory is bounded; a function of the sizes alone, so that sums stay the same."""
+
+
+def compute(stage: AttentionStage, workplace: Workplace) -> dict[str, JsonValue]:
+    """Return the near and far mass of every head, with and without the marks around the text, and the maps."""
+    encoder = Encoder(stage.architecture, 0.0)
+    load_weights(workplace.inputs["pretrained"] / CHECKPOINT, encoder, "encoder.")
+    encoder = encoder.to(open_device(stage.device)).eval()
+    tokens = _held_out(stage, workplace)
+    sums = _Sums(stage, encoder.device)
+    rows = max(1, WEIGHTS_AT_A_TIME // (stage.architecture.attention_shape.heads * stage.length**2))
+    for first in range(0, len(tokens), rows):
+        visit_attention_maps(encoder, torch.from_numpy(tokens[first : first + rows]).to(encoder.device), sums.add)
+        workplace.progress("attention", first / len(tokens))
+    return sums.document(len(tokens))
+
+
+def _held_out(stage: AttentionStage, workplace: Workplace) -> NDArray[np.int64]:
+    """Return the sequences [sequences length]; raises DataRefused where the split has fewer."""
+    source = workplace.inputs["tokens"]
+    batches = Batches(read_tokens(source / "validation.npy"), load_tokenizer(source), stage.length)
+    if batches.sequences < stage.sequences:
+        message = f"the validation split gives {batches.sequences} sequences; {stage.sequences} were asked for"
+        raise DataRefused(f"{message} (measure.attention_diagonal.sequences)")
+    return batches.sequence(np.linspace(0, batches.sequences - 1, stage.sequences).astype(np.int64))
+
+
+class _Sums:
+    """Mass by layer and head, and the sum of the maps by layer."""
+
+    def __init__(self, stage: AttentionStage, device: torch.device) -> None:
+        depth, heads, length = stage.architecture.depth, stage.architecture.attention_shape.heads, stage.length
+        self._stage = stage
+        self._parts = [mask.to(device) for mask in near_and_far(length, stage.within)]
+        self._mass = np.zeros((depth, heads, len(self._parts)))
+        self._maps = np.zeros((depth, length, length))
+
+    def add(self, layer: int, weights: Float[Tensor, "batch heads seq seq"]) -> None:
+        for place, part in enumerate(self._parts):
+            self._mass[layer, :, place] += (weights * part).sum((0, 2, 3)).double().cpu().numpy()
+        self._maps[layer] += weights.mean(1).sum(0).double().cpu().numpy()
+
+    def document(self, sequences: int) -> dict[str, JsonValue]:
+        """Return masses as shares of a query's attention; the four of a head: near, far, and both without marks."""
+        stage, length = self._stage, self._stage.length
+        heads: list[JsonValue] = [
+            [layer, head, *(self._mass[layer, head] / (sequences * length)).tolist()]
+            for layer in range(self._mass.shape[0])
+            for head in range(self._mass.shape[1])
+        ]
+        maps: list[JsonValue] = [cells(each / sequences).tolist() for each in self._maps]
+        sizes: dict[str, JsonValue] = {"sequences": sequences, "length": length, "within": stage.within}
+        return {**sizes, "heads": heads, "maps": maps}
+
+
+def near_and_far(length: int, within: int) -> tuple[Bool[Tensor, "seq seq"], ...]:
+    """Return which pairs are near and which far, then the same without the first and the last token."""
+    places = torch.arange(length)
+    near = (places[:, None] - places[None]).abs() <= within
+    inside = (places > 0) & (places < length - 1)
+    text = inside[:, None] & inside[None]
+    return near, ~near, near & text, ~near & text
+
+
+def cells(weights: Float[np.ndarray, "seq seq"]) -> NDArray[np.int64]:
+    """Return a map in at most 32 x 32 cells, each the mean of its part in hundredths of even attention."""
+    length = len(weights)
+    edges = np.linspace(0, length, min(length, MAP_CELLS) + 1).astype(np.int64)
+    sums = np.add.reduceat(np.add.reduceat(weights, edges[:-1], 0), edges[:-1], 1)
+    sizes = np.diff(edges)
+    even = np.rint(sums / np.outer(sizes, sizes) * length * UNIFORM)
+    whole: NDArray[np.int64] = even.astype(np.int64)
+    return whole

@@ -1,0 +1,34 @@
+"""A trained model is looked at: its masses are shares, what its map says, and the same when it is looked at again."""
+
+from pathlib import Path
+
+import pytest
+from models_at_hand import experiment, run
+
+from runners.attention_readings import ALL, attention_of, uniform_concentration
+from runners.records import Standing
+from runners.results_folder import snapshot_at
+
+
+def test_every_trained_arm_is_looked_at(tmp_path: Path) -> None:
+    measure = {"attention_diagonal": {"within": 2, "sequences": 5}}
+    found = snapshot_at(run(experiment(tmp_path, "masked_language_model", measure=measure), tmp_path / "results"))
+    looked = {history.trial.arm: attention_of(history) for history in found.histories}
+    assert {arm for arm, one in looked.items() if one is None} == {"wild"}  # which diverged
+    for history in found.histories:
+        one = looked[history.trial.arm]
+        if one is None:
+            continue
+        assert history.standing is Standing.FINISHED
+        assert (one.length, one.within, one.sequences) == (16, 2, 5)
+        assert all(head.near + head.far == pytest.approx(1, abs=1e-5) for head in one.heads)
+        assert all(head.inner_near <= head.near and head.inner_far <= head.far for head in one.heads)
+        heads = 4 if history.trial.arm == "baseline" else 2
+        assert len(one.heads) == 2 * heads
+        for layer, cells in enumerate(one.maps):
+            near = sum(cells[q][k] for q in range(16) for k in range(16) if abs(q - k) <= 2) / 1600 / 16
+            mine = [head.near for head in one.heads if head.layer == layer]
+            assert near == pytest.approx(sum(mine) / len(mine), abs=0.002)  # cells are whole hundredths
+        even = uniform_concentration(16, 2)
+        assert even is not None
+        assert one.concentration(ALL) == pytest.approx(even, rel=0.5)  # hardly trained, it hardly looks anywhere

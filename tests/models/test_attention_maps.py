@@ -1,0 +1,75 @@
+"""The maps that are looked at are those that the fused kernel applies, and looking at them changes nothing."""
+
+import pytest
+import torch
+from small import architecture, title, variants
+from small import stir as moved
+from torch import Tensor, nn
+
+from models.attention import MixedAttention
+from models.attention_maps import attention_map, visit_attention_maps
+from models.encoder import Encoder
+from models.initialisation import initialise
+from search_space.convolution import Convolution
+
+LENGTH = 13
+REAL = torch.arange(LENGTH)[None] < torch.tensor([LENGTH, 9, 1])[:, None]
+
+
+def stir(model: nn.Module) -> None:
+    """Give every parameter a value of its own."""
+    initialise(model, 1)
+    moved(model)
+
+
+def by_the_map(attention: MixedAttention, x: Tensor, real: Tensor | None) -> Tensor:
+    """Return the mixed tokens with attention's part made from the map."""
+    query, value = attention.query(x), attention.value(x)
+    weights = attention_map(attention, x, real)
+    context = (weights @ value.unflatten(-1, (attention.heads, -1)).transpose(1, 2)).transpose(1, 2).flatten(-2)
+    if attention.branch is not None:
+        own = value if attention.branch.value is None else attention.branch.value(x)
+        context = torch.cat([context, attention.branch(x, query, own, real)], -1)
+    mixed: Tensor = attention.output(context)
+    return mixed
+
+
+@pytest.mark.parametrize("convolution", variants(), ids=title)
+@pytest.mark.parametrize("real", [None, REAL], ids=["whole", "padded"])
+def test_a_map_gives_what_the_fused_kernel_gives(convolution: Convolution, real: Tensor | None) -> None:
+    shape = architecture(convolution)
+    attention = MixedAttention(shape, 0.0).double().eval()
+    stir(attention)
+    x = torch.randn(3, LENGTH, shape.width, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        assert (by_the_map(attention, x, real) - attention(x, real)).abs().max() < 1e-12
+
+
+def test_a_map_is_a_distribution_over_what_is_real() -> None:
+    shape = architecture(variants()[0])
+    attention = MixedAttention(shape, 0.0).eval()
+    stir(attention)
+    with torch.no_grad():
+        weights = attention_map(attention, torch.randn(3, LENGTH, shape.width), REAL)
+    assert weights.shape == (3, attention.heads, LENGTH, LENGTH)
+    assert torch.allclose(weights.sum(-1), torch.ones(()))
+    assert weights.masked_select(~REAL[:, None, None, :].expand_as(weights)).abs().max() == 0
+
+
+def test_looking_shows_every_layer_once_and_leaves_the_output_alone() -> None:
+    encoder = Encoder(architecture(variants()[-1]), 0.1).eval()
+    stir(encoder)
+    tokens = torch.randint(5, 30, (3, LENGTH), generator=torch.Generator().manual_seed(2))
+    seen: list[int] = []
+    with torch.no_grad():
+        plain = encoder(tokens)
+        assert torch.equal(visit_attention_maps(encoder, tokens, lambda layer, _: seen.append(layer)), plain)
+        assert seen == [*range(len(encoder.blocks))]
+        encoder(tokens)  # nobody looks any more
+    assert len(seen) == len(encoder.blocks)
+
+
+def test_a_model_that_drops_out_is_not_looked_at() -> None:
+    encoder = Encoder(architecture(variants()[0]), 0.1).train()
+    with pytest.raises(ValueError, match="eval"):
+        visit_attention_maps(encoder, torch.zeros(1, 4, dtype=torch.int64), lambda layer, weights: None)

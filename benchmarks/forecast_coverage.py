@@ -26,6 +26,9 @@ CURVES, TABLES = 12, 8
 MANY = 50
 """Candidates from which on the worse half is left out."""
 
+FEWEST_POINTS = 5
+"""Points below which a curve has no end to hide."""
+
 
 def tables_of(task: RecordedCurves) -> Iterator[dict[str, Curve]]:
     """Yield tables of whole curves by candidate; one of all where there are few."""
@@ -70,6 +73,9 @@ def main(paths: list[str]) -> int:
         return 2
     shown = Table("task", "curves", "points", "coverage of 90%", "lowest, highest share", "mean width", box=None)
     for task in (task for path in paths for task in read_curves(Path(path))):
+        if len(task.steps) < FEWEST_POINTS:
+            Console(stderr=True).print(f"{task.name}: left out, {len(task.steps)} points have no end to hide")
+            continue
         tables = list(tables_of(task))
         by_share = [[one for curves in tables for one in judged(curves, share)] for share in SHARES]
         rates = [fmean(inside for inside, _ in found) for found in by_share if found]

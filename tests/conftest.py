@@ -1,6 +1,7 @@
 """What every test shares: shapes checked at run time, one torch thread, and the published data where it is there."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,11 +22,17 @@ settings.load_profile("steeplechase")
 
 
 @pytest.fixture(autouse=True)
-def one_torch_thread() -> None:
-    """Two threads sum in another order. Torch is left alone where nothing has imported it."""
-    torch = sys.modules.get("torch")
-    if torch is not None:
+def one_torch_thread() -> Iterator[None]:
+    """Two threads sum in another order. Torch is left alone where nothing has imported it.
+
+    What a worker settles for its own process, flushed denormals above all, ends with the test that computed a stage.
+    """
+    if (torch := sys.modules.get("torch")) is not None:
         torch.set_num_threads(1)
+    yield
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.use_deterministic_algorithms(False)
+        torch.set_flush_denormal(False)
 
 
 @pytest.fixture(scope="session")

@@ -105,10 +105,11 @@ def named(changes: Changes, axes: Axes, baseline: Candidate) -> str:
     An axis with one value is the same at every point, and is named only where nothing else would be.
     """
     several = {path: value for path, value in changes.items() if len(axes[path]) > 1}
-    return _named(several, axes, baseline) or _named(changes, axes, baseline)
+    return named_in_full(several, axes, baseline) or named_in_full(changes, axes, baseline)
 
 
-def _named(changes: Changes, axes: Axes, baseline: Candidate) -> str:
+def named_in_full(changes: Changes, axes: Axes, baseline: Candidate) -> str:
+    """Return a point's name by everything that differs from the baseline."""
     leaves = [path.rpartition(".")[2] for path in axes]
     parts = []
     for path, value in changes.items():

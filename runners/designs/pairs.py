@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from runners.designs.axes import Axes, axis_violations, named, present, same_as
+from runners.designs.axes import Axes, axis_violations, named_in_full, present, same_as
 from runners.designs.point import Point, PointDesign, level
 from search_space.candidate import Candidate
 from search_space.change import ImpossibleChange, apply
@@ -38,7 +38,7 @@ class Pairs(PointDesign):
                     changes = {first: one, second: other}
                     if self._both_move(baseline, changes):
                         levels = {path: level(value) for path, value in changes.items()}
-                        yield Point(named(changes, self.vary, baseline), changes, ("vary",), levels)
+                        yield Point(named_in_full(changes, self.vary, baseline), changes, ("vary",), levels)
 
     def own_violations(self, baseline: Candidate) -> Iterator[Violation]:
         """Yield axes without values, with repeated ones or with values that no point can take."""

@@ -141,14 +141,10 @@ def experiment(folder: Path, objective: str, **parts: Any) -> Experiment:
 def run(wanted: Experiment, folder: Path) -> Path:
     """Compute every stage in this process and return the results folder."""
     places = Places.of(folder)
-    try:
-        with open_ledger(Request(wanted, "whole", places)) as ledger:
-            shared, store = shared_stages(wanted), StageStore(places.stages)
-            work_off(Groundwork(shared.named(), store, ledger), store)
-            work_off(Course(wanted, shared, store, ledger), store)
-    finally:
-        torch.use_deterministic_algorithms(False)  # what a worker settles for its own process
-        torch.set_flush_denormal(False)
+    with open_ledger(Request(wanted, "whole", places)) as ledger:
+        shared, store = shared_stages(wanted), StageStore(places.stages)
+        work_off(Groundwork(shared.named(), store, ledger), store)
+        work_off(Course(wanted, shared, store, ledger), store)
     return folder
 
 

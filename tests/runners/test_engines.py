@@ -13,7 +13,7 @@ TRIALS, STAGES_PER_TRIAL = 12, 4
 
 
 def test_the_smoke_table_is_whole(smoke: Run) -> None:
-    assert stages_told(smoke.told) == 2 + 3 + 1 + TRIALS * STAGES_PER_TRIAL
+    assert stages_told(smoke.told) == 2 + 3 + 3 + 1 + TRIALS * STAGES_PER_TRIAL
     assert len(list((smoke.folder / "stages" / "pretrain").iterdir())) == TRIALS
     assert not list((smoke.folder / "stages" / "unfinished").iterdir())
     for name in ("report.html", "report.json", "report.md", "report.tex", "mlflow.db"):

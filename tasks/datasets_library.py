@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from search_space.refusals import DataRefused, EnvironmentRefused
-from tasks.downstream.splits import LoadedSplit, Split
+from tasks.splits import LoadedSplit, Split
 
 FORMATS: Mapping[str, Mapping[str, Any]] = {
     "parquet": {},
@@ -69,7 +69,7 @@ def loaded(table: Any) -> LoadedSplit:
 
 
 def _shortest(value: float | None) -> float | None:
-    """Return the shortest decimal that 32 bits tell apart: 3.8, where 64 bits would say 3.799999952."""
+    """Return the shortest decimal that is this number in 32 bits: 3.8, where 64 bits would say 3.799999952."""
     return None if value is None else float(str(np.float32(value)))
 
 

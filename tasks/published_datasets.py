@@ -11,8 +11,8 @@ from pydantic import Field, field_validator, model_validator
 from search_space.declaration import Declaration, JsonValue
 from search_space.refusals import DataRefused
 from tasks.datasets_library import FORMAT_OF, hub_split, saved_split, split_of_files
-from tasks.downstream.splits import LoadedSplit, Split
 from tasks.downstream.task import Part, TaskFiles
+from tasks.splits import LoadedSplit, Split
 from tasks.squad.questions import SquadFile, Version
 from tasks.squad.rows import read_rows
 

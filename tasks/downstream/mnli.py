@@ -6,9 +6,9 @@ whose annotators did not agree, `-`, are left out and counted.
 Metric: accuracy. Chance: the larger class of dev.
 """
 
-from tasks.downstream.splits import Split
 from tasks.glue.columns import Columns, Configuration
 from tasks.glue.task import GlueTable
+from tasks.splits import Split
 
 TESTED = Columns("sentence1", "sentence2", row="index")
 TABLE = GlueTable(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from tasks.corpora.document import Document
-from tasks.downstream.splits import LoadedSplit, Split
+from tasks.splits import LoadedSplit, Split
 from tasks.squad.questions import Version
 
 TRAIN_EXAMPLES = 4000

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tasks.downstream.splits import Split
+from tasks.splits import Split
 
 LABEL, ROW = "label", "idx"  # the same in all of the data set's configurations
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from search_space.refusals import DataRefused
-from tasks.downstream.splits import LoadedSplit
 from tasks.glue.columns import Columns
 from tasks.glue.table import Mistakes, Row
+from tasks.splits import LoadedSplit
 
 HIDDEN = -1
 """The number of a label that is not told."""

@@ -7,12 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from search_space.refusals import DataRefused
-from tasks.downstream.splits import LoadedSplit
 from tasks.downstream.task import DownstreamTask, Example, Form, Part, TaskFiles
 from tasks.glue.columns import Columns, Configuration
 from tasks.glue.judging import judged
 from tasks.glue.splits import HIDDEN, check_columns, check_numbers_have_names, rows_of_split
 from tasks.glue.table import Mistakes, Row, rows_of
+from tasks.splits import LoadedSplit
 
 ORIGIN = "gluebenchmark.com/tasks"
 PARTS = {"train": "train.tsv", "dev": "dev.tsv", "test": "test.tsv"}

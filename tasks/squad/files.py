@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Literal
 
 from search_space.refusals import DataRefused
-from tasks.downstream.splits import Split
 from tasks.downstream.task import TaskFiles
+from tasks.splits import Split
 from tasks.squad.questions import Version
 
 Part = Literal["train", "dev"]

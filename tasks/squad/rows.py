@@ -4,7 +4,7 @@ from itertools import groupby
 from typing import Any
 
 from search_space.refusals import DataRefused
-from tasks.downstream.splits import LoadedSplit
+from tasks.splits import LoadedSplit
 from tasks.squad.json_files import Fields
 from tasks.squad.questions import SquadFile, Version, read_document
 

@@ -9,7 +9,7 @@ from runners.stages.workplace import Workplace
 from search_space.declaration import JsonValue
 from search_space.refusals import Conflict
 from search_space.streams import stream
-from tasks.bag_of_words import bag_of_words_scores
+from tasks.bag_of_words import bag_of_words_scores, learned_from
 from tasks.corpora.assembly import read_documents
 from tasks.downstream import find_task
 from tasks.downstream.encoding import EncodedExamples, encode_examples, save_examples
@@ -40,6 +40,8 @@ def compute(stage: ExamplesStage, workplace: Workplace) -> dict[str, JsonValue]:
     workplace.progress(f"bag of words on {task.name}", 0.6)
     scores = bag_of_words_scores(task, examples)
     result["bag_of_words"] = None if scores is None else {**scores}
+    if scores is not None:
+        result["bag_of_words_examples"] = len(learned_from(examples.train))
     return result
 
 

@@ -60,7 +60,9 @@ class FolderOfTasks(Declaration):
 
 
 def _from_text(value: object) -> object:
-    return {"kind": "folder", "path": value} if isinstance(value, str) else value
+    if isinstance(value, str):
+        return {"kind": "folder", "path": value}
+    return {"kind": "folder", **value} if isinstance(value, dict) and value.keys() == {"path"} else value
 
 
 PublishedData = Annotated[FolderOfTasks | DatasetOfTasks, Field(discriminator="kind"), BeforeValidator(_from_text)]

@@ -35,6 +35,8 @@ class DatasetOfTasks(Declaration):
     )
     revision: str | None = None  # a whole commit
     path: str | None = Field(default=None, min_length=1)
+    tests: bool = True
+    """Whether the tests without labels are read, and so predicted by every model, too; a submission needs them."""
 
     @field_validator("revision")
     @classmethod
@@ -56,7 +58,7 @@ class DatasetOfTasks(Declaration):
         Raises DataRefused as `located` does.
         """
         if self.path is None:
-            splits: dict[str, JsonValue] = {part: str(split) for part, split in files.splits.items()}
+            splits: dict[str, JsonValue] = {part: str(split) for part, split in self._asked(files).items()}
             return {"name": self.name, "revision": self.revision, "splits": splits}
         return {part: _hashes(paths) for part, paths in self._local(files).items()}
 
@@ -74,10 +76,10 @@ class DatasetOfTasks(Declaration):
     def parts(self, files: TaskFiles) -> dict[str, Part]:
         """Return the examples of every part that is there; raises DataRefused and EnvironmentRefused."""
         assert files.read_split is not None
-        found: dict[str, Part] = {}
-        for part, split in self._splits(files).items():
-            found[part] = files.read_split(part, self._loaded(files, part), str(split))
-        return found
+        self.located(files)
+        asked = self._asked(files)
+        there = asked if self.path is None else self._local(files)
+        return {part: files.read_split(part, self._loaded(files, part), str(asked[part])) for part in there}
 
     def questions(self, files: TaskFiles, part: str, version: Version) -> SquadFile:
         """Return SQuAD's questions of a part that is needed; raises DataRefused and EnvironmentRefused."""
@@ -85,17 +87,15 @@ class DatasetOfTasks(Declaration):
         place = self.path if self.name is None else f"{self.name}@{str(self.revision)[:7]}"
         return read_rows(self._loaded(files, part), version, f"{place} {files.splits[part]}")
 
-    def _splits(self, files: TaskFiles) -> dict[str, Split]:
-        self.located(files)
-        there = files.splits if self.path is None else self._local(files)
-        return {part: files.splits[part] for part in there}
+    def _asked(self, files: TaskFiles) -> dict[str, Split]:
+        return {part: split for part, split in files.splits.items() if self.tests or part not in files.unlabelled}
 
     def _loaded(self, files: TaskFiles, part: str) -> LoadedSplit:
         split = files.splits[part]
         if self.name is not None and self.revision is not None:
             return hub_split(self.name, self.revision, split, WANTED_BY)
         paths = self._local(files)[part]
-        if paths[0].name == SAVED or (paths[0].parent / SAVED).is_file():
+        if (paths[0].parent / SAVED).is_file():
             return saved_split(paths[0].parent, split, WANTED_BY)
         return split_of_files(paths, split, WANTED_BY)
 
@@ -104,7 +104,7 @@ class DatasetOfTasks(Declaration):
         root = Path(str(self.path))
         if not root.is_dir():
             raise DataRefused(f"{root}: no such folder; expected one with {_wanted(files)}")
-        found = {part: _files_of(root, split) for part, split in files.splits.items()}
+        found = {part: _files_of(root, split) for part, split in self._asked(files).items()}
         missing = [str(files.splits[part]) for part in files.needed if not found[part]]
         if missing:
             raise DataRefused(f"{root}: no files of {' and '.join(missing)}; expected {_wanted(files)}")

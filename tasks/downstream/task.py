@@ -78,6 +78,8 @@ class TaskFiles:
     """Where `datasets` has each part."""
     read_split: Callable[[str, LoadedSplit, str], Part] | None = None
     """As `read`, of a split's columns."""
+    unlabelled: frozenset[str] = frozenset()
+    """Parts that others mark: they are predicted for a submission alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ class GlueTable:
             counts=self.counts,
             splits=self.configuration.splits,
             read_split=self.read_split,
+            unlabelled=UNLABELLED,
         )
         task = DownstreamTask(
             name=name,

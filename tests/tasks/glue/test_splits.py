@@ -122,9 +122,12 @@ def test_a_dataset_is_one_commit_or_one_folder(declared: dict[str, str], told: s
 def test_a_plain_text_stays_a_folder_and_its_canonical_form() -> None:
     folder = TypeAdapter(PublishedData).validate_python("data/glue")
     assert canonical(folder) == {"kind": "folder", "path": "data/glue"}
+    assert TypeAdapter(PublishedData).validate_python({"path": "data/glue"}) == folder
     hub = TypeAdapter(PublishedData).validate_python({"kind": "datasets", "name": "nyu-mll/glue", "revision": COMMIT})
     assert hub.inputs(files_of("mnli"))["splits"]["diagnostic"] == "ax/test"
     assert hub.located(files_of("mnli")) == {}
+    labelled = hub.model_copy(update={"tests": False}).inputs(files_of("mnli"))
+    assert {*labelled["splits"]} == {"train", "dev", "mismatched"}
 
 
 def test_without_the_extra_the_command_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

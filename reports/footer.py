@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from reports.afterwards import addition_notes
 from reports.candidates import SEARCH
 from reports.comparisons import Cell
+from reports.constants import constant_notes
 from reports.effects import Effect
 from reports.leakage import leakage_notes
 from reports.metrics import Metric
@@ -108,6 +109,7 @@ def footer_of(results: Results) -> Notes:
         ("Objective", setting.baseline.objective.kind.replace("_", " ")),
         *([] if setting.paper and setting.paper.table else [("Differs from the papers", _differences(results))]),
         ("Diverged", _diverged(results)),
+        *constant_notes(results),
         *settings_notes(results),
         *leakage_notes(results.snapshot.shared),
     ]

@@ -84,9 +84,10 @@ class Record:
 
     The result of a `pretrain` stage holds `tokens`, `held_out_loss`, `held_out_curve` [[tokens, loss], …] and
     `train_curve`; of a `fine_tune` stage `task`, `seed`, `scores` {metric: value}, `examples`; of an `examples`
-    stage `task`, `bag_of_words` {metric: value} or null, `chance` or null, `train`, `dev`; of a `corpus` stage
-    `content_hash` and counts; of an `attention` stage `heads` [[layer, head, near, far, inner near, inner far], …]
-    and `maps`. A diverged stage holds `tokens` and `loss` (as text), a failed one `error`.
+    stage `task`, `bag_of_words` {metric: value} or null, `bag_of_words_examples` it learned from, `chance` or null,
+    `train`, `dev`; of a `corpus` stage `content_hash` and counts; of an `attention` stage `heads` [[layer, head,
+    near, far, inner near, inner far], …] and `maps`. A diverged stage holds `tokens` and `loss` (as text), a failed
+    one `error`.
     """
 
     sequence: int

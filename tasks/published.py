@@ -1,4 +1,4 @@
-"""Where the files of published tasks come from: a folder in the official layout, GLUE's and SQuAD's."""
+"""Where the files of published tasks come from: a folder in the official layout, or `datasets`."""
 
 import hashlib
 from collections.abc import Mapping
@@ -9,7 +9,9 @@ from pydantic import BeforeValidator, Field
 
 from search_space.declaration import Declaration, JsonValue
 from search_space.refusals import DataRefused
-from tasks.downstream.task import TaskFiles
+from tasks.downstream.task import Part, TaskFiles
+from tasks.published_datasets import DatasetOfTasks
+from tasks.squad.questions import SquadFile, Version, read_squad
 
 
 def origin_of(files: TaskFiles) -> str:
@@ -44,13 +46,30 @@ class FolderOfTasks(Declaration):
             raise DataRefused(f"{folder}: no {' and no '.join(missing)}; {origin_of(files)}")
         return {part: _only(paths, folder) for part, paths in found.items() if paths}
 
+    def parts(self, files: TaskFiles) -> dict[str, Part]:
+        """Return the examples of every part that is there; raises DataRefused with every mistake of a file."""
+        assert files.read is not None
+        found: dict[str, Part] = {}
+        for part, path in self.located(files).items():
+            found[part] = files.read(part, path, f"{files.folder}/{path.name}")
+        return found
+
+    def questions(self, files: TaskFiles, part: str, version: Version) -> SquadFile:
+        """Return SQuAD's questions of a part that is needed; raises DataRefused with every mistake of its file."""
+        return read_squad(self.located(files)[part], version)
+
 
 def _from_text(value: object) -> object:
-    return {"kind": "folder", "path": value} if isinstance(value, str) else value
+    if isinstance(value, str):
+        return {"kind": "folder", "path": value}
+    return {"kind": "folder", **value} if isinstance(value, dict) and value.keys() == {"path"} else value
 
 
-PublishedData = Annotated[FolderOfTasks, BeforeValidator(_from_text)]
-"""A source of published files; a plain text is a folder's path."""
+PublishedData = Annotated[FolderOfTasks | DatasetOfTasks, Field(discriminator="kind"), BeforeValidator(_from_text)]
+"""A source of published tasks; a plain text is a folder's path.
+
+Each has `inputs(files)`, its identity for a stage's key, `located(files)`, `parts(files)` and, of SQuAD, `questions`.
+"""
 
 
 def _matching(folder: Path, pattern: str) -> list[Path]:

@@ -9,13 +9,12 @@ from runners.stages.workplace import Workplace
 from search_space.declaration import JsonValue
 from search_space.refusals import Conflict
 from search_space.streams import stream
-from tasks.bag_of_words import bag_of_words_scores
+from tasks.bag_of_words import bag_of_words_scores, learned_from
 from tasks.corpora.assembly import read_documents
 from tasks.downstream import find_task
 from tasks.downstream.encoding import EncodedExamples, encode_examples, save_examples
-from tasks.downstream.task import DownstreamTask, Example, Examples, Part
+from tasks.downstream.task import DownstreamTask, Example, Examples
 from tasks.squad.preparing import Amounts, prepare
-from tasks.squad.questions import read_squad
 from tasks.tokenizer import WordPiece, load_tokenizer
 
 PARTS = ("train", "dev")
@@ -41,6 +40,8 @@ def compute(stage: ExamplesStage, workplace: Workplace) -> dict[str, JsonValue]:
     workplace.progress(f"bag of words on {task.name}", 0.6)
     scores = bag_of_words_scores(task, examples)
     result["bag_of_words"] = None if scores is None else {**scores}
+    if scores is not None:
+        result["bag_of_words_examples"] = len(learned_from(examples.train))
     return result
 
 
@@ -72,11 +73,8 @@ def _made(task: DownstreamTask, stage: ExamplesStage | OverlapStage, corpus: Pat
 def _read(task: DownstreamTask, stage: ExamplesStage | OverlapStage) -> Examples:
     """Return what the files hold; where fewer are asked for, a draw that keeps the order of the file."""
     assert task.files is not None
-    assert task.files.read is not None
     assert stage.data is not None
-    parts: dict[str, Part] = {}
-    for part, path in stage.data.located(task.files).items():
-        parts[part] = task.files.read(part, path, f"{task.files.folder}/{path.name}")
+    parts = stage.data.parts(task.files)
     taken = {part: read.examples for part, read in parts.items()}
     taken["train"] = _drawn(taken["train"], stage.train_examples)
     taken["dev"] = _drawn(taken["dev"], stage.dev_examples)
@@ -92,8 +90,8 @@ def _windows(
     assert task.files is not None
     assert task.squad is not None
     assert stage.data is not None
-    files = {part: read_squad(path, task.squad) for part, path in stage.data.located(task.files).items()}
-    if {part: file.sha256 for part, file in files.items()} != stage.read:
+    files = {part: stage.data.questions(task.files, part, task.squad) for part in task.files.needed}
+    if stage.data.inputs(task.files) != stage.read:
         raise Conflict(f"the files of {task.name} are not those that the run began with; run again")
     amounts = Amounts(stage.train_examples, stage.dev_examples, stage.sequence_length)
     figures = prepare(files["train"], files["dev"], words, amounts, workplace.folder, workplace.progress)

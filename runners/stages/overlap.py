@@ -14,7 +14,6 @@ from tasks.downstream import find_task
 from tasks.downstream.task import DownstreamTask, Example, Examples
 from tasks.overlap.index import RUN_WORDS, overlap
 from tasks.squad.drawing import taken
-from tasks.squad.questions import read_squad
 
 WHICH = "overlapping.json"
 EXAMPLES_NAMED = 5
@@ -62,7 +61,7 @@ def _judged(task: DownstreamTask, stage: OverlapStage, documents: Path | None) -
         return _asked(examples_of(task, stage, documents))
     assert task.files is not None
     assert stage.data is not None
-    questions = read_squad(stage.data.located(task.files)["dev"], task.squad).questions
+    questions = stage.data.questions(task.files, "dev", task.squad).questions
     return (
         ("dev", Example(each.text, each.context, row=each.identifier))
         for each in taken(questions, stage.dev_examples)

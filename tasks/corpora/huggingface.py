@@ -6,8 +6,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from search_space.declaration import Declaration, JsonValue, PositiveNumber
-from search_space.refusals import DataRefused, EnvironmentRefused
+from search_space.refusals import DataRefused
 from tasks.corpora.document import Document
+from tasks.datasets_library import streamed
 from tasks.progress import Progress
 
 CHARACTERS_PER_MEGABYTE = 1_000_000
@@ -53,17 +54,4 @@ class HuggingFaceCorpus(Declaration):
         return 0
 
     def _rows(self) -> Iterable[dict[str, Any]]:
-        try:
-            import datasets
-        except ImportError as missing:
-            raise EnvironmentRefused(
-                "a huggingface corpus needs the extra `datasets`; run: pip install 'steeplechase[datasets]'"
-            ) from missing
-        try:
-            yield from datasets.load_dataset(
-                self.name, self.subset, revision=self.revision, split=self.split, streaming=True
-            )
-        except OSError as failure:
-            raise EnvironmentRefused(f"{self.name}@{self.revision}: {failure}") from failure
-        except ValueError as wrong:
-            raise DataRefused(f"{self.name}@{self.revision}: {wrong}") from wrong
+        return streamed(self.name, self.subset, self.revision, self.split, "a huggingface corpus")

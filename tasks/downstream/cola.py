@@ -5,7 +5,8 @@ Split: the official train and dev files; the test file has no labels.
 Metric: Matthews correlation. Chance is 0: it is what any answer without reading gets.
 """
 
-from tasks.glue.task import Columns, GlueTable
+from tasks.glue.columns import Columns, configuration
+from tasks.glue.task import GlueTable
 
 TABLE = GlueTable(
     folder="CoLA",
@@ -14,6 +15,7 @@ TABLE = GlueTable(
         "dev": Columns("sentence", answer="label", all=("source", "label", "mark", "sentence")),
         "test": Columns("sentence", row="index"),
     },
+    configuration=configuration("cola", "sentence"),
     labels=("unacceptable", "acceptable"),
     spellings={"0": 0, "1": 1},
 )

@@ -6,7 +6,9 @@ whose annotators did not agree, `-`, are left out and counted.
 Metric: accuracy. Chance: the larger class of dev.
 """
 
-from tasks.glue.task import Columns, GlueTable
+from tasks.glue.columns import Columns, Configuration
+from tasks.glue.task import GlueTable
+from tasks.splits import Split
 
 TESTED = Columns("sentence1", "sentence2", row="index")
 TABLE = GlueTable(
@@ -26,6 +28,18 @@ TABLE = GlueTable(
         "mismatched_test": TESTED,
         "diagnostic": TESTED,
     },
+    configuration=Configuration(
+        {
+            "train": Split("mnli", "train"),
+            "dev": Split("mnli", "validation_matched"),
+            "mismatched": Split("mnli", "validation_mismatched"),
+            "test": Split("mnli", "test_matched"),
+            "mismatched_test": Split("mnli", "test_mismatched"),
+            "diagnostic": Split("ax", "test"),
+        },
+        "premise",
+        "hypothesis",
+    ),
     labels=("contradiction", "entailment", "neutral"),
     unanswered=frozenset({"-"}),
 )

@@ -5,7 +5,8 @@ Split: the official train and dev files; the test file has no labels.
 Metrics: accuracy, which the paper's GLUE score takes, and F1 of `equivalent`. Chance: the larger class of dev.
 """
 
-from tasks.glue.task import Columns, GlueTable
+from tasks.glue.columns import Columns, configuration
+from tasks.glue.task import GlueTable
 
 TABLE = GlueTable(
     folder="MRPC",
@@ -14,6 +15,7 @@ TABLE = GlueTable(
         "dev": Columns("#1 String", "#2 String", answer="Quality"),
         "test": Columns("#1 String", "#2 String", row="index"),
     },
+    configuration=configuration("mrpc", "sentence1", "sentence2"),
     labels=("not_equivalent", "equivalent"),
     spellings={"0": 0, "1": 1},
     unordered=True,

@@ -5,7 +5,8 @@ Split: the official train and dev files; the test file has no labels.
 Metric: accuracy. Chance: the larger class of dev.
 """
 
-from tasks.glue.task import Columns, GlueTable
+from tasks.glue.columns import Columns, configuration
+from tasks.glue.task import GlueTable
 
 TABLE = GlueTable(
     folder="QNLI",
@@ -14,6 +15,7 @@ TABLE = GlueTable(
         "dev": Columns("question", "sentence", answer="label"),
         "test": Columns("question", "sentence", row="index"),
     },
+    configuration=configuration("qnli", "question", "sentence"),
     labels=("entailment", "not_entailment"),
 )
 TASK = TABLE.task("qnli", "pair", ("accuracy",), chance=2_761 / 5_463)

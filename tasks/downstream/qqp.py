@@ -6,7 +6,8 @@ Metrics: accuracy, which the paper's GLUE score takes, and F1 of `duplicate`. Ch
 The published train file has rows with too few cells; they are left out and counted.
 """
 
-from tasks.glue.task import Columns, GlueTable
+from tasks.glue.columns import Columns, configuration
+from tasks.glue.task import GlueTable
 
 TABLE = GlueTable(
     folder="QQP",
@@ -15,6 +16,7 @@ TABLE = GlueTable(
         "dev": Columns("question1", "question2", answer="is_duplicate"),
         "test": Columns("question1", "question2", row="id"),
     },
+    configuration=configuration("qqp", "question1", "question2"),
     labels=("not_duplicate", "duplicate"),
     spellings={"0": 0, "1": 1},
     unordered=True,

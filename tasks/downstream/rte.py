@@ -5,7 +5,8 @@ Split: the official train and dev files; the test file has no labels.
 Metric: accuracy. Chance: the larger class of dev.
 """
 
-from tasks.glue.task import Columns, GlueTable
+from tasks.glue.columns import Columns, configuration
+from tasks.glue.task import GlueTable
 
 TABLE = GlueTable(
     folder="RTE",
@@ -14,6 +15,7 @@ TABLE = GlueTable(
         "dev": Columns("sentence1", "sentence2", answer="label"),
         "test": Columns("sentence1", "sentence2", row="index"),
     },
+    configuration=configuration("rte", "sentence1", "sentence2"),
     labels=("entailment", "not_entailment"),
 )
 TASK = TABLE.task("rte", "pair", ("accuracy",), chance=146 / 277)

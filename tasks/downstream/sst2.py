@@ -5,7 +5,8 @@ Split: the official train and dev files; the test file has no labels.
 Metric: accuracy. Chance: the larger class of dev, 444 of 872.
 """
 
-from tasks.glue.task import Columns, GlueTable
+from tasks.glue.columns import Columns, configuration
+from tasks.glue.task import GlueTable
 
 TABLE = GlueTable(
     folder="SST-2",
@@ -14,6 +15,7 @@ TABLE = GlueTable(
         "dev": Columns("sentence", answer="label"),
         "test": Columns("sentence", row="index"),
     },
+    configuration=configuration("sst2", "sentence"),
     labels=("negative", "positive"),
     spellings={"0": 0, "1": 1},
 )

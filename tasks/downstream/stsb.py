@@ -5,7 +5,8 @@ Split: the official train and dev files; the test file has no labels.
 Metrics: Spearman correlation, which the paper's GLUE score takes, and Pearson's. Chance is 0.
 """
 
-from tasks.glue.task import Columns, GlueTable
+from tasks.glue.columns import Columns, configuration
+from tasks.glue.task import GlueTable
 
 TABLE = GlueTable(
     folder="STS-B",
@@ -14,6 +15,7 @@ TABLE = GlueTable(
         "dev": Columns("sentence1", "sentence2", answer="score"),
         "test": Columns("sentence1", "sentence2", row="index"),
     },
+    configuration=configuration("stsb", "sentence1", "sentence2"),
     value_range=(0.0, 5.0),
     unordered=True,
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from tasks.corpora.document import Document
+from tasks.splits import LoadedSplit, Split
 from tasks.squad.questions import Version
 
 TRAIN_EXAMPLES = 4000
@@ -73,6 +74,12 @@ class TaskFiles:
     """
     counts: Mapping[str, int]  # the examples of each official part, to predict time by
     needed: tuple[str, ...] = ("train", "dev")
+    splits: Mapping[str, Split] = field(default_factory=dict)
+    """Where `datasets` has each part."""
+    read_split: Callable[[str, LoadedSplit, str], Part] | None = None
+    """As `read`, of a split's columns."""
+    unlabelled: frozenset[str] = frozenset()
+    """Parts that others mark: they are predicted for a submission alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ Metric: accuracy. Chance: the larger class of dev. Train and dev share sentences
 model that learns by heart falls below chance; the paper's GLUE score leaves the task out.
 """
 
-from tasks.glue.task import Columns, GlueTable
+from tasks.glue.columns import Columns, configuration
+from tasks.glue.task import GlueTable
 
 TABLE = GlueTable(
     folder="WNLI",
@@ -15,6 +16,7 @@ TABLE = GlueTable(
         "dev": Columns("sentence1", "sentence2", answer="label"),
         "test": Columns("sentence1", "sentence2", row="index"),
     },
+    configuration=configuration("wnli", "sentence1", "sentence2"),
     labels=("not_entailment", "entailment"),
     spellings={"0": 0, "1": 1},
 )

@@ -1,34 +1,22 @@
 """What GLUE's tasks have in common: rows become examples, labels by their name and never by their place."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from search_space.refusals import DataRefused
 from tasks.downstream.task import DownstreamTask, Example, Form, Part, TaskFiles
+from tasks.glue.columns import Columns, Configuration
 from tasks.glue.judging import judged
+from tasks.glue.splits import HIDDEN, check_columns, check_numbers_have_names, rows_of_split
 from tasks.glue.table import Mistakes, Row, rows_of
+from tasks.splits import LoadedSplit
 
 ORIGIN = "gluebenchmark.com/tasks"
 PARTS = {"train": "train.tsv", "dev": "dev.tsv", "test": "test.tsv"}
 UNLABELLED = frozenset({"test", "mismatched_test", "diagnostic"})
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Which columns of a file hold what."""
-
-    first: str
-    second: str | None = None
-    answer: str | None = None  # None where others mark it
-    row: str | None = None  # what names a row; its place among the rows, from 0, where there is no such column
-    all: tuple[str, ...] | None = None  # the columns of a file without a header
-
-    @property
-    def wanted(self) -> list[str]:
-        """Return the columns that must be there."""
-        return [column for column in (self.first, self.second, self.answer, self.row) if column is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +26,7 @@ class GlueTable:
     folder: str
     counts: Mapping[str, int]  # examples of the official train and dev files
     columns: Mapping[str, Columns]  # by part; the columns of `dev` where a part has none of its own
+    configuration: Configuration
     parts: Mapping[str, str] = field(default_factory=lambda: dict(PARTS))
     labels: tuple[str, ...] = ()
     spellings: Mapping[str, int] = field(default_factory=dict)
@@ -52,7 +41,16 @@ class GlueTable:
 
     def task(self, name: str, form: Form, metrics: tuple[str, ...], chance: float) -> DownstreamTask:
         """Return the task; the first metric is the one the paper's GLUE score takes, chance a share of it."""
-        files = TaskFiles(self.folder, self.parts, f"{ORIGIN} ({self.folder})", self.read, self.counts)
+        files = TaskFiles(
+            folder=self.folder,
+            parts=self.parts,
+            origin=f"{ORIGIN} ({self.folder})",
+            read=self.read,
+            counts=self.counts,
+            splits=self.configuration.splits,
+            read_split=self.read_split,
+            unlabelled=UNLABELLED,
+        )
         task = DownstreamTask(
             name=name,
             version=1,
@@ -71,10 +69,30 @@ class GlueTable:
         columns = self.columns.get(part, self.columns["dev"])
         mistakes, broken = Mistakes(name), Mistakes(name)
         wrong_rows = broken if self.leaves_out_broken else mistakes
+        rows = rows_of(path, name, columns.all, columns.wanted, wrong_rows)
+        return self._part(part, columns, rows, mistakes, broken)
+
+    def read_split(self, part: str, split: LoadedSplit, name: str) -> Part:
+        """Return the examples of a split of `datasets`; raises DataRefused with every mistake of it.
+
+        Labels count by their names. The row of an unlabelled test is called by its `idx`, and a label there is not
+        read: the hub has those of MRPC's.
+        """
+        columns = self.configuration.columns(labelled=part not in UNLABELLED)
+        mistakes, broken = Mistakes(name), Mistakes(name)
+        check_columns(split, name, columns.wanted)
+        if columns.answer is not None:
+            self._check_names(split, columns.answer, name)
+        hidden = min(self.unanswered, default=str(HIDDEN))
+        rows = rows_of_split(split, columns, hidden, broken if self.leaves_out_broken else mistakes)
+        return self._part(part, columns, rows, mistakes, broken)
+
+    def _part(self, part: str, columns: Columns, rows: Iterable[Row], mistakes: Mistakes, broken: Mistakes) -> Part:
+        name = mistakes.name
         examples: list[Example] = []
         unanswered = 0
         seen: dict[str, int] = {}
-        for place, row in enumerate(rows_of(path, name, columns.all, columns.wanted, wrong_rows)):
+        for place, row in enumerate(rows):
             if columns.answer is not None and row.cells[columns.answer] in self.unanswered:
                 unanswered += 1
                 continue
@@ -110,6 +128,14 @@ class GlueTable:
         if self.value_range is not None:
             return f"a number from {self.value_range[0]:g} to {self.value_range[1]:g}"
         return " or ".join([*self.labels, *self.spellings])
+
+    def _check_names(self, split: LoadedSplit, column: str, name: str) -> None:
+        """Raise DataRefused where the labels of a split are not called as the task's are."""
+        names = split.label_names.get(column)
+        if names is not None and {self.label_of(each) for each in names} != {*range(len(self.labels))}:
+            raise DataRefused(f"{name}: the labels of {column} are {' and '.join(names)}; expected {self.answers}")
+        if self.value_range is None:
+            check_numbers_have_names(split, column, name, self.answers)
 
     def _answer(self, row: Row, columns: Columns, mistakes: Mistakes) -> tuple[int | None, float | None]:
         if columns.answer is None:

@@ -1,16 +1,20 @@
 """Where SQuAD's official files lie: a file as named, or the one file of a folder that bears an official name."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 from search_space.refusals import DataRefused
 from tasks.downstream.task import TaskFiles
+from tasks.splits import Split
 from tasks.squad.questions import Version
 
 Part = Literal["train", "dev"]
 
 OFFICIAL_SOURCE = "https://rajpurkar.github.io/SQuAD-explorer"
 FOLDER = "squad"
+CONFIGURATION: Mapping[Version, str] = {"v1.1": "plain_text", "v2.0": "squad_v2"}
+"""What `rajpurkar/squad` and `rajpurkar/squad_v2` call theirs on the hub."""
 
 
 def published(version: Version, train_count: int, dev_count: int) -> TaskFiles:
@@ -21,6 +25,7 @@ def published(version: Version, train_count: int, dev_count: int) -> TaskFiles:
         origin=OFFICIAL_SOURCE,
         read=None,
         counts={"train": train_count, "dev": dev_count},
+        splits={"train": Split(CONFIGURATION[version], "train"), "dev": Split(CONFIGURATION[version], "validation")},
     )
 
 

@@ -49,7 +49,6 @@ class SquadFile:
 
     name: str
     version: Version
-    sha256: str
     questions: tuple[Question, ...]
     answers_moved: int
     """Answers that stand not where the file says but within 32 characters of it; taken from there."""
@@ -65,17 +64,20 @@ def read_squad(path: Path, version: Version) -> SquadFile:
     Raises DataRefused, all mistakes at once and each with its place: what is missing, what has another type than
     the format says, repeated fields and identifiers, and whatever belongs to the other version.
     """
-    file = read_json(path)
-    reading = _Reading(path.name, version)
-    reading.document(file.value)
+    return read_document(read_json(path).value, path.name, version)
+
+
+def read_document(value: Any, name: str, version: Version) -> SquadFile:
+    """Return every question of what an official file holds, its objects as `Fields`; raises as `read_squad` does."""
+    reading = _Reading(name, version)
+    reading.document(value)
     if reading.mistakes:
         raise DataRefused(told(reading.mistakes))
     if not reading.questions:
-        raise DataRefused(f"{path.name}: holds no question; expected data[].paragraphs[].qas[]")
+        raise DataRefused(f"{name}: holds no question; expected data[].paragraphs[].qas[]")
     return SquadFile(
-        path.name,
+        name,
         version,
-        file.sha256,
         tuple(reading.questions),
         reading.moved,
         reading.lost,

@@ -8,12 +8,12 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from search_space.refusals import ConfigurationRefused, DataRefused
-from tasks.bag_of_words import bag_of_words_scores
+from tasks.bag_of_words import bag_of_words_scores, learned_from
 from tasks.corpora.document import Document
 from tasks.downstream import find_task, task_names
 from tasks.downstream.parameters import parameters
 from tasks.downstream.sentences import sentences
-from tasks.downstream.task import BuildExamples, Examples
+from tasks.downstream.task import BuildExamples, Example, Examples
 from tasks.metrics import overlap_f1
 
 TRAIN_COUNT, DEV_COUNT = 600, 200
@@ -96,6 +96,17 @@ def test_a_bag_of_words_is_near_chance(
     scores = bag_of_words_scores(task, built[name], longest_ngram)
     assert scores is not None
     assert abs(scores[task.metrics[0]] - task.chance_score) < tolerance  # two standard errors at 200: 7 and 14
+
+
+def test_a_bag_of_words_learns_from_at_most_fifty_thousand_always_the_same() -> None:
+    many = tuple(Example(f"row {number}", label=0) for number in range(60_000))
+    drawn = learned_from(many)
+    places = [int(example.first.split()[1]) for example in drawn]
+    assert len({*places}) == 50_000
+    assert places == sorted(places)
+    assert learned_from(many) == drawn
+    assert max(places) - min(places) > 59_000  # from all of them, not from the first
+    assert learned_from(many[:50_000]) == many[:50_000]
 
 
 @pytest.mark.parametrize("name", CLASSIFICATION)

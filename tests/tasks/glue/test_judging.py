@@ -87,6 +87,18 @@ def test_official_names() -> None:
         assert {OFFICIAL_NAMES.get(metric, metric) for metric in find_task(task).metrics} == wanted
 
 
+def test_one_prediction_for_all_is_remarked_and_a_correlation_is_then_0(tmp_path: Path) -> None:
+    right = _answers("cola", tmp_path, 12)
+    judge = find_task("cola").judge
+    assert judge is not None
+    (tmp_path / "p").write_text("1\n" * 12, encoding="utf-8")
+    constant = judge(tmp_path / "dev.tsv", tmp_path / "p", None)
+    assert constant.metrics["matthews_correlation"] == 0
+    assert constant.remarks == ("p: all 12 predictions are '1'; a correlation then counts as 0",)
+    (tmp_path / "p").write_text("\n".join(right), encoding="utf-8")
+    assert judge(tmp_path / "dev.tsv", tmp_path / "p", None).remarks == ()
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -1,0 +1,59 @@
+"""SQuAD's questions from the rows that `datasets` has of them: id, title, context, question, answers."""
+
+from itertools import groupby
+from typing import Any
+
+from search_space.refusals import DataRefused
+from tasks.splits import LoadedSplit
+from tasks.squad.json_files import Fields
+from tasks.squad.questions import SquadFile, Version, read_document
+
+COLUMNS = ("id", "title", "context", "question", "answers")
+
+
+def read_rows(split: LoadedSplit, version: Version, name: str) -> SquadFile:
+    """Return every question of a split, by the rules and the checks of the official files.
+
+    Neighbouring rows with one context are a paragraph, those with one title an article. The rows of 2.0 do not say
+    `is_impossible`: a question without answers is one. Raises DataRefused, all mistakes at once.
+    """
+    missing = [column for column in COLUMNS if column not in split.columns]
+    if missing:
+        found = ", ".join(map(repr, split.columns))
+        raise DataRefused(f"{name}: no column {' and no '.join(map(repr, missing))}; found are {found}")
+    rows = [
+        dict(zip(COLUMNS, row, strict=True)) for row in zip(*(split.columns[each] for each in COLUMNS), strict=True)
+    ]
+    articles = [
+        _fields(
+            title=title, paragraphs=[_paragraph(context, [*asked], version) for context, asked in _by("context", of)]
+        )
+        for title, of in _by("title", rows)
+    ]
+    return read_document(_fields(data=articles), name, version)
+
+
+def _by(column: str, rows: Any) -> Any:
+    return groupby(rows, key=lambda row: row[column])
+
+
+def _paragraph(context: Any, rows: list[dict[str, Any]], version: Version) -> Fields:
+    return _fields(context=context, qas=[_question(row, version) for row in rows])
+
+
+def _question(row: dict[str, Any], version: Version) -> Fields:
+    answers = _answers(row["answers"])
+    impossible = {} if version == "v1.1" else {"is_impossible": answers == []}
+    return _fields(id=row["id"], question=row["question"], answers=answers, **impossible)
+
+
+def _answers(told: Any) -> Any:
+    """Return the answers one by one; whatever has another form is left for the reader to refuse."""
+    texts, starts = (told.get("text"), told.get("answer_start")) if isinstance(told, dict) else (None, None)
+    if not isinstance(texts, list) or not isinstance(starts, list) or len(texts) != len(starts):
+        return told
+    return [_fields(text=text, answer_start=start) for text, start in zip(texts, starts, strict=True)]
+
+
+def _fields(**values: Any) -> Fields:
+    return Fields([*values.items()])

@@ -1,0 +1,207 @@
+"""The hub's columns give the examples of the official files; wrong columns, names and revisions are told."""
+
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hub_columns import NAMES, columns_of, read_file, split_of
+from published import GLUE, TEXTS, files_of, write_table
+from pydantic import TypeAdapter, ValidationError
+
+from search_space.declaration import canonical
+from search_space.refusals import DataRefused, EnvironmentRefused
+from tasks.downstream.task import Example, Part
+from tasks.published import FolderOfTasks, PublishedData
+from tasks.published_datasets import DatasetOfTasks
+from tasks.splits import LoadedSplit
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def read_split(name: str, part: str, split: LoadedSplit) -> Part:
+    read = files_of(name).read_split
+    assert read is not None
+    return read(part, split, f"{name}/{part}")
+
+
+def nameless(examples: Iterable[Example]) -> list[Example]:
+    """Leave out what a file or split is called, and what 32 bits cannot tell of 2.33333333333333."""
+    return [replace(one, source="", value=None if one.value is None else np.float32(one.value)) for one in examples]
+
+
+def numbered(examples: Iterable[Example]) -> list[Example]:
+    """Let rows be called by their places, as the hub calls them."""
+    return nameless(replace(example, row=str(place)) for place, example in enumerate(examples))
+
+
+@pytest.mark.parametrize("name", GLUE)
+def test_columns_of_the_hub_give_the_examples_of_the_file(name: str, tmp_path: Path) -> None:
+    write_table(name, tmp_path / "dev.tsv", 3 * len(TEXTS))
+    examples = read_file(name, "dev", tmp_path / "dev.tsv")
+    found = read_split(name, "dev", split_of(name, examples))
+    assert nameless(found.examples) == numbered(examples)
+    assert found.left_out == 0
+
+
+@pytest.mark.parametrize("name", GLUE)
+def test_every_published_file_comes_out_the_same(name: str, shared_data: Path) -> None:
+    located = FolderOfTasks(path=str(shared_data / "glue")).located(files_of(name))
+    for part in ("dev", "test") if "test" in located else ("dev",):
+        examples = read_file(name, part, located[part])
+        found = read_split(name, part, split_of(name, examples))
+        assert nameless(found.examples) == numbered(examples)
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_labels_count_by_name_and_never_by_number(name: str, tmp_path: Path) -> None:
+    write_table(name, tmp_path / "dev.tsv", 12)
+    split = split_of(name, read_file(name, "dev", tmp_path / "dev.tsv"))
+    last = len(NAMES[name]) - 1
+    turned = {**split.columns, "label": [last - label for label in split.columns["label"]]}
+    other = LoadedSplit(turned, {"label": NAMES[name][::-1]})
+    assert read_split(name, "dev", other) == read_split(name, "dev", split)
+
+
+def test_a_test_has_no_labels_even_where_the_hub_tells_them() -> None:
+    examples = (Example("a", "b", label=1), Example("c", "d", label=0))
+    found = read_split("mrpc", "test", split_of("mrpc", examples))
+    assert [(one.label, one.row) for one in found.examples] == [(None, "0"), (None, "1")]
+
+
+def test_a_hidden_label_is_counted_where_the_task_has_such_rows_and_refused_elsewhere() -> None:
+    rows = (Example("a", "b", label=0), Example("c", "d"), Example("e", "f", label=1))
+    found = read_split("mnli", "dev", split_of("mnli", rows))
+    assert ([one.row for one in found.examples], found.left_out) == (["0", "2"], 1)
+    with pytest.raises(DataRefused, match="rte/dev:2: label is '-1'; expected entailment or not_entailment"):
+        read_split("rte", "dev", split_of("rte", rows))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"sentence2": None}, "no column 'sentence2'; found are 'sentence1', 'label', 'idx'"),
+        ({"label": ["entailment", "neutral"]}, "rte/dev:2: label is 'neutral'; expected entailment"),
+        ({"label": [0, 1]}, "label holds 0, a number without a name; expected entailment or not_entailment"),
+        ({"sentence1": ["a", None]}, "rte/dev:2: sentence1 is None, expected a text"),
+        ({column: [] for column in ("sentence1", "sentence2", "label", "idx")}, "holds no rows"),
+    ],
+)
+def test_wrong_columns_are_told(change: dict[str, Any], told: str) -> None:
+    columns = {"sentence1": ["a", "b"], "sentence2": ["c", "d"], "label": ["entailment"] * 2, "idx": [0, 1], **change}
+    with pytest.raises(DataRefused, match=told):
+        read_split(
+            "rte", "dev", LoadedSplit({name: column for name, column in columns.items() if column is not None})
+        )
+
+
+def test_other_label_names_are_told() -> None:
+    split = split_of("rte", (Example("a", "b", label=0),))
+    with pytest.raises(DataRefused, match="labels of label are LABEL_0 and LABEL_1; expected entailment or not_ent"):
+        read_split("rte", "dev", LoadedSplit(split.columns, {"label": ("LABEL_0", "LABEL_1")}))
+
+
+@pytest.mark.parametrize(
+    ("declared", "told"),
+    [
+        ({"name": "nyu-mll/glue", "revision": "main"}, "'main' is no commit; expected its 40 hexadecimal digits"),
+        ({"name": "nyu-mll/glue", "revision": COMMIT[:12]}, "is no commit"),
+        ({"name": "nyu-mll/glue"}, "either a `name` with its `revision`"),
+        ({"name": "nyu-mll/glue", "revision": COMMIT, "path": "glue"}, "either a `name`"),
+        ({}, "either a `name`"),
+    ],
+)
+def test_a_dataset_is_one_commit_or_one_folder(declared: dict[str, str], told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        TypeAdapter(PublishedData).validate_python({"kind": "datasets", **declared})
+
+
+def test_a_plain_text_stays_a_folder_and_its_canonical_form() -> None:
+    folder = TypeAdapter(PublishedData).validate_python("data/glue")
+    assert canonical(folder) == {"kind": "folder", "path": "data/glue"}
+    assert TypeAdapter(PublishedData).validate_python({"path": "data/glue"}) == folder
+    hub = TypeAdapter(PublishedData).validate_python({"kind": "datasets", "name": "nyu-mll/glue", "revision": COMMIT})
+    assert hub.inputs(files_of("mnli"))["splits"]["diagnostic"] == "ax/test"
+    assert hub.located(files_of("mnli")) == {}
+    labelled = hub.model_copy(update={"tests": False}).inputs(files_of("mnli"))
+    assert {*labelled["splits"]} == {"train", "dev", "mismatched"}
+
+
+def test_without_the_extra_the_command_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", None)  # what Python does where it is not installed
+    with pytest.raises(EnvironmentRefused, match=r"pip install 'steeplechase\[datasets\]'"):
+        DatasetOfTasks(name="nyu-mll/glue", revision=COMMIT).parts(files_of("rte"))
+
+
+def test_local_files_are_told_apart_by_split_and_known_by_their_contents(tmp_path: Path) -> None:
+    data, files = DatasetOfTasks(path=str(tmp_path)), files_of("mnli")
+    with pytest.raises(
+        DataRefused, match=r"no files of mnli/train and mnli/validation_matched; expected mnli/train\.parq"
+    ):
+        data.located(files)
+    names = ["train-00001-of-00002", "train-00000-of-00002", "validation_matched", "validation_mismatched"]
+    for name in names:
+        (tmp_path / "mnli").mkdir(exist_ok=True)
+        (tmp_path / "mnli" / f"{name}.parquet").write_text(name)
+    told = data.inputs(files)
+    assert isinstance(told, dict)
+    assert {part: [*hashes] for part, hashes in told.items()} == {
+        "train": ["train-00000-of-00002.parquet", "train-00001-of-00002.parquet"],
+        "dev": ["validation_matched.parquet"],
+        "mismatched": ["validation_mismatched.parquet"],
+    }
+    (tmp_path / "mnli" / "validation_matched.parquet").write_text("other")
+    assert data.inputs(files) != told
+    (tmp_path / "mnli" / "train.csv").write_text("premise\n")
+    with pytest.raises(DataRefused, match="which is meant"):
+        data.located(files)
+
+
+# Through the library itself
+
+
+def write_split(name: str, form: str, folder: Path, split: str, examples: tuple[Example, ...]) -> None:
+    """Write examples as the hub keeps them, by the library's own means; a CSV or JSON file has names for numbers."""
+    datasets = pytest.importorskip("datasets", reason="needs the extra `datasets`")
+    columns = columns_of(name, examples)
+    texts = {column: datasets.Value("string") for column in columns if column not in ("label", "idx")}
+    label = datasets.ClassLabel(names=[*NAMES[name]]) if name in NAMES else datasets.Value("float32")
+    features = {**texts, "label": label, "idx": datasets.Value("int32")}
+    if form in ("csv", "json"):
+        columns["label"] = [NAMES[name][label] for label in columns["label"]]
+        features["label"] = datasets.Value("string")
+    table = datasets.Dataset.from_dict(columns, features=datasets.Features(features))
+    folder.mkdir(parents=True, exist_ok=True)
+    if form == "saved":
+        table.save_to_disk(str(folder / split))
+    else:
+        getattr(table, f"to_{form}")(str(folder / f"{split}.{form}"))
+
+
+@pytest.mark.parametrize("name", ["cola", "sst2", "mrpc", "rte", "stsb"])
+def test_local_datasets_give_the_examples_of_the_official_files(name: str, shared_data: Path, tmp_path: Path) -> None:
+    folder = FolderOfTasks(path=str(shared_data / "glue"))
+    located = folder.located(files_of(name))
+    splits = {"train": "train", "dev": "validation", "test": "test"}
+    official = {part: read_file(name, part, path)[:4000] for part, path in located.items()}
+    for part, examples in official.items():
+        write_split(name, "parquet", tmp_path / name, splits[part], examples)
+    found = DatasetOfTasks(path=str(tmp_path)).parts(files_of(name))
+    assert found.keys() == official.keys()
+    for part, examples in official.items():
+        assert nameless(found[part].examples) == nameless(examples)
+        assert found[part].left_out == 0
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "json", "saved"])
+def test_every_form_of_local_files_keeps_texts_as_they_are(form: str, tmp_path: Path) -> None:
+    examples = tuple(
+        Example(text, TEXTS[(row + 3) % len(TEXTS)], label=row % 2, row=str(row)) for row, text in enumerate(TEXTS)
+    )
+    for split in ("train", "validation"):
+        write_split("rte", form, tmp_path / "rte", split, examples)
+    found = DatasetOfTasks(path=str(tmp_path)).parts(files_of("rte"))
+    assert nameless(found["dev"].examples) == [*examples]

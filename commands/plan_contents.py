@@ -73,7 +73,7 @@ def plan_of(chosen: Chosen, convention: Convention, places: Places) -> Plan:
     try:
         shared = shared_stages(experiment)
     except (DataRefused, EnvironmentRefused) as refusal:  # the data of another scale may lie on another machine
-        shared, unknown = None, refusal.lines[0]
+        shared, unknown = None, "\n".join(refusal.lines)
     else:
         unknown = ""
     cells = _cells(chosen)

@@ -84,7 +84,9 @@ def _remarks(plan: Plan) -> Iterator[str]:
 
 def _to_come(chosen: Chosen, plan: Plan) -> Iterator[str]:
     if plan.prediction is None:
-        yield f"in the cache, time, disk: unknown; {plan.unknown}"
+        first, *others = plan.unknown.splitlines()
+        yield f"in the cache, time, disk: unknown; {first}"
+        yield from others
         return
     tuning = plan.tuning
     stages = plan.shared_stages + sum(arm.stages for arm in plan.arms) + (tuning.stages if tuning else 0)

@@ -73,6 +73,7 @@ class TaskFiles:
     """
     counts: Mapping[str, int]  # the examples of each official part, to predict time by
     needed: tuple[str, ...] = ("train", "dev")
+    collection: str = ""  # the folder that the official layout is often kept in, beside those of other collections
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ class FineTuning(Declaration):
     corpus: Corpus | None = None
     """Where the tasks' documents come from; the pretraining corpus where none is named."""
     data: PublishedData | None = Field(default=None, examples=["data"])
-    """Where the files of published tasks lie: a folder in the official layout, or one that holds `glue` and `squad`."""
+    """Where the files of published tasks lie: the official layout's folder, or one that holds `glue` and `squad`."""
     train_examples: Count | None = None
     dev_examples: Count | None = None
     """At most so many, drawn by a fixed seed; of a published task all, of one made from documents 4000 and 1000."""

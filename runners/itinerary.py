@@ -98,6 +98,11 @@ def measure_labels(experiment: Experiment) -> tuple[str, ...]:
     return () if experiment.measure.attention_diagonal is None else (ATTENTION,)
 
 
+def is_lengthened(experiment: Experiment, candidate: Candidate) -> bool:
+    """Return whether a candidate is trained on at a longer length before some of its tasks."""
+    return any(_lengthened(candidate, task) for task in experiment.fine_tuning.tasks)
+
+
 def all_labels(experiment: Experiment) -> tuple[str, ...]:
     """Return the stages that a trial goes through when nothing stops it."""
     asked = (*fine_tune_labels(experiment), *measure_labels(experiment))
@@ -222,7 +227,7 @@ def _lengthened(candidate: Candidate, task: str) -> bool:
 
 def _lengthening(experiment: Experiment, candidate: Candidate, seed: int, from_step: int) -> PretrainStage:
     """Return the further updates as what they are: pretraining of the same candidate at another length."""
-    to_step = from_step + max(1, round(candidate.recipe.lengthening_share * from_step))
+    to_step = from_step + candidate.recipe.lengthening_updates(from_step)
     longer = candidate.model_copy(update={"recipe": candidate.recipe.of_lengthening})
     return PretrainStage(
         candidate=longer,

@@ -52,7 +52,9 @@ class GlueTable:
 
     def task(self, name: str, form: Form, metrics: tuple[str, ...], chance: float) -> DownstreamTask:
         """Return the task; the first metric is the one the paper's GLUE score takes, chance a share of it."""
-        files = TaskFiles(self.folder, self.parts, f"{ORIGIN} ({self.folder})", self.read, self.counts, collection="glue")
+        files = TaskFiles(
+            self.folder, self.parts, f"{ORIGIN} ({self.folder})", self.read, self.counts, collection="glue"
+        )
         task = DownstreamTask(
             name=name,
             version=1,

@@ -14,7 +14,14 @@ from runners.designs import Factorial, Fractional, Search
 from runners.designs.arm import BASELINE, Arm
 from runners.designs.axes import grid_size
 from runners.designs.crossed import crossed
-from runners.itinerary import SharedStages, fine_tune_labels, measure_labels, shared_stages, trial_stages
+from runners.itinerary import (
+    SharedStages,
+    fine_tune_labels,
+    is_lengthened,
+    measure_labels,
+    shared_stages,
+    trial_stages,
+)
 from runners.places import Places
 from runners.prediction import Prediction, measured_under, predicted
 from runners.records import ArmRow
@@ -73,7 +80,7 @@ def plan_of(chosen: Chosen, convention: Convention, places: Places) -> Plan:
     try:
         shared = shared_stages(experiment)
     except (DataRefused, EnvironmentRefused) as refusal:  # the data of another scale may lie on another machine
-        shared, unknown = None, refusal.lines[0]
+        shared, unknown = None, "\n".join(refusal.lines)
     else:
         unknown = ""
     cells = _cells(chosen)
@@ -107,7 +114,7 @@ def _arm_plan(
 ) -> ArmPlan:
     experiment, candidate = chosen.experiment, arm.candidate
     per_seed = len(experiment.pretraining.hurdle.token_marks) + 1 + len(fine_tune_labels(experiment))
-    per_seed += len(measure_labels(experiment))
+    per_seed += len(measure_labels(experiment)) + is_lengthened(experiment, candidate)
     return ArmPlan(
         arm=arm,
         parameters=candidate.architecture.parameters,

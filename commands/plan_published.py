@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reports.numbers import scientific
+from runners.designs.arm import BASELINE
 from runners.experiment import Experiment
+from runners.teaching_released import size_of, teachings_told
 from search_space.declaration import JsonValue
 from search_space.departure import Departure, departures, recipe_told
 from search_space.operations import CONVENTIONS
@@ -63,6 +65,9 @@ def lines(experiment: Experiment) -> Iterator[str]:
     told = recipes(experiment)
     for recipe, arms in told.items():
         yield f"{'every arm' if len(told) == 1 else ', '.join(arms)}: {recipe}"
+    for taught in teachings_told(experiment.fine_tuning, _size(experiment)):
+        departs = "" if experiment.paper is None else f"; departs in: {_listed(taught.departures)}"
+        yield f"fine-tuning of {', '.join(taught.tasks)}: {taught.told}{departs}"
     for beside in besides(experiment):
         row, (parameters, flops) = beside.published, costs_of(beside.published)
         counts = _told(None if parameters is None else f"{parameters:,}", row.printed_parameters)
@@ -70,8 +75,20 @@ def lines(experiment: Experiment) -> Iterator[str]:
         yield (
             f"{beside.arm} is the paper's {beside.row!r}: parameters {beside.parameters:,} ({counts}), "
             f"train FLOPs by ELECTRA's count {scientific(beside.train_flops)} ({costs}); "
-            f"departs in: {', '.join(map(str, beside.departures)) or 'nothing declared'}"
+            f"departs in: {_listed(beside.departures)}"
         )
+
+
+def _listed(gone: tuple[Departure, ...]) -> str:
+    return ", ".join(map(str, gone)) or "nothing declared"
+
+
+def _size(experiment: Experiment) -> str:
+    """Return the size that the baseline is fine-tuned as."""
+    paper = experiment.paper
+    row = None if paper is None or paper.table is None else paper.rows.get(BASELINE)
+    model = None if row is None or paper is None else published().tables[str(paper.table)].rows[row].model
+    return size_of(model)
 
 
 def _told(known: str | None, printed: str | None) -> str:
@@ -84,6 +101,10 @@ def document(experiment: Experiment) -> JsonValue:
     """Return the same as plain data."""
     return {
         "recipes": [{"arms": [*arms], "recipe": recipe} for recipe, arms in recipes(experiment).items()],
+        "fine_tuning": [
+            {"tasks": [*taught.tasks], "taught": taught.told, "departures": [str(each) for each in taught.departures]}
+            for taught in teachings_told(experiment.fine_tuning, _size(experiment))
+        ],
         "rows": [_row(beside) for beside in besides(experiment)],
     }
 

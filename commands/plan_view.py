@@ -9,6 +9,7 @@ from commands.arguments import Chosen
 from commands.plan_contents import ArmPlan, Plan
 from commands.plan_published import lines as published_lines
 from commands.plan_tuning import tuning_lines
+from runners.itinerary import fine_tune_labels
 from runners.prediction import Prediction, Range
 from runners.sequential import first_seeds
 from search_space.declaration import JsonValue, canonical_text
@@ -60,8 +61,8 @@ def _cells(row: ArmPlan) -> Iterator[str]:
 def _work(chosen: Chosen) -> str:
     experiment, search = chosen.experiment, chosen.experiment.search
     arms = search.candidates_in_all if search is not None else len(experiment.arms)
-    seeds, tuning = len(first_seeds(experiment.pretraining.seeds)), experiment.fine_tuning
-    fine_tunings = len(tuning.tasks) * len(tuning.seeds)
+    seeds = len(first_seeds(experiment.pretraining.seeds))
+    fine_tunings = len(fine_tune_labels(experiment))
     searched = f" (searched over {', '.join(search.space)})" if search is not None else ""
     return (
         f"{arms} arms{searched} x {seeds} pretraining seeds of {experiment.pretraining.tokens:,} tokens, "
@@ -84,7 +85,9 @@ def _remarks(plan: Plan) -> Iterator[str]:
 
 def _to_come(chosen: Chosen, plan: Plan) -> Iterator[str]:
     if plan.prediction is None:
-        yield f"in the cache, time, disk: unknown; {plan.unknown}"
+        first, *others = plan.unknown.splitlines()
+        yield f"in the cache, time, disk: unknown; {first}"
+        yield from others
         return
     tuning = plan.tuning
     stages = plan.shared_stages + sum(arm.stages for arm in plan.arms) + (tuning.stages if tuning else 0)

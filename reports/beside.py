@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from reports.effects import Difference, Effect
 from reports.grids import Column, Grid, grid
-from reports.metrics import SCORE, Metric
+from reports.metrics import DESCRIPTIONS, SCORE, Metric
 from reports.numbers import NOTHING, fixed, mean_text, scientific, short
 from reports.reading import number
 from reports.results import Results
@@ -24,6 +24,7 @@ UNFOUND, UNASKED = "not found", "not asked"
 PARAMETERS, TRAIN_FLOPS = "parameters", "train_flops"
 COLUMNS = "arm row measure paper source direction n mean sd beware"
 ELECTRA = CONVENTIONS["electra"]
+HALF = "here the half of dev that no setting was chosen on"
 GLUE = "table3"
 """The table whose columns are the tasks of the paper's GLUE score."""
 
@@ -54,7 +55,7 @@ def _rows(results: Results, primary: PrimaryMetric) -> Iterator[Row]:
             row = whole.rows[rows[arm.name]]
             for column in whole.columns:
                 effect = _measured(results, arm.name, column, primary)
-                if column in row.values or effect is not None or column == SCORE:
+                if column in row.values or effect is not None or column in (SCORE, *DESCRIPTIONS):
                     beware = None if effect is None else _beware(results, whole, column)
                     yield {**_head(arm.name, rows, column, row), **_ours(effect), "beware": beware}
             yield from _costs(results, arm, rows, row)
@@ -83,7 +84,8 @@ def _costs(results: Results, arm: ArmRow, rows: dict[str, str], row: PublishedRo
     tokens = results.setting.pretraining.tokens
     if tokens is not None:
         flops = candidate_of(arm).train_flops(tokens, results.setting.baseline.architecture, ELECTRA)
-        beware = "both by ELECTRA's count"
+        lengthened = candidate_of(arm).recipe.lengthening_share
+        beware = f"both by ELECTRA's count{', both without the lengthening' if lengthened else ''}"
         yield {**_head(arm.name, rows, TRAIN_FLOPS, row), "n": 1, "mean": flops, "sd": None, "beware": beware}
 
 
@@ -91,19 +93,29 @@ def _measured(results: Results, arm: str, column: str, primary: PrimaryMetric) -
     task, _, name = column.partition(":")
     lead = task in results.setting.tasks and primary(task) == name
     metric = Metric(task if lead else column)  # a task's primary metric bears the task's name
-    return results.effect(arm, metric) if metric in results.metrics else None
+    return results.effect(arm, metric) if metric in (*results.metrics, *results.descriptions) else None
 
 
 def _beware(results: Results, whole: PublishedTable, column: str) -> str | None:
     """Return why two numbers of one row are not like for like, None where they are."""
+    if column in DESCRIPTIONS:
+        return "over which text, length, layers and heads: not found there"
     reasons = []
     if not whole.split.startswith("dev"):
         there = "split not found" if whole.split == UNFOUND else whole.split
         reasons.append(f"{there} there, dev here")
+    if ":" in column or column == SCORE:
+        reasons += [HALF] if _chosen_on_half(results) else []
     tasks = {name.partition(":")[0] for name in published().tables[GLUE].columns if ":" in name}
     if column == SCORE and set(results.setting.tasks) != tasks:
         reasons.append(f"here the mean of other tasks: {', '.join(results.setting.tasks)}")
     return "; ".join(reasons) or None
+
+
+def _chosen_on_half(results: Results) -> bool:
+    tuning = results.snapshot.document.get("fine_tuning")
+    search = tuning.get("search") if isinstance(tuning, dict) else None
+    return isinstance(search, dict) and search.get("choose_on") == "held_out_half"
 
 
 def beside_grid(results: Results, found: Table) -> Iterator[Grid]:
@@ -126,7 +138,7 @@ def _cells(row: Row) -> list[str]:
     if cost:
         ours = NOTHING if mean is None else _told(measure, mean)
     elif isinstance(seeds, int):
-        ours = mean_text(Effect(seeds, mean, sd, Difference()), 1)
+        ours = mean_text(Effect(seeds, mean, sd, Difference()), 3 if measure in DESCRIPTIONS else 1)
     else:
         ours = UNASKED
     words = measure.replace("_", " ").replace(":", ": ")

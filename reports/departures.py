@@ -1,5 +1,6 @@
 """What differs from the paper: computed from the declaration against the released values, and never typed."""
 
+import json
 from collections.abc import Iterator
 
 from reports.beside import candidate_of, paper_rows
@@ -7,14 +8,14 @@ from reports.grids import Column, Grid, grid
 from reports.results import Results
 from reports.table import Row, Table, table
 from runners.designs.arm import BASELINE
+from runners.experiment import FineTuning
+from runners.teaching_released import size_of, teaching_departures
 from search_space.departure import departures
 from search_space.presets import preset_of
-from search_space.published import published, unsourced
+from search_space.published import published
 
 DEPARTURES = "departures"
 EVERY_ARM, NONE = "every arm", "nothing"
-SWAPPED = {"mrpc", "stsb"}
-"""The tasks whose two texts ELECTRA and ConvBERT let change places."""
 
 
 def departures_table(results: Results) -> Table:
@@ -37,7 +38,7 @@ def _rows(results: Results) -> Iterator[Row]:
     there = published().corpora["convbert"]["pretraining"]
     yield {"where": "text", "what": f"{results.setting.corpus.kind} ({there})"}
     if results.setting.tasks:
-        yield {"where": "fine-tuning", "what": ", ".join(_of_fine_tuning(results)) or NONE}
+        yield {"where": "fine-tuning", "what": "; ".join(_of_fine_tuning(results)) or NONE}
     yield {"where": "always", "what": "; ".join(published().departures_told)}
 
 
@@ -59,13 +60,16 @@ def _by_arm(results: Results) -> dict[str, list[str]]:
 
 
 def _of_fine_tuning(results: Results) -> Iterator[str]:
-    """Yield where the declared fine-tuning leaves the release's defaults for a model of the baseline's size."""
-    ours, known = results.snapshot.document.get("fine_tuning"), published().fine_tuning
+    """Yield where the declared fine-tuning leaves the release's: what all tasks do, then what single ones do."""
+    tuning = FineTuning.model_validate_json(json.dumps(results.snapshot.document["fine_tuning"]))
     whole, rows = paper_rows(results) or (None, {})
     model = whole.rows[rows[BASELINE]].model if whole is not None and BASELINE in rows else None
-    size = "base" if str(model).endswith("-base") else "small"
-    for name, there in {**unsourced(known["defaults"]), **unsourced(known[size])}.items():
-        here = ours.get(name) if isinstance(ours, dict) else None
-        idle = name == "swap_pairs" and not SWAPPED & set(results.setting.tasks)
-        if here != there and not idle:
-            yield f"{name.replace('_', ' ')} {'none' if here is None else here} ({there})"
+    size = size_of(model)
+    found = {task: teaching_departures(tuning, task, size) for task in results.setting.tasks}
+    first, *others = found.values()
+    common = [each for each in first if all(each in other for other in others)]
+    yield from map(str, common)
+    for task, told in found.items():
+        own = [str(each) for each in told if each not in common]
+        if own:
+            yield f"of {task}: {', '.join(own)}"

@@ -15,7 +15,7 @@ from runners.hurdles.audit import Audit
 from runners.matching import Match, enter_twins
 from runners.measures import Measures
 from runners.sequential import Seeds
-from runners.teaching import SettingsSearch, TaskSettings
+from runners.teaching import ByTask, SettingsSearch
 from runners.tuning import Tune
 from search_space.candidate import Candidate
 from search_space.change import ImpossibleChange
@@ -86,8 +86,8 @@ class FineTuning(Declaration):
     seeds: tuple[Seed, ...] = Field(default=(1,), min_length=1)
     corpus: Corpus | None = None
     """Where the tasks' documents come from; the pretraining corpus where none is named."""
-    data: PublishedData | None = Field(default=None, examples=["data/glue"])
-    """Where the files of published tasks lie: a folder in the official layout."""
+    data: PublishedData | None = Field(default=None, examples=["data"])
+    """Where the files of published tasks lie: the official layout's folder, or one that holds `glue` and `squad`."""
     train_examples: Count | None = None
     dev_examples: Count | None = None
     """At most so many, drawn by a fixed seed; of a published task all, of one made from documents 4000 and 1000."""
@@ -102,7 +102,7 @@ class FineTuning(Declaration):
 
     ELECTRA's release swaps the first two alone; `by_task` says so task by task.
     """
-    by_task: Mapping[str, TaskSettings] = Field(default_factory=dict, examples=[{"rte": {"epochs": 10}}])
+    by_task: ByTask = Field(default_factory=dict, examples=[{"rte": {"epochs": 10}}])
     """What single tasks do otherwise."""
     search: SettingsSearch | None = None
     """Settings that are searched for, per task and fine-tuning seed."""

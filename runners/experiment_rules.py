@@ -10,13 +10,13 @@ from runners.loading.mistakes import did_you_mean
 from runners.measured import comparable_metrics
 from runners.published_rules import published_violations
 from runners.start import Start, differing_fields, read_start
+from runners.teaching import settings_of
 from runners.teaching_rules import teaching_violations
 from runners.tuning.rules import tune_violations
 from search_space.change import ImpossibleChange, absolute_path
 from search_space.refusals import Refusal
 from search_space.violation import Violation
 from tasks.downstream import find_task, task_names
-from tasks.downstream.task import TaskFiles
 from tasks.published import origin_of
 
 if TYPE_CHECKING:
@@ -218,8 +218,9 @@ def _fine_tuning_violations(experiment: "Experiment") -> Iterator[Violation]:
         if task not in known:
             message = f"{task!r} is not a task. Allowed: {', '.join(known)}"
             yield Violation(("fine_tuning", "tasks", position), message)
-        elif (files := find_task(task).files) is not None:
-            yield from _data_violations(experiment, files, ("fine_tuning", "tasks", position))
+        elif (files := find_task(task).files) is not None and experiment.fine_tuning.data is None:
+            message = f"has files, and fine_tuning.data does not say where. {origin_of(files)}"
+            yield Violation(("fine_tuning", "tasks", position), message)
     yield from _length_violations(experiment)
     yield from _repeated(experiment.fine_tuning.tasks, ("fine_tuning", "tasks"))
     yield from _repeated(experiment.fine_tuning.seeds, ("fine_tuning", "seeds"))
@@ -233,26 +234,15 @@ def _fine_tuning_violations(experiment: "Experiment") -> Iterator[Violation]:
         yield Violation(("fine_tuning", "sequence_length"), message)
 
 
-def _data_violations(experiment: "Experiment", files: TaskFiles, place: tuple[str | int, ...]) -> Iterator[Violation]:
-    """Yield why the files of a published task cannot be had."""
-    data = experiment.fine_tuning.data
-    if data is None:
-        yield Violation(place, f"has files, and fine_tuning.data does not say where. {origin_of(files)}")
-        return
-    try:
-        data.located(files)
-    except Refusal as refusal:
-        yield from (Violation(("fine_tuning", "data"), line) for line in refusal.lines)
-
-
 def _length_violations(experiment: "Experiment") -> Iterator[Violation]:
     """Yield tasks that do not fit the sequences they get, and a lengthening that no task is behind."""
     tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.probe
     asked = dict.fromkeys((*tuning.tasks, *((probe.task,) if probe else ())))
     tasks = [find_task(name) for name in asked if name in task_names()]
     for task in tasks:
-        if tuning.sequence_length < task.shortest_sequence:
-            message = f"{tuning.sequence_length} is too short for {task.name}"
+        length = settings_of(tuning, task.name).sequence_length
+        if length < task.shortest_sequence:
+            message = f"{length} is too short for {task.name}"
             allowed = f"allowed: {task.shortest_sequence} and longer"
             yield Violation(("fine_tuning", "sequence_length"), f"{message}; {allowed}")
     if experiment.baseline.recipe.lengthening_share and not any(task.lengthened for task in tasks):

@@ -21,6 +21,7 @@ from runners.start import WEIGHTS, Start, read_start
 from runners.teaching import settings_of, teachings
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
+from search_space.refusals import DataRefused
 from tasks.corpora.corpus import Corpus
 from tasks.downstream import find_task
 
@@ -54,7 +55,10 @@ class SharedStages:
 
 
 def shared_stages(experiment: Experiment) -> SharedStages:
-    """Return the stages that come before any trial."""
+    """Return the stages that come before any trial.
+
+    Raises DataRefused where files are missing: those of every task that lacks some.
+    """
     architecture = experiment.baseline.architecture
     corpus = _corpus_stage(experiment.corpus)
     vocabulary = TokensStage(
@@ -65,7 +69,7 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     tokens = Stage(vocabulary, {"corpus": corpus})
     tuning_corpus = experiment.fine_tuning.corpus
     documents = corpus if tuning_corpus in (None, experiment.corpus) else _corpus_stage(tuning_corpus)
-    examples = {task: _examples(experiment, task, documents, tokens) for task in _asked_tasks(experiment)}
+    examples = _every_examples(experiment, documents, tokens)
     overlaps = {task: _overlap(stage, corpus) for task, stage in examples.items()}
     read = any("corpus" in stage.inputs for stage in examples.values())
     others = (documents,) if read and documents is not corpus else ()
@@ -92,6 +96,11 @@ def fine_tune_labels(experiment: Experiment) -> tuple[str, ...]:
 def measure_labels(experiment: Experiment) -> tuple[str, ...]:
     """Return the names of the stages that describe a trained model."""
     return () if experiment.measure.attention_diagonal is None else (ATTENTION,)
+
+
+def is_lengthened(experiment: Experiment, candidate: Candidate) -> bool:
+    """Return whether a candidate is trained on at a longer length before some of its tasks."""
+    return any(_lengthened(candidate, task) for task in experiment.fine_tuning.tasks)
 
 
 def all_labels(experiment: Experiment) -> tuple[str, ...]:
@@ -141,6 +150,19 @@ def _token_marks(experiment: Experiment) -> tuple[int, ...]:
 
 def _corpus_stage(corpus: Corpus) -> Stage:
     return Stage(CorpusStage(corpus=corpus, read=corpus.inputs()))
+
+
+def _every_examples(experiment: Experiment, documents: Stage, tokens: Stage) -> dict[str, Stage]:
+    found: dict[str, Stage] = {}
+    missing: list[str] = []
+    for task in _asked_tasks(experiment):
+        try:
+            found[task] = _examples(experiment, task, documents, tokens)
+        except DataRefused as refusal:
+            missing += refusal.lines
+    if missing:
+        raise DataRefused(missing)
+    return found
 
 
 def _examples(experiment: Experiment, name: str, documents: Stage, tokens: Stage) -> Stage:
@@ -205,7 +227,7 @@ def _lengthened(candidate: Candidate, task: str) -> bool:
 
 def _lengthening(experiment: Experiment, candidate: Candidate, seed: int, from_step: int) -> PretrainStage:
     """Return the further updates as what they are: pretraining of the same candidate at another length."""
-    to_step = from_step + max(1, round(candidate.recipe.lengthening_share * from_step))
+    to_step = from_step + candidate.recipe.lengthening_updates(from_step)
     longer = candidate.model_copy(update={"recipe": candidate.recipe.of_lengthening})
     return PretrainStage(
         candidate=longer,

@@ -6,9 +6,9 @@ Values of the releases: configure_finetuning.py of ELECTRA and ConvBERT; the sea
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from search_space.declaration import Count, Declaration, JsonValue, Number, PositiveNumber, Share
 
@@ -21,6 +21,8 @@ ChosenOn = Literal["held_out_half", "dev"]
 class TaskSettings(Declaration):
     """What one task does otherwise; what is not named here is as for every task, and is not searched for."""
 
+    train_examples: Count | None = None
+    dev_examples: Count | None = None
     epochs: Count | None = Field(default=None, examples=[10])
     batch_examples: Count | None = None
     peak_learning_rate: PositiveNumber | None = None
@@ -36,6 +38,17 @@ class TaskSettings(Declaration):
     def changes(self) -> dict[str, object]:
         """The fields that are named."""
         return {name: value for name in type(self).model_fields if (value := getattr(self, name)) is not None}
+
+
+def _nothing_taken_back(value: object) -> object:
+    return {} if value is None else value
+
+
+ByTask = Annotated[
+    Mapping[str, TaskSettings],
+    BeforeValidator(_nothing_taken_back, json_schema_input_type=Mapping[str, TaskSettings] | None),
+]
+"""Settings by task; `null` takes back what a scale of another file says."""
 
 
 class SettingsSearch(Declaration):

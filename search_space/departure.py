@@ -83,4 +83,12 @@ def recipe_told(candidate: Candidate, tokens: int) -> str:
         owner = "the baseline's" if objective.generator == "shared" else "the arm's own"
         weights = f"{objective.generator_weight:g} and {objective.discriminator_weight:g}"
         parts.append(f"generator 1/{objective.generator_ratio} of {owner} size, losses weighed {weights}")
+    if recipe.lengthening_share:
+        parts.append(f"then {_lengthening_told(recipe, tokens)}")
     return ", ".join(parts)
+
+
+def _lengthening_told(recipe: Recipe, tokens: int) -> str:
+    updates = recipe.lengthening_updates(recipe.steps(tokens))
+    length = recipe.lengthened_sequence_length
+    return f"before tasks of long texts {updates:,} updates of {recipe.batch_sequences} x {length}, not in the FLOPs"

@@ -49,7 +49,8 @@ def preset_of(row: PublishedRow) -> Preset | None:
     if row.model is None:
         return None
     released = PRESETS[row.model]
-    candidate = apply(released.candidate, row.changes)
+    lengthening = published().lengthening if row.lengthened else {}
+    candidate = apply(released.candidate, {**row.changes, **lengthening})
     return Preset(candidate, row.updates or released.updates, published().sources[row.source])
 
 

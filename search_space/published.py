@@ -57,6 +57,8 @@ class PublishedRow(Declaration):
     """What the variant changes in the released model, as a design writes it."""
     updates: Count | None = None
     """Where they are not the released model's own."""
+    lengthened: bool = False
+    """Whether it was trained on at a longer length, by `fine_tuning.lengthening`; what it costs leaves that out."""
     parameters: Count | None = None
     train_flops: Number | None = None
     printed_parameters: str | None = None
@@ -90,6 +92,17 @@ class Published(Declaration):
     fine_tuning: Mapping[str, Fields]
     noise: Mapping[str, Fields]
     tables: Mapping[str, PublishedTable]
+
+    @property
+    def lengthening(self) -> dict[str, Any]:
+        """The further updates of a row that was lengthened, as changes of a recipe."""
+        return {f"recipe.{name}": value for name, value in unsourced(self.fine_tuning["lengthening"]).items()}
+
+    def taught(self, task: str, size: str) -> dict[str, Any]:
+        """Return how the release's code teaches a task to a model of a size, `small` or `base`."""
+        known, own = self.fine_tuning, "squad" if task.startswith("squad_") else task
+        parts = (known["defaults"], known["head"], known[size], known.get(own, {}))
+        return {"swap_pairs": False} | {name: value for part in parts for name, value in unsourced(part).items()}
 
     @property
     def departures_told(self) -> tuple[str, ...]:

@@ -64,6 +64,10 @@ class Recipe(Declaration):
         """Return the updates that see at least the candidate's share of `tokens` tokens."""
         return -(-self.own_tokens(tokens) // self.tokens_per_step)
 
+    def lengthening_updates(self, updates: int) -> int:
+        """Return the further updates behind so many at the usual length."""
+        return max(1, round(self.lengthening_share * updates)) if self.lengthening_share else 0
+
     @property
     def before_lengthening(self) -> "Recipe":
         """The recipe of everything up to the lengthening, which is the same with it and without."""

@@ -21,7 +21,10 @@ def origin_of(files: TaskFiles) -> str:
 
 
 class FolderOfTasks(Declaration):
-    """A folder with one folder per task, as GLUE's download script lays them out; or one task's own folder."""
+    """A folder with one folder per task, as GLUE's download script lays them out; or one task's own folder.
+
+    Or a folder of such folders, `glue` and `squad`, so that one path serves both.
+    """
 
     kind: Literal["folder"] = "folder"
     path: str = Field(min_length=1)
@@ -39,7 +42,8 @@ class FolderOfTasks(Declaration):
         root = Path(self.path)
         if not root.is_dir():
             raise DataRefused(f"{self.path}: no such folder; {origin_of(files)}")
-        folder = root / files.folder if (root / files.folder).is_dir() else root
+        within = (root / files.folder, root / files.collection / files.folder)
+        folder = next((each for each in within if each.is_dir()), root)
         found = {part: _matching(folder, pattern) for part, pattern in files.parts.items()}
         missing = [files.parts[part] for part in files.needed if not found[part]]
         if missing:

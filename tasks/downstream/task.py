@@ -80,6 +80,7 @@ class TaskFiles:
     """As `read`, of a split's columns."""
     unlabelled: frozenset[str] = frozenset()
     """Parts that others mark: they are predicted for a submission alone."""
+    collection: str = ""  # the folder that the official layout is often kept in, beside those of other collections
 
 
 @dataclass(frozen=True, slots=True)

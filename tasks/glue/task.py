@@ -50,6 +50,7 @@ class GlueTable:
             splits=self.configuration.splits,
             read_split=self.read_split,
             unlabelled=UNLABELLED,
+            collection="glue",
         )
         task = DownstreamTask(
             name=name,

@@ -9,13 +9,15 @@ from calling import ROOT, Call
 from search_space.published import published
 
 
-@pytest.mark.parametrize("table", ["table1", "table3", "kernel_size"])
+@pytest.mark.parametrize("table", ["table1", "table3", "table4", "kernel_size"])
 def test_plan_at_paper_scale_sets_costs_beside_the_published_ones(call: Call, table: str, tmp_path: Path) -> None:
     file = ROOT / "experiments" / f"{table}.yaml"
     answer = call("plan", file, "--scale", "paper", "--out", tmp_path, "--json")
     assert answer.code == 0, answer.err
     found = json.loads(answer.out)["published"]
     assert found["rows"]
+    assert found["fine_tuning"]
+    assert all(taught["departures"] == [] for taught in found["fine_tuning"])
     for row in found["rows"]:
         assert row["departures"] == []
         assert row["train_flops"] == pytest.approx(row["published_train_flops"], rel=0.01)
@@ -28,3 +30,20 @@ def test_plan_tells_how_every_arm_is_trained(call: Call, tmp_path: Path) -> None
     text = " ".join(answer.out.split())
     assert "every arm: 1,000,000 updates of 128 x 128 tokens, peak learning rate 0.0003 after 10,000 updates" in text
     assert "span_dynamic is the paper's 'span-based dynamic': parameters 13,143,768 (released 13,143,768)" in text
+
+
+def test_plan_tells_how_every_task_is_taught_and_which_files_are_wanted(call: Call, tmp_path: Path) -> None:
+    answer = call("plan", ROOT / "experiments" / "table2.yaml", "--scale", "paper", "--out", tmp_path)
+    text = " ".join(answer.out.split())
+    assert "fine-tuning of rte: 10 epochs of batches of 32 x 128 tokens, peak learning rate one of 5e-05" in text
+    assert "each block at 0.8 of the rate above it" in text
+    if not (ROOT / "data").exists():
+        assert "wanted are CoLA/train.tsv, CoLA/dev.tsv, from gluebenchmark.com/tasks (CoLA)" in text
+        assert "wanted are QNLI/train.tsv" in text
+
+
+def test_plan_tells_the_lengthening_and_that_its_cost_is_left_out(call: Call, tmp_path: Path) -> None:
+    answer = call("plan", ROOT / "experiments" / "table4.yaml", "--scale", "paper", "--out", tmp_path)
+    text = " ".join(answer.out.split())
+    assert "then before tasks of long texts 100,000 updates of 128 x 512, not in the FLOPs" in text
+    assert "train FLOPs by ELECTRA's count 1.27e18 (released 1.27e18, printed 1.3e18); departs in: nothing" in text

@@ -1,5 +1,6 @@
 """The paper's numbers beside ours: known, not found, not asked; what is not like for like is said."""
 
+from dataclasses import replace
 from typing import Any
 
 from building import Trial, document, primary, snapshot
@@ -65,7 +66,7 @@ def test_what_differs_is_computed_from_the_declaration() -> None:
     updates = -(-2_000_000 // PRESETS["electra-small"].candidate.recipe.tokens_per_step)
     assert f"updates {updates} (1,000,000)" in told["every arm"]
     assert told["text"] == "documentation (OpenWebText)"
-    assert "layer rate decay none (0.8)" in told["fine-tuning"]
+    assert "layer rate decay 1.0 (0.8)" in told["fine-tuning"]
     assert "bias correction" in told["always"]
 
 
@@ -80,3 +81,26 @@ def test_every_format_but_the_results_alone_shows_the_section() -> None:
     found = report({"table": "table3", "rows": {"baseline": ELECTRA_ROW}})
     for name in ("terminal", "markdown", "latex", "html", "json"):
         assert "78.0" in render(found, name)
+
+
+def test_a_description_whose_value_was_not_found_stands_beside_the_direction() -> None:
+    cells = texts(report({"table": "table8", "rows": {"baseline": "BERT"}}), "paper")
+    (attention,) = [row for row in cells if row[2] == "attention diagonal"]
+    assert attention[3:] == ["not found; above ConvBERT", "not asked", ""]
+
+
+def test_a_lengthened_arm_stands_beside_costs_that_leave_the_lengthening_out() -> None:
+    arms, longer = {"baseline": {}, "longer": {}}, {"recipe": {"lengthening_share": 0.1}}
+    paper = {**PAPER, "table": "table4", "rows": {"longer": CONVBERT_ROW}}
+    told = document(("squad_v1_1",), paper=paper)
+    found = snapshot([Trial(name, 1).pretrained(3.0) for name in arms], arms, ("squad_v1_1",), resolved=told)
+    lengthened = tuple(replace(arm, candidate=longer) if arm.name == "longer" else arm for arm in found.arms)
+    found = replace(found, arms=lengthened)
+    (flops,) = [row for row in rows(build(found, primary=primary), "paper") if row["measure"] == "train_flops"]
+    assert flops["beware"] == "both by ELECTRA's count, both without the lengthening"
+
+
+def test_what_single_tasks_are_taught_otherwise_is_told_of_them_alone() -> None:
+    found = report({"table": "table3", "rows": {"baseline": ELECTRA_ROW}}, tasks=("rte", "sst2"))
+    (told,) = [row["what"] for row in rows(found, "departures") if row["where"] == "fine-tuning"]
+    assert told == "layer rate decay 1.0 (0.8); of rte: epochs 3 (10)"

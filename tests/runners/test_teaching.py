@@ -19,7 +19,7 @@ from runners.itinerary import fine_tune_labels, shared_stages, trial_stages
 from runners.optimiser import adamw, layered_adamw, set_rate
 from runners.records import Record, Standing, Status
 from runners.scoring import chosen_by
-from runners.stages.declarations import FineTuneStage
+from runners.stages.declarations import ExamplesStage, FineTuneStage
 from runners.stages.examples import with_swapped
 from runners.store import Outcome
 from runners.teaching import teachings
@@ -103,6 +103,14 @@ def test_what_a_task_does_otherwise_is_not_searched_for(tmp_path: Path) -> None:
     found = experiment(tmp_path, search=SEARCH, by_task={"docs_pair": {"epochs": 10}})
     assert {each.epochs for each in tuned(found).values()} == {10}
     assert len(fine_tune_labels(found)) == 2 * 2
+
+
+def test_settings_by_task_can_be_taken_back_and_may_say_how_many_examples(tmp_path: Path) -> None:
+    assert keys(experiment(tmp_path, by_task=None)) == keys(experiment(tmp_path))
+    few = experiment(tmp_path, by_task={"docs_pair": {"train_examples": 7, "dev_examples": 5}})
+    told = shared_stages(few).examples["docs_pair"].declaration
+    assert isinstance(told, ExamplesStage)
+    assert (told.train_examples, told.dev_examples) == (7, 5)
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [

@@ -92,6 +92,19 @@ def test_a_missing_set_names_what_is_wanted_and_where_it_comes_from(tmp_path: Pa
         FolderOfTasks(path=str(tmp_path / "nowhere")).located(files_of("rte"))
 
 
+def test_one_folder_may_hold_the_collections(tmp_path: Path) -> None:
+    for part in ("train", "dev"):
+        write_table("rte", tmp_path / "glue" / "RTE" / f"{part}.tsv", 4)
+    (tmp_path / "squad").mkdir()
+    for name in ("train-v1.1.json", "dev-v1.1.json"):
+        (tmp_path / "squad" / name).touch()
+    data = FolderOfTasks(path=str(tmp_path))
+    assert data.located(files_of("rte")) == FolderOfTasks(path=str(tmp_path / "glue")).located(files_of("rte"))
+    assert data.located(files_of("squad_v1_1"))["dev"] == tmp_path / "squad" / "dev-v1.1.json"
+    with pytest.raises(DataRefused, match=r"no train\.tsv and no dev\.tsv; wanted are CoLA/train\.tsv"):
+        data.located(files_of("cola"))
+
+
 def test_the_identity_is_of_the_contents_and_not_of_the_place(tmp_path: Path) -> None:
     for folder in ("here", "there"):
         for part in ("train", "dev"):

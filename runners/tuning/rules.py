@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 NOT_TUNED: Mapping[str, str] = {
     "token_share": "is what a trial may spend",
+    "lengthening_share": "is what a trial may spend",
+    "lengthened_sequence_length": "is what a trial may spend, in other words",
     "replica": "draws other noise and changes nothing else",
     "sequence_length": "is that of the held-out questions, which all arms are asked",
     "device": "says where, not how, a model is trained",

@@ -16,7 +16,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from reports.backtest import Curve, band, law_of, widening
+from reports.statistics.backtest import Curve, band, law_of, widening
 from runners.curves.reading import read_curves
 from runners.curves.recorded import RecordedCurves
 

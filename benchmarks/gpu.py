@@ -28,7 +28,7 @@ from benchmarks.measuring import Interval, Work, check, median_interval
 from benchmarks.memory import saved_bytes
 from benchmarks.peers import conv_bert
 from models.encoder import Encoder
-from runners.optimiser import adamw, set_rate
+from runners.learning.optimiser import adamw, set_rate
 from search_space.presets import PRESETS
 from search_space.refusals import EnvironmentRefused
 

@@ -14,18 +14,18 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from runners.course import Course
-from runners.driver import Request, open_ledger
+from runners.asked.experiment import Experiment
+from runners.driving.course import Course
+from runners.driving.driver import Request, open_ledger
+from runners.driving.groundwork import Groundwork
+from runners.driving.itinerary import shared_stages
 from runners.engines import open_engine
 from runners.engines.local import LocalEngine
-from runners.experiment import Experiment
-from runners.groundwork import Groundwork
-from runners.itinerary import shared_stages
+from runners.engines.worker import as_line
+from runners.kept.places import Places
+from runners.kept.store import StageStore
 from runners.loading import load
-from runners.places import Places
 from runners.stages.stage import Job
-from runners.store import StageStore
-from runners.worker import as_line
 
 EXPERIMENT = Path(__file__).parents[1] / "experiments/table2.yaml"
 SHARED = ("corpus", "tokens", "questions")
@@ -100,7 +100,7 @@ def _plain_tune(experiment: Experiment, prepared: Path, folder: Path) -> float:
 def _trainable(config: dict[str, str]) -> None:
     from ray import tune
 
-    from runners.worker import answer
+    from runners.engines.worker import answer
 
     told = answer(config["line"])
     tune.report({"seconds": told["seconds"], "ended": time.time()})

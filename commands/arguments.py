@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from runners.experiment import Experiment
+from runners.asked.experiment import Experiment
 from runners.loading import load, scales
 from runners.loading.reading import read_document
 from runners.loading.text import read_text

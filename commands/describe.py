@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from commands.arguments import FlopsName, Scale, convention_named
-from commands.description_view import show
-from commands.subjects import Wanted, found
+from commands.views.description_view import show
+from commands.views.subjects import Wanted, found
 from search_space.activation_memory import RULE
 from search_space.declaration import JsonValue
 from search_space.description import Description, PartCost, receptive_field

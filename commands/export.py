@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from commands.subjects import Wanted, found
+from commands.views.subjects import Wanted, found
 from models.huggingface import config
-from runners.start import is_start
-from runners.whole import refuse_existing
+from runners.asked.start import is_start
+from runners.kept.whole import refuse_existing
 from search_space.presets import PRESETS
 from search_space.refusals import ConfigurationRefused
 
 if TYPE_CHECKING:
-    from commands.exported import Exported
+    from commands.exchange.exported import Exported
 
 DEFAULT_SEED = 1
 SOURCES = (
@@ -46,7 +46,7 @@ def export(
     reasons = tuple(config.obstacles(exported.architecture))
     if reasons:
         raise ConfigurationRefused(f"{source}: {reason}" for reason in reasons)
-    from commands.exporting import notes_on, write
+    from commands.exchange.exporting import notes_on, write
 
     notes = tuple(notes_on(exported))
     write(exported, notes, out)
@@ -69,7 +69,7 @@ def _find(source: str, trial: str | None, wanted: Wanted, seed: int | None) -> "
         ]
     )
     subject = found(wanted)[0] if untrained else None
-    from commands import exported  # torch, once it is known to be needed
+    from commands.exchange import exported  # torch, once it is known to be needed
 
     if subject is not None:
         return exported.from_declaration(subject, DEFAULT_SEED if seed is None else seed)

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from commands.import_vocabulary import FoundVocabulary, find_vocabulary, read_json
+from commands.exchange.import_vocabulary import FoundVocabulary, find_vocabulary, read_json
 from models.huggingface import config
-from runners.durable import sha256_of
-from runners.start import WEIGHTS, write_architecture, write_provenance
-from runners.whole import refuse_existing, whole_folder
+from runners.asked.start import WEIGHTS, write_architecture, write_provenance
+from runners.kept.durable import sha256_of
+from runners.kept.whole import refuse_existing, whole_folder
 from search_space.architecture import Architecture
 from search_space.refusals import DataRefused, EnvironmentRefused
 
@@ -44,7 +44,7 @@ def _convert(folder: Path, out: Path, model: tuple[str, Architecture], vocabular
     """Write the start and yield what is to be known of it."""
     from safetensors.torch import save_file  # torch, once it is known to be needed
 
-    from commands.import_weights import find_weights, our_weights
+    from commands.exchange.import_weights import find_weights, our_weights
     from tasks.tokenizer import WordPiece
 
     family, architecture = model

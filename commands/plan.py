@@ -15,10 +15,10 @@ from commands.arguments import (
     choose_timing,
     convention_named,
 )
-from commands.plan_contents import plan_document, plan_of
-from commands.plan_view import show_plan
+from commands.planning.plan_contents import plan_document, plan_of
+from commands.planning.plan_view import show_plan
 from commands.timing import plan_timing
-from runners.places import Places
+from runners.kept.places import Places
 from search_space.operations import MATMUL
 
 

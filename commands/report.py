@@ -9,7 +9,7 @@ from commands.arguments import ResultsFolder
 from reports.formats import format_names, render
 from reports.report import build
 from reports.timing.report import render as render_timing
-from runners.results_folder import snapshot_at
+from runners.kept.results_folder import snapshot_at
 from runners.timing.keeping import has_timings, read
 
 

@@ -12,17 +12,17 @@ import typer
 from rich.console import Console
 
 from commands.arguments import Chosen, ExperimentFile, Scale, asks_for_time, choose, choose_timing
-from commands.live_view import LiveView
-from commands.mirroring import Mirroring
 from commands.timing import run_timing
+from commands.views.live_view import LiveView
+from commands.views.mirroring import Mirroring
 from reports.files import REPORT_FILES, write_report
 from reports.formats import render
 from reports.report import build
-from runners.driver import Request
-from runners.driver import run as drive
-from runners.places import Places
-from runners.standing import Snapshot
-from runners.store import StageStore
+from runners.driving.driver import Request
+from runners.driving.driver import run as drive
+from runners.evidence.standing import Snapshot
+from runners.kept.places import Places
+from runners.kept.store import StageStore
 from runners.timing.keeping import has_timings
 from search_space.refusals import ConfigurationRefused, Conflict, Stopped
 

@@ -8,12 +8,12 @@ from rich.console import Console
 from rich.table import Table
 
 from commands.arguments import ChosenTiming
-from commands.timing_view import TimingView
+from commands.views.timing_view import TimingView
 from reports.files import REPORT_FILES
 from reports.numbers import fixed, scientific
 from reports.timing.report import render
 from runners.designs.arm import Arm
-from runners.places import Places
+from runners.kept.places import Places
 from runners.timing.costs import part_flops, part_parameters
 from runners.timing.driver import run as drive
 from search_space.declaration import JsonValue, canonical_text

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from runners.ledger import LEDGER_NAME, Ledger
-from runners.places import RESULTS, Places
-from runners.standing import snapshot
+from runners.evidence.standing import snapshot
+from runners.kept.ledger import LEDGER_NAME, Ledger
+from runners.kept.places import RESULTS, Places
 from runners.tracking import TrackingStore, serve
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from reports.formats import render
 from reports.formats.csv import render_table
 from reports.report import Report, build
-from runners.standing import Snapshot
+from runners.evidence.standing import Snapshot
 
 REPORT_FILES = {
     "html": "report.html",
@@ -24,8 +24,8 @@ def write_report(found: Snapshot, folder: Path) -> tuple[Path, ...]:
     Beside them `figures/` has each figure as SVG and PDF with its numbers, `tables/` every table as CSV; what an
     earlier report has left there is gone.
     """
+    from reports.figures.gallery import files_of, pictures_of
     from reports.formats.html import page  # these draw; the rest of a report does not
-    from reports.gallery import files_of, pictures_of
 
     report = build(found, found.importance or None)
     pictures = pictures_of(report)

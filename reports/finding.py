@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 
-from reports.attention import attention_clause
-from reports.candidates import SEARCH
-from reports.comparisons import Verdict
-from reports.effects import Difference
-from reports.isolated import IsolatedPair
-from reports.metrics import Metric
 from reports.numbers import difference_text
 from reports.results import Results
 from reports.search_finding import search_finding
+from reports.statistics.comparisons import Verdict
+from reports.statistics.effects import Difference
+from reports.statistics.metrics import Metric
+from reports.tables.attention import attention_clause
+from reports.tables.candidates import SEARCH
+from reports.tables.isolated import IsolatedPair
 from runners.designs.arm import BASELINE
-from runners.records import Standing
+from runners.kept.records import Standing
 
 OPEN = (Standing.WAITING, Standing.RUNNING)
 

@@ -2,22 +2,22 @@
 
 from collections.abc import Iterator
 
-from reports.afterwards import addition_notes
-from reports.candidates import SEARCH
-from reports.comparisons import Cell
-from reports.constants import constant_notes
-from reports.effects import Effect
-from reports.leakage import leakage_notes
-from reports.metrics import Metric
-from reports.noise import low_variance
 from reports.numbers import short
 from reports.results import Results
-from reports.settings import settings_legend, settings_notes
-from reports.squad import squad_notes
-from reports.values import PRETRAIN
+from reports.statistics.comparisons import Cell
+from reports.statistics.effects import Effect
+from reports.statistics.metrics import Metric
+from reports.statistics.values import PRETRAIN
+from reports.tables.afterwards import addition_notes
+from reports.tables.candidates import SEARCH
+from reports.tables.constants import constant_notes
+from reports.tables.leakage import leakage_notes
+from reports.tables.noise import low_variance
+from reports.tables.settings import settings_legend, settings_notes
+from reports.tables.squad import squad_notes
+from runners.asked.sequential import first_seeds
 from runners.designs.arm import BASELINE
-from runners.records import Standing, Status
-from runners.sequential import first_seeds
+from runners.kept.records import Standing, Status
 from search_space.candidate import Candidate
 from search_space.change import difference
 from search_space.declaration import JsonValue

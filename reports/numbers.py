@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from statistics import median
 
-from reports.effects import Difference, Effect
+from reports.statistics.effects import Difference, Effect
 
 UNKNOWN, NOTHING = "?", "–"
 UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))

@@ -7,10 +7,10 @@ timings themselves.
 from pathlib import Path
 
 from reports.files import write_report
-from runners.durable import sha256_of
-from runners.ledger_export import has_export, read_export, write_export
-from runners.results_folder import opened
-from runners.standing import snapshot
+from runners.evidence.standing import snapshot
+from runners.kept.durable import sha256_of
+from runners.kept.ledger_export import has_export, read_export, write_export
+from runners.kept.results_folder import opened
 from runners.timing import keeping
 from search_space.refusals import EnvironmentRefused
 

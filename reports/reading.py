@@ -1,8 +1,8 @@
-"""Reading a record's curve, beside its numbers (`runners/reading.py`)."""
+"""Reading a record's curve, beside its numbers (`runners/evidence/reading.py`)."""
 
 from collections.abc import Mapping
 
-from runners.reading import number, numbers
+from runners.evidence.reading import number, numbers
 from search_space.declaration import JsonValue
 
 __all__ = ["curve", "number", "numbers"]

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from runners.records import ArmRow
-from runners.standing import Snapshot
+from runners.evidence.standing import Snapshot
+from runners.kept.records import ArmRow
 
 
 def at_shared_recipe(snapshot: Snapshot) -> Snapshot:

@@ -3,21 +3,32 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from reports.attention import AttentionMaps, attention_grids, attention_maps_of, attention_notes, attention_table
-from reports.audit import audit_table
-from reports.axis_curve import AxisCurve, axis_curve_of
-from reports.beside import BESIDE, beside_grid, beside_table
-from reports.candidates import SEARCH, candidates_table, importance_table
-from reports.claims import claims_grid, claims_note, claims_table
-from reports.crossed import lost_runs
-from reports.departures import DEPARTURES, departures_grid, departures_table
-from reports.details import grids_of
-from reports.divergence import divergence_grid, divergence_table
-from reports.factors import factors_grids, factors_table
-from reports.figure_data import Curves, Forest, curves_of, forest_of
+from reports.figures.axis_curve import AxisCurve, axis_curve_of
+from reports.figures.figure_data import Curves, Forest, curves_of, forest_of
+from reports.figures.ladder import Ladder, ladder_of
+from reports.figures.pareto import Pareto, pareto_of, pareto_table, table_pareto_of
 from reports.finding import finding_of
 from reports.footer import Notes, footer_of, legend_of
-from reports.forecast import (
+from reports.recipes import at_own_recipes, at_shared_recipe
+from reports.results import Results, results_of
+from reports.setting import setting_of
+from reports.statistics.crossed import lost_runs
+from reports.tables.attention import (
+    AttentionMaps,
+    attention_grids,
+    attention_maps_of,
+    attention_notes,
+    attention_table,
+)
+from reports.tables.audit import audit_table
+from reports.tables.beside import BESIDE, beside_grid, beside_table
+from reports.tables.candidates import SEARCH, candidates_table, importance_table
+from reports.tables.claims import claims_grid, claims_note, claims_table
+from reports.tables.departures import DEPARTURES, departures_grid, departures_table
+from reports.tables.details import grids_of
+from reports.tables.divergence import divergence_grid, divergence_table
+from reports.tables.factors import factors_grids, factors_table
+from reports.tables.forecast import (
     LOSS,
     Outlook,
     crossings_table,
@@ -27,25 +38,20 @@ from reports.forecast import (
     forecast_table,
     outlook_of,
 )
-from reports.grids import Grid
-from reports.isolated import isolated_pairs, isolated_table
-from reports.judgements import effects_grid, effects_table
-from reports.ladder import Ladder, ladder_of
-from reports.leakage import leakage_table
-from reports.matched import has_matches, matched_note, matched_table
-from reports.noise import noise_grid, noise_table
-from reports.overview import overview
-from reports.pareto import Pareto, pareto_of, pareto_table, table_pareto_of
-from reports.recipes import at_own_recipes, at_shared_recipe
-from reports.results import Results, results_of
-from reports.setting import setting_of
-from reports.settings import settings_table
-from reports.table import Table, reference_table, results_table
+from reports.tables.grids import Grid
+from reports.tables.isolated import isolated_pairs, isolated_table
+from reports.tables.judgements import effects_grid, effects_table
+from reports.tables.leakage import leakage_table
+from reports.tables.matched import has_matches, matched_note, matched_table
+from reports.tables.noise import noise_grid, noise_table
+from reports.tables.overview import overview
+from reports.tables.settings import settings_table
+from reports.tables.table import Table, reference_table, results_table
+from reports.tables.tuned import tuned_finding, tuned_grids, tuned_note, tuned_tables
+from reports.tables.tuning import tuning_footer, tuning_grids, tuning_notes, tuning_table
 from reports.text import printable
-from reports.tuned import tuned_finding, tuned_grids, tuned_note, tuned_tables
-from reports.tuning import tuning_footer, tuning_grids, tuning_notes, tuning_table
-from runners.measured import PrimaryMetric, primary_metric
-from runners.standing import Snapshot
+from runners.evidence.measured import PrimaryMetric, primary_metric
+from runners.evidence.standing import Snapshot
 
 
 @dataclass(frozen=True)

@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from reports.comparisons import Cell, Comparison, Judging, compare
-from reports.effects import Difference, Effect, effect, paired
-from reports.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, Metric, ordered
 from reports.numbers import decimals_for
 from reports.setting import Setting
-from reports.values import ArmValues, NestedArmValues, PrimaryMetric, means_of, nested_values_of
-from runners.attention_readings import Attention, attention_of
+from reports.statistics.comparisons import Cell, Comparison, Judging, compare
+from reports.statistics.effects import Difference, Effect, effect, paired
+from reports.statistics.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, Metric, ordered
+from reports.statistics.values import ArmValues, NestedArmValues, PrimaryMetric, means_of, nested_values_of
+from runners.asked.sequential import first_seeds, looks_of
 from runners.designs.arm import BASELINE
+from runners.evidence.attention_readings import Attention, attention_of
+from runners.evidence.standing import Snapshot, TrialHistory
 from runners.inference.looks import Looks
 from runners.inference.paired import ALPHA
-from runners.records import ArmRow, Standing
-from runners.sequential import first_seeds, looks_of
-from runners.standing import Snapshot, TrialHistory
+from runners.kept.records import ArmRow, Standing
 
 
 @dataclass(frozen=True)

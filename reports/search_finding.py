@@ -1,13 +1,13 @@
 """A search's finding: how many candidates came through, which is best, and how it stands beside the baseline."""
 
-from reports.audit import audit_sentence
-from reports.candidates import against_baseline, candidates_table
-from reports.metrics import HELD_OUT_LOSS, Metric
 from reports.numbers import difference_text, short
 from reports.results import Results
-from reports.table import Row
+from reports.statistics.metrics import HELD_OUT_LOSS, Metric
+from reports.tables.audit import audit_sentence
+from reports.tables.candidates import against_baseline, candidates_table
+from reports.tables.table import Row
 from runners.designs.arm import BASELINE
-from runners.records import Standing
+from runners.kept.records import Standing
 
 LOSS = Metric(HELD_OUT_LOSS)
 

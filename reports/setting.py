@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from runners.measured import SCORE
-from runners.sequential import Seeds
+from runners.asked.sequential import Seeds
+from runners.evidence.measured import SCORE
 from search_space.candidate import Candidate
 from search_space.declaration import JsonValue
 

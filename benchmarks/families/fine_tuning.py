@@ -19,8 +19,8 @@ from benchmarks.precision import TOLERANCES
 from benchmarks.row import FULL_SIZE, Figure, Row, Size, speed_figure
 from models.fine_tuned import FineTuned, build_fine_tuned
 from models.initialisation import initialise
-from runners.checkpoint import save_checkpoint
-from runners.optimiser import adamw
+from runners.learning.checkpoint import save_checkpoint
+from runners.learning.optimiser import adamw
 from runners.stages import fine_tune
 from runners.stages.declarations import FineTuneStage
 from runners.stages.pretrain import CHECKPOINT

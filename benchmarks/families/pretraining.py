@@ -18,8 +18,8 @@ from benchmarks.peers.electra import Electra
 from benchmarks.precision import TOLERANCES, named, need
 from benchmarks.row import FULL_SIZE, Figure, Row, Size, speed_figure
 from models.precision import computing_in
-from runners.optimiser import adamw
-from runners.training import Lesson, train
+from runners.learning.optimiser import adamw
+from runners.learning.training import Lesson, train
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import ReplacedTokenDetection

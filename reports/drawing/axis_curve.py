@@ -3,10 +3,10 @@
 from math import log10
 from typing import Any
 
-from reports.axis_curve import AxisCurve, AxisLine, AxisPanel
 from reports.drawing.door import Figure, look, new_figure
+from reports.figures.axis_curve import AxisCurve, AxisLine, AxisPanel
+from reports.figures.style import COLOURS, QUIET
 from reports.numbers import fixed
-from reports.style import COLOURS, QUIET
 
 WIDTH_INCHES, PANEL_INCHES = 7.4, 2.75
 LOGARITHMIC_FROM = 40  # times the smallest value, and only where values are multiples of each other

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from reports.drawing.door import Figure, new_figure, spread
-from reports.figure_data import Curves, Line
+from reports.figures.figure_data import Curves, Line
+from reports.figures.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET
 from reports.numbers import short
-from reports.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET
 
 WIDTH_INCHES, HEIGHT_INCHES = 7.4, 4.0
 LABELLED_LINES = len(COLOURS)

@@ -13,7 +13,7 @@ import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from reports.style import COLOURS, LINE_STYLES, MARKERS, SETTINGS
+from reports.figures.style import COLOURS, LINE_STYLES, MARKERS, SETTINGS
 
 __all__ = ["Figure"]
 

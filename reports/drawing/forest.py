@@ -3,11 +3,11 @@
 from typing import Any
 
 from reports.drawing.door import Figure, new_figure
-from reports.effects import Difference
-from reports.figure_data import Forest, Panel
-from reports.metrics import Metric
+from reports.figures.figure_data import Forest, Panel
+from reports.figures.style import COLOURS, INK, QUIET
 from reports.numbers import difference_text
-from reports.style import COLOURS, INK, QUIET
+from reports.statistics.effects import Difference
+from reports.statistics.metrics import Metric
 
 WIDTH_INCHES, ROW_INCHES = 7.4, 0.3
 

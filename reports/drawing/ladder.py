@@ -4,10 +4,10 @@ from typing import Any
 
 from reports.drawing.door import Figure, new_figure
 from reports.drawing.forest import draw_interval
-from reports.ladder import Ladder
-from reports.metrics import Metric
+from reports.figures.ladder import Ladder
+from reports.figures.style import COLOURS, QUIET
 from reports.numbers import difference_text, fixed, scientific, short
-from reports.style import COLOURS, QUIET
+from reports.statistics.metrics import Metric
 
 WIDTH_INCHES, ROW_INCHES, NAMES_INCHES, PARAMETERS_INCHES = 7.4, 0.44, 1.35, 1.75
 

@@ -4,9 +4,9 @@ from itertools import pairwise, product
 from typing import Any
 
 from reports.drawing.door import Figure, new_figure
+from reports.figures.pareto import TITLES, Pareto, Spot, Trade
+from reports.figures.style import COLOURS, INK, QUIET
 from reports.numbers import scientific, short
-from reports.pareto import TITLES, Pareto, Spot, Trade
-from reports.style import COLOURS, INK, QUIET
 
 WIDTH_INCHES, HEIGHT_INCHES = 7.4, 3.1
 NAMED_AT_MOST = 12

@@ -8,7 +8,7 @@ import csv
 import io
 
 from reports.report import Report
-from reports.table import Table
+from reports.tables.table import Table
 from reports.text import printable
 from search_space.declaration import JsonValue
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from reports.gallery import pictures_of
+from reports.figures.gallery import pictures_of
+from reports.figures.style import INK
 from reports.report import Report
-from reports.style import INK
 
 HERE = Path(__file__).parent
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"

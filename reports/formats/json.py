@@ -3,7 +3,7 @@
 import json
 
 from reports.report import Report
-from reports.table import Table
+from reports.tables.table import Table
 from search_space.declaration import JsonValue
 
 DECIMALS = 6

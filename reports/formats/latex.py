@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from tabulate import tabulate
 
-from reports.grids import Cell, Column, Grid, packed
 from reports.report import Report
+from reports.tables.grids import Cell, Column, Grid, packed
 from reports.text import printable
 
 PAGE_CHARACTERS = 100

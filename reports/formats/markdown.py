@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from tabulate import tabulate
 
-from reports.grids import Cell, Column, Grid
 from reports.report import Report
+from reports.tables.grids import Cell, Column, Grid
 from reports.text import printable
 
 ESCAPED = re.compile(r"([\\`*_\[\]<>|~#$!&])")

@@ -13,8 +13,8 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from reports.grids import Cell, Grid, packed
 from reports.report import Report
+from reports.tables.grids import Cell, Grid, packed
 
 NARROWEST, WIDEST = 40, 200
 ASCII = str.maketrans({"±": "+/-", "−": "-", "–": "-", "Δ": "delta", "×": "x", "─": "-", "γ": "gamma"})

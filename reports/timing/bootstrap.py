@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from jaxtyping import Float, Int
 
-from reports.effects import CONFIDENCE
+from reports.statistics.effects import CONFIDENCE
 from search_space.streams import stream
 
 RESAMPLES = 4000

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from reports.drawing.door import Figure, new_figure, png_bytes, spread, svg_text
-from reports.style import COLOURS, MARKERS, QUIET
+from reports.figures.style import COLOURS, MARKERS, QUIET
 from reports.text import printable
 from reports.timing.analysis import Analysis, Timed
 from reports.timing.tables import MILLISECOND

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from reports.grids import Cell, Column, Grid, grid
 from reports.numbers import fixed, scientific
-from reports.overview import BEST_MARK
-from reports.table import Row, Table, table
+from reports.tables.grids import Cell, Column, Grid, grid
+from reports.tables.overview import BEST_MARK
+from reports.tables.table import Row, Table, table
 from reports.timing.analysis import Analysis, Timed
 from reports.timing.bootstrap import Estimate
 from reports.timing.finding import FLOPS_DECIMALS, interval_text, speedup_decimals, speedup_text

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reports.claims import Judgement
+from reports.tables.claims import Judgement
 from reports.timing.analysis import Analysis
 from reports.timing.bootstrap import Estimate
 

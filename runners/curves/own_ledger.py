@@ -6,8 +6,8 @@ from contextlib import closing
 from pathlib import Path
 
 from runners.curves.recorded import RecordedCurves, recorded
-from runners.ledger import Ledger
-from runners.records import Record, Status
+from runners.kept.ledger import Ledger
+from runners.kept.records import Record, Status
 from search_space.declaration import JsonValue
 
 PRETRAIN = "pretrain"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from runners.curves import nas_bench_bert, own_ledger, plain, taskset
 from runners.curves.recorded import RecordedCurves, Unreadable
-from runners.ledger import LEDGER_NAME
+from runners.kept.ledger import LEDGER_NAME
 from search_space.declaration import JsonValue
 from search_space.refusals import DataRefused, EnvironmentRefused
 

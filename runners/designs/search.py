@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from runners.designs.axes import unsuited
-from runners.tournament import Tournament
+from runners.proposing.tournament import Tournament
 from search_space.candidate import Candidate
 from search_space.declaration import Count, Declaration, Seed
 from search_space.violation import Violation

@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
-from runners.course import Course
+from runners.driving.course import Course
 
 ENGINES = ("local", "ray")
 

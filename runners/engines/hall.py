@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from runners.course import Course
-from runners.records import Status
+from runners.driving.course import Course
+from runners.driving.work import Failure, Work
+from runners.engines.worker import as_line
+from runners.kept.records import Status
+from runners.kept.store import Outcome
 from runners.stages.stage import Job
-from runners.store import Outcome
-from runners.work import Failure, Work
-from runners.worker import as_line
 from search_space.refusals import Refusal
 
 RETRIES = 2  # of a trial whose process died

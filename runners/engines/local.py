@@ -9,11 +9,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from runners.records import Status
+from runners.driving.work import Agenda, Failure, Work
+from runners.engines.worker import as_line
+from runners.kept.records import Status
+from runners.kept.store import Outcome
 from runners.stages.stage import THREADS, Job
-from runners.store import Outcome
-from runners.work import Agenda, Failure, Work
-from runners.worker import as_line
 
 SECONDS_BETWEEN_GLANCES = 0.2
 ONE_THREAD = {name: str(THREADS) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
@@ -109,7 +109,7 @@ class _Worker:
 
 
 def _launch() -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "runners.worker"]
+    command = [sys.executable, "-m", "runners.engines.worker"]
     root = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, **ONE_THREAD, **QUIET, "PYTHONPATH": path}

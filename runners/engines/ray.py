@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Callable
 from pathlib import Path
 
-from runners.course import Course
+from runners.driving.course import Course
 from runners.engines.hall import Hall
 
 # Read by Ray when it is imported: no statistics, no loggers of its own, no state that nobody reads.

@@ -15,7 +15,7 @@ from ray.tune.search import Searcher
 
 from runners.engines.hall import RETRIES, Hall
 from runners.engines.local import ONE_THREAD, QUIET
-from runners.worker import answer
+from runners.engines.worker import answer
 from search_space.refusals import EnvironmentRefused
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,9 +6,9 @@ from contextlib import closing
 from pathlib import Path
 from statistics import median
 
-from runners.ledger import Ledger
-from runners.manifest import processor
-from runners.records import Status
+from runners.kept.ledger import Ledger
+from runners.kept.manifest import processor
+from runners.kept.records import Status
 from search_space.candidate import Candidate
 from search_space.declaration import canonical, canonical_text
 from search_space.refusals import EnvironmentRefused

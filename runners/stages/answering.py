@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from runners.scoring import predictions_file
+from runners.driving.scoring import predictions_file
 from runners.stages.workplace import Diverged, Workplace
 from search_space.declaration import JsonValue
 from tasks.downstream.encoding import EncodedExamples

@@ -1,6 +1,6 @@
 """Measure how near the diagonal a pretrained encoder attends, and keep its mean map per layer.
 
-ConvBERT, arXiv 2008.02496, Table 8; what its text leaves open is told in `runners.measures`.
+ConvBERT, arXiv 2008.02496, Table 8; what its text leaves open is told in `runners.asked.measures`.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from torch import Tensor
 from models.attention_maps import visit_attention_maps
 from models.device import open_device
 from models.encoder import Encoder
-from runners.checkpoint import load_weights
+from runners.learning.checkpoint import load_weights
 from runners.stages.declarations import AttentionStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.stages.workplace import Workplace

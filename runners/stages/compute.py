@@ -4,12 +4,12 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-from runners.records import Status
+from runners.kept.records import Status
+from runners.kept.store import Outcome, StageStore
 from runners.stages.declarations import KINDS
 from runners.stages.progress import ProgressFile
 from runners.stages.stage import THREADS, Job
 from runners.stages.workplace import Diverged, Workplace
-from runners.store import Outcome, StageStore
 from search_space.declaration import JsonValue
 
 

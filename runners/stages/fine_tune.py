@@ -16,9 +16,9 @@ from models.fine_tuned import FineTuned, build_fine_tuned
 from models.heads.span import SpanHead
 from models.initialisation import initialise
 from models.precision import Precision, computing_in
-from runners.checkpoint import load_weights
-from runners.optimiser import adamw, layered_adamw, set_rate
-from runners.scoring import other_parts, predictions_file
+from runners.driving.scoring import other_parts, predictions_file
+from runners.learning.checkpoint import load_weights
+from runners.learning.optimiser import adamw, layered_adamw, set_rate
 from runners.stages.answering import answer_questions
 from runners.stages.declarations import FineTuneStage
 from runners.stages.pretrain import CHECKPOINT

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import torch
 
-from runners.checkpoint import discard, load_checkpoint, load_weights, save_checkpoint
-from runners.optimiser import adamw
+from runners.asked.start import WEIGHTS, read_start
+from runners.learning.checkpoint import discard, load_checkpoint, load_weights, save_checkpoint
+from runners.learning.optimiser import adamw
+from runners.learning.training import Lesson, NotFinite, Step, held_out_loss, train
 from runners.stages.declarations import PretrainStage
 from runners.stages.workplace import Diverged, Workplace
-from runners.start import WEIGHTS, read_start
-from runners.training import Lesson, NotFinite, Step, held_out_loss, train
 from search_space.declaration import Declaration, JsonValue
 from search_space.refusals import Corruption
 from tasks.batches import Batches

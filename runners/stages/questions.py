@@ -9,10 +9,10 @@ import torch
 
 from models.operators.word_loss import drawn_words
 from models.precision import computing_in
-from runners.optimiser import adamw
+from runners.learning.optimiser import adamw
+from runners.learning.training import Lesson, Step, train
 from runners.stages.declarations import QuestionsStage
 from runners.stages.workplace import Workplace
-from runners.training import Lesson, Step, train
 from search_space.declaration import JsonValue
 from search_space.objective import MaskedLanguageModel
 from search_space.refusals import DataRefused

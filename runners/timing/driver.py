@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from runners.ledger import LEDGER_NAME
-from runners.places import Places
+from runners.kept.ledger import LEDGER_NAME
+from runners.kept.places import Places
 from runners.timing.costs import part_flops
 from runners.timing.experiment import TimingExperiment
 from runners.timing.keeping import has_timings, make, read, write

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from runners.durable import flush
+from runners.kept.durable import flush
 from runners.timing.record import TimingRecord
 from search_space.declaration import fingerprint
 from search_space.refusals import Corruption, EnvironmentRefused

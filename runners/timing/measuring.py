@@ -20,8 +20,8 @@ from models.device import open_device
 from models.encoder import Block
 from models.initialisation import initialise
 from models.operators.native.library import arithmetic
-from runners.durable import sha256_of
-from runners.manifest import manifest
+from runners.kept.durable import sha256_of
+from runners.kept.manifest import manifest
 from runners.timing.experiment import TimingExperiment
 from runners.timing.record import Machine, Measured
 from search_space.architecture import Architecture

@@ -2,7 +2,7 @@
 
 import json
 
-from runners.experiment import Experiment
+from runners.asked.experiment import Experiment
 from runners.loading.schema import DEFINITIONS, DIALECT, Schema, editor_schema
 from runners.timing.experiment import TimingExperiment
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from runners.durable import flush
+from runners.kept.durable import flush
 from runners.tracking.outage import reason_of
 from search_space.refusals import Corruption, EnvironmentRefused, Refusal
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from runners.records import Record, Standing, Status
-from runners.standing import TrialHistory
+from runners.evidence.standing import TrialHistory
+from runners.kept.records import Record, Standing, Status
 from runners.tracking.mirrored_run import RunStatus
 from runners.tracking.outage import redacted
 

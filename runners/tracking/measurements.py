@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from runners.choice import chosen_records
-from runners.records import Record, Status
-from runners.standing import TrialHistory
+from runners.evidence.choice import chosen_records
+from runners.evidence.standing import TrialHistory
+from runners.kept.records import Record, Status
 from runners.tracking.mirrored_run import Point
 from search_space.declaration import JsonValue
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runners.standing import Snapshot
+from runners.evidence.standing import Snapshot
 from runners.tracking.database import locked
 from runners.tracking.mirrored_run import (
     IDENTITY_TAG,

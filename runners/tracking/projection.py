@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from runners.records import ArmRow, Record, Standing
-from runners.standing import Snapshot, TrialHistory
+from runners.evidence.standing import Snapshot, TrialHistory
+from runners.kept.records import ArmRow, Record, Standing
 from runners.tracking.endings import STATUS, arm_standing, cut, stop_reason
 from runners.tracking.measurements import (
     arm_values,

@@ -6,14 +6,14 @@ What is tried and what was chosen are facts, written once before they are acted 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from runners.achievements import score_of
+from runners.asked.experiment import Experiment
 from runners.designs.arm import BASELINE, Arm
 from runners.designs.point import level
-from runners.experiment import Experiment
-from runners.itinerary import fine_tune_labels, pretrain_labels
-from runners.ledger import Ledger
-from runners.records import Standing
-from runners.standing import TrialHistory, histories_of
+from runners.driving.itinerary import fine_tune_labels, pretrain_labels
+from runners.evidence.achievements import score_of
+from runners.evidence.standing import TrialHistory, histories_of
+from runners.kept.ledger import Ledger
+from runners.kept.records import Standing
 from runners.tuning.choosing import Choice, chosen, mean_over_seeds
 from runners.tuning.points import AT, Point, change_size, grid_points, name_of, points_of, value_at
 from runners.tuning.record import CHOICES, TUNING, Tried, choices_of

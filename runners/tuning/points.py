@@ -94,7 +94,7 @@ def _changes(point: Mapping[str, Any], baseline: Candidate) -> Point:
 
 def _drawn(tune: Tune, baseline: Candidate) -> Iterator[Point]:
     """Yield points without end, from the sampler's seed and from nothing else."""
-    from runners.sampling import Extent, draws
+    from runners.proposing.sampling import Extent, draws
 
     extents = {path: Extent(*axis.ends, isinstance(axis, LogRange)) for path, axis in tune.ranges.items()}
     counts = {path: len(values) for path, values in tune.listed.items()}

@@ -14,8 +14,8 @@ from search_space.recipe import Recipe
 from search_space.violation import Violation
 
 if TYPE_CHECKING:
+    from runners.asked.experiment import Experiment
     from runners.designs.arm import Arm
-    from runners.experiment import Experiment
 
 NOT_TUNED: Mapping[str, str] = {
     "token_share": "is what a trial may spend",

@@ -1,8 +1,8 @@
 """The experiment as a tuning trial sees it: tuning's budget and seeds, no hurdles, tasks only where they decide."""
 
-from runners.experiment import Experiment
+from runners.asked.experiment import Experiment
+from runners.asked.measures import Measures
 from runners.hurdles import Finite
-from runners.measures import Measures
 
 
 def tuning_view(experiment: Experiment) -> Experiment:

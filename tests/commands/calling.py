@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.records import Record, Status
+from runners.kept.records import Record, Status
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "experiments" / "table2.yaml"

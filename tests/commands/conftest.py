@@ -9,11 +9,11 @@ from calling import ROOT, TABLE, Answer, Call, record
 
 from commands.arguments import choose
 from commands.main import main
-from runners.course import Course
-from runners.driver import Request, open_ledger
-from runners.itinerary import all_labels, shared_stages
-from runners.places import Places
-from runners.store import StageStore
+from runners.driving.course import Course
+from runners.driving.driver import Request, open_ledger
+from runners.driving.itinerary import all_labels, shared_stages
+from runners.kept.places import Places
+from runners.kept.store import StageStore
 
 
 @pytest.fixture

@@ -13,16 +13,16 @@ from small import WORDS, stir
 from torch import Tensor
 
 from models.encoder import Encoder
-from runners.course import Course
-from runners.driver import Request, open_ledger
-from runners.experiment import Experiment
-from runners.groundwork import Groundwork
-from runners.itinerary import shared_stages
-from runners.places import Places
+from runners.asked.experiment import Experiment
+from runners.asked.start import WEIGHTS, write_architecture, write_provenance
+from runners.driving.course import Course
+from runners.driving.driver import Request, open_ledger
+from runners.driving.groundwork import Groundwork
+from runners.driving.itinerary import shared_stages
+from runners.kept.places import Places
+from runners.kept.store import StageStore
 from runners.stages.compute import compute
 from runners.stages.stage import Job
-from runners.start import WEIGHTS, write_architecture, write_provenance
-from runners.store import StageStore
 from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
 from search_space.declaration import JsonValue

@@ -23,10 +23,10 @@ from models_at_hand import (
     transformers,
 )
 
-from commands.exported import from_trial
-from runners.checkpoint import load_weights
+from commands.exchange.exported import from_trial
+from runners.evidence.trained import trained
+from runners.learning.checkpoint import load_weights
 from runners.stages.pretrain import CHECKPOINT
-from runners.trained import trained
 from search_space.architecture import Architecture
 from tasks.objectives import build_model
 from tasks.tokenizer import load_tokenizer

@@ -21,7 +21,7 @@ from models_at_hand import (
 from safetensors.torch import load_file, save_file
 from small import WORDS, stir
 
-from runners.start import WEIGHTS, read_start
+from runners.asked.start import WEIGHTS, read_start
 from search_space.architecture import Architecture
 from tasks.tokenizer import load_tokenizer
 

@@ -11,10 +11,10 @@ from calling import Call
 from models_at_hand import MIXED, RELEASED, corpus, experiment, run, sized, stirred_start
 from safetensors.torch import load_file
 
-from runners.experiment import Experiment
-from runners.itinerary import shared_stages, trial_stages
-from runners.start import WEIGHTS
-from runners.trained import trained
+from runners.asked.experiment import Experiment
+from runners.asked.start import WEIGHTS
+from runners.driving.itinerary import shared_stages, trial_stages
+from runners.evidence.trained import trained
 from search_space.declaration import canonical
 from search_space.refusals import Corruption
 

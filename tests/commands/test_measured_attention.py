@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from models_at_hand import experiment, run
 
-from runners.attention_readings import ALL, attention_of, uniform_concentration
-from runners.records import Standing
-from runners.results_folder import snapshot_at
+from runners.evidence.attention_readings import ALL, attention_of, uniform_concentration
+from runners.kept.records import Standing
+from runners.kept.results_folder import snapshot_at
 
 
 def test_every_trained_arm_is_looked_at(tmp_path: Path) -> None:

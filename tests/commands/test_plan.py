@@ -8,16 +8,16 @@ import pytest
 from calling import ROOT, TABLE, Call
 
 from commands.arguments import choose
-from commands.plan_contents import plan_of
-from runners.course import Course
-from runners.driver import Request, open_ledger
-from runners.experiment import Experiment
-from runners.itinerary import shared_stages, trial_stages
+from commands.planning.plan_contents import plan_of
+from runners.asked.experiment import Experiment
+from runners.driving.course import Course
+from runners.driving.driver import Request, open_ledger
+from runners.driving.itinerary import shared_stages, trial_stages
+from runners.kept.places import Places
+from runners.kept.records import Record, Status
+from runners.kept.store import Outcome, StageStore
 from runners.loading import load, scales
-from runners.places import Places
-from runners.records import Record, Status
 from runners.stages.stage import Stage
-from runners.store import Outcome, StageStore
 from search_space.operations import MATMUL
 
 COMPONENTS = ROOT / "experiments" / "components.yaml"

@@ -9,11 +9,11 @@ from test_light_commands import heavy_after
 from test_plan import kept, planned, written
 
 from commands.arguments import choose
-from runners.course import Course
-from runners.driver import Request, open_ledger
-from runners.itinerary import shared_stages, trial_stages
-from runners.places import Places
-from runners.store import StageStore
+from runners.driving.course import Course
+from runners.driving.driver import Request, open_ledger
+from runners.driving.itinerary import shared_stages, trial_stages
+from runners.kept.places import Places
+from runners.kept.store import StageStore
 from runners.tuning.view import tuning_view
 
 TUNED = ROOT / "experiments" / "tuned.yaml"

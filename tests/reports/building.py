@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from runners.records import ArmRow, Decision, Record, Standing, Status, TrialRow
-from runners.standing import Snapshot, TrialHistory, Tuning
+from runners.evidence.standing import Snapshot, TrialHistory, Tuning
+from runners.kept.records import ArmRow, Decision, Record, Standing, Status, TrialRow
 from runners.tuning.choosing import Choice
 from runners.tuning.record import Tried
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from building import Trial, document, empty, primary, search, snapshot, table2, troubled, tuned
 
-from reports.figures import svg_of
+from reports.figures.figures import svg_of
 from reports.formats import format_names, render
 from reports.formats.terminal import draw
 from reports.report import Report, build

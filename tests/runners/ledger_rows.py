@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from runners.ledger import Ledger
-from runners.records import ArmRow, Decision, Record, Status, TrialRow
+from runners.kept.ledger import Ledger
+from runners.kept.records import ArmRow, Decision, Record, Status, TrialRow
 
 
 def arm(position: int) -> ArmRow:

@@ -6,9 +6,9 @@ from pathlib import Path
 import torch
 from small import OBJECTIVES, WORDS, candidate, convolutions, text
 
-from runners.checkpoint import load_checkpoint, save_checkpoint
-from runners.optimiser import adamw
-from runners.training import Lesson, train
+from runners.learning.checkpoint import load_checkpoint, save_checkpoint
+from runners.learning.optimiser import adamw
+from runners.learning.training import Lesson, train
 from search_space.candidate import Candidate
 from tasks.batches import Batches
 from tasks.objectives import build_model

@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from runners.course import Course
-from runners.experiment import Experiment
-from runners.groundwork import Groundwork
-from runners.itinerary import SharedStages, shared_stages
-from runners.ledger import Ledger
-from runners.records import Status
-from runners.scoring import predictions_file
+from runners.asked.experiment import Experiment
+from runners.driving.course import Course
+from runners.driving.groundwork import Groundwork
+from runners.driving.itinerary import SharedStages, shared_stages
+from runners.driving.scoring import predictions_file
+from runners.driving.work import Agenda, Failure, Work
+from runners.evidence.standing import Snapshot, snapshot
+from runners.kept.ledger import Ledger
+from runners.kept.records import Status
+from runners.kept.store import Outcome, StageStore
 from runners.stages.declarations import FineTuneStage, PretrainStage
-from runners.standing import Snapshot, snapshot
-from runners.store import Outcome, StageStore
-from runners.work import Agenda, Failure, Work
 from search_space.declaration import canonical, canonical_text
 from tasks.downstream.encoding import EncodedExamples, save_examples
 

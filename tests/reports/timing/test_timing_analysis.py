@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from scipy.stats import bootstrap
 from timings import ARMS, Seconds, experiment, record
 
-from reports.claims import Judgement
+from reports.tables.claims import Judgement
 from reports.timing.analysis import Analysis
 from reports.timing.bootstrap import RESAMPLES, median, median_ratio
 from reports.timing.finding import finding_of

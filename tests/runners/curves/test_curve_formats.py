@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from runners.curves import plain
 from runners.curves.reading import read_curves
 from runners.curves.recorded import from_table
-from runners.ledger import LEDGER_NAME, Ledger
-from runners.records import ArmRow, Record, Status, TrialRow
+from runners.kept.ledger import LEDGER_NAME, Ledger
+from runners.kept.records import ArmRow, Record, Status, TrialRow
 from search_space.refusals import DataRefused, EnvironmentRefused, Refusal
 
 POINTS = [

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from runners.experiment import Experiment
+from runners.asked.experiment import Experiment
 from runners.loading.schema import editor_schema, schema_text
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from runners.experiment import Experiment
+from runners.asked.experiment import Experiment
 from runners.loading import load
 from search_space.refusals import ConfigurationRefused, Refusal
 

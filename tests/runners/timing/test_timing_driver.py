@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from timings import experiment
 
-from runners.places import Places
+from runners.kept.places import Places
 from runners.timing.driver import Progress, run
 from runners.timing.keeping import TIMING_NAME, read, write
 from runners.timing.measuring import measure
@@ -20,7 +20,7 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from timings import experiment
-from runners.places import Places
+from runners.kept.places import Places
 from runners.timing.driver import run
 
 def watch(progress):

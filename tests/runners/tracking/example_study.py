@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from runners.records import ArmRow, Decision, Record, Standing, Status, TrialRow
-from runners.standing import Snapshot, TrialHistory
+from runners.evidence.standing import Snapshot, TrialHistory
+from runners.kept.records import ArmRow, Decision, Record, Standing, Status, TrialRow
 
 KINDS = ("none", "depthwise", "lightweight", "dynamic", "span_dynamic")
 SEEDS = (1, 2, 3)

@@ -12,8 +12,8 @@ import pytest
 from database_rows import everything, rows, statuses, values_of_tag
 from example_study import LABELS, arm_row, still_running, study
 
-from runners.records import Standing, Status
-from runners.standing import Snapshot
+from runners.evidence.standing import Snapshot
+from runners.kept.records import Standing, Status
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.mirrored_run import IDENTITY_TAG
 from runners.tracking.parameters import short_code, shortened

@@ -5,7 +5,7 @@ import pytest
 import torch
 from small import OBJECTIVES, WORDS, candidate, convolutions, stir, text, title, variants
 
-from runners.optimiser import adamw, set_rate
+from runners.learning.optimiser import adamw, set_rate
 from search_space.candidate import Candidate
 from search_space.convolution import Convolution
 from search_space.objective import Objective

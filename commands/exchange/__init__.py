@@ -1,0 +1,1 @@
+"""What `export` and `import` read and write."""

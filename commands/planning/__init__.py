@@ -1,0 +1,1 @@
+"""What `plan` says, and how it looks."""

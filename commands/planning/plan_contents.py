@@ -1,0 +1,249 @@
+"""What `plan` has to say: every arm with its costs, the cells that it fills, what is cached, what is to come."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from commands.arguments import Chosen
+from commands.planning.plan_published import document as published_document
+from commands.planning.plan_tuning import TuningPlan, plan_tuning_of, tuning_document
+from reports.statistics.metrics import HELD_OUT_LOSS, SCORE
+from reports.tables.isolated import isolated_pairs
+from runners.asked.claims import parse_claim, parse_orderings
+from runners.asked.sequential import first_seeds
+from runners.designs import Factorial, Fractional, Search
+from runners.designs.arm import BASELINE, Arm
+from runners.designs.axes import grid_size
+from runners.designs.crossed import crossed
+from runners.driving.itinerary import (
+    SharedStages,
+    fine_tune_labels,
+    is_lengthened,
+    measure_labels,
+    shared_stages,
+    trial_stages,
+)
+from runners.driving.prediction import Prediction, measured_under, predicted
+from runners.kept.places import Places
+from runners.kept.records import ArmRow
+from runners.kept.store import StageStore
+from runners.stages.stage import Stage
+from search_space.declaration import JsonValue
+from search_space.operations import Convention
+from search_space.refusals import DataRefused, EnvironmentRefused
+
+PAIRS_AMONG_AT_MOST = 128
+"""Arms among which pairs are looked for; every arm is held against every other."""
+
+
+@dataclass(frozen=True)
+class ArmPlan:
+    """One arm before it has run."""
+
+    arm: Arm
+    parameters: int
+    forward_flops: int
+    train_flops: int
+    cells: dict[str, tuple[str, ...]]
+    """By table of the report: its metrics, pairs or claims that the arm fills."""
+    stages: int
+    """Over all pretraining seeds."""
+    cached: int | None
+    """Stages whose results are in the store; None where the keys cannot be known."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an experiment asks for, and what it will cost."""
+
+    arms: tuple[ArmPlan, ...]
+    values_per_cell: tuple[int, int]
+    """Pretraining seeds, and fine-tuning seeds within each."""
+    shared_stages: int
+    shared_cached: int | None
+    unknown: str
+    """Why the cache and the costs to come cannot be told; empty where they can."""
+    prediction: Prediction | None
+    """Of the stages that are not in the store; a search counts its candidates at the baseline's size."""
+    aliases: dict[str, str]
+    """Names under which a later design asks for an arm that there is already."""
+    impossible: tuple[tuple[str, ...], ...]
+    """Points that are left out: the name, then the reasons."""
+    notes: tuple[str, ...] = field(default=())
+    tuning: TuningPlan | None = None
+
+
+def plan_of(chosen: Chosen, convention: Convention, places: Places) -> Plan:
+    """Return the plan. Raises Corruption where a ledger under the results cannot be trusted."""
+    experiment, roster = chosen.experiment, chosen.experiment.roster
+    store = StageStore(places.stages)
+    try:
+        shared = shared_stages(experiment)
+    except (DataRefused, EnvironmentRefused) as refusal:  # the data of another scale may lie on another machine
+        shared, unknown = None, "\n".join(refusal.lines)
+    else:
+        unknown = ""
+    cells = _cells(chosen)
+    arms: list[ArmPlan] = []
+    ahead: list[Stage] = [] if shared is None else [s for s in shared.named().values() if not _kept(store, s)]
+    missing_shared = len(ahead)
+    for arm in experiment.arms:
+        stages = [] if shared is None else _stages(chosen, shared, arm)
+        left = [stage for stage in stages if not _kept(store, stage)]
+        ahead += left * _candidates_like(chosen, arm)
+        cached = None if shared is None else len(stages) - len(left)
+        arms.append(_arm_plan(chosen, arm, convention, cells.get(arm.name, {}), cached))
+    tuning = plan_tuning_of(experiment, shared, convention, partial(_kept, store), places.folder)
+    ahead += tuning.ahead if tuning is not None else ()
+    return Plan(
+        arms=tuple(arms),
+        values_per_cell=(len(first_seeds(experiment.pretraining.seeds)), len(experiment.fine_tuning.seeds)),
+        shared_stages=0 if shared is None else len(shared.named()),
+        shared_cached=None if shared is None else len(shared.named()) - missing_shared,
+        unknown=unknown,
+        prediction=None if shared is None else predicted(ahead, measured_under(places.root, store)),
+        aliases=dict(roster.aliases),
+        impossible=tuple((one.name, *one.reasons) for one in roster.impossible),
+        notes=tuple(_notes(chosen)),
+        tuning=tuning,
+    )
+
+
+def _arm_plan(
+    chosen: Chosen, arm: Arm, convention: Convention, cells: dict[str, tuple[str, ...]], cached: int | None
+) -> ArmPlan:
+    experiment, candidate = chosen.experiment, arm.candidate
+    per_seed = len(experiment.pretraining.hurdle.token_marks) + 1 + len(fine_tune_labels(experiment))
+    per_seed += len(measure_labels(experiment)) + is_lengthened(experiment, candidate)
+    return ArmPlan(
+        arm=arm,
+        parameters=candidate.architecture.parameters,
+        forward_flops=candidate.architecture.forward_flops(candidate.recipe.sequence_length, convention),
+        train_flops=candidate.train_flops(
+            experiment.pretraining.tokens, experiment.baseline.architecture, convention
+        ),
+        cells=cells,
+        stages=per_seed * len(first_seeds(experiment.pretraining.seeds)),
+        cached=cached,
+    )
+
+
+def _stages(chosen: Chosen, shared: SharedStages, arm: Arm) -> list[Stage]:
+    seeds = first_seeds(chosen.experiment.pretraining.seeds)
+    found = (trial_stages(chosen.experiment, shared, arm.candidate, seed).values() for seed in seeds)
+    return [stage for stages in found for stage in stages]
+
+
+def _candidates_like(chosen: Chosen, arm: Arm) -> int:
+    """Return how many candidates an arm stands for: of a search only the first are known."""
+    search = chosen.experiment.search
+    if search is None or arm.name != BASELINE:
+        return 1
+    return max(1, search.candidates_in_all - len(chosen.experiment.arms) + 1)
+
+
+def _kept(store: StageStore, stage: Stage) -> bool:
+    return store.folder(stage.kind, stage.key).is_dir()
+
+
+def _cells(chosen: Chosen) -> dict[str, dict[str, tuple[str, ...]]]:
+    experiment = chosen.experiment
+    tasks = tuple(sorted(experiment.fine_tuning.tasks))
+    metrics = (HELD_OUT_LOSS, *tasks, *([SCORE] if len(tasks) > 1 else []))
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    for arm in experiment.arms:
+        found[arm.name] = {"results": metrics}
+        if experiment.tune is not None and arm.name != BASELINE:
+            found[arm.name]["tuned"] = metrics
+    for arm in experiment.arms:
+        for name in (arm.name, arm.twin) if arm.twin is not None else ():
+            found[name]["matched"] = metrics
+    for name, pairs in _pairs(experiment.arms).items():
+        found[name]["isolated"] = pairs
+    for name, text in _claimed(chosen):
+        found[name]["claims"] = (*found[name].get("claims", ()), text)
+    return found
+
+
+def _claimed(chosen: Chosen) -> Iterator[tuple[str, str]]:
+    """Yield each arm that a claim or an ordering speaks of, with the text."""
+    experiment = chosen.experiment
+    for text in experiment.claims:
+        claim = parse_claim(text)
+        yield from ((name, text) for name in (claim.first, claim.second))
+    for chain in experiment.paper.orderings if experiment.paper else ():
+        for ordering in parse_orderings(chain):
+            yield from ((name, str(ordering)) for name in (ordering.first, ordering.second))
+
+
+def _pairs(arms: tuple[Arm, ...]) -> dict[str, tuple[str, ...]]:
+    if len(arms) > PAIRS_AMONG_AT_MOST:
+        return {}
+    rows = tuple(ArmRow(arm.name, 0, 0, {}, arm.changes, 0, 0, 0) for arm in arms)
+    found: dict[str, tuple[str, ...]] = {}
+    for pair in isolated_pairs(rows):
+        for name in (pair.arm, pair.reference):
+            found[name] = (*found.get(name, ()), f"{pair.arm} − {pair.reference}")
+    return found
+
+
+def _notes(chosen: Chosen) -> list[str]:
+    notes: list[str] = []
+    for design in chosen.experiment.designs:
+        if isinstance(design, Search):
+            size = grid_size(design.space, chosen.experiment.baseline)
+            notes.append(f"search: {size:,} points at most, impossible ones included, are drawn from")
+        else:
+            notes += [f"{design.kind}: {note}" for note in design.notes()]
+        if isinstance(design, Factorial | Fractional):
+            left_out = {one.name for one in chosen.experiment.roster.impossible}
+            runs = crossed(design, chosen.experiment.baseline, left_out)
+            notes += [f"{design.kind}: {runs.warning()}"] if runs is not None and runs.missing else []
+    return notes
+
+
+def plan_document(chosen: Chosen, plan: Plan, convention: Convention) -> dict[str, JsonValue]:
+    """Return the plan as plain data for other programs."""
+    prediction = plan.prediction
+    seeds, tuning_seeds = plan.values_per_cell
+    return {
+        "experiment": chosen.experiment.experiment,
+        "scale": chosen.scale,
+        "flops_convention": convention.name,
+        "arms": [_arm_document(arm) for arm in plan.arms],
+        "values_per_cell": {"pretraining_seeds": seeds, "fine_tuning_seeds": tuning_seeds},
+        "shared": {"stages": plan.shared_stages, "cached": plan.shared_cached},
+        "prediction": None if prediction is None else _prediction_document(prediction),
+        "unknown": plan.unknown or None,
+        "aliases": {**plan.aliases},
+        "impossible": [{"name": name, "reasons": [*reasons]} for name, *reasons in plan.impossible],
+        "notes": [*plan.notes],
+        **({} if plan.tuning is None else {"tuning": tuning_document(plan.tuning)}),
+        "published": published_document(chosen.experiment),
+    }
+
+
+def _arm_document(plan: ArmPlan) -> JsonValue:
+    return {
+        "name": plan.arm.name,
+        "changes": {**plan.arm.changes},
+        "levels": {**plan.arm.levels},
+        "matches": plan.arm.matches,
+        "twin": plan.arm.twin,
+        "twin_spends": plan.arm.twin_spends,
+        "parameters": plan.parameters,
+        "forward_flops": plan.forward_flops,
+        "train_flops": plan.train_flops,
+        "cells": {table: [*cells] for table, cells in plan.cells.items()},
+        "stages": plan.stages,
+        "cached": plan.cached,
+    }
+
+
+def _prediction_document(prediction: Prediction) -> JsonValue:
+    ranges = {"seconds": prediction.seconds, "bytes": prediction.bytes}
+    amounts: dict[str, JsonValue] = {
+        name: None if one is None else {"middle": one.middle, "low": one.low, "high": one.high}
+        for name, one in ranges.items()
+    }
+    return {**amounts, "measured_stages": prediction.measured, "never_measured": [*prediction.never_measured]}

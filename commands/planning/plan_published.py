@@ -1,0 +1,125 @@
+"""What `plan` says beside the papers: how every arm is trained, and its cost and recipe against the published row's.
+
+The FLOPs here are ELECTRA's count whatever `--flops` says, because that is how the published ones were counted.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reports.numbers import scientific
+from runners.asked.experiment import Experiment
+from runners.asked.teaching_released import size_of, teachings_told
+from runners.designs.arm import BASELINE
+from search_space.declaration import JsonValue
+from search_space.departure import Departure, departures, recipe_told
+from search_space.operations import CONVENTIONS
+from search_space.presets import costs_of, preset_of
+from search_space.published import PublishedRow, published
+
+ELECTRA = CONVENTIONS["electra"]
+UNFOUND = "not found"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """One arm and the published row that it stands beside."""
+
+    arm: str
+    row: str
+    published: PublishedRow
+    parameters: int
+    train_flops: int
+    """By ELECTRA's count."""
+    departures: tuple[Departure, ...]
+    """From what the row was trained as; empty where that is not known."""
+
+
+def besides(experiment: Experiment) -> tuple[Beside, ...]:
+    """Return the arms that stand beside a published row, in the table's order."""
+    paper = experiment.paper
+    if paper is None or paper.table is None:
+        return ()
+    rows, tokens = published().tables[paper.table].rows, experiment.pretraining.tokens
+    found = []
+    for arm in experiment.arms:
+        if arm.name in paper.rows:
+            name = paper.rows[arm.name]
+            released = preset_of(rows[name])
+            flops = arm.candidate.train_flops(tokens, experiment.baseline.architecture, ELECTRA)
+            gone = () if released is None else departures(arm.candidate, tokens, released)
+            found.append(Beside(arm.name, name, rows[name], arm.candidate.architecture.parameters, flops, gone))
+    return tuple(found)
+
+
+def recipes(experiment: Experiment) -> dict[str, tuple[str, ...]]:
+    """Return every way of training in the experiment with the arms that are trained so."""
+    found: dict[str, tuple[str, ...]] = {}
+    for arm in experiment.arms:
+        told = recipe_told(arm.candidate, experiment.pretraining.tokens)
+        found[told] = (*found.get(told, ()), arm.name)
+    return found
+
+
+def lines(experiment: Experiment) -> Iterator[str]:
+    """Yield what a terminal shows: the recipes, then a line for every published row."""
+    told = recipes(experiment)
+    for recipe, arms in told.items():
+        yield f"{'every arm' if len(told) == 1 else ', '.join(arms)}: {recipe}"
+    for taught in teachings_told(experiment.fine_tuning, _size(experiment)):
+        departs = "" if experiment.paper is None else f"; departs in: {_listed(taught.departures)}"
+        yield f"fine-tuning of {', '.join(taught.tasks)}: {taught.told}{departs}"
+    for beside in besides(experiment):
+        row, (parameters, flops) = beside.published, costs_of(beside.published)
+        counts = _told(None if parameters is None else f"{parameters:,}", row.printed_parameters)
+        costs = _told(None if flops is None else scientific(round(flops)), row.printed_train_flops)
+        yield (
+            f"{beside.arm} is the paper's {beside.row!r}: parameters {beside.parameters:,} ({counts}), "
+            f"train FLOPs by ELECTRA's count {scientific(beside.train_flops)} ({costs}); "
+            f"departs in: {_listed(beside.departures)}"
+        )
+
+
+def _listed(gone: tuple[Departure, ...]) -> str:
+    return ", ".join(map(str, gone)) or "nothing declared"
+
+
+def _size(experiment: Experiment) -> str:
+    """Return the size that the baseline is fine-tuned as."""
+    paper = experiment.paper
+    row = None if paper is None or paper.table is None else paper.rows.get(BASELINE)
+    model = None if row is None or paper is None else published().tables[str(paper.table)].rows[row].model
+    return size_of(model)
+
+
+def _told(known: str | None, printed: str | None) -> str:
+    """Return what is known of a released model, and what the paper prints, which is rounder."""
+    parts = [*([f"released {known}"] if known else []), *([f"printed {printed}"] if printed else [])]
+    return ", ".join(parts) or UNFOUND
+
+
+def document(experiment: Experiment) -> JsonValue:
+    """Return the same as plain data."""
+    return {
+        "recipes": [{"arms": [*arms], "recipe": recipe} for recipe, arms in recipes(experiment).items()],
+        "fine_tuning": [
+            {"tasks": [*taught.tasks], "taught": taught.told, "departures": [str(each) for each in taught.departures]}
+            for taught in teachings_told(experiment.fine_tuning, _size(experiment))
+        ],
+        "rows": [_row(beside) for beside in besides(experiment)],
+    }
+
+
+def _row(beside: Beside) -> JsonValue:
+    parameters, flops = costs_of(beside.published)
+    return {
+        "arm": beside.arm,
+        "row": beside.row,
+        "source": published().sources[beside.published.source],
+        "parameters": beside.parameters,
+        "published_parameters": parameters,
+        "printed_parameters": beside.published.printed_parameters,
+        "train_flops": beside.train_flops,
+        "published_train_flops": flops,
+        "printed_train_flops": beside.published.printed_train_flops,
+        "departures": [str(each) for each in beside.departures],
+    }

@@ -1,0 +1,160 @@
+"""What tuning will cost, as `plan` tells it: points, trials, tokens, FLOPs, and what of it is in the cache."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from runners.asked.experiment import Experiment
+from runners.asked.sequential import first_seeds
+from runners.driving.itinerary import SharedStages, trial_stages
+from runners.kept.ledger import LEDGER_NAME, Ledger
+from runners.stages.stage import Stage
+from runners.tuning.choosing import Choice
+from runners.tuning.points import Point, grid_points, name_of, point_count
+from runners.tuning.record import CHOICES, TUNING, Tried, choices_of
+from runners.tuning.view import tuning_view
+from search_space.change import apply
+from search_space.declaration import JsonValue, canonical_text
+from search_space.operations import Convention
+
+Kept = Callable[[Stage], bool]
+UNKNOWN: Point = {"recipe.replica": 1}
+"""Stands for a recipe that is not chosen yet: what it costs is known, what it gives is in no cache."""
+
+
+@dataclass(frozen=True)
+class TuningPlan:
+    """Tuning before it has run. What is to be drawn is drawn by `run`, and counts as the shared recipe until then."""
+
+    points: tuple[str, ...]
+    """Names of the points that are known; the shared recipe alone where the others will be drawn."""
+    count: int
+    """Points that every arm is tried at."""
+    sampler: str
+    arms: int
+    seeds: tuple[int, ...]
+    tokens: int
+    """Of a trial."""
+    train_flops: int
+    """Of all trials."""
+    stages: int
+    cached: int | None
+    """Of the stages whose points are known; None where the keys cannot be known."""
+    own_arms: int | None
+    """Arms that are trained once more at a recipe of their own; None before that is chosen."""
+    ahead: tuple[Stage, ...]
+    """What is to be computed; at most, for the arms at their own recipes, which are arms only where they differ."""
+
+    @property
+    def trials(self) -> int:
+        """How many trials there are."""
+        return self.arms * self.count * len(self.seeds)
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What a run has written down already."""
+
+    tried: Tried
+    choices: tuple[Choice, ...]
+
+
+def plan_tuning_of(
+    experiment: Experiment, shared: SharedStages | None, convention: Convention, kept: Kept, folder: Path
+) -> TuningPlan | None:
+    """Return what tuning asks for, None where nothing is tuned.
+
+    A run in the folder has written down what it has drawn and chosen. Raises Corruption where its ledger cannot be
+    trusted.
+    """
+    tune, baseline = experiment.tune, experiment.baseline
+    if tune is None:
+        return None
+    view, whole, begun = tuning_view(experiment), grid_points(tune, baseline), _begun(experiment, folder)
+    points: tuple[Point, ...] = begun.tried.points if begun else ({},) if whole is None else whole
+    count = len(points) if begun else point_count(tune, baseline)
+    own = () if shared is None else _own_stages(experiment, shared, begun)
+    known = [] if shared is None else list(_stages(view, shared, points))
+    left = [stage for stage in known if not kept(stage)]
+    drawn = [] if shared is None else list(_stages(view, shared, ({},))) * (count - len(points))
+    flops = sum(
+        arm.candidate.train_flops(view.pretraining.tokens, baseline.architecture, convention)
+        for arm in experiment.arms
+    )
+    per_trial = 1 + len(view.fine_tuning.tasks) * len(view.fine_tuning.seeds)
+    return TuningPlan(
+        points=tuple(name_of(point, tune, baseline) for point in points),
+        count=count,
+        sampler=tune.sampler if whole is None else "grid",
+        arms=len(experiment.arms),
+        seeds=tune.seeds,
+        tokens=view.pretraining.tokens,
+        train_flops=flops * count * len(tune.seeds),
+        stages=per_trial * len(experiment.arms) * count * len(tune.seeds),
+        cached=None if shared is None else len(known) - len(left),
+        own_arms=_moved(begun),
+        ahead=(*left, *drawn, *(stage for stage in own if not kept(stage))),
+    )
+
+
+def _stages(view: Experiment, shared: SharedStages, points: tuple[Point, ...]) -> Iterator[Stage]:
+    for arm in view.arms:
+        for point in points:
+            for seed in view.pretraining.seeds if isinstance(view.pretraining.seeds, tuple) else ():
+                yield from trial_stages(view, shared, apply(arm.candidate, point), seed).values()
+
+
+def _own_stages(experiment: Experiment, shared: SharedStages, begun: Begun | None) -> Iterator[Stage]:
+    """Yield the stages of the arms at their own recipes; before the choice as if each left the shared one."""
+    choices = {choice.arm: choice.point for choice in begun.choices} if begun else {}
+    for arm in experiment.arms:
+        point = begun.tried.points[choices[arm.name]] if begun and choices else UNKNOWN
+        for seed in first_seeds(experiment.pretraining.seeds) if point else ():
+            yield from trial_stages(experiment, shared, apply(arm.candidate, point), seed).values()
+
+
+def _moved(begun: Begun | None) -> int | None:
+    return sum(choice.point > 0 for choice in begun.choices) if begun and begun.choices else None
+
+
+def _begun(experiment: Experiment, folder: Path) -> Begun | None:
+    """Return what a run of this experiment in the folder has written of tuning, None where there is none."""
+    if not (folder / LEDGER_NAME).is_file():
+        return None
+    with closing(Ledger.at(folder)) as ledger:
+        same = canonical_text(ledger.fact("identity")) == canonical_text(experiment.identity())
+        tried = ledger.fact(TUNING) if same else None
+        return None if tried is None else Begun(Tried.of(tried), choices_of(ledger.fact(CHOICES)))
+
+
+def tuning_lines(plan: TuningPlan) -> Iterator[str]:
+    """Yield what a reader of the plan has to know of tuning."""
+    others = (
+        f"{', '.join(plan.points)}"
+        if plan.sampler == "grid"
+        else f"shared, and {plan.count - 1} drawn by {plan.sampler}"
+    )
+    yield f"tuning first: every arm at the same {plan.count} recipes ({others})"
+    seeds = ", ".join(map(str, plan.seeds))
+    flops = f"{plan.train_flops:.2e}".replace("e+", "e")
+    trials = f"{plan.arms} arms x {plan.count} points x {len(plan.seeds)} seeds ({seeds}) = {plan.trials} trials"
+    yield f"it costs {trials} of {plan.tokens:,} tokens: {plan.trials * plan.tokens:,} tokens, {flops} FLOPs"
+    more = f"at most {plan.arms}" if plan.own_arms is None else plan.own_arms
+    yield f"after it {more} arms more, each at its own recipe"
+
+
+def tuning_document(plan: TuningPlan) -> JsonValue:
+    """Return the plan of tuning as plain data."""
+    return {
+        "points": [*plan.points],
+        "points_per_arm": plan.count,
+        "sampler": plan.sampler,
+        "seeds": [*plan.seeds],
+        "trials": plan.trials,
+        "tokens_per_trial": plan.tokens,
+        "train_flops": plan.train_flops,
+        "stages": plan.stages,
+        "cached": plan.cached,
+        "arms_at_own_recipe_at_most": plan.arms if plan.own_arms is None else plan.own_arms,
+    }

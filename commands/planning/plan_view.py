@@ -1,0 +1,144 @@
+"""A plan as one reads it in a terminal: the arms, then what is left out, what is there, and what is to come."""
+
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+from rich.table import Table
+
+from commands.arguments import Chosen
+from commands.planning.plan_contents import ArmPlan, Plan
+from commands.planning.plan_published import lines as published_lines
+from commands.planning.plan_tuning import tuning_lines
+from runners.asked.sequential import first_seeds
+from runners.driving.itinerary import fine_tune_labels
+from runners.driving.prediction import Prediction, Range
+from search_space.declaration import JsonValue, canonical_text
+from search_space.operations import Convention
+
+REASONS_SHOWN = 5
+COLUMNS = {
+    "arm": "left",
+    "changes": "left",
+    "parameters": "right",
+    "forward": "right",
+    "train FLOPs": "right",
+    "cached": "right",
+}
+CELLS_FROM = 110  # columns of the terminal from which the cells of the tables stand beside the arms
+UNITS = ((86_400.0, "days"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
+SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+
+
+def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
+    """Print the plan."""
+    console, experiment = Console(), chosen.experiment
+    heading = f"{experiment.experiment} at scale {chosen.scale}, FLOPs by {convention.name}: {experiment.question}"
+    console.print(heading, markup=False, style="bold")
+    table = Table(box=None, pad_edge=False)
+    for title, side in COLUMNS.items():
+        whole = title != "changes"  # what folds is what is longest
+        table.add_column(title, justify="right" if side == "right" else "left", overflow="fold", no_wrap=whole)
+    if console.width >= CELLS_FROM:
+        table.add_column("cells", overflow="fold")
+    for row in plan.arms:
+        filled = ", ".join(f"{name} {len(cells)}" for name, cells in row.cells.items())
+        table.add_row(*_cells(row), *([filled] if console.width >= CELLS_FROM else []))
+    console.print(table)
+    for line in (_work(chosen), *_remarks(plan), *_to_come(chosen, plan), *published_lines(experiment)):
+        console.print(line, markup=False, highlight=False)
+    console.print(f"FLOPs counted as {convention.name}: {convention.rule}", markup=False, style="dim")
+
+
+def _cells(row: ArmPlan) -> Iterator[str]:
+    yield row.arm.name
+    yield ", ".join(f"{path}: {_short(value)}" for path, value in row.arm.changes.items()) or "none"
+    yield f"{row.parameters:,}"
+    yield _power(row.forward_flops)
+    yield _power(row.train_flops)
+    yield "?" if row.cached is None else f"{row.cached}/{row.stages}"
+
+
+def _work(chosen: Chosen) -> str:
+    experiment, search = chosen.experiment, chosen.experiment.search
+    arms = search.candidates_in_all if search is not None else len(experiment.arms)
+    seeds = len(first_seeds(experiment.pretraining.seeds))
+    fine_tunings = len(fine_tune_labels(experiment))
+    searched = f" (searched over {', '.join(search.space)})" if search is not None else ""
+    return (
+        f"{arms} arms{searched} x {seeds} pretraining seeds of {experiment.pretraining.tokens:,} tokens, "
+        f"then {fine_tunings} fine-tunings each"
+    )
+
+
+def _remarks(plan: Plan) -> Iterator[str]:
+    for name, arm in plan.aliases.items():
+        yield f"{name} is the same candidate as {arm}: one row"
+    yield from plan.notes
+    if plan.tuning is not None:
+        yield from tuning_lines(plan.tuning)
+    if plan.impossible:
+        first = "; ".join(f"{name}: {reason}" for name, reason, *_ in plan.impossible[:REASONS_SHOWN])
+        rest = len(plan.impossible) - REASONS_SHOWN
+        more = f"; and {rest} more" if rest > 0 else ""
+        yield f"{len(plan.impossible)} impossible points are left out. {first}{more}"
+
+
+def _to_come(chosen: Chosen, plan: Plan) -> Iterator[str]:
+    if plan.prediction is None:
+        first, *others = plan.unknown.splitlines()
+        yield f"in the cache, time, disk: unknown; {first}"
+        yield from others
+        return
+    tuning = plan.tuning
+    stages = plan.shared_stages + sum(arm.stages for arm in plan.arms) + (tuning.stages if tuning else 0)
+    cached = (plan.shared_cached or 0) + sum(arm.cached or 0 for arm in plan.arms)
+    cached += (tuning.cached or 0) if tuning else 0
+    known = " of the known arms" if chosen.experiment.search is not None else ""
+    yield f"in the cache: {cached} of {stages} stages{known}"
+    yield from _predicted(plan.prediction, chosen.experiment.search is not None)
+
+
+def _predicted(prediction: Prediction, searches: bool) -> Iterator[str]:
+    if prediction.seconds is None:
+        never = ", ".join(prediction.never_measured)
+        yield (
+            f"time, disk: unknown; never measured here: {never}"
+            if never
+            else "time, disk: nothing is left to compute"
+        )
+        return
+    bound = ", if no hurdle stops any candidate and all are of the baseline's size" if searches else ""
+    without = (
+        f", without {', '.join(prediction.never_measured)}, never measured here" if prediction.never_measured else ""
+    )
+    basis = f"from {prediction.measured} stages measured on this processor{without}"
+    yield f"time: {_range(prediction.seconds, _duration)} of computing{bound}, shared by the workers; {basis}"
+    disk = "unknown" if prediction.bytes is None else _range(prediction.bytes, _size)
+    yield f"disk: {disk}"
+
+
+def _range(amount: Range, told: Callable[[float], str]) -> str:
+    if amount.low is None or amount.high is None:
+        return f"about {told(amount.middle)}"
+    return f"about {told(amount.middle)} ({told(amount.low)} to {told(amount.high)})"
+
+
+def _duration(seconds: float) -> str:
+    unit, name = next(((unit, name) for unit, name in UNITS if seconds >= 1.5 * unit), UNITS[-1])
+    return f"{seconds / unit:.2g} {name}" if seconds < 100 * unit else f"{seconds / unit:,.0f} {name}"
+
+
+def _size(amount: float) -> str:
+    unit, name = next(((unit, name) for unit, name in SIZES if amount >= unit), SIZES[-1])
+    return f"{amount / unit:.3g} {name}"
+
+
+def _short(value: JsonValue) -> str:
+    if isinstance(value, dict) and "kind" in value:
+        rest = ", ".join(f"{name} {inner}" for name, inner in value.items() if name != "kind")
+        return f"{value['kind']} ({rest})" if rest else str(value["kind"])
+    return canonical_text(value)
+
+
+def _power(number: int) -> str:
+    return f"{number:.2e}".replace("e+", "e")

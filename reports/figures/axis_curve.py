@@ -1,0 +1,183 @@
+"""Results along one numeric axis, such as the kernel size: which arms lie on it, and how each differs from the first.
+
+Arms that differ in one number alone form a line; where they differ in a second thing too, such as the length of the
+sequences, there is a line for each. Differences are paired by seed with the line's smallest value, so that what seeds
+have in common is not part of the interval, and lines whose losses cannot be compared still can be.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from reports.results import Results
+from reports.statistics.effects import Difference
+from reports.statistics.metrics import Metric
+from reports.tables.table import Row, Table, interval, table
+from reports.text import printable
+from runners.kept.records import ArmRow
+from search_space.candidate import Candidate
+from search_space.declaration import JsonValue, canonical_text
+
+FEWEST_POINTS = 3
+MOST_LINES = 8
+KERNEL_SIZE, LENGTH, DEPTH = "architecture.convolution.kernel_size", "recipe.sequence_length", "architecture.depth"
+PREFERRED = (LENGTH,)
+"""Of several fields in which lines differ, those that name them."""
+
+Fields = Mapping[str, JsonValue]
+"""A candidate's values by dotted path."""
+
+
+@dataclass(frozen=True)
+class AxisPoint:
+    """One arm on the axis: its mean over n seeds, and its paired difference to the line's first point."""
+
+    value: float
+    arm: str
+    n: int
+    mean: float
+    difference: Difference
+
+
+@dataclass(frozen=True)
+class AxisLine:
+    """Arms that differ in the axis alone, by rising value."""
+
+    label: str
+    points: tuple[AxisPoint, ...]
+    cover: float | None = None
+    """The kernel size 1 + (n - 1) / L from which on L layers see a whole sequence of n tokens."""
+
+
+@dataclass(frozen=True)
+class AxisPanel:
+    """The lines on one metric."""
+
+    metric: Metric
+    decimals: int
+    lines: tuple[AxisLine, ...]
+
+
+@dataclass(frozen=True)
+class AxisCurve:
+    """What becomes of the headline metrics along one axis."""
+
+    axis: str
+    """The axis in words."""
+    panels: tuple[AxisPanel, ...]
+
+
+def axis_curve_of(results: Results) -> AxisCurve | None:
+    """Return the curve along the axis that most arms lie on, None where no three arms differ in one number alone."""
+    fields = {arm.name: _fields_of(arm) for arm in results.arms}
+    found = _axis(fields)
+    if found is None:
+        return None
+    path, lines = found
+    labels = _labels([fields[line[0]] for line in lines], path)
+    panels = []
+    for metric in results.headlines:
+        drawn = (
+            AxisLine(printable(label), points, _cover(path, fields[line[0]]))
+            for label, line in zip(labels, lines, strict=True)
+            if len(points := tuple(_points(results, metric, path, {arm: fields[arm] for arm in line}))) > 1
+        )
+        shown = tuple(drawn)
+        if shown:
+            panels.append(AxisPanel(metric, results.decimals(metric), shown))
+    return AxisCurve(_words(path), tuple(panels)) if panels else None
+
+
+def axis_table(curve: AxisCurve) -> Table:
+    """Return a row per point, metric by metric and line by line."""
+    return table("axis", "axis metric line cover value arm n mean pairs delta low high", _rows(curve))
+
+
+def _rows(curve: AxisCurve) -> Iterator[Row]:
+    for panel in curve.panels:
+        for line in panel.lines:
+            for point in line.points:
+                yield {
+                    "axis": curve.axis,
+                    "metric": panel.metric.name,
+                    "line": line.label or None,
+                    "cover": line.cover,
+                    "value": point.value,
+                    "arm": point.arm,
+                    "n": point.n,
+                    "mean": point.mean,
+                    "pairs": point.difference.pairs,
+                    **interval(point.difference),
+                }
+
+
+def _points(results: Results, metric: Metric, path: str, fields: Mapping[str, Fields]) -> Iterator[AxisPoint]:
+    """Yield the measured arms of a line; the first of them is what the others are compared with."""
+    first: str | None = None
+    for arm, of_arm in fields.items():
+        effect, value = results.effect(arm, metric), of_arm[path]
+        if effect.mean is None or not isinstance(value, int | float):
+            continue
+        first = first or arm
+        difference = Difference() if arm == first else results.difference(arm, first, metric)
+        yield AxisPoint(float(value), printable(arm), effect.n, effect.mean, difference)
+
+
+def _axis(fields: Mapping[str, Fields]) -> tuple[str, tuple[tuple[str, ...], ...]] | None:
+    """Return the path of the axis with its lines, each the names of arms by rising value."""
+    paths = sorted({path for of_arm in fields.values() for path, value in of_arm.items() if _numeric(value)})
+    candidates = [(path, lines) for path in paths if (lines := _lines(path, fields))]
+    if not candidates:
+        return None
+    path, lines = max(candidates, key=lambda found: (sum(map(len, found[1])), max(map(len, found[1]))))
+    return path, tuple(sorted(lines, key=lambda line: -len(line))[:MOST_LINES])
+
+
+def _lines(path: str, fields: Mapping[str, Fields]) -> list[tuple[str, ...]]:
+    groups: dict[str, dict[float, str]] = {}
+    for arm, of_arm in fields.items():
+        value = of_arm.get(path)
+        if isinstance(value, int | float) and _numeric(value):
+            others = canonical_text({name: entry for name, entry in of_arm.items() if name != path})
+            groups.setdefault(others, {}).setdefault(float(value), arm)
+    kept = (group for group in groups.values() if len(group) >= FEWEST_POINTS)
+    return [tuple(group[value] for value in sorted(group)) for group in kept]
+
+
+def _labels(lines: Sequence[Fields], path: str) -> list[str]:
+    """Return what tells the lines apart; a single line needs no name."""
+    named = {name for fields in lines for name in fields} - {path}
+    apart = sorted(name for name in named if len({canonical_text(fields.get(name)) for fields in lines}) > 1)
+    chosen = [name for name in PREFERRED if name in apart] or apart
+    return [", ".join(f"{_words(name)} {_shown(fields.get(name))}" for name in chosen[:2]) for fields in lines]
+
+
+def _cover(path: str, fields: Fields) -> float | None:
+    length, depth = fields.get(LENGTH), fields.get(DEPTH)
+    if path != KERNEL_SIZE or not isinstance(length, int) or not isinstance(depth, int):
+        return None
+    return 1 + (length - 1) / depth
+
+
+def _fields_of(arm: ArmRow) -> Fields:
+    candidate = Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
+    return dict(_flat(candidate.model_dump(mode="json"), ""))
+
+
+def _flat(document: Mapping[str, JsonValue], above: str) -> Iterator[tuple[str, JsonValue]]:
+    for name, value in document.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value
+
+
+def _numeric(value: JsonValue) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _words(path: str) -> str:
+    return path.rpartition(".")[2].replace("_", " ")
+
+
+def _shown(value: JsonValue) -> str:
+    return "none" if value is None else str(value)

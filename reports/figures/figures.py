@@ -1,0 +1,45 @@
+"""What a figure shows, drawn: from any figure's data to SVG, PDF or PNG in the one style."""
+
+from functools import partial
+from pathlib import Path
+
+from reports.drawing import attention, axis_curve, curves, forest, ladder, pareto
+from reports.drawing.door import Draw, pdf_bytes, png_bytes, svg_text
+from reports.figures.axis_curve import AxisCurve
+from reports.figures.figure_data import Curves, Forest
+from reports.figures.ladder import Ladder
+from reports.figures.pareto import Pareto
+from reports.tables.attention import AttentionMaps
+
+Drawn = Curves | Forest | Pareto | AxisCurve | Ladder | AttentionMaps
+
+
+def svg_of(data: Drawn) -> str:
+    """Return the figure as an SVG element without prologue, ready to stand inside a page."""
+    return svg_text(_draw(data))
+
+
+def pdf_of(data: Drawn) -> bytes:
+    """Return the figure as a PDF page, for papers."""
+    return pdf_bytes(_draw(data))
+
+
+def save_png(data: Drawn, path: Path, dots_per_inch: int = 160) -> None:
+    """Write the figure as a PNG on white, for pages that show no SVG."""
+    path.write_bytes(png_bytes(_draw(data), dots_per_inch))
+
+
+def _draw(data: Drawn) -> Draw:
+    match data:
+        case Curves():
+            return partial(curves.draw, data)
+        case Forest():
+            return partial(forest.draw, data)
+        case Pareto():
+            return partial(pareto.draw, data)
+        case AxisCurve():
+            return partial(axis_curve.draw, data)
+        case Ladder():
+            return partial(ladder.draw, data)
+        case AttentionMaps():
+            return partial(attention.draw, data)

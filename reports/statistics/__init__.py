@@ -1,0 +1,1 @@
+"""What the numbers say: means, paired differences, verdicts, forecasts' errors."""

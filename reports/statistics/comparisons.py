@@ -1,0 +1,133 @@
+"""Every arm against the baseline, judged: p values, what could have been seen, and a verdict word.
+
+Helps or hurts is decided by Student's paired t with Holm's correction over a family: the headline cells of the table
+(every other arm on held-out loss and on score) are one family, all further cells another. "No difference larger
+than m" is decided by the interval: it must lie within the margin.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import stdev
+
+from reports.statistics.effects import Difference, SeedValues, differences_of
+from reports.statistics.metrics import Metric
+from runners.inference.looks import Looks
+from runners.inference.paired import ALPHA, holm, sign_flip_p, t_p
+from runners.inference.power import power, power_within, seeds_needed, smallest_effect
+
+Cell = tuple[str, str]
+"""An arm and the name of a metric."""
+
+
+class Verdict(StrEnum):
+    """What the seeds say of an arm."""
+
+    HELPS = "helps"
+    HURTS = "hurts"
+    NO_DIFFERENCE = "no difference"
+    """None larger than the margin."""
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One arm on one metric against the baseline; None where too few seeds say nothing."""
+
+    p: float | None
+    """Student's paired t, two-sided, over the share of the error that may be spent at this look."""
+    p_exact: float | None
+    """The test by sign flips, which assumes no distribution and decides nothing here."""
+    p_holm: float | None
+    """What decides."""
+    smallest_effect: float | None
+    """The smallest true difference that so many seeds tell from 0 four times in five, by one test at 5%."""
+    margin: float | None
+    verdict: Verdict
+    seeds_to_decide: int | None
+    """For an undecided one: seeds with which it would be decided four times in five, if Δ and its spread are as
+    they look now; None where a hundred are too few or nothing is known."""
+
+    @property
+    def told(self) -> bool:
+        """Whether the arm is told from the baseline."""
+        return self.verdict in (Verdict.HELPS, Verdict.HURTS)
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What a cell is judged by."""
+
+    metric: Metric
+    values: SeedValues
+    baseline: SeedValues
+    difference: Difference
+    margin: float | None
+    share: float
+    """Of the error, at this look."""
+
+    @property
+    def differences(self) -> list[float]:
+        """The paired differences by seed."""
+        return differences_of(self.values, self.baseline)
+
+    @property
+    def p(self) -> float | None:
+        """The p value of the paired t, made good for the looks."""
+        p = t_p(self.differences)
+        return None if p is None else min(1.0, p / self.share)
+
+
+def compare(
+    cells: Mapping[Cell, Judging], families: Sequence[Sequence[Cell]], looks: Looks
+) -> dict[Cell, Comparison]:
+    """Return the comparison of every cell; the families hold each cell once."""
+    compared: dict[Cell, Comparison] = {}
+    for family in families:
+        p_values = [cells[cell].p for cell in family]
+        adjusted = holm(p_values)
+        rivals = max(1, sum(p is not None and p > ALPHA for p in adjusted))
+        last = looks.share(looks.counts[-1]) if looks.counts else 1.0
+        for cell, p, p_holm in zip(family, p_values, adjusted, strict=True):
+            compared[cell] = _compared(cells[cell], p, p_holm, (ALPHA * last / rivals, ALPHA * last))
+    return compared
+
+
+def _compared(judging: Judging, p: float | None, p_holm: float | None, alphas: tuple[float, float]) -> Comparison:
+    differences = judging.differences
+    verdict = verdict_of(judging, p_holm)
+    sd = stdev(differences) if p is not None else None
+    undecided = verdict is Verdict.UNDECIDED and sd is not None
+    return Comparison(
+        p=p,
+        p_exact=sign_flip_p(differences),
+        p_holm=p_holm,
+        smallest_effect=None if sd is None else smallest_effect(sd, len(differences)),
+        margin=judging.margin,
+        verdict=verdict,
+        seeds_to_decide=seeds_needed(_chance(judging, sd, *alphas), len(differences) + 1)
+        if undecided and sd
+        else None,
+    )
+
+
+def verdict_of(judging: Judging, p_holm: float | None) -> Verdict:
+    """Return the word; a difference that is told and too small to matter counts as too small to matter."""
+    low, high, delta = judging.difference.low, judging.difference.high, judging.difference.delta
+    if low is None or high is None or delta is None or p_holm is None:
+        return Verdict.UNDECIDED
+    if judging.margin is not None and -judging.margin <= low and high <= judging.margin:
+        return Verdict.NO_DIFFERENCE
+    if p_holm > ALPHA:
+        return Verdict.UNDECIDED
+    return Verdict.HELPS if judging.metric.better(delta, 0.0) else Verdict.HURTS
+
+
+def _chance(judging: Judging, sd: float, alpha: float, alpha_within: float) -> Callable[[int], float]:
+    delta, margin = judging.difference.delta or 0.0, judging.margin
+
+    def chance(seeds: int) -> float:
+        told = power(delta, sd, seeds, alpha)
+        return told if margin is None else max(told, power_within(delta, margin, sd, seeds, alpha_within))
+
+    return chance

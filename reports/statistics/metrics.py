@@ -1,0 +1,48 @@
+"""What arms are compared on: the held-out loss, the tasks' metrics, and the mean over the tasks."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from runners.evidence.measured import ATTENTION_DIAGONAL, DESCRIPTIONS, HELD_OUT_LOSS, SCORE
+
+__all__ = ["ATTENTION_DIAGONAL", "DESCRIPTIONS", "HELD_OUT_LOSS", "SCORE", "Metric", "ordered"]
+
+TITLES = {HELD_OUT_LOSS: "held-out loss", ATTENTION_DIAGONAL: "attention diagonal C"}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One column group of a table. `task` names a task's primary metric, `task:metric` a further one."""
+
+    name: str
+
+    @property
+    def title(self) -> str:
+        """The name in words."""
+        return TITLES.get(self.name, self.name.replace(":", ": "))
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether a smaller value is the better one."""
+        return self.name == HELD_OUT_LOSS
+
+    @property
+    def headline(self) -> bool:
+        """Whether a finding speaks of it."""
+        return self.name in (HELD_OUT_LOSS, SCORE)
+
+    @property
+    def further(self) -> bool:
+        """Whether it is a task's second or later metric."""
+        return ":" in self.name
+
+    def better(self, first: float, second: float) -> bool:
+        """Whether the first value is strictly the better one."""
+        return first < second if self.lower_is_better else first > second
+
+
+def ordered(tasks: Iterable[str], found: Iterable[str]) -> tuple[Metric, ...]:
+    """Return held-out loss, score, then each task by name followed by its further metrics by name."""
+    names = sorted(set(tasks) | (set(found) - {HELD_OUT_LOSS, SCORE, *DESCRIPTIONS}))
+    scores = [SCORE] if names else []
+    return tuple(Metric(name) for name in (HELD_OUT_LOSS, *scores, *names))

@@ -1,0 +1,1 @@
+"""Every table of a report, one file each."""

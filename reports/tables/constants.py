@@ -1,0 +1,32 @@
+"""Models that give every example of a task the same answer: they have learned nothing there, and it is said."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from reports.results import Results
+from runners.evidence.choice import chosen_records
+
+TERM = "One answer everywhere"
+FLAG = "constant"
+"""The key of a record whose dev predictions are all equal; of a further part it is `constant PART`."""
+
+
+def constant_notes(results: Results) -> Iterator[tuple[str, str]]:
+    """Yield the line of the footer: by arm and task, how many of its fine-tunings; none where there is none."""
+    told = "; ".join(_told(results))
+    if told:
+        yield TERM, f"{told}. Such a model tells nothing apart: its correlation counts as 0"
+
+
+def _told(results: Results) -> Iterator[str]:
+    labels = results.snapshot.labels
+    for arm in results.arms:
+        every, constant = Counter[str](), Counter[tuple[str, str]]()
+        for history in results.trials[arm.name]:
+            for record in chosen_records(history.records, labels):
+                task = str(record.result["task"])
+                every[task] += 1
+                constant.update((task, key) for key in record.result if key.partition(" ")[0] == FLAG)
+        for (task, key), count in sorted(constant.items()):
+            part = key.removeprefix(FLAG)
+            yield f"{arm.name} on {task}{part} in {count} of {every[task]} fine-tunings"

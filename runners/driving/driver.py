@@ -1,0 +1,106 @@
+"""The driver: one process that holds the ledger, gives work to an engine and writes down what comes back."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+
+from runners.asked.experiment import Experiment
+from runners.driving.course import Course
+from runners.driving.groundwork import Groundwork
+from runners.driving.itinerary import all_labels, shared_stages
+from runners.driving.work import Agenda
+from runners.engines import Engine, open_engine
+from runners.engines.local import LocalEngine
+from runners.evidence.leakage import refuse_leakage
+from runners.evidence.standing import Snapshot, snapshot
+from runners.kept.amendments import amend
+from runners.kept.ledger import LEDGER_NAME, Ledger
+from runners.kept.manifest import manifest
+from runners.kept.places import Places
+from runners.kept.store import StageStore
+from runners.proposing.proposals import importance_of_axes
+from search_space.declaration import JsonValue, canonical_text
+from search_space.refusals import Conflict
+
+Watch = Callable[[Agenda], None]
+"""Called a few times a second with what is being done, for the eye alone."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be run, where, and on what."""
+
+    experiment: Experiment
+    scale: str
+    places: Places
+    engine: str = "local"
+    workers: int = 2
+    address: str | None = None
+    """A Ray cluster's address; None starts Ray on this machine."""
+
+
+def run(request: Request, watch: Watch) -> Snapshot:
+    """Run an experiment to its end, or carry on where it stands, and return what the ledger then holds.
+
+    Raises a Refusal where the request, the data or the machine is at fault; all finished work is kept.
+    """
+    shared = shared_stages(request.experiment)  # data that is missing is refused before a folder is made
+    with open_ledger(request) as ledger:
+        store = StageStore(request.places.stages)
+        groundwork = Groundwork(shared.named(), store, ledger)
+        with LocalEngine(store.root, request.workers) as local:
+            local.run(groundwork, lambda: watch(groundwork))
+        refuse_leakage(request.experiment, ledger.records())
+        course = Course(request.experiment, shared, store, ledger)
+        with engine_of(request) as engine:
+            engine.run(course, lambda: watch(course))
+        found = snapshot(ledger)
+        if request.experiment.search is not None and not found.failed:  # a failed trial is tried again
+            ledger.set_fact("importance", importance_of_axes(request.experiment, ledger))
+            found = snapshot(ledger)
+        return found
+
+
+@contextmanager
+def open_ledger(request: Request) -> Iterator[Ledger]:
+    """Hold the results folder and give its ledger, which must belong to this experiment. Raises Conflict."""
+    request.places.make()
+    with request.places.held(), closing(Ledger(request.places.folder / LEDGER_NAME)) as ledger:
+        experiment = request.experiment
+        identity, known = experiment.identity(), ledger.fact("identity")
+        if known is None:
+            with ledger.together():
+                ledger.set_fact("experiment", experiment.experiment)
+                ledger.set_fact("scale", request.scale)
+                ledger.set_fact("labels", [*all_labels(experiment)])
+                ledger.set_fact("document", experiment.model_dump(mode="json"))
+                ledger.set_fact("manifest", manifest())
+                ledger.set_fact("impossible", [[one.name, *one.reasons] for one in experiment.roster.impossible])
+                ledger.set_fact("identity", identity)
+        elif not amend(ledger, experiment):
+            raise Conflict(_conflict(request, known, identity))
+        yield ledger
+
+
+def engine_of(request: Request) -> Engine:
+    """Return the engine that the request names."""
+    return open_engine(request.engine, request.places.stages, request.workers, request.address)
+
+
+def _conflict(request: Request, known: JsonValue, wanted: JsonValue) -> list[str]:
+    lines = [f"{request.places.folder}: holds another experiment's results; nothing was changed. What differs:"]
+    lines += [f"  {path}: {before} there, {after} here" for path, before, after in _differences("", known, wanted)]
+    return [*lines, "Did you mean another --out folder?"]
+
+
+def _differences(path: str, known: JsonValue, wanted: JsonValue) -> Iterator[tuple[str, str, str]]:
+    if isinstance(known, dict) and isinstance(wanted, dict):
+        for name in sorted(known.keys() | wanted.keys()):
+            inner = f"{path}.{name}" if path else name
+            yield from _differences(inner, known.get(name), wanted.get(name))
+    elif known != wanted:
+        yield path, _told(known), _told(wanted)
+
+
+def _told(value: JsonValue) -> str:
+    return "the default" if value is None else canonical_text(value)

@@ -1,0 +1,106 @@
+"""What a trial was measured to be: its values on every metric that arms are compared on, from finished records alone.
+
+A held-out loss counts at the end of the whole budget only, so that equal tokens are compared; a task counts once
+all its fine-tuning seeds are in. The score is the mean over the tasks.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from statistics import fmean
+
+from runners.evidence.attention_readings import ALL, attention_of
+from runners.evidence.choice import cell_of, chosen_records
+from runners.evidence.reading import number, numbers
+from runners.evidence.standing import TrialHistory
+from runners.kept.records import Record
+from tasks.downstream import find_task
+from tasks.glue.scores import glue_scores
+
+HELD_OUT_LOSS, SCORE = "held_out_loss", "score"
+ATTENTION_DIAGONAL = "attention_diagonal"
+DESCRIPTIONS = (ATTENTION_DIAGONAL,)
+"""What describes an arm and is neither better nor worse: compared and claimed about, never judged."""
+PRETRAIN = "pretrain"
+
+PrimaryMetric = Callable[[str], str]
+"""From a task's name to the metric that speaks for it."""
+
+
+def primary_metric(task: str) -> str:
+    """Return the metric that speaks for a task."""
+    return find_task(task).metrics[0]
+
+
+def comparable_metrics(tasks: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what arms can be compared on by name, a task standing for its primary metric."""
+    return (HELD_OUT_LOSS, *([SCORE] if tasks else []), *sorted(tasks))
+
+
+def values_of_trial(
+    history: TrialHistory, labels: tuple[str, ...], tasks: tuple[str, ...], primary: PrimaryMetric
+) -> Iterator[tuple[str, tuple[float, ...]]]:
+    """Yield every metric that the trial has come to, with one value per fine-tuning seed.
+
+    `task` names a task's primary metric, `task:metric` a further one.
+    """
+    loss = final_loss(history, labels)
+    if loss is not None:
+        yield HELD_OUT_LOSS, (loss,)
+    attention = attention_of(history)
+    concentration = attention.concentration(ALL) if attention is not None else None
+    if concentration is not None:
+        yield ATTENTION_DIAGONAL, (concentration,)
+    of_tasks: dict[str, tuple[float, ...]] = {}
+    for task in tasks:
+        for metric, values in _task_values(history, labels, task):
+            of_tasks[task if metric == primary(task) else f"{task}:{metric}"] = values
+    yield from of_tasks.items()
+    yield from _glue(of_tasks)
+    if tasks and all(task in of_tasks for task in tasks):
+        yield SCORE, _across([of_tasks[task] for task in tasks])
+
+
+def _glue(of_tasks: Mapping[str, tuple[float, ...]]) -> Iterator[tuple[str, tuple[float, ...]]]:
+    """Yield GLUE's scores, one per fine-tuning seed; a task has as many values as there are such seeds."""
+    seeds = min(map(len, of_tasks.values()), default=0)
+    each = [dict(glue_scores({name: values[seed] for name, values in of_tasks.items()})) for seed in range(seeds)]
+    for name in each[0] if each else ():
+        yield name, tuple(of_seed[name] for of_seed in each)
+
+
+def _across(of_tasks: list[tuple[float, ...]]) -> tuple[float, ...]:
+    """Return the mean over tasks, one per fine-tuning seed where every task has as many."""
+    if len({len(values) for values in of_tasks}) > 1:
+        return (fmean(map(fmean, of_tasks)),)
+    return tuple(map(fmean, zip(*of_tasks, strict=True)))
+
+
+def final_loss(history: TrialHistory, labels: tuple[str, ...]) -> float | None:
+    """Return the held-out loss after the whole budget, None for a trial that has not spent it."""
+    last = next((label for label in reversed(labels) if label.startswith(f"{PRETRAIN}@")), None)
+    finished = history.finished(PRETRAIN)
+    if not finished or last not in (None, finished[-1].label):
+        return None
+    return number(finished[-1].result.get("held_out_loss"))
+
+
+def _task_values(
+    history: TrialHistory, labels: tuple[str, ...], task: str
+) -> Iterator[tuple[str, tuple[float, ...]]]:
+    chosen = chosen_records(history.records, labels)
+    records = [record for record in chosen if record.result.get("task") == task]
+    expected = {cell_of(label) for label in labels if label.partition("#")[0] == task}
+    if not records or expected - {cell_of(record.label) for record in records}:
+        return
+    scores = [_scores(record) for record in sorted(records, key=lambda record: record.label)]
+    for metric in sorted(set.intersection(*map(set, scores))):
+        yield metric, tuple(of_seed[metric] for of_seed in scores)
+
+
+def _scores(record: Record) -> dict[str, float]:
+    """Return the scores on dev, and those on further labelled parts under `metric part`."""
+    found = numbers(record.result.get("scores"))
+    for key, scores in record.result.items():
+        of, _, part = key.partition(" ")
+        if of == "scores" and part:
+            found |= {f"{metric} {part}": value for metric, value in numbers(scores).items()}
+    return found

@@ -1,0 +1,125 @@
+"""The stage store: a folder per finished stage, named by its key, verified when read, never half-written.
+
+A stage is computed in a folder of its own under `unfinished/`, its files are flushed to the disk, a manifest
+with the sha256 of every file is added, and the folder is renamed into place: it is there whole or not at all.
+"""
+
+import fcntl
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from runners.kept.durable import flush, sha256_of
+from runners.kept.records import Status
+from search_space.declaration import Declaration, JsonValue, fingerprint
+from search_space.refusals import Corruption
+
+MANIFEST = "manifest.json"
+UNFINISHED = "unfinished"
+PROGRESS = "progress"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a stage ended, what it found, and how long it took."""
+
+    status: Status
+    result: Mapping[str, JsonValue]
+    seconds: float
+
+
+class StageStore:
+    """Results of stages by kind and key, shared by every experiment under one results folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._verified: set[Path] = set()
+
+    def folder(self, kind: str, key: str) -> Path:
+        """Return where a finished stage lies."""
+        return self.root / kind / key
+
+    def progress_file(self, key: str) -> Path:
+        """Return where a running stage tells how far it is."""
+        return self.root / PROGRESS / f"{key}.json"
+
+    def outcome(self, kind: str, key: str) -> Outcome | None:
+        """Return a finished stage's outcome, None where it has not been computed. Raises Corruption."""
+        folder = self.folder(kind, key)
+        if not folder.is_dir():
+            return None
+        manifest = _read_manifest(folder)
+        return Outcome(Status(manifest.status), manifest.result, manifest.seconds)
+
+    def read(self, kind: str, key: str) -> Path:
+        """Return the folder of a finished stage after checking every file against its hash. Raises Corruption."""
+        folder = self.folder(kind, key)
+        if folder not in self._verified:
+            for name, expected in _read_manifest(folder).files.items():
+                if not (folder / name).is_file() or sha256_of(folder / name) != expected:
+                    raise Corruption(_advice(folder, f"{name} is not what was written"))
+            self._verified.add(folder)
+        return folder
+
+    @contextmanager
+    def computing(self, key: str) -> Iterator[Path]:
+        """Hold a stage for one process at a time and give its work folder, which keeps what a killed run left."""
+        unfinished = self.root / UNFINISHED
+        unfinished.mkdir(parents=True, exist_ok=True)
+        with (unfinished / f"{key}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            folder = unfinished / key
+            folder.mkdir(exist_ok=True)
+            try:
+                yield folder
+            finally:
+                self.progress_file(key).unlink(missing_ok=True)
+        (unfinished / f"{key}.lock").unlink(missing_ok=True)
+
+    def publish(self, kind: str, key: str, work: Path, outcome: Outcome) -> None:
+        """Move a stage's work folder into place; on return it is on disk."""
+        files = sorted(path.relative_to(work).as_posix() for path in work.rglob("*") if path.is_file())
+        hashes = {name: sha256_of(work / name) for name in files if name != MANIFEST}
+        manifest = _Manifest(
+            status=outcome.status.value, result=dict(outcome.result), seconds=outcome.seconds, files=hashes
+        )
+        (work / MANIFEST).write_text(manifest.sealed().model_dump_json())
+        for path in [work, *work.rglob("*")]:
+            flush(path)
+        target = self.folder(kind, key)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.is_dir():
+            shutil.rmtree(work)
+            return
+        work.rename(target)
+        for folder in (target.parent, self.root):
+            flush(folder)
+
+
+class _Manifest(Declaration):
+    status: str
+    result: dict[str, JsonValue]
+    seconds: float
+    files: dict[str, str]
+    """sha256 by name."""
+    seal: str = ""
+    """Fingerprint of all the rest."""
+
+    def sealed(self) -> "_Manifest":
+        return self.model_copy(update={"seal": fingerprint(self.model_dump(exclude={"seal"}))})
+
+
+def _read_manifest(folder: Path) -> _Manifest:
+    try:
+        manifest = _Manifest.model_validate_json((folder / MANIFEST).read_text())
+    except (OSError, ValueError) as error:
+        raise Corruption(_advice(folder, f"its manifest cannot be read ({type(error).__name__})")) from error
+    if manifest != manifest.sealed():
+        raise Corruption(_advice(folder, "its manifest is not what was written"))
+    return manifest
+
+
+def _advice(folder: Path, fault: str) -> str:
+    return f"{folder}: {fault}. Move the folder away and run again: the stage will be computed anew"

@@ -1,0 +1,1 @@
+"""How a model is trained: the loop, the optimiser, checkpoints."""

@@ -1,0 +1,1 @@
+"""What is tried next: a design's arms, a search's proposals, further seeds."""

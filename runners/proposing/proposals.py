@@ -1,0 +1,71 @@
+"""What is tried next: a design's own arms, or a search's next cohort made from the ledger's results."""
+
+from dataclasses import dataclass
+
+from runners.asked.experiment import Experiment
+from runners.asked.sequential import first_seeds
+from runners.designs.arm import Arm, changed_arm
+from runners.kept.ledger import Ledger
+from runners.proposing.past import Past
+from runners.proposing.sampling import importance, propose
+from runners.proposing.warm_start import warm_seen
+from runners.tuning.phase import own_arms, tried_arms
+from search_space.declaration import JsonValue, canonical_text
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An arm that enters at some pretraining seeds; one that repeats has entered before at others."""
+
+    arm: Arm
+    seeds: tuple[int, ...]
+    repeats: bool = False
+
+
+def next_cohort(experiment: Experiment, number: int, ledger: Ledger) -> tuple[Entry, ...]:
+    """Return the entries of cohort `number`, none where the design has no more; the first holds the baseline."""
+    design, seeds = experiment.search, first_seeds(experiment.pretraining.seeds)
+    if experiment.tune is not None and number == 1:
+        return tuple(Entry(arm, seeds) for arm in own_arms(experiment, ledger))
+    if design is None and number > 0:  # arms that were added to the file since the ledger was begun
+        known = {arm.name for arm in ledger.arms()}
+        return tuple(Entry(arm, seeds) for arm in experiment.arms if arm.name not in known)
+    first = tuple(Entry(arm, seeds) for arm in experiment.arms) if number == 0 else ()
+    if experiment.tune is not None and number == 0:
+        return (*(Entry(arm, experiment.tune.seeds) for arm in tried_arms(experiment, ledger)), *first)
+    if design is None:
+        return first
+    past = Past(experiment, ledger)
+    size = experiment.pretraining.hurdle.cohort_size(number, design.cohort)
+    wanted = min(design.candidates_in_all - past.proposals, size) - len(first)
+    if wanted <= 0:
+        return first
+    seen = (*warm_seen(experiment, ledger), *past.seen())
+    points = propose(design, experiment.baseline, seen, number, wanted, experiment.constraints)
+    return (*first, *_entries(experiment, past, points, len(past.arms) + len(first)))
+
+
+def _entries(
+    experiment: Experiment, past: Past, points: tuple[dict[str, JsonValue], ...], arms: int
+) -> tuple[Entry, ...]:
+    """Return an entry per point: a new candidate, or one that is known at its next seed."""
+    known = {canonical_text(dict(arm.candidate)): arm.name for arm in past.arms}
+    again: dict[str, int] = {}
+    entries: list[Entry] = []
+    for point in points:
+        arm = changed_arm("", experiment.baseline, point)
+        name = known.setdefault(arm.identity, f"candidate-{arms + len(known) - len(past.arms):03d}")
+        named = Arm(name, arm.candidate, arm.changes)
+        if any(one.name == name for one in past.arms) or any(entry.arm.name == name for entry in entries):
+            seed = past.next_seed(name) + again.get(name, 0)
+            again[name] = again.get(name, 0) + 1
+            entries.append(Entry(named, (seed,), repeats=True))
+        else:
+            entries.append(Entry(named, first_seeds(experiment.pretraining.seeds)))
+    return tuple(entries)
+
+
+def importance_of_axes(experiment: Experiment, ledger: Ledger) -> dict[str, JsonValue]:
+    """Return each axis's share of the variance of the held-out loss at the first mark; empty where it is unknown."""
+    assert experiment.search is not None
+    return {**importance(experiment.search, experiment.baseline, Past(experiment, ledger).seen())}

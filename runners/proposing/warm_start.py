@@ -1,0 +1,62 @@
+"""Warm start: what earlier searches of the same space have finished, read once and kept in this search's ledger."""
+
+from contextlib import closing
+from pathlib import Path
+
+from runners.asked.experiment import Experiment
+from runners.evidence.achievements import as_json, from_json
+from runners.kept.ledger import Ledger
+from runners.proposing.past import Past
+from runners.proposing.sampling import Seen
+from search_space.declaration import JsonValue, canonical_text, fingerprint
+from search_space.refusals import Conflict
+
+FACT = "warm_start"
+COMPARED = ("baseline", "corpus", "tokenizer", "pretraining.tokens", "pretraining.held_out_sequences", "fine_tuning")
+SEARCHED = ("space", "objectives", "constraints")
+"""What must be equal for two searches' losses to be of the same question."""
+
+
+def warm_seen(experiment: Experiment, ledger: Ledger) -> tuple[Seen, ...]:
+    """Return what the sampler is told before its own candidates; the first call reads the other ledgers.
+
+    Each is recorded by the hash of what was taken from it, so that a later change there changes nothing here. Raises
+    Conflict where another ledger asks another question.
+    """
+    design = experiment.search
+    if design is None or not design.warm_start:
+        return ()
+    if ledger.fact(FACT) is None:
+        ledger.set_fact(FACT, [_taken_from(experiment, Path(folder)) for folder in design.warm_start])
+    told = ledger.fact(FACT)
+    assert isinstance(told, list)
+    return tuple(from_json(one) for source in told for one in _candidates(source))
+
+
+def _candidates(source: JsonValue) -> list[JsonValue]:
+    assert isinstance(source, dict)
+    candidates = source["candidates"]
+    assert isinstance(candidates, list)
+    return candidates
+
+
+def _taken_from(experiment: Experiment, folder: Path) -> JsonValue:
+    with closing(Ledger.at(folder)) as other:
+        identity = other.fact("identity")
+        differing = [*_differences(experiment.identity(), identity)]
+        if differing:
+            lines = [f"{folder}: cannot warm-start this search: it asked another question. What differs:"]
+            raise Conflict([*lines, *(f"  {name}" for name in differing)])
+        finished = [as_json(one) for one in Past(experiment, other).seen() if one.complete]
+    return {"content": fingerprint(finished), "candidates": finished}
+
+
+def _differences(mine: JsonValue, its: JsonValue) -> list[str]:
+    paths = [*COMPARED, *(f"design.{name}" for name in ("kind", *SEARCHED))]
+    return [path for path in paths if canonical_text(_at(mine, path)) != canonical_text(_at(its, path))]
+
+
+def _at(document: JsonValue, path: str) -> JsonValue:
+    for part in path.split("."):
+        document = document.get(part) if isinstance(document, dict) else None
+    return document

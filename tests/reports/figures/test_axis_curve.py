@@ -1,0 +1,106 @@
+"""Which arms form a curve follows from the candidates alone, and what it shows from the results alone."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from building import Trial, document, snapshot, table2
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports.figures.axis_curve import AxisCurve
+from reports.figures.gallery import pictures_of
+from reports.report import build
+from runners.evidence.standing import Snapshot
+from runners.kept.records import ArmRow
+
+KERNELS = (1, 3, 5, 9, 33)
+
+
+def candidate(kernel: int | None, length: int = 64, depth: int = 2) -> dict[str, Any]:
+    convolution = {"kind": "none"} if kernel is None else {"kind": "span_dynamic", "kernel_size": kernel}
+    sizes = {"depth": depth, "bottleneck_ratio": 2, "convolution": convolution}
+    return {"architecture": sizes, "recipe": {"sequence_length": length}}
+
+
+def view(candidates: Mapping[str, Mapping[str, Any]], seeds: tuple[int, ...] = (1, 2, 3)) -> Snapshot:
+    trials = [
+        Trial(arm, seed).pretrained(5 - position / 10 + seed / 7 + (position * seed) % 3 / 100)
+        for position, arm in enumerate(candidates)
+        for seed in seeds
+    ]
+    rows = tuple(
+        ArmRow(arm, place, 0, given, {}, 10, 10, 10) for place, (arm, given) in enumerate(candidates.items())
+    )
+    whole = snapshot(trials, {}, resolved=document(seeds=seeds))
+    return Snapshot(whole.experiment, whole.scale, whole.document, whole.labels, rows, whole.histories, whole.shared)
+
+
+def curve_of(candidates: Mapping[str, Mapping[str, Any]], seeds: tuple[int, ...] = (1, 2, 3)) -> AxisCurve:
+    curve = build(view(candidates, seeds)).axis
+    assert curve is not None
+    return curve
+
+
+def kernels(*lengths: int, depth: int = 2) -> dict[str, dict[str, Any]]:
+    arms = {f"n{length}-k{k}": candidate(k, length, depth) for length in lengths for k in KERNELS}
+    return {"baseline": candidate(None, lengths[0], depth), **arms}
+
+
+def test_a_line_per_length_each_with_where_its_stack_sees_everything() -> None:
+    (panel,) = curve_of(kernels(64, 32)).panels
+    assert [line.label for line in panel.lines] == ["sequence length 64", "sequence length 32"]
+    assert [line.cover for line in panel.lines] == [32.5, 16.5]  # 1 + (n - 1) / L
+    assert all([point.value for point in line.points] == list(KERNELS) for line in panel.lines)
+
+
+@pytest.mark.parametrize(("depth", "length", "cover"), [(12, 128, 1 + 127 / 12), (4, 33, 9.0)])
+def test_the_cover_is_the_kernel_from_which_a_stack_sees_the_input(depth: int, length: int, cover: float) -> None:
+    (panel,) = curve_of(kernels(length, depth=depth)).panels
+    assert panel.lines[0].cover == pytest.approx(cover)
+    kernel = panel.lines[0].cover
+    assert kernel is not None
+    assert 1 + depth * (kernel - 1) == pytest.approx(length)
+
+
+def test_differences_are_paired_with_the_lines_smallest_value() -> None:
+    (panel,) = curve_of(kernels(64)).panels
+    first, second, *_ = panel.lines[0].points
+    assert (first.difference.pairs, second.difference.pairs) == (0, 3)
+    assert second.difference.delta == pytest.approx(second.mean - first.mean)
+    assert second.difference.low is not None
+    assert panel.lines[0].label == ""
+
+
+def test_the_axis_is_the_one_that_most_arms_lie_on() -> None:
+    heads = {f"h{heads}": {"architecture": {"heads": heads}} for heads in (2, 4, 8, 16)}
+    ratios = {
+        f"{name}-g2": {"architecture": {**given["architecture"], "bottleneck_ratio": 2}}
+        for name, given in heads.items()
+    }
+    curve = curve_of({"baseline": {"architecture": {"heads": 1}}, **heads, **ratios})
+    assert curve.axis == "heads"
+    assert sorted(line.label for line in curve.panels[0].lines) == ["bottleneck ratio 1", "bottleneck ratio 2"]
+
+
+def test_two_points_are_no_curve_and_a_table_of_kinds_has_none() -> None:
+    two = {"baseline": candidate(3), "k5": candidate(5)}
+    assert build(view(two)).axis is None
+    assert build(table2()).axis is None
+
+
+@given(st.permutations(list(kernels(64, 32).items())))
+def test_the_order_of_the_arms_is_no_matter_beyond_that_of_the_lines(arms: list[tuple[str, dict[str, Any]]]) -> None:
+    found = build(view(dict(arms))).axis
+    assert found is not None
+    assert {line.cover: [point.value for point in line.points] for line in found.panels[0].lines} == {
+        32.5: list(KERNELS),
+        16.5: list(KERNELS),
+    }
+
+
+def test_one_seed_draws_points_without_intervals() -> None:
+    (panel,) = curve_of(kernels(64), seeds=(1,)).panels
+    assert all(point.difference.low is None for point in panel.lines[0].points)
+    names = [picture.name for picture in pictures_of(build(view(kernels(64), seeds=(1,))))]
+    assert names[0] == "axis"

@@ -1,0 +1,76 @@
+"""A ladder is found by what its arms have, whatever order a ledger keeps names in, and its steps are paired."""
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from building import Trial, document, snapshot
+
+from reports.figures.gallery import pictures_of
+from reports.figures.ladder import Ladder
+from reports.report import build
+from runners.evidence.standing import Snapshot
+from runners.kept.records import ArmRow
+
+PARTS = ("wide", "bottleneck", "convolution")  # not in the order of the alphabet
+LOSSES = {"baseline": 5.0, "+wide": 4.8, "+bottleneck": 4.9, "+convolution": 4.5}
+
+
+def view(extra: dict[str, dict[str, bool]] | None = None, seeds: tuple[int, ...] = (1, 2, 3)) -> Snapshot:
+    levels: dict[str, Any] = {"baseline": {}}
+    for rung, part in enumerate(PARTS):
+        levels[f"+{part}"] = {one: place <= rung for place, one in enumerate(PARTS)}
+    levels |= extra or {}
+    arms = tuple(
+        ArmRow(
+            name, place, 0, {"architecture": {"heads": 2 ** (place % 3)}}, {}, 1000 + place, 10, 10**12 + place, given
+        )
+        for place, (name, given) in enumerate(levels.items())
+    )
+    trials = [
+        Trial(name, seed).pretrained(LOSSES.get(name, 6.0) + seed / 20 + (place * seed) % 3 / 100)
+        for place, name in enumerate(levels)
+        for seed in seeds
+    ]
+    design = {"kind": "ladder", "components": {part: {} for part in sorted(PARTS)}}
+    return replace(snapshot(trials, {}, resolved=document(seeds=seeds, design=design)), arms=arms)
+
+
+def ladder(found: Snapshot) -> Ladder:
+    report = build(found)
+    assert report.ladder is not None
+    return report.ladder
+
+
+def test_rungs_stand_in_the_order_in_which_parts_were_added() -> None:
+    assert [rung.name for rung in ladder(view()).rungs] == ["baseline", "+ wide", "+ bottleneck", "+ convolution"]
+
+
+def test_a_step_is_the_paired_difference_to_the_rung_below() -> None:
+    rungs = ladder(view()).rungs
+    assert rungs[0].steps["held_out_loss"].delta is None
+    for below, rung in pairwise(rungs):
+        step, mine, its = (rung.steps["held_out_loss"], rung.means["held_out_loss"], below.means["held_out_loss"])
+        assert mine is not None
+        assert its is not None
+        assert step.delta == pytest.approx(mine - its)
+        assert step.pairs == 3
+
+
+def test_other_designs_over_the_same_parts_do_not_bend_the_ladder() -> None:
+    others = {
+        "bottleneck only": {"wide": False, "bottleneck": True, "convolution": False},
+        "without wide": {"wide": False, "bottleneck": True, "convolution": True},
+    }
+    assert [rung.arm for rung in ladder(view(others)).rungs] == list(LOSSES)
+
+
+def test_a_ladder_of_which_nothing_was_measured_is_none() -> None:
+    whole = view()
+    assert build(replace(whole, histories=())).ladder is None
+
+
+def test_one_seed_draws_steps_without_intervals() -> None:
+    assert "ladder" in [picture.name for picture in pictures_of(build(view(seeds=(1,))))]
+    assert "+ convolution" in next(p.svg for p in pictures_of(build(view(seeds=(1,)))) if p.name == "ladder")

@@ -1,0 +1,72 @@
+"""Effects agree with scipy's own paired t test, and nothing about them depends on order."""
+
+import math
+import random
+from statistics import fmean, stdev
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from reports.statistics.effects import Difference, effect, paired
+
+VALUES = st.floats(-50, 50).map(lambda value: round(value, 4))
+SEEDED = st.dictionaries(st.integers(0, 30), st.tuples(VALUES, VALUES), min_size=2, max_size=12)
+
+
+@given(SEEDED)
+def test_interval_is_that_of_scipy(pairs: dict[int, tuple[float, float]]) -> None:
+    first = {seed: a for seed, (a, _) in pairs.items()}
+    second = {seed: b for seed, (_, b) in pairs.items()}
+    differences = [first[seed] - second[seed] for seed in pairs]
+    found = paired(first, second)
+    assert found.low is not None
+    assert found.high is not None
+    if len({round(difference, 9) for difference in differences}) == 1:
+        assert found.low == pytest.approx(found.high, abs=1e-9)
+        return
+    oracle = stats.ttest_1samp(differences, 0.0).confidence_interval(0.95)
+    other = stats.ttest_rel(list(first.values()), list(second.values())).confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((oracle.low, oracle.high), rel=1e-6, abs=1e-9)
+    assert (found.low, found.high) == pytest.approx((other.low, other.high), rel=1e-6, abs=1e-9)
+
+
+@given(SEEDED, st.randoms(use_true_random=False))
+def test_the_order_of_seeds_changes_no_bit(pairs: dict[int, tuple[float, float]], shuffler: random.Random) -> None:
+    seeds = list(pairs)
+    shuffler.shuffle(seeds)
+    first = {seed: pairs[seed][0] for seed in pairs}
+    second = {seed: pairs[seed][1] for seed in pairs}
+    assert effect(first, second) == effect({s: first[s] for s in seeds}, {s: second[s] for s in reversed(seeds)})
+
+
+def test_only_shared_seeds_are_paired() -> None:
+    found = effect({1: 2.0, 2: 4.0, 9: 100.0}, {1: 1.0, 2: 2.0, 3: -100.0})
+    assert found.n == 3
+    assert found.difference.pairs == 2
+    assert found.difference.delta == pytest.approx(1.5)
+
+
+def test_one_seed_has_no_spread_and_no_interval() -> None:
+    found = effect({1: 2.0}, {1: 1.0})
+    assert (found.n, found.mean, found.sd) == (1, 2.0, None)
+    assert found.difference == Difference(1, 1.0)
+    assert not found.difference.told_apart
+
+
+def test_nothing_measured_is_nothing_said() -> None:
+    found = effect({}, {1: 1.0})
+    assert (found.n, found.mean, found.sd, found.difference) == (0, None, None, Difference())
+
+
+def test_the_baseline_is_compared_with_nothing() -> None:
+    found = effect({1: 1.0, 2: 3.0}, None)
+    assert (found.mean, found.sd) == (fmean([1.0, 3.0]), stdev([1.0, 3.0]))
+    assert found.difference == Difference()
+
+
+def test_equal_arms_tie_exactly() -> None:
+    same = {1: 0.1, 2: 0.2, 3: math.pi}
+    assert paired(same, same) == Difference(3, 0.0, 0.0, 0.0)
+    assert not paired(same, same).told_apart

@@ -1,0 +1,135 @@
+"""Main effects, interactions and aliases: planted effects come back, and agree with ordinary least squares."""
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from building import Trial, document, snapshot
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports.report import Report, build
+from reports.tables.table import Row
+
+PATHS = {"bottleneck_ratio": 2, "width": 512, "depth": 6}
+SEEDS = (1, 2, 3)
+NUMBERS = st.integers(-8, 8).map(lambda value: value / 16)
+
+
+def rows(points: list[tuple[int, ...]], losses: Any, paths: dict[str, Any] | None = None) -> dict[str, Row]:
+    """Return the factors table of arms at points; `losses(point, seed)`."""
+    known = list((paths or PATHS).items())
+    arms: dict[str, dict[str, Any]] = {}
+    trials = []
+    for point in points:
+        changes = {path: values[level - 1] if isinstance(values, list) else values
+                   for (path, values), level in zip(known, point, strict=True) if level}  # fmt: skip
+        name = "baseline" if not any(point) else "+".join(f"{path}{value}" for path, value in changes.items())
+        arms[name] = changes
+        trials += [Trial(name, seed).pretrained(losses(point, seed)) for seed in SEEDS]
+    (found,) = (
+        t for t in build(snapshot(trials, arms, resolved=document(seeds=SEEDS))).tables if t.name == "factors"
+    )
+    return {str(row["effect"]): row for row in found.rows}
+
+
+@given(NUMBERS, NUMBERS, NUMBERS, NUMBERS)
+def test_a_full_factorial_gives_back_what_was_planted(a: float, b: float, c: float, ab: float) -> None:
+    def loss(point: tuple[int, ...], seed: int) -> float:
+        x, y, z = point
+        return 6 + seed / 10 + a * x + b * y + c * z + ab * x * y
+
+    found = rows(list(product((0, 1), repeat=3)), loss)
+    assert len(found) == 6
+    assert found["depth=6"]["delta"] == pytest.approx(c, abs=1e-9)
+    assert found["bottleneck_ratio=2"]["delta"] == pytest.approx(a + ab / 2, abs=1e-9)
+    assert found["bottleneck_ratio=2 x width=512"]["delta"] == pytest.approx(ab, abs=1e-9)
+    assert found["bottleneck_ratio=2 x depth=6"]["delta"] == pytest.approx(0, abs=1e-9)
+    assert all(row["aliases"] is None for row in found.values())
+
+
+def test_three_levels_agree_with_least_squares() -> None:
+    random = np.random.default_rng(5)
+    points = list(product((0, 1, 2), (0, 1)))
+    noise = {(point, seed): random.normal() for point in points for seed in SEEDS}
+    found = rows(points, lambda point, seed: 6 + noise[point, seed], {"bottleneck_ratio": [2, 4], "width": 512})
+    design = [[1, (x == 1) - 1 / 3, (x == 2) - 1 / 3, y - 0.5] for x, y in points for _ in SEEDS]
+    fitted = np.linalg.lstsq(np.array(design, dtype=float), [noise[p, s] for p in points for s in SEEDS], rcond=None)[
+        0
+    ]
+    names = ("bottleneck_ratio=2", "bottleneck_ratio=4", "width=512")
+    assert [found[name]["delta"] for name in names] == pytest.approx(list(fitted[1:]), abs=1e-9)
+
+
+def test_a_half_fraction_names_its_aliases() -> None:
+    half = [point for point in product((0, 1), repeat=3) if sum(point) % 2 == 0]
+    found = rows(half, lambda point, seed: 6 + seed / 10 + 0.5 * point[0])
+    assert found["bottleneck_ratio=2"]["delta"] == pytest.approx(0.5)
+    assert found["bottleneck_ratio=2"]["aliases"] == "−depth x width"
+    assert len(found) == 3
+
+
+def test_intervals_are_paired_by_seed() -> None:
+    found = rows(list(product((0, 1), repeat=3)), lambda point, seed: 6 + 100 * seed + point[0])
+    row = found["bottleneck_ratio=2"]
+    assert (row["low"], row["high"]) == pytest.approx((1, 1))
+
+
+def test_arms_that_are_not_crossed_have_no_table() -> None:
+    assert not rows([(0, 0, 0), (1, 0, 0), (0, 1, 0)], lambda point, seed: 6.0 + seed)
+
+
+DESIGN = {"kind": "fractional", "resolution": 3, "vary": {path: [value, PATHS[path]] for path, value in
+          {"bottleneck_ratio": 1, "width": 256, "depth": 12}.items()}}  # fmt: skip
+FACTORIAL = {**{key: value for key, value in DESIGN.items() if key != "resolution"}, "kind": "factorial"}
+
+
+def report_of_levels(points: list[tuple[int, ...]], design: dict[str, Any], loss: Any, left_out: int) -> Report:
+    """Return the report of arms that know their levels, some points of the design being left out."""
+    vary = design["vary"]
+    arms: dict[str, dict[str, Any]] = {}
+    levels: dict[str, dict[str, Any]] = {}
+    trials = []
+    for point in points:
+        name = "baseline" if not any(point) else "".join(map(str, point))
+        levels[name] = {path: values[one] for (path, values), one in zip(vary.items(), point, strict=True)}
+        arms[name] = {path: levels[name][path] for path, one in zip(vary, point, strict=True) if one}
+        trials += [Trial(name, seed).pretrained(loss(point, seed)) for seed in SEEDS]
+    view = snapshot(trials, arms, resolved=document(seeds=SEEDS, design=design, on_invalid="skip"))
+    rows = tuple(replace(arm, levels=levels[arm.name]) for arm in view.arms)
+    impossible = tuple((f"point {number}", "too wide") for number in range(left_out))
+    return build(replace(view, arms=rows, impossible=impossible))
+
+
+def factors_of(report: Report) -> dict[str, Row]:
+    (found,) = (table for table in report.tables if table.name == "factors")
+    return {str(row["effect"]): row for row in found.rows}
+
+
+def test_a_factorial_with_a_point_left_out_tells_what_it_still_can() -> None:
+    points = [point for point in product((0, 1), repeat=3) if point != (1, 1, 1)]
+    report = report_of_levels(points, FACTORIAL, lambda p, seed: 6 + seed / 10 + 0.5 * p[0] + 0.25 * p[0] * p[1], 1)
+    found = factors_of(report)
+    assert found["bottleneck_ratio=2"]["delta"] == pytest.approx(0.5 + 0.25 / 2)
+    assert found["bottleneck_ratio=2 x width=512"]["delta"] == pytest.approx(0.25)
+    assert found["bottleneck_ratio=2 x depth=6"]["delta"] == pytest.approx(0, abs=1e-9)
+    assert all(row["reason"] is None for row in found.values())
+    (told,) = [note for note in report.notes if note.startswith("The factorial")]
+    assert "1 of 8 runs are impossible and the factorial is not full" in told
+    assert "every effect is estimable" in told
+
+
+def test_a_fraction_with_a_point_left_out_says_what_it_cannot_tell() -> None:
+    half = [point for point in product((0, 1), repeat=3) if sum(point) % 2 == 0]
+    whole = report_of_levels(half, DESIGN, lambda p, seed: 6 + seed / 10 + 0.5 * p[0], 0)
+    assert factors_of(whole)["bottleneck_ratio=2"]["delta"] == pytest.approx(0.5)
+    report = report_of_levels(half[:-1], DESIGN, lambda p, seed: 6 + seed / 10 + 0.5 * p[0], 1)
+    for row in factors_of(report).values():
+        assert (row["n"], row["delta"]) == (0, None)
+        assert "cannot be told from" in str(row["reason"])
+    (told,) = [note for note in report.notes if note.startswith("The fraction")]
+    assert "no longer balanced: bottleneck_ratio, width, depth" in told
+    (grid,) = [grid for grid in report.grids if grid.name == "factors main"]
+    assert grid.columns[-1].title == "not estimable: it"

@@ -1,0 +1,134 @@
+"""Tables of identical arms: how often a report says that something differs, and how often an interval holds 0.
+
+Every table goes the way a real one goes: trials in a snapshot, results, comparisons. 400 tables are drawn anew from
+fixed seeds; 5% of them is 20, give or take 8.8 at two standard errors.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from building import Trial, document, primary, snapshot
+
+from reports.results import Results, results_of
+from reports.setting import setting_of
+from reports.statistics.comparisons import Verdict
+from reports.statistics.metrics import Metric
+from runners.asked.sequential import UntilDecided, next_seeds
+
+TABLES, ARMS = 400, 8
+TASKS = ("docs_acceptability", "docs_answer", "docs_pair")
+NAMES = ("baseline", *(f"same-{number}" for number in range(1, ARMS)))
+FALSE_ALARMS = (0.05 - 0.022, 0.05 + 0.022)
+RULES = {
+    "until decided": UntilDecided(start=3, max=9, step=3, margin={"held_out_loss": 0.01}),
+    "until decided on score": UntilDecided(start=3, max=9, step=3, margin={"score": 0.5}),
+}
+MOST = 9
+LOSS = Metric("held_out_loss")
+
+
+@cache
+def drawn(number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return what pretraining (arm, seed, metric) and fine-tuning (arm, seed, task, seed) add to equal arms."""
+    random = np.random.default_rng(number)
+    of_seed, of_arm = random.normal(0, 1, (MOST, 4)), random.normal(0, 1, (ARMS, MOST, 4))
+    return of_seed + of_arm, random.normal(0, 1, (ARMS, MOST, 3, 2))
+
+
+def table(number: int, counts: dict[str, int], resolved: dict[str, object] | None = None) -> Results:
+    """Return a table of arms that differ in nothing, with so many seeds each; two fine-tuning seeds per task."""
+    pretrained, tuning = drawn(number)
+    trials = []
+    for place, name in enumerate(NAMES):
+        for seed in range(counts[name]):
+            values = pretrained[place, seed]
+            trial = Trial(name, seed + 1).pretrained(6.0 + 0.02 * values[0])
+            for task, value, tuned in zip(TASKS, values[1:], tuning[place, seed], strict=True):
+                for tuning_seed in (1, 2):
+                    score = 60.0 + value + tuned[tuning_seed - 1]
+                    trial.tuned(task, tuning_seed, **{primary(task): float(score)})
+            trials.append(trial)
+    seeds = tuple(range(1, min(counts.values()) + 1))
+    whole = snapshot(trials, {name: {} for name in NAMES}, TASKS, resolved=resolved or document(TASKS, seeds))
+    return results_of(whole, setting_of(whole.document), primary)
+
+
+def measured(number: int, place: int, count: int) -> dict[str, dict[int, float]]:
+    """Return an arm's first values by metric and seed: what the ledger of such a table gives."""
+    pretrained, tuning = drawn(number)
+    losses, tasks = 6.0 + 0.02 * pretrained[place, :, 0], 60.0 + pretrained[place, :, 1:] + tuning[place].mean(axis=2)
+    columns = {"held_out_loss": losses, "score": tasks.mean(axis=1), **dict(zip(TASKS, tasks.T, strict=True))}
+    return {name: dict(enumerate(column[:count].tolist(), 1)) for name, column in columns.items()}
+
+
+def until_decided(number: int, rule: UntilDecided) -> Results:
+    """Return a table whose seeds were added by the rule."""
+    counts = dict.fromkeys(NAMES, rule.start)
+    pretraining = {"tokens": 2_000_000, "seeds": {"until_decided": rule.model_dump()}}
+    resolved = document(TASKS, pretraining=pretraining)
+    while True:
+        run = {name: set(range(1, count + 1)) for name, count in counts.items()}
+        values = {name: measured(number, place, counts[name]) for place, name in enumerate(NAMES)}
+        added = next_seeds(rule, values, run, "baseline")
+        if not added:
+            return table(number, counts, resolved)
+        counts = {name: counts[name] + len(added.get(name, ())) for name in NAMES}
+
+
+@cache
+def tables(kind: str) -> tuple[Results, ...]:
+    if kind in RULES:
+        return tuple(until_decided(number, RULES[kind]) for number in range(TABLES))
+    return tuple(table(number, dict.fromkeys(NAMES, int(kind[0]))) for number in range(TABLES))
+
+
+KINDS = ["3 seeds", "5 seeds", *RULES]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_table_in_twenty_sees_a_difference_where_there_is_none(kind: str) -> None:
+    alarms = [any(results.comparison(*cell).told for cell in _headlines(results)) for results in tables(kind)]
+    low, high = FALSE_ALARMS
+    if kind in RULES:  # splitting the error over looks is safe and not sharp
+        low = 0.01
+    assert low <= float(np.mean(alarms)) <= high
+
+
+def _headlines(results: Results) -> list[tuple[str, Metric]]:
+    return [(arm, Metric(name)) for arm, name in results.families[0]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_intervals_hold_the_truth(kind: str) -> None:
+    held = []
+    for results in tables(kind):
+        for arm, metric in _headlines(results):
+            difference = results.effect(arm, metric).difference
+            held.append(difference.low <= 0 <= difference.high)  # type: ignore[operator]
+    assert float(np.mean(held)) >= 0.93
+
+
+def test_what_seeds_are_decided_on_is_what_the_table_shows() -> None:
+    results = table(0, dict.fromkeys(NAMES, 4))
+    for place, name in enumerate(NAMES):
+        for metric, values in measured(0, place, 4).items():
+            assert results.values[name][metric] == pytest.approx(values)
+
+
+def test_seeds_are_added_where_they_are_needed_and_a_margin_ends_it() -> None:
+    ends = [results.snapshot for results in tables("until decided")]
+    counts = {len(end.of_arm(name)) for end in ends for name in NAMES[1:]}
+    assert counts == {3, 6, 9}
+    verdicts = {results.comparison(name, LOSS).verdict for results in tables("until decided") for name in NAMES[1:]}
+    assert Verdict.NO_DIFFERENCE in verdicts
+
+
+def test_a_real_difference_is_seen() -> None:
+    found = 0
+    for number in range(20):
+        results = table(number, dict.fromkeys(NAMES, 5))
+        moved = {seed: value - 0.2 for seed, value in results.values["same-1"]["held_out_loss"].items()}
+        results.values["same-1"]["held_out_loss"].update(moved)  # type: ignore[attr-defined]
+        found += results.comparison("same-1", LOSS).verdict is Verdict.HELPS
+    assert found >= 16

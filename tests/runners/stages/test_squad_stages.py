@@ -1,0 +1,178 @@
+"""SQuAD from files to scores: an encoder learns to find the one number of a paragraph, or that there is none."""
+
+import json
+import random
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import simulated
+
+from runners.asked.experiment import Experiment
+from runners.driving.course import kind_of
+from runners.driving.itinerary import LENGTHEN, shared_stages, trial_stages
+from runners.driving.scoring import predictions_file, scored
+from runners.kept.store import Outcome, StageStore
+from runners.stages.compute import compute
+from runners.stages.declarations import PretrainStage
+from runners.stages.stage import Job, Stage
+from search_space.change import apply
+from search_space.refusals import Conflict, DataRefused
+from tasks.squad.scored import score_files
+
+SENTENCE = "a river runs through the old town and past its walls into broad green fields where sheep graze"
+WORDS = SENTENCE.split(" ")
+ARCHITECTURE = {**simulated.ARCHITECTURE, "vocabulary_size": 200, "positions": 96}
+RECIPE = {**simulated.RECIPE, "dropout": 0.0, "peak_learning_rate": 3e-3}
+
+
+def squad(version: str, count: int, seed: int) -> dict[str, Any]:
+    """Return a file of paragraphs of words with a number in them; in 2.0 every third has none."""
+    chance = random.Random(seed)
+    paragraphs = []
+    for place in range(count):
+        words = chance.choices(WORDS, k=chance.randint(8, 24))
+        answerable = version == "v1.1" or place % 3 > 0
+        if answerable:
+            words.insert(chance.randrange(len(words)), number := str(chance.randint(100, 999)))
+        context = " ".join(words)
+        answers = [{"text": number, "answer_start": context.index(number)}] if answerable else []
+        asked: dict[str, Any] = {"id": f"{seed}-{place}", "question": "how many?", "answers": answers}
+        asked |= {"is_impossible": not answerable} if version == "v2.0" else {}
+        paragraphs.append({"context": context, "qas": [asked]})
+    return {"version": version, "data": [{"title": "Numbers", "paragraphs": paragraphs}]}
+
+
+def experiment(folder: Path, **parts: Any) -> Experiment:
+    """Return an experiment on both tasks whose files are in the folder."""
+    data = folder / "data" / "squad"
+    data.mkdir(parents=True)
+    for version in ("v1.1", "v2.0"):
+        (data / f"train-{version}.cut.json").write_text(json.dumps(squad(version, 300, 1)))
+        (data / f"dev-{version}.json").write_text(json.dumps(squad(version, 60, 2)))
+    tuning = {
+        "tasks": ["squad_v2_0", "squad_v1_1"],
+        "data": str(folder / "data"),
+        "sequence_length": 70,
+        "epochs": 12,
+        "peak_learning_rate": 5e-3,
+    }
+    document = {
+        "baseline": {"architecture": ARCHITECTURE, "objective": {"kind": "masked_language_model"}, "recipe": RECIPE},
+        "design": {"kind": "list", "arms": {"narrow": {"bottleneck_ratio": 2}}},
+        "pretraining": {"tokens": 2560, "seeds": [1], "held_out_sequences": 2},
+        "fine_tuning": tuning,
+        **parts,
+    }
+    found = simulated.experiment(folder, **document)
+    chance = random.Random(3)
+    sentences = [" ".join([*chance.choices(WORDS, k=12), str(chance.randint(100, 999))]) for _ in range(2400)]
+    (folder / "text.txt").write_text("\n\n".join(sentences))
+    return found
+
+
+@cache
+def computed(folder: Path) -> tuple[StageStore, dict[str, Stage], dict[str, dict[str, Any]]]:
+    """Return the store, the stages of one trial and what the ledger would keep of each; computed once."""
+    asked = experiment(folder)
+    recipe = {"recipe.lengthening_share": 0.1, "recipe.lengthened_sequence_length": 32}
+    store = StageStore(folder / "stages")
+    shared = shared_stages(asked)
+    stages = {**shared.named(), **trial_stages(asked, shared, apply(asked.baseline, recipe), 1)}
+    results = {}
+    for label, stage in stages.items():
+        outcome: Outcome = compute(Job.of(stage, str(store.root)))
+        results[label] = scored(stage, outcome, store)
+    return store, stages, results
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("squad")
+
+
+@pytest.mark.parametrize("task", ["squad_v1_1", "squad_v2_0"])
+def test_an_encoder_learns_to_answer_and_its_predictions_score_the_same_from_their_file(
+    task: str, folder: Path
+) -> None:
+    store, stages, results = computed(folder)
+    label = f"{task}#1"
+    record, version = results[label], "v1.1" if task == "squad_v1_1" else "v2.0"
+    assert record["scores"]["f1"] > 80
+    predictions = store.read("fine_tune", stages[label].key) / predictions_file("dev")
+    alone = score_files("v1.1" if version == "v1.1" else "v2.0", folder / "data" / "squad", predictions)
+    assert alone.metrics == record["official"]
+    assert alone.remarks == ()
+    assert record["examples"] == 60
+
+
+def test_the_threshold_is_chosen_on_the_train_file_alone(folder: Path) -> None:
+    _, _, results = computed(folder)
+    examples, record = results["examples squad_v2_0"], results["squad_v2_0#1"]
+    assert examples["train"]["examples"] + examples["threshold"]["examples"] == 300
+    assert examples["threshold"]["file"] == examples["train"]["file"] == "train-v2.0.cut.json"
+    assert not examples["train"]["official_name"]
+    assert record["threshold_questions"] == examples["threshold"]["examples"] > 10
+    assert record["threshold_unanswerable"] == examples["threshold"]["unanswerable"] > 0
+    assert record["official"]["NoAns_exact"] > 50
+    assert "threshold" not in results["examples squad_v1_1"]
+
+
+def test_only_what_reads_long_texts_stands_behind_the_lengthening(folder: Path) -> None:
+    _, stages, results = computed(folder)
+    longer = stages[LENGTHEN].declaration
+    assert isinstance(longer, PretrainStage)
+    assert (longer.from_step, longer.to_step, longer.candidate.recipe.sequence_length) == (40, 44, 32)
+    assert stages["squad_v1_1#1"].inputs["pretrained"] is stages[LENGTHEN]
+    assert kind_of(LENGTHEN, stages[LENGTHEN]) == LENGTHEN
+    assert results[LENGTHEN]["held_out_loss"] > 0
+
+
+def test_the_lengthening_leaves_every_earlier_key_alone(tmp_path: Path) -> None:
+    asked = experiment(tmp_path)
+    shared = shared_stages(asked)
+    plain = trial_stages(asked, shared, asked.baseline, 1)
+    longer = trial_stages(asked, shared, apply(asked.baseline, {"recipe.lengthening_share": 0.1, **SHORT}), 1)
+    assert longer.keys() - plain.keys() == {LENGTHEN}
+    same = {label for label in plain if plain[label].key == longer[label].key}
+    assert same == {"pretrain@2560"}
+
+
+SHORT = {"recipe.lengthened_sequence_length": 32}
+
+
+def test_files_that_change_under_a_run_are_told(tmp_path: Path) -> None:
+    asked = experiment(tmp_path)
+    shared = shared_stages(asked)
+    store = StageStore(tmp_path / "stages")
+    for stage in (shared.corpus, shared.tokens):
+        compute(Job.of(stage, str(store.root)))
+    dev = tmp_path / "data/squad/dev-v1.1.json"
+    dev.write_text(dev.read_text().replace("how many?", "how much?"))
+    with pytest.raises(Conflict, match="the files of squad_v1_1 are not those that the run began with"):
+        compute(Job.of(shared.examples["squad_v1_1"], str(store.root)))
+    dev.unlink()
+    with pytest.raises(DataRefused, match=r"no dev-v1\.1\*\.json; wanted are squad/train-v1\.1\*\.json"):
+        shared_stages(asked)
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    tuning = {"tasks": ["squad_v1_1"], "sequence_length": 67}
+    lengthened = {**RECIPE, "lengthening_share": 0.1, "lengthened_sequence_length": 32}
+    parts = {"architecture": ARCHITECTURE, "objective": {"kind": "masked_language_model"}, "recipe": lengthened}
+    found = [
+        (".".join(map(str, each.path)), each.message)
+        for each in simulated.experiment(tmp_path, fine_tuning=tuning).violations()
+    ]
+    assert ("fine_tuning.sequence_length", "67 is too short for squad_v1_1; allowed: 68 and longer") in found
+    assert any(place == "fine_tuning.tasks.0" and "data does not say where" in message for place, message in found)
+    assert [
+        (".".join(map(str, each.path)), each.message)
+        for each in simulated.experiment(tmp_path, baseline=parts).violations()
+    ] == [
+        (
+            "baseline.recipe.lengthening_share",
+            "changes nothing: none of fine_tuning.tasks begins behind it. Those that do: squad_v1_1, squad_v2_0",
+        )
+    ]

@@ -1,0 +1,238 @@
+"""Tuning on its course: the same points for every arm, and a choice in writing before it is acted on."""
+
+import random
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from simulated import SMALL, TOKENS_PER_STEP, Killed, Track, chance_of, curve, folder_of
+from test_course_kills import MortalLedger
+from tuned import RATE, SHARED_RATE, TUNE, best_at, came_to, own_names, ran, tuned
+
+from runners.designs.arm import BASELINE
+from runners.driving.work import Failure, Work
+from runners.kept.ledger import Ledger
+from runners.kept.records import Standing, Status
+from runners.kept.store import Outcome
+from runners.stages.declarations import PretrainStage
+from runners.tuning.record import CHOICES
+from search_space.candidate import Candidate
+from search_space.change import difference
+from search_space.declaration import canonical_text
+
+DYNAMIC = '"dynamic"'
+IN_MEMORY: dict[str, Any] = {"publishes": False, "ledger_path": Path(":memory:")}
+SMALLEST: dict[str, Any] = {
+    "design": {"kind": "list", "arms": {"dynamic": {"convolution": {"kind": "dynamic"}}}},
+    "tune": {**TUNE, "vary": {RATE: [3e-3]}, "seeds": [101]},
+}
+"""Two arms at two points on one seed; `dynamic` leaves the shared recipe."""
+LEAVES = best_at({DYNAMIC: 3e-3, "": SHARED_RATE})
+RANGE = {**TUNE, "vary": {RATE: {"log": [1e-4, 1e-2]}, "recipe.weight_decay": [0.0, 0.1]}, "trials": 4}
+
+
+def candidate_of(row: Any) -> Candidate:
+    return Candidate.model_validate_json(canonical_text(dict(row.candidate)))
+
+
+@pytest.mark.parametrize("tune", [TUNE, RANGE, {**RANGE, "sampler": "random"}])
+def test_every_arm_is_tried_at_the_same_points_on_tunings_seeds_and_budget(tmp_path: Path, tune: Any) -> None:
+    table = tuned(tmp_path, tune=tune)
+    done = ran(tmp_path, table)
+    assert done.tuning is not None
+    tried: dict[str, list[dict[str, Any]]] = {}
+    for row in done.tuning.arms:
+        arm = next(one for one in table.arms if one.name == row.tunes)
+        tried.setdefault(arm.name, []).append(difference(arm.candidate, candidate_of(row)))
+    assert list(tried) == [arm.name for arm in table.arms]
+    assert all(points == tried[BASELINE] for points in tried.values())
+    assert tried[BASELINE][0] == {}
+    assert len(tried[BASELINE]) == tune["trials"]
+    assert {one.trial.seed for one in done.tuning.histories} == {101, 102}
+    assert {one.trial.seed for one in done.histories} == {1}
+    assert {record.label for one in done.tuning.histories for record in one.records} == {"pretrain@1280"}
+    assert {record.label for one in done.histories for record in one.records} == {"pretrain@2560"}
+
+
+def test_an_arm_is_entered_at_its_own_recipe_and_once_where_that_is_the_shared_one(tmp_path: Path) -> None:
+    table = tuned(tmp_path, fine_tuning=SMALL)
+    track = Track(table, tmp_path, best_at({DYNAMIC: 3e-3, "": SHARED_RATE}))
+    done = track.run()
+    assert own_names(done) == {"baseline": "baseline", "narrow": "narrow", "dynamic": "dynamic@own"}
+    assert [arm.name for arm in done.arms] == ["baseline", "narrow", "dynamic", "dynamic@own"]
+    raw, own = done.arms[-2:]
+    assert own.own_of == "dynamic"
+    assert difference(candidate_of(raw), candidate_of(own)) == {RATE: 3e-3}
+    assert own.changes == {**raw.changes, RATE: 3e-3}
+    assert [record.label for record in done.of_arm("dynamic@own")[0].records] == ["pretrain@2560", "docs_pair#1"]
+    assert len(track.computed) == len(set(track.computed))
+    assert done.over
+    assert done.failed == ()
+
+
+def test_any_order_of_ends_on_any_number_of_workers_comes_to_the_same_choice(tmp_path: Path) -> None:
+    table = tuned(tmp_path)
+    seen = {
+        came_to(ran(folder_of(tmp_path, str(seed)), table, seed, workers=1 + seed % 5, **IN_MEMORY))
+        for seed in range(30)
+    }
+    assert len(seen) == 1
+
+
+def test_killed_after_any_number_of_stages_the_next_run_comes_to_the_same_choice(tmp_path: Path) -> None:
+    table = tuned(tmp_path, **SMALLEST)
+    whole = Track(table, folder_of(tmp_path, "whole"), LEAVES)
+    expected = came_to(whole.run())
+    assert "dynamic@own" in expected
+    for stages in range(1, len(whole.computed)):
+        folder = folder_of(tmp_path, f"after {stages}")
+        killed = Track(table, folder, LEAVES, left=stages)
+        with pytest.raises(Killed):
+            killed.run()
+        resumed = Track(table, folder, LEAVES, order=random.Random(stages))
+        assert came_to(resumed.run()) == expected
+        assert sorted(killed.computed + resumed.computed) == sorted(whole.computed)
+
+
+def test_killed_before_any_row_the_choice_is_in_writing_before_anything_that_follows_from_it(tmp_path: Path) -> None:
+    table = tuned(tmp_path, **SMALLEST)
+    expected = came_to(Track(table, folder_of(tmp_path, "whole"), LEAVES).run())
+    rows, killed, undecided = 4, True, 0
+    while killed:
+        rows += 1
+        folder, killed = folder_of(tmp_path, f"before {rows}"), False
+        try:
+            Track(table, folder, LEAVES, ledger_type=lambda path, rows=rows: MortalLedger(path, rows)).run()
+        except Killed:
+            killed = True
+        with closing(Ledger(folder / "ledger.sqlite")) as ledger:
+            acted = any(arm.own_of for arm in ledger.arms())
+            undecided += ledger.fact(CHOICES) is None
+            assert not acted or ledger.fact(CHOICES) is not None
+        assert came_to(Track(table, folder, LEAVES).run()) == expected, rows
+    assert rows > undecided > 15
+
+
+def test_a_failed_tuning_trial_is_tried_again_and_nothing_is_chosen_before(tmp_path: Path) -> None:
+    table = tuned(tmp_path)
+    expected = came_to(ran(folder_of(tmp_path, "calm"), table))
+
+    def failing(work: Work) -> Outcome | Failure:
+        return Failure("ValueError: no", "Traceback") if work.trial == "narrow@shared/102" else curve(work)
+
+    folder = folder_of(tmp_path, "failed")
+    first = ran(folder, table, answer=failing)
+    assert first.tuning is not None
+    assert first.tuning.choices == ()
+    assert [one.trial.name for one in first.failed] == ["narrow@shared/102"]
+    assert all(arm.own_of is None for arm in first.arms)
+    assert came_to(ran(folder, table)) == expected
+
+
+@pytest.mark.parametrize("bad", ["nan", "inf", "diverged", "missing"])
+def test_what_has_no_finite_value_on_every_seed_never_wins(tmp_path: Path, bad: str) -> None:
+    usual = best_at({"": 3e-3})  # the best point for all, were it not for one seed of one arm
+
+    def answer(work: Work) -> Outcome | Failure:
+        end = usual(work)
+        if work.trial != "narrow@peak_learning_rate=0.003/102" or isinstance(end, Failure):
+            return end
+        if bad == "diverged":
+            return Outcome(Status.DIVERGED, {"tokens": 64, "loss": "nan"}, 1.0)
+        result = {name: value for name, value in end.result.items() if name != "held_out_loss"}
+        lost = {} if bad == "missing" else {"held_out_loss": bad}  # as a ledger would hold them
+        return replace(end, result={**result, **lost})
+
+    done = ran(tmp_path, tuned(tmp_path), answer=answer)
+    assert done.tuning is not None
+    points = {choice.arm: done.tuning.tried.names[choice.point] for choice in done.tuning.choices}
+    assert points == {
+        "baseline": "peak_learning_rate=0.003",
+        "narrow": "peak_learning_rate=0.001",
+        "dynamic": "peak_learning_rate=0.003",
+    }
+    narrow = next(choice for choice in done.tuning.choices if choice.arm == "narrow")
+    assert narrow.values[2] is None
+
+
+def test_an_arm_that_diverges_everywhere_stays_at_the_shared_recipe(tmp_path: Path) -> None:
+    def answer(work: Work) -> Outcome | Failure:
+        lost = str(work.trial).startswith("narrow@")
+        return Outcome(Status.DIVERGED, {"tokens": 64, "loss": "nan"}, 1.0) if lost else curve(work)
+
+    done = ran(tmp_path, tuned(tmp_path), answer=answer)
+    assert own_names(done)["narrow"] == "narrow"
+    assert done.of_arm("narrow")[0].standing is Standing.FINISHED
+
+
+def test_twins_are_tuned_as_their_arms_are(tmp_path: Path) -> None:
+    match = {"budget": "parameters", "by": "feed_forward_width", "tolerance": 0.0001}
+    table = tuned(tmp_path, match=match, design={"kind": "list", "arms": {"narrow": {"bottleneck_ratio": 2}}})
+    done = ran(tmp_path, table, answer=best_at({"": 3e-3}))
+    names = [arm.name for arm in table.arms]
+    assert names == ["baseline", "narrow", "narrow (matched)"]
+    assert own_names(done) == {name: f"{name}@own" for name in names}
+
+
+def test_a_score_is_asked_of_fine_tuned_models_and_the_larger_wins(tmp_path: Path) -> None:
+    table = tuned(tmp_path, fine_tuning=SMALL, tune={**TUNE, "metric": "score", "seeds": [101]})
+    done = ran(tmp_path, table)
+    assert done.tuning is not None
+    scores: dict[str, list[float]] = {}
+    for one in done.tuning.histories:
+        (record,) = one.finished("fine_tune")
+        found = record.result["scores"]
+        assert isinstance(found, dict)
+        row = next(arm for arm in done.tuning.arms if arm.name == one.trial.arm)
+        scores.setdefault(str(row.tunes), []).append(float(str(found["accuracy"])))
+    for choice in done.tuning.choices:
+        assert list(choice.values) == scores[choice.arm]
+        assert choice.values[choice.point] == max(scores[choice.arm])
+
+
+RULED = {"start": 2, "max": 6, "step": 2, "margin": {"held_out_loss": 0.001}}
+
+
+def test_seeds_until_decided_go_to_what_is_undecided_at_either_recipe(tmp_path: Path) -> None:
+    """`dynamic` is far off at the shared recipe alone, `narrow` at both."""
+    table = tuned(tmp_path, pretraining={"tokens": 2560, "seeds": {"until_decided": RULED}})
+
+    def answer(work: Work) -> Outcome | Failure:
+        told = work.stage.declaration
+        if not isinstance(told, PretrainStage):
+            return curve(work)
+        text, rate = told.candidate.architecture.model_dump_json(), told.candidate.recipe.peak_learning_rate
+        best = 3e-3 if DYNAMIC in text else SHARED_RATE
+        far = 100.0 * (rate != best) + 200.0 * ('"bottleneck_ratio":2' in text)
+        tokens = told.to_step * TOKENS_PER_STEP
+        loss = 6 + far + 0.01 * chance_of(text, told.seed)
+        return Outcome(Status.FINISHED, {"tokens": tokens, "held_out_loss": loss}, 1.0)
+
+    whole = ran(folder_of(tmp_path, "whole"), table, answer=answer)
+    counts = {arm.name: len(whole.of_arm(arm.name)) for arm in whole.arms}
+    assert counts == {"baseline": 6, "narrow": 2, "dynamic": 2, "dynamic@own": 6}
+    folder, again = folder_of(tmp_path, "killed"), None
+    for left in range(1, 60):
+        try:
+            again = ran(folder, table, left, answer=answer, left=1)
+        except Killed:
+            continue
+        break
+    assert again is not None
+    assert came_to(again) == came_to(whole)
+
+
+def test_what_is_computed_already_is_not_computed_for_tuning(tmp_path: Path) -> None:
+    """A tuning trial at the whole budget is the trial that a table on that seed would have."""
+    other = tuned(tmp_path, tune=None, pretraining={"tokens": 2560, "seeds": [101]})
+    first = Track(other, tmp_path)
+    first.run()
+    whole = {name: value for name, value in TUNE.items() if name != "tokens"}
+    second = Track(tuned(tmp_path, tune=whole), tmp_path, ledger_path=tmp_path / "other.sqlite")
+    done = second.run()
+    assert done.tuning is not None
+    reused = [one.trial.name for one in done.tuning.histories if all(record.reused for record in one.records)]
+    assert reused == ["baseline@shared/101", "narrow@shared/101", "dynamic@shared/101"]
+    assert not set(first.computed) & set(second.computed)

@@ -50,7 +50,7 @@ from reports.tables.table import Table, reference_table, results_table
 from reports.tables.tuned import tuned_finding, tuned_grids, tuned_note, tuned_tables
 from reports.tables.tuning import tuning_footer, tuning_grids, tuning_notes, tuning_table
 from reports.text import printable
-from runners.evidence.measured import PrimaryMetric, primary_metric
+from runners.asked.metrics import PrimaryMetric, primary_metric
 from runners.evidence.standing import Snapshot
 
 

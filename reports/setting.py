@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from runners.asked.metrics import SCORE
 from runners.asked.sequential import Seeds
-from runners.evidence.measured import SCORE
 from search_space.candidate import Candidate
 from search_space.declaration import JsonValue
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from runners.evidence.measured import ATTENTION_DIAGONAL, DESCRIPTIONS, HELD_OUT_LOSS, SCORE
+from runners.asked.metrics import ATTENTION_DIAGONAL, DESCRIPTIONS, HELD_OUT_LOSS, SCORE
 
 __all__ = ["ATTENTION_DIAGONAL", "DESCRIPTIONS", "HELD_OUT_LOSS", "SCORE", "Metric", "ordered"]
 

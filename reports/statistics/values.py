@@ -5,7 +5,8 @@ from statistics import fmean
 
 from reports.statistics.effects import SeedValues
 from reports.statistics.nested import NestedValues
-from runners.evidence.measured import PRETRAIN, PrimaryMetric, final_loss, values_of_trial
+from runners.asked.metrics import PrimaryMetric
+from runners.evidence.measured import PRETRAIN, final_loss, values_of_trial
 from runners.evidence.standing import Snapshot
 
 __all__ = [

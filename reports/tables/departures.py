@@ -7,7 +7,7 @@ from reports.results import Results
 from reports.tables.beside import candidate_of, paper_rows
 from reports.tables.grids import Column, Grid, grid
 from reports.tables.table import Row, Table, table
-from runners.asked.experiment import FineTuning
+from runners.asked.fine_tuning import FineTuning
 from runners.asked.teaching_released import size_of, teaching_departures
 from runners.designs.arm import BASELINE
 from search_space.departure import departures

@@ -7,9 +7,9 @@ from typing import Literal
 from pydantic import Field
 
 from runners.asked.experiment_rules import violations_of
+from runners.asked.fine_tuning import FineTuning
 from runners.asked.measures import Measures
 from runners.asked.sequential import Seeds
-from runners.asked.teaching import ByTask, SettingsSearch
 from runners.designs import Design, OneDesign, Search
 from runners.designs.arm import Arm
 from runners.designs.roster import Roster, Rules
@@ -25,16 +25,12 @@ from search_space.declaration import (
     Declaration,
     JsonValue,
     Name,
-    Number,
     PositiveNumber,
-    Seed,
-    Share,
     canonical,
 )
 from search_space.violation import Violation
 from tasks.corpora.corpus import Corpus
 from tasks.corpora.documentation import DocumentationCorpus
-from tasks.published import PublishedData
 from tasks.tokenizer import TokenizerDeclaration, WordPieceTraining
 
 
@@ -77,42 +73,6 @@ class Pretraining(Declaration):
 
     Experiments with different baselines ask the same questions, and so share their common rows, when they name one.
     """
-
-
-class FineTuning(Declaration):
-    """The second stage: which tasks each pretrained model is asked, and how it is taught them."""
-
-    tasks: tuple[str, ...] = ()
-    seeds: tuple[Seed, ...] = Field(default=(1,), min_length=1)
-    corpus: Corpus | None = None
-    """Where the tasks' documents come from; the pretraining corpus where none is named."""
-    data: PublishedData | None = Field(default=None, examples=["data"])
-    """Where the files of published tasks lie: the official layout's folder, or one that holds `glue` and `squad`."""
-    train_examples: Count | None = None
-    dev_examples: Count | None = None
-    """At most so many, drawn by a fixed seed; of a published task all, of one made from documents 4000 and 1000."""
-    sequence_length: Count = 128
-    epochs: Count = 3
-    batch_examples: Count = 32
-    peak_learning_rate: PositiveNumber = 3e-4  # ELECTRA-Small and ConvBERT, release defaults
-    layer_rate_decay: Share = Field(default=1.0, gt=0)
-    """Each block learns at this share of the rate of the one above it; 0.8 in ELECTRA's and ConvBERT's releases."""
-    swap_pairs: bool = False
-    """Train on each pair the other way round too, where texts may change places: MRPC, STS-B, QQP.
-
-    ELECTRA's release swaps the first two alone; `by_task` says so task by task.
-    """
-    by_task: ByTask = Field(default_factory=dict, examples=[{"rte": {"epochs": 10}}])
-    """What single tasks do otherwise."""
-    search: SettingsSearch | None = None
-    """Settings that are searched for, per task and fine-tuning seed."""
-    max_overlap: Share | None = None
-    """Largest share of a task's dev examples that may stand in the pretraining text; more is refused."""
-    pooling: Literal["first", "mean"] = "first"
-    """What a label is read from: the [CLS] vector, as the releases do, or the mean over the tokens."""
-    warmup_share: Number = Field(default=0.1, ge=0, lt=1)
-    weight_decay: Number = Field(default=0.01, ge=0)
-    dropout: Number = Field(default=0.1, ge=0, lt=1)
 
 
 class Forecast(Declaration):

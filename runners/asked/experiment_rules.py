@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runners.asked.claims import UnclearClaim, parse_claim, parse_orderings, unknown_arms, unknown_names
+from runners.asked.metrics import comparable_metrics
 from runners.asked.published_rules import published_violations
 from runners.asked.start import Start, differing_fields, read_start
 from runners.asked.teaching import settings_of
 from runners.asked.teaching_rules import teaching_violations
 from runners.designs import Search
-from runners.evidence.measured import comparable_metrics
 from runners.loading.mistakes import did_you_mean
 from runners.tuning.rules import tune_violations
 from search_space.change import ImpossibleChange, absolute_path

@@ -14,7 +14,7 @@ from search_space.published import published
 from tasks.downstream import find_task, task_names
 
 if TYPE_CHECKING:
-    from runners.asked.experiment import FineTuning
+    from runners.asked.fine_tuning import FineTuning
 
 COUNTS = ("train_examples", "dev_examples")
 ALL = "all"

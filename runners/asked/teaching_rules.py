@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from runners.asked.teaching import SettingsSearch, settings_of
+from runners.asked.fine_tuning import SettingsSearch
+from runners.asked.teaching import settings_of
 from search_space.violation import Violation
 from tasks.downstream import find_task, task_names
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from runners.asked.experiment import Experiment, FineTuning
+from runners.asked.experiment import Experiment
+from runners.asked.fine_tuning import FineTuning
 from runners.asked.measures import ATTENTION
 from runners.asked.start import WEIGHTS, Start, read_start
 from runners.asked.teaching import settings_of, teachings

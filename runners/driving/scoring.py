@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from runners.asked.metrics import primary_metric
 from runners.asked.teaching import Teaching
 from runners.evidence.choice import CHOICE
-from runners.evidence.measured import primary_metric
 from runners.kept.records import Record, Status
 from runners.kept.store import Outcome, StageStore
 from runners.stages.declarations import FineTuneStage

@@ -4,35 +4,18 @@ A held-out loss counts at the end of the whole budget only, so that equal tokens
 all its fine-tuning seeds are in. The score is the mean over the tasks.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from statistics import fmean
 
+from runners.asked.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, SCORE, PrimaryMetric
 from runners.evidence.attention_readings import ALL, attention_of
 from runners.evidence.choice import cell_of, chosen_records
 from runners.evidence.reading import number, numbers
 from runners.evidence.standing import TrialHistory
 from runners.kept.records import Record
-from tasks.downstream import find_task
 from tasks.glue.scores import glue_scores
 
-HELD_OUT_LOSS, SCORE = "held_out_loss", "score"
-ATTENTION_DIAGONAL = "attention_diagonal"
-DESCRIPTIONS = (ATTENTION_DIAGONAL,)
-"""What describes an arm and is neither better nor worse: compared and claimed about, never judged."""
 PRETRAIN = "pretrain"
-
-PrimaryMetric = Callable[[str], str]
-"""From a task's name to the metric that speaks for it."""
-
-
-def primary_metric(task: str) -> str:
-    """Return the metric that speaks for a task."""
-    return find_task(task).metrics[0]
-
-
-def comparable_metrics(tasks: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what arms can be compared on by name, a task standing for its primary metric."""
-    return (HELD_OUT_LOSS, *([SCORE] if tasks else []), *sorted(tasks))
 
 
 def values_of_trial(

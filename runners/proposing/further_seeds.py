@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from statistics import fmean
 
 from runners.asked.experiment import Experiment
+from runners.asked.metrics import primary_metric
 from runners.asked.sequential import next_seeds, results_by_arm
 from runners.designs.arm import Arm
 from runners.driving.itinerary import all_labels
-from runners.evidence.measured import primary_metric, values_of_trial
+from runners.evidence.measured import values_of_trial
 from runners.evidence.standing import histories_of
 from runners.kept.ledger import Ledger
 from runners.kept.records import TrialRow

@@ -1,24 +1,35 @@
 """A file of predictions against a labelled file of GLUE, by the metrics' official names, as shares from -1 to 1."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from search_space.refusals import DataRefused
 from tasks.downstream.scoring import score
-from tasks.downstream.task import DownstreamTask, Example, Judged
+from tasks.downstream.task import DownstreamTask, Example, Judged, Part
 from tasks.glue.predictions import read_predictions
 from tasks.glue.table import Mistakes
 from tasks.published import FolderOfTasks
-
-if TYPE_CHECKING:
-    from tasks.glue.task import GlueTable
 
 OFFICIAL_NAMES = {"matthews": "matthews_correlation", "spearman": "spearmanr"}
 """What GLUE's metric in the `evaluate` library calls them; the others have the same name."""
 
 
+class AnswerTable(Protocol):
+    """What is asked of a task's table: its examples, and what a predicted text means."""
+
+    @property
+    def answers(self) -> str:
+        """What a prediction may be, in words."""
+
+    def read(self, part: str, path: Path, name: str) -> Part:
+        """Return the examples of a file; raises DataRefused with every mistake of it."""
+
+    def answer_of(self, text: str) -> float | None:
+        """Return the label's number or the value, None where the text is neither."""
+
+
 def judged(
-    task: DownstreamTask, table: "GlueTable", data: Path, predictions: Path, null_odds: Path | None = None
+    task: DownstreamTask, table: AnswerTable, data: Path, predictions: Path, null_odds: Path | None = None
 ) -> Judged:
     """Return the task's metrics; `data` is GLUE's folder, the task's, or a labelled file.
 
@@ -45,8 +56,8 @@ def _remarks(name: str, told: list[str]) -> tuple[str, ...]:
     return (f"{name}: all {len(told)} predictions are {told[0]!r:.40}; a correlation then counts as 0",)
 
 
-def _answer(table: "GlueTable", text: str, line: int, mistakes: Mistakes) -> float:
-    answer = table.value_of(text) if table.value_range is not None else table.label_of(text)
+def _answer(table: AnswerTable, text: str, line: int, mistakes: Mistakes) -> float:
+    answer = table.answer_of(text)
     if answer is None:
         mistakes.add(line, f"{text[:40]!r} is no prediction; expected {table.answers}")
         return 0.0

@@ -109,6 +109,10 @@ class GlueTable:
         mistakes.refuse()
         return Part(tuple(examples), unanswered + broken.count)
 
+    def answer_of(self, text: str) -> float | None:
+        """Return the label's number, or the value of a task that asks for a number; None where a text is neither."""
+        return self.label_of(text) if self.value_range is None else self.value_of(text)
+
     def label_of(self, text: str) -> int | None:
         """Return the label that a text stands for, by its name or its spelling; None for none."""
         return self.labels.index(text) if text in self.labels else self.spellings.get(text)

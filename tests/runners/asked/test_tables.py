@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from runners.asked.experiment import Experiment
+from runners.asked.metrics import DESCRIPTIONS, SCORE
 from runners.asked.teaching import combinations_of, settings_of
 from runners.asked.teaching_released import BASE, SMALL, teaching_departures
 from runners.designs.arm import BASELINE, Arm
 from runners.driving.itinerary import shared_stages, trial_stages
-from runners.evidence.measured import DESCRIPTIONS, SCORE
 from runners.loading import load, scales
 from search_space.departure import departures
 from search_space.operations import CONVENTIONS

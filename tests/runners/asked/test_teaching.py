@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.fine_tuned import build_fine_tuned
-from runners.asked.experiment import Experiment, FineTuning
+from runners.asked.experiment import Experiment
+from runners.asked.fine_tuning import FineTuning
 from runners.asked.teaching import teachings
 from runners.driving.itinerary import fine_tune_labels, shared_stages, trial_stages
 from runners.driving.scoring import chosen_by

@@ -1,0 +1,109 @@
+"""Fine-tuning as it is asked for: the tasks, how they are taught, what single ones do otherwise, what is searched.
+
+Values of the releases: configure_finetuning.py of ELECTRA and ConvBERT; the searched ones: arXiv 2008.02496.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from search_space.declaration import Count, Declaration, JsonValue, Number, PositiveNumber, Seed, Share
+from tasks.corpora.corpus import Corpus
+from tasks.published import PublishedData
+
+ChosenOn = Literal["held_out_half", "dev"]
+
+
+class TaskSettings(Declaration):
+    """What one task does otherwise; what is not named here is as for every task, and is not searched for."""
+
+    train_examples: Count | None = None
+    dev_examples: Count | None = None
+    epochs: Count | None = Field(default=None, examples=[10])
+    batch_examples: Count | None = None
+    peak_learning_rate: PositiveNumber | None = None
+    layer_rate_decay: Share | None = Field(default=None, gt=0)
+    warmup_share: Number | None = Field(default=None, ge=0, lt=1)
+    weight_decay: Number | None = Field(default=None, ge=0)
+    dropout: Number | None = Field(default=None, ge=0, lt=1)
+    pooling: Literal["first", "mean"] | None = None
+    sequence_length: Count | None = None
+    swap_pairs: bool | None = None
+
+    @property
+    def changes(self) -> dict[str, object]:
+        """The fields that are named."""
+        return {name: value for name in type(self).model_fields if (value := getattr(self, name)) is not None}
+
+
+def _nothing_taken_back(value: object) -> object:
+    return {} if value is None else value
+
+
+ByTask = Annotated[
+    Mapping[str, TaskSettings],
+    BeforeValidator(_nothing_taken_back, json_schema_input_type=Mapping[str, TaskSettings] | None),
+]
+"""Settings by task; `null` takes back what a scale of another file says."""
+
+
+class SettingsSearch(Declaration):
+    """Every combination is taught; per task and fine-tuning seed the best is chosen and it alone is reported.
+
+    ConvBERT searches peak_learning_rate 5e-5, 1e-4, 2e-4, 3e-4, weight_decay 0.01, 0.1 and epochs 10, 3.
+    """
+
+    peak_learning_rate: tuple[PositiveNumber, ...] = Field(default=(), examples=[[1e-4, 3e-4]])
+    weight_decay: tuple[Number, ...] = ()
+    epochs: tuple[Count, ...] = ()
+    choose_on: ChosenOn = "held_out_half"
+    """`held_out_half`: by one half of the dev set, with the other half reported; `dev`: by what is reported."""
+
+    def combinations(self, fixed: Mapping[str, object]) -> Iterator[dict[str, JsonValue]]:
+        """Yield the combinations of all that is not fixed, in the order of the lists."""
+        axes: dict[str, tuple[float, ...]] = {
+            "peak_learning_rate": self.peak_learning_rate,
+            "weight_decay": self.weight_decay,
+            "epochs": self.epochs,
+        }
+        searched = {name: values for name, values in axes.items() if values and name not in fixed}
+        for values in product(*searched.values()):
+            yield dict(zip(searched, values, strict=True))
+
+
+class FineTuning(Declaration):
+    """The second stage: which tasks each pretrained model is asked, and how it is taught them."""
+
+    tasks: tuple[str, ...] = ()
+    seeds: tuple[Seed, ...] = Field(default=(1,), min_length=1)
+    corpus: Corpus | None = None
+    """Where the tasks' documents come from; the pretraining corpus where none is named."""
+    data: PublishedData | None = Field(default=None, examples=["data"])
+    """Where the files of published tasks lie: the official layout's folder, or one that holds `glue` and `squad`."""
+    train_examples: Count | None = None
+    dev_examples: Count | None = None
+    """At most so many, drawn by a fixed seed; of a published task all, of one made from documents 4000 and 1000."""
+    sequence_length: Count = 128
+    epochs: Count = 3
+    batch_examples: Count = 32
+    peak_learning_rate: PositiveNumber = 3e-4  # ELECTRA-Small and ConvBERT, release defaults
+    layer_rate_decay: Share = Field(default=1.0, gt=0)
+    """Each block learns at this share of the rate of the one above it; 0.8 in ELECTRA's and ConvBERT's releases."""
+    swap_pairs: bool = False
+    """Train on each pair the other way round too, where texts may change places: MRPC, STS-B, QQP.
+
+    ELECTRA's release swaps the first two alone; `by_task` says so task by task.
+    """
+    by_task: ByTask = Field(default_factory=dict, examples=[{"rte": {"epochs": 10}}])
+    """What single tasks do otherwise."""
+    search: SettingsSearch | None = None
+    """Settings that are searched for, per task and fine-tuning seed."""
+    max_overlap: Share | None = None
+    """Largest share of a task's dev examples that may stand in the pretraining text; more is refused."""
+    pooling: Literal["first", "mean"] = "first"
+    """What a label is read from: the [CLS] vector, as the releases do, or the mean over the tokens."""
+    warmup_share: Number = Field(default=0.1, ge=0, lt=1)
+    weight_decay: Number = Field(default=0.01, ge=0)
+    dropout: Number = Field(default=0.1, ge=0, lt=1)

@@ -10,15 +10,21 @@ import pytest
 import simulated
 
 from runners.asked.experiment import Experiment
+from runners.asked.fine_tuning import FineTuning
+from runners.asked.teaching import Teaching
 from runners.driving.course import kind_of
 from runners.driving.itinerary import LENGTHEN, shared_stages, trial_stages
 from runners.driving.scoring import predictions_file, scored
+from runners.evidence.choice import CHOICE
+from runners.kept.records import Status
 from runners.kept.store import Outcome, StageStore
 from runners.stages.compute import compute
 from runners.stages.declarations import PretrainStage
 from runners.stages.stage import Job, Stage
 from search_space.change import apply
 from search_space.refusals import Conflict, DataRefused
+from tasks.downstream.halves import choice_half_of_questions
+from tasks.squad.asked import load_questions
 from tasks.squad.scored import score_files
 
 SENTENCE = "a river runs through the old town and past its walls into broad green fields where sheep graze"
@@ -105,6 +111,28 @@ def test_an_encoder_learns_to_answer_and_its_predictions_score_the_same_from_the
     assert alone.metrics == record["official"]
     assert alone.remarks == ()
     assert record["examples"] == 60
+
+
+def test_a_search_chooses_by_half_of_the_paragraphs_and_reports_the_other(folder: Path) -> None:
+    store, stages, results = computed(folder)
+    stage = stages["squad_v1_1#1"]
+    searched = Teaching("squad_v1_1", 1, FineTuning(), {"epochs": 12}, "held_out_half")
+    result = scored(stage, Outcome(Status.FINISHED, {}, 1.0), store, searched)
+    choice, asked = result[CHOICE], load_questions(store.read("examples", stages["examples squad_v1_1"].key) / "dev")
+    assert isinstance(choice, dict)
+    assert (choice["n"], choice["reported"]) == (30, 30)
+    half = choice_half_of_questions(asked)
+    sides = [{one.context for one, mine in zip(asked, half, strict=True) if mine == side} for side in (True, False)]
+    assert not sides[0] & sides[1]
+    whole, reported = results["squad_v1_1#1"]["scores"], result["scores"]
+    assert isinstance(reported, dict)
+    assert (choice["score"] + reported["f1"]) / 2 == pytest.approx(whole["f1"])  # type: ignore[operator]
+
+
+def test_dev_questions_are_looked_for_in_the_corpus_by_their_paragraphs(folder: Path) -> None:
+    _, _, results = computed(folder)
+    found = results["overlap squad_v1_1"]
+    assert (found["task"], found["examples"]) == ("squad_v1_1", 60)
 
 
 def test_the_threshold_is_chosen_on_the_train_file_alone(folder: Path) -> None:

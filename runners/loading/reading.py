@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 
 import yaml
 
@@ -15,8 +16,9 @@ MERGE_KEY = "<<"
 _INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})  # controls, formats, unassigned, private, breaks
 
 
+@lru_cache(maxsize=16)
 def read_document(file: str, text: str) -> tuple[Entries, tuple[Mistake, ...]]:
-    """Return the top mapping and the mistakes in it that reading can go on after.
+    """Return the top mapping and the mistakes in it that reading can go on after; the same text is read once.
 
     Raises ConfigurationRefused where it cannot: broken YAML, or no mapping at the top.
     """

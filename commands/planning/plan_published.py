@@ -3,7 +3,7 @@
 The FLOPs here are ELECTRA's count whatever `--flops` says, because that is how the published ones were counted.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from reports.numbers import scientific
@@ -60,27 +60,44 @@ def recipes(experiment: Experiment) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def lines(experiment: Experiment) -> Iterator[str]:
-    """Yield what a terminal shows: the recipes, then a line for every published row."""
-    told = recipes(experiment)
-    for recipe, arms in told.items():
-        yield f"{'every arm' if len(told) == 1 else ', '.join(arms)}: {recipe}"
-    for taught in teachings_told(experiment.fine_tuning, _size(experiment)):
-        departs = "" if experiment.paper is None else f"; departs in: {_listed(taught.departures)}"
-        yield f"fine-tuning of {', '.join(taught.tasks)}: {taught.told}{departs}"
+COLUMNS = ("arm", "the paper's row", "parameters", "published", "train FLOPs by ELECTRA's count", "published")
+
+
+def rows(experiment: Experiment) -> Iterator[tuple[str, ...]]:
+    """Yield what a terminal shows of every published row, in the order of `COLUMNS`."""
     for beside in besides(experiment):
         row, (parameters, flops) = beside.published, costs_of(beside.published)
         counts = _told(None if parameters is None else f"{parameters:,}", row.printed_parameters)
         costs = _told(None if flops is None else scientific(round(flops)), row.printed_train_flops)
-        yield (
-            f"{beside.arm} is the paper's {beside.row!r}: parameters {beside.parameters:,} ({counts}), "
-            f"train FLOPs by ELECTRA's count {scientific(beside.train_flops)} ({costs}); "
-            f"departs in: {_listed(beside.departures)}"
-        )
+        yield beside.arm, beside.row, f"{beside.parameters:,}", counts, scientific(beside.train_flops), costs
 
 
-def _listed(gone: tuple[Departure, ...]) -> str:
-    return ", ".join(map(str, gone)) or "nothing declared"
+def lines(experiment: Experiment) -> Iterator[str]:
+    """Yield what a terminal shows of the recipes, and where they leave the release."""
+    told = recipes(experiment)
+    for recipe, arms in told.items():
+        yield f"{'every arm' if len(told) == 1 else ', '.join(arms)}: {recipe}"
+    found = besides(experiment)
+    yield from _departing("training", {beside.arm: beside.departures for beside in found})
+    taught = teachings_told(experiment.fine_tuning, _size(experiment))
+    for way in dict.fromkeys(each.told for each in taught):
+        tasks = [task for each in taught if each.told == way for task in each.tasks]
+        yield f"fine-tuning of {', '.join(tasks)}: {way}"
+    if experiment.paper is not None:
+        yield from _departing("fine-tuning", {", ".join(each.tasks): each.departures for each in taught})
+
+
+def _departing(what: str, gone: Mapping[str, tuple[Departure, ...]]) -> Iterator[str]:
+    """Yield what all depart in once, then what single ones do beyond it."""
+    if not gone:
+        return
+    first, *others = gone.values()
+    common = tuple(each for each in first if all(each in other for other in others))
+    if common or not any(gone.values()):
+        yield f"{what} departs from the release in: {', '.join(map(str, common)) or 'nothing declared'}"
+    for name, own in gone.items():
+        if rest := [each for each in own if each not in common]:
+            yield f"{what} of {name} departs{' further' if common else ''} in: {', '.join(map(str, rest))}"
 
 
 def _size(experiment: Experiment) -> str:

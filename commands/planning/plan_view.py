@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.table import Table
 
 from commands.arguments import Chosen
+from commands.planning import plan_published
 from commands.planning.plan_contents import ArmPlan, Plan
-from commands.planning.plan_published import lines as published_lines
 from commands.planning.plan_tuning import tuning_lines
 from runners.asked.sequential import first_seeds
 from runners.driving.itinerary import fine_tune_labels
@@ -44,9 +44,22 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
         filled = ", ".join(f"{name} {len(cells)}" for name, cells in row.cells.items())
         table.add_row(*_cells(row), *([filled] if console.width >= CELLS_FROM else []))
     console.print(table)
-    for line in (_work(chosen), *_remarks(plan), *_to_come(chosen, plan), *published_lines(experiment)):
+    for line in (_work(chosen), *_remarks(plan), *_to_come(chosen, plan)):
+        console.print(line, markup=False, highlight=False)
+    if rows := list(plan_published.rows(experiment)):
+        console.print(_beside(rows))
+    for line in plan_published.lines(experiment):
         console.print(line, markup=False, highlight=False)
     console.print(f"FLOPs counted as {convention.name}: {convention.rule}", markup=False, style="dim")
+
+
+def _beside(rows: list[tuple[str, ...]]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for place, title in enumerate(plan_published.COLUMNS):
+        table.add_column(title, justify="left" if place < len(("arm", "row")) else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def _cells(row: ArmPlan) -> Iterator[str]:

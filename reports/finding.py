@@ -94,7 +94,7 @@ def _isolated(results: Results, pair: IsolatedPair, metrics: list[Metric]) -> st
         parts.append(
             f"{metric.title} {_judgement(difference, metric)} ({_told(difference, results.decimals(metric))})"
         )
-    return f"the effect of {pair.path} alone, {pair.arm} against {pair.reference}: {', '.join(parts)}"
+    return f"the effect of {pair.path} alone, {pair.arm} against {pair.reference}, uncorrected: {', '.join(parts)}"
 
 
 def _judgement(difference: Difference, metric: Metric) -> str:

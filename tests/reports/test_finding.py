@@ -35,7 +35,7 @@ def test_nothing_measured_is_said() -> None:
 
 
 def test_isolated_effect_of_convolution_is_told() -> None:
-    clause = "the effect of convolution alone, span_dynamic against bottleneck: held-out loss better (−0.202 ["
+    clause = "the effect of convolution alone, span_dynamic against bottleneck, uncorrected: held-out loss better (−0.202 ["
     assert clause in build(table2()).finding
 
 

@@ -35,7 +35,8 @@ def test_nothing_measured_is_said() -> None:
 
 
 def test_isolated_effect_of_convolution_is_told() -> None:
-    clause = "the effect of convolution alone, span_dynamic against bottleneck, uncorrected: held-out loss better (−0.202 ["
+    effect = "the effect of convolution alone, span_dynamic against bottleneck, uncorrected"
+    clause = f"{effect}: held-out loss better (−0.202 ["
     assert clause in build(table2()).finding
 
 

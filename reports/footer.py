@@ -7,7 +7,6 @@ from reports.results import Results
 from reports.statistics.comparisons import Cell
 from reports.statistics.effects import Effect
 from reports.statistics.metrics import Metric
-from reports.statistics.values import PRETRAIN
 from reports.tables.afterwards import addition_notes
 from reports.tables.candidates import SEARCH
 from reports.tables.constants import constant_notes
@@ -17,6 +16,7 @@ from reports.tables.settings import settings_legend, settings_notes
 from reports.tables.squad import squad_notes
 from runners.asked.sequential import first_seeds
 from runners.designs.arm import BASELINE
+from runners.evidence.measured import PRETRAIN
 from runners.kept.records import Standing, Status
 from search_space.candidate import Candidate
 from search_space.change import difference

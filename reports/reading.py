@@ -2,10 +2,8 @@
 
 from collections.abc import Mapping
 
-from runners.evidence.reading import number, numbers
+from runners.evidence.reading import number
 from search_space.declaration import JsonValue
-
-__all__ = ["curve", "number", "numbers"]
 
 
 def curve(result: Mapping[str, JsonValue]) -> dict[int, float]:

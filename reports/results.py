@@ -8,8 +8,9 @@ from reports.numbers import decimals_for
 from reports.setting import Setting
 from reports.statistics.comparisons import Cell, Comparison, Judging, compare
 from reports.statistics.effects import Difference, Effect, effect, paired
-from reports.statistics.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, Metric, ordered
-from reports.statistics.values import ArmValues, NestedArmValues, PrimaryMetric, means_of, nested_values_of
+from reports.statistics.metrics import Metric, ordered
+from reports.statistics.values import ArmValues, NestedArmValues, means_of, nested_values_of
+from runners.asked.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMetric
 from runners.asked.sequential import first_seeds, looks_of
 from runners.designs.arm import BASELINE
 from runners.evidence.attention_readings import Attention, attention_of

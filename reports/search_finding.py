@@ -2,10 +2,11 @@
 
 from reports.numbers import difference_text, short
 from reports.results import Results
-from reports.statistics.metrics import HELD_OUT_LOSS, Metric
+from reports.statistics.metrics import Metric
 from reports.tables.audit import audit_sentence
 from reports.tables.candidates import against_baseline, candidates_table
 from reports.tables.table import Row
+from runners.asked.metrics import HELD_OUT_LOSS
 from runners.designs.arm import BASELINE
 from runners.kept.records import Standing
 

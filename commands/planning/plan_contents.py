@@ -7,9 +7,9 @@ from functools import partial
 from commands.arguments import Chosen
 from commands.planning.plan_published import document as published_document
 from commands.planning.plan_tuning import TuningPlan, plan_tuning_of, tuning_document
-from reports.statistics.metrics import HELD_OUT_LOSS, SCORE
 from reports.tables.isolated import isolated_pairs
 from runners.asked.claims import parse_claim, parse_orderings
+from runners.asked.metrics import HELD_OUT_LOSS, SCORE
 from runners.asked.sequential import first_seeds
 from runners.designs import Factorial, Fractional, Search
 from runners.designs.arm import BASELINE, Arm

@@ -8,11 +8,11 @@ from reports.reading import curve
 from reports.results import Results
 from reports.statistics.effects import Difference
 from reports.statistics.metrics import Metric
-from reports.statistics.values import PRETRAIN
 from reports.tables.overview import metric_columns
 from reports.tables.table import Row, Table, interval, table
 from reports.text import printable
 from runners.designs.arm import BASELINE
+from runners.evidence.measured import PRETRAIN
 from runners.evidence.standing import TrialHistory
 from runners.kept.records import Standing
 

@@ -6,11 +6,12 @@ from statistics import fmean
 
 from reports.numbers import fixed, short
 from reports.results import Results
-from reports.statistics.metrics import HELD_OUT_LOSS, SCORE, Metric
-from reports.statistics.values import PRETRAIN
+from reports.statistics.metrics import Metric
 from reports.tables.grids import Column, Grid, grid
 from reports.tables.table import Row, Table, table
 from reports.text import printable
+from runners.asked.metrics import HELD_OUT_LOSS, SCORE
+from runners.evidence.measured import PRETRAIN
 from runners.kept.records import ArmRow
 from search_space.declaration import JsonValue
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 from runners.asked.metrics import ATTENTION_DIAGONAL, DESCRIPTIONS, HELD_OUT_LOSS, SCORE
 
-__all__ = ["ATTENTION_DIAGONAL", "DESCRIPTIONS", "HELD_OUT_LOSS", "SCORE", "Metric", "ordered"]
-
 TITLES = {HELD_OUT_LOSS: "held-out loss", ATTENTION_DIAGONAL: "attention diagonal C"}
 
 

@@ -6,18 +6,8 @@ from statistics import fmean
 from reports.statistics.effects import SeedValues
 from reports.statistics.nested import NestedValues
 from runners.asked.metrics import PrimaryMetric
-from runners.evidence.measured import PRETRAIN, final_loss, values_of_trial
+from runners.evidence.measured import values_of_trial
 from runners.evidence.standing import Snapshot
-
-__all__ = [
-    "PRETRAIN",
-    "ArmValues",
-    "NestedArmValues",
-    "PrimaryMetric",
-    "final_loss",
-    "means_of",
-    "nested_values_of",
-]
 
 ArmValues = Mapping[str, Mapping[str, SeedValues]]
 """Arm -> metric -> pretraining seed -> value."""

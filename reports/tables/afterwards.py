@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from reports.results import Results
 from reports.setting import setting_of
-from reports.statistics.values import PRETRAIN
 from runners.asked.claims import Claim, UnclearClaim, parse_claim
+from runners.evidence.measured import PRETRAIN
 from runners.kept.records import Status
 
 RESULTS = (PRETRAIN, "fine_tune")

@@ -7,10 +7,11 @@ from statistics import fmean
 from reports.numbers import decimals_for, difference_text, fixed, mean_text
 from reports.results import Results
 from reports.statistics.effects import Effect, SeedValues, effect
-from reports.statistics.metrics import ATTENTION_DIAGONAL, Metric
+from reports.statistics.metrics import Metric
 from reports.tables.grids import Column, Grid, grid
 from reports.tables.table import Row, Table, interval, table
 from reports.text import printable
+from runners.asked.metrics import ATTENTION_DIAGONAL
 from runners.designs.arm import BASELINE
 from runners.evidence.attention_readings import ALL, READINGS, Attention, Cells, uniform_concentration
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from statistics import median
 
 from reports.numbers import NOTHING, fixed
-from reports.reading import number
 from reports.results import Results
-from reports.statistics.values import PRETRAIN, final_loss
 from reports.tables.grids import Column, Grid, grid
 from reports.tables.table import Row, Table, table
 from runners.designs.arm import BASELINE
+from runners.evidence.measured import PRETRAIN, final_loss
+from runners.evidence.reading import number
 from runners.evidence.standing import TrialHistory
 from runners.inference.rates import wilson
 from runners.kept.records import Standing

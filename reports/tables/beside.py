@@ -6,13 +6,13 @@ The paper's come from `search_space/published.toml`, by the table and rows that 
 from collections.abc import Iterator
 
 from reports.numbers import NOTHING, fixed, mean_text, scientific, short
-from reports.reading import number
 from reports.results import Results
 from reports.statistics.effects import Difference, Effect
-from reports.statistics.metrics import DESCRIPTIONS, SCORE, Metric
-from reports.statistics.values import PrimaryMetric
+from reports.statistics.metrics import Metric
 from reports.tables.grids import Column, Grid, grid
 from reports.tables.table import Row, Table, table
+from runners.asked.metrics import DESCRIPTIONS, SCORE, PrimaryMetric
+from runners.evidence.reading import number
 from runners.kept.records import ArmRow
 from search_space.candidate import Candidate
 from search_space.declaration import JsonValue, canonical_text

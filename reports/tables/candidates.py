@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from reports.reading import number
 from reports.results import Results
 from reports.statistics.effects import Difference, paired
-from reports.statistics.values import PRETRAIN
 from reports.tables.status import status_of
 from reports.tables.table import Row, Table, table
 from runners.designs.arm import BASELINE
+from runners.evidence.measured import PRETRAIN
+from runners.evidence.reading import number
 from runners.kept.records import ArmRow, Standing
 from search_space.declaration import JsonValue, canonical_text
 

@@ -11,7 +11,6 @@ from enum import StrEnum
 from statistics import stdev
 
 from reports.numbers import NOTHING, UNKNOWN, fixed
-from reports.reading import number
 from reports.results import Results
 from reports.statistics.effects import Difference, differences_of
 from reports.statistics.metrics import Metric
@@ -20,6 +19,7 @@ from reports.tables.details_text import difference_cell
 from reports.tables.grids import Column, Grid, grid
 from reports.tables.table import Row, Table, interval, table
 from runners.asked.claims import Claim, Sign, parse_claim, parse_orderings
+from runners.evidence.reading import number
 from runners.inference.paired import ALPHA, vary
 from runners.inference.power import power, power_within
 from runners.inference.student import below

@@ -1,9 +1,9 @@
 """Differences from a table's rows as text."""
 
 from reports.numbers import told
-from reports.reading import number
 from reports.statistics.effects import Difference
 from reports.tables.table import Row
+from runners.evidence.reading import number
 
 
 def difference_cell(row: Row, decimals: int, suffix: str = "") -> str:

@@ -9,10 +9,11 @@ from reports.numbers import fixed
 from reports.reading import curve
 from reports.results import Results
 from reports.statistics.effects import Difference, SeedValues, paired
-from reports.statistics.metrics import HELD_OUT_LOSS, Metric
+from reports.statistics.metrics import Metric
 from reports.tables.details_text import difference_cell
 from reports.tables.grids import Column, Grid, grid
 from reports.tables.table import Row, Table, table
+from runners.asked.metrics import HELD_OUT_LOSS
 from runners.designs.arm import BASELINE
 from runners.inference.rates import wilson
 from runners.kept.records import Standing

@@ -17,11 +17,12 @@ from reports.figures.figure_data import whole_curves
 from reports.numbers import NOTHING, fixed, short, signed
 from reports.results import Results
 from reports.statistics.backtest import COVERAGE, Curve, Widening, band, law_of, widening
-from reports.statistics.metrics import HELD_OUT_LOSS, Metric
+from reports.statistics.metrics import Metric
 from reports.statistics.power_law import DRAWS
 from reports.tables.grids import Column, Grid, grid
 from reports.tables.table import Row, Table, table
 from reports.text import printable
+from runners.asked.metrics import HELD_OUT_LOSS
 from runners.designs.arm import BASELINE
 from search_space.streams import stream
 

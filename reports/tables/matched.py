@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from reports.numbers import NOTHING, UNKNOWN, scientific, short, signed, told
-from reports.reading import number
 from reports.results import Results
 from reports.statistics.effects import Difference
 from reports.statistics.metrics import Metric
 from reports.tables.grids import Column, Grid, grid
 from reports.tables.table import Row, Table, table
 from runners.designs.arm import BASELINE
+from runners.evidence.reading import number
 from runners.kept.records import ArmRow
 
 MATCHED = "matched"

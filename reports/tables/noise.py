@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from statistics import median
 
 from reports.numbers import NOTHING, decimals_for, fixed
-from reports.reading import number
 from reports.results import Results
-from reports.statistics.metrics import HELD_OUT_LOSS, SCORE, Metric
+from reports.statistics.metrics import Metric
 from reports.statistics.nested import Spread, spread_of
 from reports.tables.grids import Column, Grid, grid
 from reports.tables.table import Row, Table, table
+from runners.asked.metrics import HELD_OUT_LOSS, SCORE
+from runners.evidence.reading import number
 from runners.inference.power import smallest_effect
 
 LOW_SHARE = 0.5

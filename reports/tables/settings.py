@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
-from reports.reading import number, numbers
 from reports.results import Results
-from reports.statistics.metrics import SCORE, Metric
-from reports.statistics.values import PrimaryMetric
+from reports.statistics.metrics import Metric
 from reports.tables.table import Row, Table, table
+from runners.asked.metrics import SCORE, PrimaryMetric
 from runners.evidence.choice import cell_of, choice_of, chosen_records
+from runners.evidence.reading import number, numbers
 from runners.kept.records import Record
 from search_space.declaration import JsonValue
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from reports.reading import number, numbers
 from reports.results import Results
 from reports.statistics.effects import Difference
 from reports.statistics.metrics import Metric
-from reports.statistics.values import PrimaryMetric
 from reports.tables.status import status_of
+from runners.asked.metrics import PrimaryMetric
+from runners.evidence.reading import number, numbers
 from runners.kept.records import ArmRow, Record, Status
 from search_space.declaration import JsonValue
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from reports.numbers import NOTHING, fixed, short
-from reports.statistics.metrics import HELD_OUT_LOSS, Metric
+from reports.statistics.metrics import Metric
 from reports.tables.grids import Cell, Column, Grid, grid
 from reports.tables.table import Row, Table, table
+from runners.asked.metrics import HELD_OUT_LOSS
 from runners.evidence.standing import Tuning
 from runners.kept.records import Standing
 from runners.tuning.choosing import Choice

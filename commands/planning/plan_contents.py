@@ -15,6 +15,7 @@ from runners.designs import Factorial, Fractional, Search
 from runners.designs.arm import BASELINE, Arm
 from runners.designs.axes import grid_size
 from runners.designs.crossed import crossed
+from runners.driving.history import measured_under
 from runners.driving.itinerary import (
     SharedStages,
     fine_tune_labels,
@@ -23,7 +24,7 @@ from runners.driving.itinerary import (
     shared_stages,
     trial_stages,
 )
-from runners.driving.prediction import Prediction, measured_under, predicted
+from runners.driving.prediction import Prediction, predicted
 from runners.kept.places import Places
 from runners.kept.records import ArmRow
 from runners.kept.store import StageStore

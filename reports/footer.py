@@ -7,7 +7,7 @@ from reports.results import Results
 from reports.statistics.comparisons import Cell
 from reports.statistics.effects import Effect
 from reports.statistics.metrics import Metric
-from reports.tables.afterwards import addition_notes
+from reports.tables.afterwards import addition_notes, known_before
 from reports.tables.candidates import SEARCH
 from reports.tables.constants import constant_notes
 from reports.tables.leakage import leakage_notes
@@ -113,9 +113,10 @@ def footer_of(results: Results) -> Notes:
         *settings_notes(results),
         *leakage_notes(results.snapshot.shared),
     ]
-    added = list(addition_notes(results)) if setting.design.kind != SEARCH else []
-    if added:
-        notes.append(("Added after results", "; ".join(added)))
+    if setting.design.kind != SEARCH:
+        known, added = known_before(results), list(addition_notes(results))
+        notes += [("Known when this was begun", known)] if known else []
+        notes += [("Added after results", "; ".join(added))] if added else []
     left_out = results.snapshot.impossible
     if left_out:
         notes.append(("Impossible points left out", f"{len(left_out)}: {_left_out(left_out)}"))

@@ -1,7 +1,7 @@
 """What came after results had been seen: which arm and which claim, and how many results there were by then.
 
-The ledger's own order decides, never a clock. In a folder of its own an arm has no earlier results; there it shows
-where the whole pretraining of other arms came from the cache and its own did not.
+The ledger's own order decides, never a clock. A folder of its own says nothing of what was seen elsewhere before it
+was begun; there it is told which arms' whole pretraining came from the cache and whose did not.
 """
 
 from collections.abc import Iterator
@@ -23,16 +23,14 @@ class Addition:
 
     results: int
     """Finished pretrainings and fine-tunings, those of the arm itself not counted."""
-    record: int | None = None
-    """The last record of a trial in the ledger by then; None where the results came from the cache."""
+    record: int
+    """The last record of a trial in the ledger by then."""
     moment: str = ""
     """For the eye alone."""
 
     def __str__(self) -> str:
         """Return the addition in words."""
         count = f"{self.results} result{'' if self.results == 1 else 's'}"
-        if self.record is None:
-            return f"after {count} that came from the cache"
         return f"after {count} (record {self.record}{f', {self.moment}' if self.moment else ''})"
 
 
@@ -85,6 +83,16 @@ def addition_notes(results: Results) -> Iterator[str]:
         yield f"margins changed {margins}"
 
 
+def known_before(results: Results) -> str | None:
+    """Return whose results could be seen when the experiment was begun, None where nobody's or everybody's could."""
+    cached = {arm: _cached(results, arm) for arm in results.trials}
+    known = [arm for arm, whole in cached.items() if whole]
+    new = [arm for arm, whole in cached.items() if whole is False]
+    if not known or not new:
+        return None
+    return f"{', '.join(known)} (pretrained for other experiments of this cache), not {', '.join(new)}"
+
+
 def _claimed(document: object) -> set[str]:
     """Return what a document claims, each claim as it would be written."""
     setting = setting_of(document if isinstance(document, dict) else {})
@@ -109,7 +117,7 @@ def _of_arm(results: Results, arm: str, after_record: int) -> Addition | None:
         records = [r for h in results.snapshot.histories if h.trial.arm in earlier for r in h.records]
         last = max((record.sequence for record in records), default=0)
         return Addition(sum(_is_result(r.stage, r.status) for r in records), last)
-    return Addition(_cached_before(results, arm))
+    return None
 
 
 def _count(results: Results, after_record: int, arm: str | None = None) -> int:
@@ -124,14 +132,6 @@ def _count(results: Results, after_record: int, arm: str | None = None) -> int:
 
 def _is_result(stage: str, status: Status) -> bool:
     return stage in RESULTS and status is Status.FINISHED
-
-
-def _cached_before(results: Results, arm: str) -> int:
-    """Return how many pretrainings of other arms were in the cache when this one's were not."""
-    cached = {name: _cached(results, name) for name in results.trials}
-    if cached[arm] is not False:
-        return 0
-    return sum(len(results.trials[name]) for name, whole in cached.items() if whole)
 
 
 def _cached(results: Results, arm: str) -> bool | None:

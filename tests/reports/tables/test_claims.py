@@ -169,11 +169,13 @@ def late_view(cached: bool) -> Snapshot:
     return snapshot([*trials, *late], {"baseline": {}, "late": {"width": 512}}, resolved=resolved)
 
 
-def test_an_arm_whose_rivals_were_in_the_cache_was_added_afterwards() -> None:
-    (found,) = rows(late_view(cached=True))
-    assert (found["verdict"], found["afterwards"]) == ("supported", "late after 3 results that came from the cache")
-    (found,) = rows(late_view(cached=False))
-    assert found["afterwards"] is None
+def test_whose_pretraining_was_in_the_cache_is_told_once_and_beside_no_claim() -> None:
+    known = "baseline (pretrained for other experiments of this cache), not late"
+    for cached, told in ((True, known), (False, None)):
+        view = late_view(cached)
+        (found,) = rows(view)
+        assert (found["verdict"], found["afterwards"]) == ("supported", None)
+        assert dict(build(view).footer).get("Known when this was begun") == told
 
 
 def numbered(view: Snapshot) -> Snapshot:

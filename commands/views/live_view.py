@@ -44,29 +44,38 @@ class LiveView:
 
     def watch(self, agenda: Agenda) -> None:
         """Tell what has ended since the last look, and draw what is running."""
-        clock = self._clock.setdefault(id(agenda), _Clock(agenda))
+        if id(agenda) not in self._clock:
+            self._clock[id(agenda)] = _Clock(agenda)
+        clock = self._clock[id(agenda)]
         first = self._told.get(id(agenda), 0)
-        for number, record in enumerate(agenda.recorded[first:], first + 1):
-            if not record.reused:
-                self._console.print(_line(record, number, clock), markup=False, highlight=False, soft_wrap=True)
+        ended = [one for one in enumerate(agenda.recorded[first:], first + 1) if not one[1].reused]
+        left = clock.left(agenda, self._running(agenda)) if ended else ""
+        for number, record in ended:
+            self._console.print(_line(record, number, left), markup=False, highlight=False, soft_wrap=True)
         self._told[id(agenda)] = len(agenda.recorded)
         now = time.monotonic()
         if self._live is not None and now - self._drawn >= SECONDS_BETWEEN_DRAWINGS:
             self._drawn = now
             self._live.update(self._drawing(agenda, clock), refresh=True)
 
+    def _running(self, agenda: Agenda) -> list[tuple[Work, StageProgress]]:
+        starting = StageProgress("starting", 0.0)
+        return [
+            (work, read_progress(self._store.progress_file(work.stage.key)) or starting) for work in agenda.running
+        ]
+
     def _drawing(self, agenda: Agenda, clock: "_Clock") -> Group:
         table = Table(box=None, pad_edge=False, expand=False)
         for heading in ("running", "stage", "", "loss", "tokens/s"):
             table.add_column(heading, justify="right" if heading in ("loss", "tokens/s") else "left")
-        shares = []
-        for work in agenda.running:
-            progress = read_progress(self._store.progress_file(work.stage.key)) or StageProgress("starting", 0.0)
-            shares.append((work, progress.share))
+        running = self._running(agenda)
+        for work, progress in running:
             table.add_row(*_cells(work, progress))
-        done, left = clock.share(agenda, shares), clock.left(agenda, shares)
+        done, left = clock.share(agenda, running), clock.left(agenda, running)
         bar = Table.grid(padding=(0, 1))
-        bar.add_row(ProgressBar(total=1.0, completed=done, width=40), f"{done:4.0%}", left)
+        bar.add_row(
+            ProgressBar(total=1.0, completed=done, width=40), f"{done:4.0%}", left or "estimating the time left"
+        )
         return Group(table, bar)
 
 
@@ -75,26 +84,27 @@ class _Clock:
 
     def __init__(self, agenda: Agenda) -> None:
         self._started = time.monotonic()
+        self._weights: dict[str, float] = {}
         self._at_start = self._effort_left(agenda, [])
 
-    def share(self, agenda: Agenda, running: list[tuple[Work, float]]) -> float:
+    def share(self, agenda: Agenda, running: list[tuple[Work, StageProgress]]) -> float:
         if self._at_start == 0:
             return 1.0
         return min(1.0, max(0.0, 1 - self._effort_left(agenda, running) / self._at_start))
 
-    def left(self, agenda: Agenda, running: list[tuple[Work, float]]) -> str:
+    def left(self, agenda: Agenda, running: list[tuple[Work, StageProgress]]) -> str:
+        """Return the time left in words, nothing while too little is done to tell."""
         share = self.share(agenda, running)
-        if share < 0.01:
-            return "estimating the time left"
-        return f"{_duration((time.monotonic() - self._started) * (1 - share) / share)} left"
+        return f"{_duration((time.monotonic() - self._started) * (1 - share) / share)} left" if share >= 0.01 else ""
 
-    def _effort_left(self, agenda: Agenda, running: list[tuple[Work, float]]) -> float:
-        whole = sum(map(_weight, agenda.remaining))
-        return whole - sum(share * _weight(work) for work, share in running)
+    def _effort_left(self, agenda: Agenda, running: list[tuple[Work, StageProgress]]) -> float:
+        whole = sum(map(self._weight, agenda.remaining))
+        return whole - sum(progress.share * self._weight(work) for work, progress in running)
 
-
-def _weight(work: Work) -> float:
-    return effort(work.stage) or 1.0
+    def _weight(self, work: Work) -> float:
+        if work.stage.key not in self._weights:
+            self._weights[work.stage.key] = effort(work.stage) or 1.0
+        return self._weights[work.stage.key]
 
 
 def _cells(work: Work, progress: StageProgress) -> Iterator[Any]:
@@ -105,9 +115,9 @@ def _cells(work: Work, progress: StageProgress) -> Iterator[Any]:
     yield "" if progress.tokens_per_second is None else f"{progress.tokens_per_second:,.0f}"
 
 
-def _line(record: Record, number: int, clock: _Clock) -> str:
+def _line(record: Record, number: int, left: str) -> str:
     place = f"{record.trial or 'shared'} {record.label}"
-    return f"[{number}] {place}: {_found(record)} ({record.seconds:.1f} s)"
+    return f"[{number}] {place}: {_found(record)} ({record.seconds:.1f} s){f'; {left}' if left else ''}"
 
 
 def _found(record: Record) -> str:

@@ -2,109 +2,93 @@
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from rich.console import Console, Group
-from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from commands.views.screen import Screen, time_left
 from runners.driving.effort import effort
 from runners.driving.work import Agenda, Work
 from runners.kept.records import Record, Status
 from runners.kept.store import StageStore
 from runners.stages.progress import StageProgress, read_progress
 
-SECONDS_BETWEEN_DRAWINGS = 0.5
+Running = list[tuple[Work, StageProgress]]
 
 
-class LiveView:
+class LiveView(Screen):
     """Draws an agenda; it reads progress files and the run's own records, and changes nothing."""
 
     def __init__(self, console: Console, store: StageStore) -> None:
-        self._console, self._store = console, store
-        self._live: Live | None = (
-            Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
-        )
-        self._told: dict[int, int] = {}
-        self._clock: dict[int, _Clock] = {}
-        self._drawn = 0.0
-
-    def __enter__(self) -> "LiveView":
-        """Take over the terminal's last lines, where there is a terminal."""
-        if self._live is not None:
-            self._live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Give the terminal back."""
-        if self._live is not None:
-            self._live.stop()
+        super().__init__(console)
+        self._store = store
+        self._clock: _Clock | None = None
+        self._told = 0
+        """Records of the agenda that have been told."""
 
     def watch(self, agenda: Agenda) -> None:
         """Tell what has ended since the last look, and draw what is running."""
-        if id(agenda) not in self._clock:
-            self._clock[id(agenda)] = _Clock(agenda)
-        clock = self._clock[id(agenda)]
-        first = self._told.get(id(agenda), 0)
-        ended = [one for one in enumerate(agenda.recorded[first:], first + 1) if not one[1].reused]
-        left = clock.left(agenda, self._running(agenda)) if ended else ""
+        if self._clock is None or self._clock.agenda is not agenda:
+            self._clock, self._told = _Clock(agenda), 0
+        clock, running = self._clock, partial(self._running, agenda)
+        ended = [one for one in enumerate(agenda.recorded[self._told :], self._told + 1) if not one[1].reused]
+        left = clock.left(running()) if ended else ""
         for number, record in ended:
-            self._console.print(_line(record, number, left), markup=False, highlight=False, soft_wrap=True)
-        self._told[id(agenda)] = len(agenda.recorded)
-        now = time.monotonic()
-        if self._live is not None and now - self._drawn >= SECONDS_BETWEEN_DRAWINGS:
-            self._drawn = now
-            self._live.update(self._drawing(agenda, clock), refresh=True)
+            self.tell(_line(record, number, left))
+        self._told = len(agenda.recorded)
+        self.draw(lambda: _drawing(clock, running()))
 
-    def _running(self, agenda: Agenda) -> list[tuple[Work, StageProgress]]:
+    def _running(self, agenda: Agenda) -> Running:
         starting = StageProgress("starting", 0.0)
         return [
             (work, read_progress(self._store.progress_file(work.stage.key)) or starting) for work in agenda.running
         ]
-
-    def _drawing(self, agenda: Agenda, clock: "_Clock") -> Group:
-        table = Table(box=None, pad_edge=False, expand=False)
-        for heading in ("running", "stage", "", "loss", "tokens/s"):
-            table.add_column(heading, justify="right" if heading in ("loss", "tokens/s") else "left")
-        running = self._running(agenda)
-        for work, progress in running:
-            table.add_row(*_cells(work, progress))
-        done, left = clock.share(agenda, running), clock.left(agenda, running)
-        bar = Table.grid(padding=(0, 1))
-        bar.add_row(
-            ProgressBar(total=1.0, completed=done, width=40), f"{done:4.0%}", left or "estimating the time left"
-        )
-        return Group(table, bar)
 
 
 class _Clock:
     """How much of an agenda is done, by operations, and how long the rest will take at the pace so far."""
 
     def __init__(self, agenda: Agenda) -> None:
+        self.agenda = agenda
         self._started = time.monotonic()
         self._weights: dict[str, float] = {}
-        self._at_start = self._effort_left(agenda, [])
+        self._at_start = self._effort_left([])
 
-    def share(self, agenda: Agenda, running: list[tuple[Work, StageProgress]]) -> float:
+    def share(self, running: Running) -> float:
+        """Return the share that is done, of what there was at the start."""
         if self._at_start == 0:
             return 1.0
-        return min(1.0, max(0.0, 1 - self._effort_left(agenda, running) / self._at_start))
+        return min(1.0, max(0.0, 1 - self._effort_left(running) / self._at_start))
 
-    def left(self, agenda: Agenda, running: list[tuple[Work, StageProgress]]) -> str:
+    def left(self, running: Running) -> str:
         """Return the time left in words, nothing while too little is done to tell."""
-        share = self.share(agenda, running)
-        return f"{_duration((time.monotonic() - self._started) * (1 - share) / share)} left" if share >= 0.01 else ""
+        share = self.share(running)
+        return time_left((time.monotonic() - self._started) * (1 - share) / share) if share >= 0.01 else ""
 
-    def _effort_left(self, agenda: Agenda, running: list[tuple[Work, StageProgress]]) -> float:
-        whole = sum(map(self._weight, agenda.remaining))
+    def _effort_left(self, running: Running) -> float:
+        whole = sum(map(self._weight, self.agenda.remaining))
         return whole - sum(progress.share * self._weight(work) for work, progress in running)
 
     def _weight(self, work: Work) -> float:
         if work.stage.key not in self._weights:
             self._weights[work.stage.key] = effort(work.stage) or 1.0
         return self._weights[work.stage.key]
+
+
+def _drawing(clock: _Clock, running: Running) -> Group:
+    table = Table(box=None, pad_edge=False, expand=False)
+    for heading in ("running", "stage", "", "loss", "tokens/s"):
+        table.add_column(heading, justify="right" if heading in ("loss", "tokens/s") else "left")
+    for work, progress in running:
+        table.add_row(*_cells(work, progress))
+    done, left = clock.share(running), clock.left(running) or "estimating the time left"
+    bar = Table.grid(padding=(0, 1))
+    bar.add_row(ProgressBar(total=1.0, completed=done, width=40), f"{done:4.0%}", left)
+    return Group(table, bar)
 
 
 def _cells(work: Work, progress: StageProgress) -> Iterator[Any]:
@@ -117,7 +101,8 @@ def _cells(work: Work, progress: StageProgress) -> Iterator[Any]:
 
 def _line(record: Record, number: int, left: str) -> str:
     place = f"{record.trial or 'shared'} {record.label}"
-    return f"[{number}] {place}: {_found(record)} ({record.seconds:.1f} s){f'; {left}' if left else ''}"
+    ahead = f"; {left}" if left and record.trial else ""  # what trials share is done before their time can be told
+    return f"[{number}] {place}: {_found(record)} ({record.seconds:.1f} s){ahead}"
 
 
 def _found(record: Record) -> str:
@@ -130,10 +115,3 @@ def _found(record: Record) -> str:
         return ", ".join(f"{metric} {value:.1f}" for metric, value in scores.items())
     loss = record.result.get("held_out_loss")
     return "done" if loss is None else f"held-out loss {loss:.4f}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"

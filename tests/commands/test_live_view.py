@@ -9,7 +9,7 @@ import pytest
 import simulated
 from rich.console import Console
 
-from commands.views import live_view
+from commands.views import live_view, screen
 from commands.views.live_view import LiveView
 from runners.driving.effort import effort
 from runners.stages.stage import Stage
@@ -26,7 +26,7 @@ def test_every_stage_is_told_once_and_weighed_once(
         return effort(stage)
 
     monkeypatch.setattr(live_view, "effort", weigh)
-    monkeypatch.setattr(live_view, "SECONDS_BETWEEN_DRAWINGS", 0.0)
+    monkeypatch.setattr(screen, "SECONDS_BETWEEN_DRAWINGS", 0.0)
     text = StringIO()
     track = Watched(simulated.small_table(tmp_path), tmp_path)
     with LiveView(Console(file=text, force_terminal=terminal, width=200), track.store) as view:

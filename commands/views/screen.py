@@ -1,0 +1,49 @@
+"""The screen of long work: lines that stay, and in a terminal a drawing below them that changes."""
+
+import time
+from collections.abc import Callable
+from typing import Self
+
+from rich.console import Console, RenderableType
+from rich.live import Live
+
+SECONDS_BETWEEN_DRAWINGS = 0.5
+
+
+class Screen:
+    """Draws in the thread that asks for it: a drawing thread's work would be on the clock of what is timed."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
+        self._drawn = 0.0
+
+    def __enter__(self) -> Self:
+        """Take over the terminal's last lines, where there is a terminal."""
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give the terminal back."""
+        if self._live is not None:
+            self._live.stop()
+
+    def tell(self, line: str) -> None:
+        """Print a line that stays."""
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def draw(self, drawing: Callable[[], RenderableType]) -> None:
+        """Draw anew, where there is a terminal and the last drawing is old enough to be worth it."""
+        now = time.monotonic()
+        if self._live is not None and now - self._drawn >= SECONDS_BETWEEN_DRAWINGS:
+            self._drawn = now
+            self._live.update(drawing(), refresh=True)
+
+
+def time_left(seconds: float) -> str:
+    """Return a rough time in words."""
+    if seconds < 90:
+        return f"{seconds:.0f} s left"
+    minutes = round(seconds / 60)
+    return f"{minutes} min left" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min left"

@@ -8,7 +8,8 @@ from reports.figures.axis_curve import AxisCurve, AxisLine, AxisPanel
 from reports.figures.style import COLOURS, QUIET
 from reports.numbers import fixed
 
-WIDTH_INCHES, PANEL_INCHES = 7.4, 2.75
+WIDTH_INCHES, PANEL_INCHES = 8.0, 2.75
+LEFT_INCHES, PLOT_INCHES = 0.74, 4.7  # the rest, at the right, is the key's
 LOGARITHMIC_FROM = 40  # times the smallest value, and only where values are multiples of each other
 SIDESTEP = 0.006  # of the axis, so that intervals of two lines at one value stay apart
 
@@ -18,9 +19,9 @@ def draw(curve: AxisCurve) -> Figure:
     panels = curve.panels
     height = PANEL_INCHES * len(panels) + 0.55
     figure = new_figure(WIDTH_INCHES, height)
-    grid = figure.add_gridspec(
-        len(panels), 1, left=0.1, right=0.735, top=1 - 0.45 / height, bottom=0.48 / height, hspace=0.34
-    )
+    left, right = LEFT_INCHES / WIDTH_INCHES, (LEFT_INCHES + PLOT_INCHES) / WIDTH_INCHES
+    margins = {"left": left, "right": right, "top": 1 - 0.45 / height, "bottom": 0.48 / height}
+    grid = figure.add_gridspec(len(panels), 1, hspace=0.34, **margins)
     axes = None
     for position, panel in enumerate(panels):
         axes = figure.add_subplot(grid[position], sharex=axes)
@@ -92,10 +93,10 @@ def _draw_key(axes: Any, panel: AxisPanel, first: str) -> None:
         start = line.points[0]
         seeds = sorted({point.n for point in line.points})
         n = f"n = {seeds[0]}" if len(seeds) == 1 else f"n = {seeds[0]} to {seeds[-1]}"
-        name = line.label or n
-        told = f"{first}: {fixed(start.mean, panel.decimals)}"
+        name = f"{line.label}, {n}" if line.label else n
         axes.text(1.08, height, name, va="center", fontsize=9, **outside)
-        axes.text(1.08, height - 0.095, f"{told}, {n}" if line.label else told, va="center", fontsize=8, **outside)
+        told = f"{first}: {fixed(start.mean, panel.decimals)}"
+        axes.text(1.08, height - 0.095, told, va="center", fontsize=8, **outside)
 
 
 def _ticks(values: list[float]) -> list[float]:

@@ -3,21 +3,26 @@
 from collections.abc import Sequence
 from typing import Any
 
-from reports.drawing.door import Figure, new_figure, spread
+from reports.drawing.door import Figure, new_figure, spread, text_inches
 from reports.figures.figure_data import Curves, Line
 from reports.figures.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET
 from reports.numbers import short
 
-WIDTH_INCHES, HEIGHT_INCHES = 7.4, 4.0
+LEFT_INCHES, PLOT_INCHES, NAMES_INCHES, HEIGHT_INCHES = 0.63, 4.96, 1.81, 4.0
+NAME_POINTS, NAMES_BEGIN, PAD_INCHES = 9, 1.05, 0.1
 LABELLED_LINES = len(COLOURS)
 LABEL_GAP = 0.052  # of the axes' height, so that labels never overlap
 
 
 def draw(curves: Curves) -> Figure:
     """Return a line per arm; of many arms the best are named and the others grey."""
-    figure = new_figure(WIDTH_INCHES, HEIGHT_INCHES)
-    axes = figure.add_axes((0.085, 0.13, 0.67, 0.78))
     named, rest = labelled(curves.lines)
+    end = max(line.tokens[-1] for line in curves.lines)
+    begin = (NAMES_BEGIN - 1) * PLOT_INCHES + PAD_INCHES
+    names = max(NAMES_INCHES, begin + text_inches((_name(line, end) for line in named), NAME_POINTS))
+    width = LEFT_INCHES + PLOT_INCHES + names
+    figure = new_figure(width, HEIGHT_INCHES)
+    axes = figure.add_axes((LEFT_INCHES / width, 0.13, PLOT_INCHES / width, 0.78))
     for line in rest:
         axes.plot(line.tokens, line.mean, color=QUIET, linewidth=0.8, alpha=0.6)
     for position, line in enumerate(named):
@@ -30,7 +35,7 @@ def draw(curves: Curves) -> Figure:
     axes.set_xlabel("tokens seen")
     axes.xaxis.set_major_formatter(lambda tokens, _: short(round(tokens)))
     axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
-    _label_ends(axes, named, max(line.tokens[-1] for line in curves.lines))
+    _label_ends(axes, named, end)
     return figure
 
 
@@ -97,5 +102,9 @@ def _label_ends(axes: Any, lines: Sequence[Line], right: int) -> None:
         marker = MARKERS[position % len(MARKERS)]
         outside = {"transform": axes.transAxes, "color": colour, "clip_on": False}
         axes.plot([1.03], [share], marker=marker, markersize=4.5, **outside)
-        stopped = "" if line.tokens[-1] == right else f", to {short(line.tokens[-1])}"
-        axes.text(1.05, share, f"{line.arm} (n = {line.n}{stopped})", va="center", fontsize=9, **outside)
+        axes.text(NAMES_BEGIN, share, _name(line, right), va="center", fontsize=NAME_POINTS, **outside)
+
+
+def _name(line: Line, end: int) -> str:
+    stopped = "" if line.tokens[-1] == end else f", to {short(line.tokens[-1])}"
+    return f"{line.arm} (n = {line.n}{stopped})"

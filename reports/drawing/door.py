@@ -5,13 +5,14 @@ Drawing is deterministic: fixed salt, no date, no version, so that equal results
 
 import io
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.textpath import TextPath
 
 from reports.figures.style import COLOURS, LINE_STYLES, MARKERS, SETTINGS
 
@@ -23,6 +24,8 @@ NO_METADATA: dict[str, dict[str, None]] = {
     "png": {"Software": None},
 }
 DOTS_PER_INCH = 160
+POINTS_PER_INCH = 72
+HINTED = 1.06  # letters fitted to a screen's dots are wider than their outlines
 WHITE = '<rect width="100%" height="100%" fill="#ffffff"/>'
 Draw = Callable[[], Figure]
 
@@ -61,6 +64,13 @@ def look(position: int) -> dict[str, Any]:
         "marker": MARKERS[position % len(MARKERS)],
         "linestyle": LINE_STYLES[position % len(LINE_STYLES)],
     }
+
+
+def text_inches(texts: Iterable[str], points: float) -> float:
+    """Return how wide the widest of some texts is in the figures' font; 0 where there are none."""
+    with _style():
+        widths = [TextPath((0, 0), text, size=points).get_extents().width for text in texts if text.strip()]
+    return HINTED * float(max(widths, default=0.0)) / POINTS_PER_INCH
 
 
 def spread(shares: Sequence[float], gap: float) -> list[float]:

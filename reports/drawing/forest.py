@@ -2,27 +2,32 @@
 
 from typing import Any
 
-from reports.drawing.door import Figure, new_figure
+from reports.drawing.door import Figure, new_figure, text_inches
 from reports.figures.figure_data import Forest, Panel
 from reports.figures.style import COLOURS, INK, QUIET
 from reports.numbers import difference_text
 from reports.statistics.effects import Difference
 from reports.statistics.metrics import Metric
 
-WIDTH_INCHES, ROW_INCHES = 7.4, 0.3
+NAMES_INCHES, PLOT_INCHES, NUMBERS_INCHES, ROW_INCHES = 1.48, 3.85, 2.07, 0.3
+NAME_POINTS, NUMBER_POINTS, NUMBERS_BEGIN, PAD_INCHES = 9.5, 8.5, 1.03, 0.15
 
 
 def draw(forest: Forest) -> Figure:
     """Return the panels, one above the other."""
     panels = forest.panels
     heights = [len(panel.rows) + 1.6 for panel in panels]
-    figure = new_figure(WIDTH_INCHES, ROW_INCHES * sum(heights) + 0.5)
+    rows = [(arm, _told(difference, panel)) for panel in panels for arm, difference in panel.rows]
+    names = max(NAMES_INCHES, text_inches((arm for arm, _ in rows), NAME_POINTS) + PAD_INCHES)
+    numbers = text_inches((told for _, told in rows), NUMBER_POINTS) + (NUMBERS_BEGIN - 1) * PLOT_INCHES + PAD_INCHES
+    width = names + PLOT_INCHES + max(NUMBERS_INCHES, numbers)
+    figure = new_figure(width, ROW_INCHES * sum(heights) + 0.5)
     grid = figure.add_gridspec(
         len(panels),
         1,
         height_ratios=heights,
-        left=0.2,
-        right=0.72,
+        left=names / width,
+        right=(names + PLOT_INCHES) / width,
         top=1 - 0.28 / figure.get_figheight(),
         bottom=0.32 / figure.get_figheight(),
         hspace=2.6 * len(panels) / sum(heights),
@@ -38,15 +43,19 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
     axes.axvline(0, color=QUIET, linewidth=0.9)
     places = range(len(panel.rows), 0, -1)
     for place, (_, difference) in zip(places, panel.rows, strict=True):
-        text = f"{difference_text(difference, panel.decimals)}  n = {difference.pairs}"
-        axes.text(1.03, place, text, transform=axes.get_yaxis_transform(), va="center", fontsize=8.5)
+        beside = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": NUMBER_POINTS}
+        axes.text(NUMBERS_BEGIN, place, _told(difference, panel), **beside)
         if difference.delta is None or difference.low is None or difference.high is None:
             continue
         draw_interval(axes, place, panel.metric, difference)
-    axes.set_yticks(list(places), [arm for arm, _ in panel.rows])
+    axes.set_yticks(list(places), [arm for arm, _ in panel.rows], fontsize=NAME_POINTS)
     axes.set_ylim(0.4, len(panel.rows) + 0.6)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
+
+
+def _told(difference: Difference, panel: Panel) -> str:
+    return f"{difference_text(difference, panel.decimals)}  n = {difference.pairs}"
 
 
 def draw_interval(axes: Any, place: int, metric: Metric, difference: Difference) -> None:

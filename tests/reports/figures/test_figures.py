@@ -8,6 +8,7 @@ import pytest
 from building import TOKENS, Standing, Trial, document, search, snapshot, table2
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.image import imread
 
 from reports.drawing.curves import LABEL_GAP
 from reports.drawing.door import spread, svg_document
@@ -15,6 +16,11 @@ from reports.figures.figure_data import HurdleMark
 from reports.figures.figures import pdf_of, save_png, svg_of
 from reports.figures.gallery import files_of, numbers_of, pictures_of
 from reports.report import build
+from runners.evidence import standing
+from runners.kept.ledger_export import read_export
+
+PUBLISHED = Path(__file__).parents[3] / "reports" / "published"
+WITH_LEDGERS = sorted(path.parent for path in PUBLISHED.glob("*/ledger"))
 
 
 def test_a_line_is_the_mean_of_the_seeds_that_came_furthest() -> None:
@@ -102,3 +108,12 @@ def test_forecasts_are_drawn_as_such_and_marked_in_the_numbers() -> None:
     assert "forecast, not measured" in svg_of(curves)
     marked = {bool(row["forecast"]) for row in numbers_of(curves).rows if int(str(row["tokens"])) > TOKENS}
     assert marked == {True}
+
+
+@pytest.mark.parametrize("folder", WITH_LEDGERS, ids=lambda path: path.name)
+def test_nothing_that_was_published_reaches_over_the_edge_of_its_picture(folder: Path, tmp_path: Path) -> None:
+    for picture in pictures_of(build(standing.snapshot(read_export(folder)))):
+        save_png(picture.data, tmp_path / "picture.png", dots_per_inch=100)
+        shades = imread(tmp_path / "picture.png")[..., :3].min(axis=-1)
+        edge = min(shades[0].min(), shades[-1].min(), shades[:, 0].min(), shades[:, -1].min())
+        assert edge > 0.95, picture.name

@@ -36,7 +36,7 @@ class LiveView(Screen):
             self._clock, self._told = _Clock(agenda), 0
         clock, running = self._clock, partial(self._running, agenda)
         ended = [one for one in enumerate(agenda.recorded[self._told :], self._told + 1) if not one[1].reused]
-        left = clock.left(running()) if ended else ""
+        left = clock.left(clock.share(running())) if ended else ""
         for number, record in ended:
             self.tell(_line(record, number, left))
         self._told = len(agenda.recorded)
@@ -64,9 +64,8 @@ class _Clock:
             return 1.0
         return min(1.0, max(0.0, 1 - self._effort_left(running) / self._at_start))
 
-    def left(self, running: Running) -> str:
-        """Return the time left in words, nothing while too little is done to tell."""
-        share = self.share(running)
+    def left(self, share: float) -> str:
+        """Return the time left in words by the share that is done, nothing while that is too little to tell."""
         return time_left((time.monotonic() - self._started) * (1 - share) / share) if share >= 0.01 else ""
 
     def _effort_left(self, running: Running) -> float:
@@ -85,7 +84,8 @@ def _drawing(clock: _Clock, running: Running) -> Group:
         table.add_column(heading, justify="right" if heading in ("loss", "tokens/s") else "left")
     for work, progress in running:
         table.add_row(*_cells(work, progress))
-    done, left = clock.share(running), clock.left(running) or "estimating the time left"
+    done = clock.share(running)
+    left = clock.left(done) or "estimating the time left"
     bar = Table.grid(padding=(0, 1))
     bar.add_row(ProgressBar(total=1.0, completed=done, width=40), f"{done:4.0%}", left)
     return Group(table, bar)

@@ -3,13 +3,13 @@
 from math import log10
 from typing import Any
 
-from reports.drawing.door import Figure, look, new_figure
+from reports.drawing.door import Figure, look, new_figure, text_inches
 from reports.figures.axis_curve import AxisCurve, AxisLine, AxisPanel
 from reports.figures.style import COLOURS, QUIET
 from reports.numbers import fixed
 
-WIDTH_INCHES, PANEL_INCHES = 8.0, 2.75
-LEFT_INCHES, PLOT_INCHES = 0.74, 4.7  # the rest, at the right, is the key's
+LEFT_INCHES, PLOT_INCHES, KEY_INCHES, PANEL_INCHES = 0.74, 4.7, 2.56, 2.75
+KEY_BEGINS, KEY_POINTS, PAD_INCHES = 1.08, 9, 0.1
 LOGARITHMIC_FROM = 40  # times the smallest value, and only where values are multiples of each other
 SIDESTEP = 0.006  # of the axis, so that intervals of two lines at one value stay apart
 
@@ -18,8 +18,11 @@ def draw(curve: AxisCurve) -> Figure:
     """Return a panel per metric, one above the other, on one axis."""
     panels = curve.panels
     height = PANEL_INCHES * len(panels) + 0.55
-    figure = new_figure(WIDTH_INCHES, height)
-    left, right = LEFT_INCHES / WIDTH_INCHES, (LEFT_INCHES + PLOT_INCHES) / WIDTH_INCHES
+    told = (text for panel in panels for line in panel.lines for text in _told(line, panel, curve.axis))
+    key = text_inches(told, KEY_POINTS) + (KEY_BEGINS - 1) * PLOT_INCHES + PAD_INCHES
+    width = LEFT_INCHES + PLOT_INCHES + max(KEY_INCHES, key)
+    figure = new_figure(width, height)
+    left, right = LEFT_INCHES / width, (LEFT_INCHES + PLOT_INCHES) / width
     margins = {"left": left, "right": right, "top": 1 - 0.45 / height, "bottom": 0.48 / height}
     grid = figure.add_gridspec(len(panels), 1, hspace=0.34, **margins)
     axes = None
@@ -54,7 +57,7 @@ def _draw_panel(axes: Any, panel: AxisPanel, curve: AxisCurve) -> None:
     title = f"Δ {panel.metric.title} to {first}, 95% interval ({better} is better)"
     axes.set_title(title, pad=18 if marked else 6)
     axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
-    _draw_key(axes, panel, first)
+    _draw_key(axes, panel, curve.axis)
 
 
 def _draw_line(axes: Any, line: AxisLine, place: int, shift: float) -> None:
@@ -83,20 +86,25 @@ def _draw_cover(axes: Any, line: AxisLine, place: int, right: float) -> None:
     axes.text(line.cover, 1.015, told, **above)
 
 
-def _draw_key(axes: Any, panel: AxisPanel, first: str) -> None:
+def _draw_key(axes: Any, panel: AxisPanel, axis: str) -> None:
     """Name the lines at the right, each with what its first point measured and over how many seeds."""
     for place, line in enumerate(panel.lines):
         style, height = look(place), 0.93 - 0.23 * place
         outside = {"transform": axes.transAxes, "color": style["color"], "clip_on": False}
         axes.plot([1.025, 1.065], [height, height], linestyle=style["linestyle"], linewidth=1.5, **outside)
         axes.plot([1.045], [height], marker=style["marker"], markersize=4.5, **outside)
-        start = line.points[0]
-        seeds = sorted({point.n for point in line.points})
-        n = f"n = {seeds[0]}" if len(seeds) == 1 else f"n = {seeds[0]} to {seeds[-1]}"
-        name = f"{line.label}, {n}" if line.label else n
-        axes.text(1.08, height, name, va="center", fontsize=9, **outside)
-        told = f"{first}: {fixed(start.mean, panel.decimals)}"
-        axes.text(1.08, height - 0.095, told, va="center", fontsize=8, **outside)
+        name, start = _told(line, panel, axis)
+        axes.text(KEY_BEGINS, height, name, va="center", fontsize=KEY_POINTS, **outside)
+        axes.text(KEY_BEGINS, height - 0.095, start, va="center", fontsize=8, **outside)
+
+
+def _told(line: AxisLine, panel: AxisPanel, axis: str) -> tuple[str, str]:
+    """Return a line's name with its seeds, and what its first point measured."""
+    start = line.points[0]
+    seeds = sorted({point.n for point in line.points})
+    n = f"n = {seeds[0]}" if len(seeds) == 1 else f"n = {seeds[0]} to {seeds[-1]}"
+    first = f"{axis} {start.value:g}: {fixed(start.mean, panel.decimals)}"
+    return f"{line.label}, {n}" if line.label else n, first
 
 
 def _ticks(values: list[float]) -> list[float]:

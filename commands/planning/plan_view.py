@@ -1,6 +1,6 @@
 """A plan as one reads it in a terminal: the arms, then what is left out, what is there, and what is to come."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -16,14 +16,7 @@ from search_space.declaration import JsonValue, canonical_text
 from search_space.operations import Convention
 
 REASONS_SHOWN = 5
-COLUMNS = {
-    "arm": "left",
-    "changes": "left",
-    "parameters": "right",
-    "forward": "right",
-    "train FLOPs": "right",
-    "cached": "right",
-}
+NUMBERS = ("parameters", "forward", "train FLOPs", "cached")
 CELLS_FROM = 110  # columns of the terminal from which the cells of the tables stand beside the arms
 UNITS = ((86_400.0, "days"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
@@ -34,16 +27,7 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
     console, experiment = Console(), chosen.experiment
     heading = f"{experiment.experiment} at scale {chosen.scale}, FLOPs by {convention.name}: {experiment.question}"
     console.print(heading, markup=False, style="bold")
-    table = Table(box=None, pad_edge=False)
-    for title, side in COLUMNS.items():
-        whole = title != "changes"  # what folds is what is longest
-        table.add_column(title, justify="right" if side == "right" else "left", overflow="fold", no_wrap=whole)
-    if console.width >= CELLS_FROM:
-        table.add_column("cells", overflow="fold")
-    for row in plan.arms:
-        filled = ", ".join(f"{name} {len(cells)}" for name, cells in row.cells.items())
-        table.add_row(*_cells(row), *([filled] if console.width >= CELLS_FROM else []))
-    console.print(table)
+    _show_arms(console, plan.arms)
     for line in (_work(chosen), *_remarks(plan), *_to_come(chosen, plan)):
         console.print(line, markup=False, highlight=False)
     if rows := list(plan_published.rows(experiment)):
@@ -51,6 +35,35 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
     for line in plan_published.lines(experiment):
         console.print(line, markup=False, highlight=False)
     console.print(f"FLOPs counted as {convention.name}: {convention.rule}", markup=False, style="dim")
+
+
+def _show_arms(console: Console, arms: Sequence[ArmPlan]) -> None:
+    """Print the arms with their numbers; what each changes beside its name where that cuts no change, else below."""
+    longest = max((len(change) for row in arms for change in _changes(row)), default=0)
+    beside = console.measure(_arms_table(arms)).maximum + longest + len(", ") < console.width
+    console.print(_arms_table(arms, changes=beside, cells=console.width >= CELLS_FROM))
+    changing = [] if beside else [row for row in arms if row.arm.changes]
+    below = Table("arm", "changes", box=None, pad_edge=False)
+    for row in changing:
+        below.add_row(row.arm.name, ", ".join(_changes(row)))
+    if changing:
+        console.print(below)
+
+
+def _arms_table(arms: Sequence[ArmPlan], *, changes: bool = False, cells: bool = False) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("arm", no_wrap=True, overflow="fold")
+    if changes:
+        table.add_column("changes")
+    for title in NUMBERS:
+        table.add_column(title, justify="right", no_wrap=True)
+    if cells:
+        table.add_column("cells", overflow="fold")
+    for row in arms:
+        changed = [", ".join(_changes(row)) or "none"] if changes else []
+        filled = [", ".join(f"{name} {len(inside)}" for name, inside in row.cells.items())] if cells else []
+        table.add_row(row.arm.name, *changed, *_numbers(row), *filled)
+    return table
 
 
 def _beside(rows: list[tuple[str, ...]]) -> Table:
@@ -62,9 +75,11 @@ def _beside(rows: list[tuple[str, ...]]) -> Table:
     return table
 
 
-def _cells(row: ArmPlan) -> Iterator[str]:
-    yield row.arm.name
-    yield ", ".join(f"{path}: {_short(value)}" for path, value in row.arm.changes.items()) or "none"
+def _changes(row: ArmPlan) -> list[str]:
+    return [f"{path}: {_short(value)}" for path, value in row.arm.changes.items()]
+
+
+def _numbers(row: ArmPlan) -> Iterator[str]:
     yield f"{row.parameters:,}"
     yield _power(row.forward_flops)
     yield _power(row.train_flops)
@@ -78,7 +93,8 @@ def _work(chosen: Chosen) -> str:
     fine_tunings = len(fine_tune_labels(experiment))
     searched = f" (searched over {', '.join(search.space)})" if search is not None else ""
     return (
-        f"{arms} arms{searched} x {seeds} pretraining seeds of {experiment.pretraining.tokens:,} tokens, "
+        f"{arms} arms{searched} x {seeds} pretraining seed{'s' if seeds > 1 else ''} "
+        f"of {experiment.pretraining.tokens:,} tokens, "
         f"then {fine_tunings} fine-tunings each"
     )
 
@@ -93,7 +109,8 @@ def _remarks(plan: Plan) -> Iterator[str]:
         first = "; ".join(f"{name}: {reason}" for name, reason, *_ in plan.impossible[:REASONS_SHOWN])
         rest = len(plan.impossible) - REASONS_SHOWN
         more = f"; and {rest} more" if rest > 0 else ""
-        yield f"{len(plan.impossible)} impossible points are left out. {first}{more}"
+        left_out = "point is" if len(plan.impossible) == 1 else "points are"
+        yield f"{len(plan.impossible)} impossible {left_out} left out. {first}{more}"
 
 
 def _to_come(chosen: Chosen, plan: Plan) -> Iterator[str]:

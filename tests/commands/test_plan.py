@@ -86,6 +86,19 @@ def test_every_arm_stands_with_its_difference_its_costs_and_its_cells(call: Call
     assert document["arms"][3]["cells"]["isolated"] == ["lightweight − bottleneck"]
 
 
+@pytest.mark.parametrize("columns", [80, 100, 200])
+@pytest.mark.parametrize("name", ["table2", "table3", "heads", "table7"])
+def test_no_change_of_an_arm_is_cut_whatever_the_terminal(
+    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    file = ROOT / "experiments" / f"{name}.yaml"
+    told = call("plan", file, "--scale", "laptop", "--out", tmp_path).out
+    words = set(told.split())
+    for arm in load(file, Experiment, "laptop").arms:
+        assert {arm.name} | {f"{path}:" for path in arm.changes} <= words, arm.name
+
+
 def test_what_is_in_the_store_is_counted_by_arm(call: Call, tmp_path: Path) -> None:
     experiment, store = load(TABLE, Experiment, "smoke"), StageStore(Places.of(tmp_path).stages)
     shared = shared_stages(experiment)
@@ -153,7 +166,7 @@ on_invalid: skip
     assert reason == ["4 does not divide heads 2; γ keeps whole heads. Allowed near it: 1, 2"]
     out = call("plan", file).out
     assert "+heads is the same candidate as heads=2: one row" in out
-    assert "1 impossible points are left out. heads=2,bottleneck_ratio=4: 4 does not" in " ".join(out.split())
+    assert "1 impossible point is left out. heads=2,bottleneck_ratio=4: 4 does not" in " ".join(out.split())
 
 
 def test_twins_stand_behind_their_arms_and_name_them(call: Call, tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def _blocks(report: Report, width: int) -> Iterator[RenderableType]:
         yield _labelled("The paper", report.paper)
     for grid in report.grids:
         yield Text(f"\n{grid.title}", style="bold")
-        for number, part in enumerate(packed(grid, width)):
+        for number, part in enumerate(packed(grid, width, folded=width * 2 // 5)):
             yield _table(part) if number == 0 else Padding(_table(part), (1, 0, 0, 0))
     if report.grids:
         yield Text("")

@@ -2,8 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations, takewhile
 
 from reports.text import printable
+
+GAP = 2  # characters between two columns
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """A titled table of text. The first column names the row."""
+    """A titled table of text. The first column names the row, with the texts after it where it alone does not."""
 
     name: str
     title: str
@@ -64,23 +67,40 @@ def _cell(entry: str | Cell) -> Cell:
     return Cell(printable(entry)) if isinstance(entry, str) else Cell(printable(entry.text), entry.strong)
 
 
-def packed(whole: Grid, width: int, gap: int = 2) -> tuple[Grid, ...]:
-    """Return the grid cut between groups so that each part fits the width; every part starts with the names."""
+def packed(whole: Grid, width: int, folded: int | None = None) -> tuple[Grid, ...]:
+    """Return the grid cut between groups so that each part fits the width; every part names its rows.
+
+    `folded` is for a format that breaks lines: the width to which a longer text may be folded.
+    """
     if not whole.columns:
         return ()
-    parts: list[list[int]] = [[0]]
-    for group in _groups_after_names(whole):
-        alone = parts[-1] == [0]
-        if alone or _width(whole, [*parts[-1], *group], gap) <= width:
-            parts[-1].extend(group)
+    names = _names(whole)
+    parts: list[list[int]] = [names]
+    for group in _groups_beside(whole, names):
+        alone = parts[-1] == names
+        if alone or _width(whole, [*parts[-1], *group], folded) <= width:
+            parts[-1] = sorted((*parts[-1], *group))
         else:
-            parts.append([0, *group])
+            parts.append(sorted((*names, *group)))
     return tuple(whole.only(part) for part in parts)
 
 
-def _groups_after_names(whole: Grid) -> list[list[int]]:
+def _names(whole: Grid) -> list[int]:
+    """Return the fewest leading texts by which no two rows are called the same; the first alone where none do."""
+    texts = list(takewhile(lambda column: not (column.numeric or column.group), whole.columns))
+    for more in range(max(1, len(texts))):
+        for others in combinations(range(1, len(texts)), more):
+            called = {tuple(row[at].text for at in (0, *others)) for row in whole.rows}
+            if len(called) == len(whole.rows):
+                return [0, *others]
+    return [0]
+
+
+def _groups_beside(whole: Grid, names: Sequence[int]) -> list[list[int]]:
     groups: list[list[int]] = []
-    for position, column in enumerate(whole.columns[1:], start=1):
+    for position, column in enumerate(whole.columns):
+        if position in names:
+            continue
         if groups and column.group and whole.columns[groups[-1][-1]].group == column.group:
             groups[-1].append(position)
         else:
@@ -88,9 +108,13 @@ def _groups_after_names(whole: Grid) -> list[list[int]]:
     return groups
 
 
-def _width(whole: Grid, positions: Sequence[int], gap: int) -> int:
-    cells = [max(len(text) for text in _texts(whole, position)) for position in positions]
-    return sum(cells) + gap * (len(positions) - 1)
+def _width(whole: Grid, positions: Sequence[int], folded: int | None) -> int:
+    return sum(_widest(whole, position, folded) for position in positions) + GAP * (len(positions) - 1)
+
+
+def _widest(whole: Grid, position: int, folded: int | None) -> int:
+    widest = max(len(text) for text in _texts(whole, position))
+    return widest if folded is None or whole.columns[position].numeric else min(widest, folded)
 
 
 def _texts(whole: Grid, position: int) -> list[str]:

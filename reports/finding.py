@@ -14,6 +14,7 @@ from reports.tables.isolated import IsolatedPair
 from runners.designs.arm import BASELINE
 from runners.kept.records import Standing
 
+PAIRS_NAMED = 2  # as many effects of one change alone as a sentence can name
 OPEN = (Standing.WAITING, Standing.RUNNING)
 
 
@@ -27,7 +28,7 @@ def finding_of(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:
     if not measured:
         return f"No result yet: {ended} of {total} trials have ended, and none was measured at the end of its budget."
     clauses = [_clause(results, metric) for metric in measured]
-    clauses += [_isolated(results, best, measured) for best in _telling(results, pairs, measured[0])]
+    clauses += _alone(results, pairs, measured)
     clauses += [clause] if (clause := attention_clause(results)) else []
     sentence = "; ".join(clauses) + "."
     if ended < total:
@@ -87,6 +88,25 @@ def _telling(results: Results, pairs: tuple[IsolatedPair, ...], metric: Metric) 
             yield next(pair for pair in mine if pair.arm == best)
 
 
+def _alone(results: Results, pairs: tuple[IsolatedPair, ...], metrics: list[Metric]) -> Iterator[str]:
+    """Yield what one change alone does: the telling pairs where they are few, else which of all are told apart."""
+    telling = list(_telling(results, pairs, metrics[0]))
+    if len(telling) <= PAIRS_NAMED:
+        for pair in telling:
+            yield f"the effect of {_named(pair)}, uncorrected: {_isolated(results, pair, metrics)}"
+        return
+    apart = {
+        pair: [m for m in metrics if results.difference(pair.arm, pair.reference, m).told_apart] for pair in pairs
+    }
+    found = [f"{_named(pair)}: {_isolated(results, pair, on)}" for pair, on in apart.items() if on]
+    shown = f" ({', '.join(found)})" if 0 < len(found) <= PAIRS_NAMED else ""
+    yield f"of {len(pairs)} effects of one change alone, uncorrected, {len(found) or 'none'} told apart{shown}"
+
+
+def _named(pair: IsolatedPair) -> str:
+    return f"{pair.path} alone, {pair.arm} against {pair.reference}"
+
+
 def _isolated(results: Results, pair: IsolatedPair, metrics: list[Metric]) -> str:
     parts = []
     for metric in metrics:
@@ -94,7 +114,7 @@ def _isolated(results: Results, pair: IsolatedPair, metrics: list[Metric]) -> st
         parts.append(
             f"{metric.title} {_judgement(difference, metric)} ({_told(difference, results.decimals(metric))})"
         )
-    return f"the effect of {pair.path} alone, {pair.arm} against {pair.reference}, uncorrected: {', '.join(parts)}"
+    return ", ".join(parts)
 
 
 def _judgement(difference: Difference, metric: Metric) -> str:

@@ -1,5 +1,7 @@
 """The finding: a computed sentence, null results included."""
 
+from itertools import product
+
 from building import Trial, document, empty, full_trial, search, snapshot, table2, troubled
 
 from reports.report import build
@@ -38,6 +40,31 @@ def test_isolated_effect_of_convolution_is_told() -> None:
     effect = "the effect of convolution alone, span_dynamic against bottleneck, uncorrected"
     clause = f"{effect}: held-out loss better (−0.202 ["
     assert clause in build(table2()).finding
+
+
+def crossed(lower: dict[str, float]) -> str:
+    """Return the finding on a factorial of two axes, in which some arms end lower than the others by so many nats."""
+    arms: dict[str, dict[str, int]] = {"baseline": {}}
+    for heads, ratio in product((4, 2, 8), (1, 2, 4)):
+        changes = {"heads": heads} if heads != 4 else {}
+        changes |= {"bottleneck_ratio": ratio} if ratio != 1 else {}
+        if changes:
+            arms["".join(f"{path[0]}{value}" for path, value in changes.items())] = changes
+    trials = [
+        Trial(arm, seed).pretrained(6.0 - lower.get(arm, 0.0) + 0.01 * ((seed + place) * place % 3))
+        for place, arm in enumerate(arms)
+        for seed in (1, 2, 3)
+    ]
+    return build(snapshot(trials, arms=arms, resolved=document(seeds=(1, 2, 3)))).finding
+
+
+def test_of_many_effects_alone_those_told_apart_are_named() -> None:
+    assert crossed({}).endswith("of 8 effects of one change alone, uncorrected, none told apart.")
+    one = crossed({"h2b4": 0.2, "h2": 0.2})
+    assert "of 8 effects of one change alone, uncorrected, 2 told apart (" in one
+    assert "heads alone, h2b4 against b4: held-out loss better (−0.2" in one
+    many = crossed({"h2b4": 0.2, "h8b4": 0.4, "h8b2": -0.3})
+    assert many.endswith("told apart.")
 
 
 def test_a_running_experiment_says_how_far_it_is() -> None:

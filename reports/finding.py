@@ -71,7 +71,8 @@ def _verdict(results: Results, metric: Metric, best: str, rivals: dict[str, floa
         return f"the best arm, {best}, differs from the baseline by no more than {compared.margin:g} ({shown})"
     others = _told_better(results, metric, rivals)
     alone = f", though {', '.join(others)} can" if others else ""
-    return f"the best arm, {best}, cannot be told from the baseline ({shown}){alone}"
+    corrected = " after Holm's correction" if difference.told_apart else ""
+    return f"the best arm, {best}, cannot be told from the baseline{corrected} ({shown}){alone}"
 
 
 def _told_better(results: Results, metric: Metric, rivals: dict[str, float]) -> list[str]:

@@ -23,6 +23,15 @@ def test_a_null_result_says_so() -> None:
     assert "wide, cannot be told from the baseline" in two_arms({1: -0.3, 2: 0.2, 3: -0.1})
 
 
+def test_an_interval_beside_zero_that_correction_undoes_is_told_as_that() -> None:
+    trials = [Trial("baseline", seed).pretrained(6.0) for seed in (1, 2, 3)]
+    for arm, gains in {"wide": (0.09, 0.2, 0.14), "deep": (0.1, -0.1, 0.02), "narrow": (-0.1, 0.1, 0.0)}.items():
+        trials += [Trial(arm, seed).pretrained(6.0 - gain) for seed, gain in enumerate(gains, start=1)]
+    arms = {"baseline": {}, "wide": {"width": 512}, "deep": {"depth": 6}, "narrow": {"width": 128}}
+    told = build(snapshot(trials, arms=arms, resolved=document(seeds=(1, 2, 3)))).finding
+    assert "the best arm, wide, cannot be told from the baseline after Holm's correction (Δ −0.14" in told
+
+
 def test_a_worse_arm_does_not_become_best_for_being_alone() -> None:
     assert "no arm reaches the baseline (nearest: wide" in two_arms({1: 0.21, 2: 0.19, 3: 0.2})
 

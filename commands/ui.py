@@ -11,6 +11,7 @@ from runners.evidence.standing import snapshot
 from runners.kept.ledger import LEDGER_NAME, Ledger
 from runners.kept.places import RESULTS, Places
 from runners.tracking import TrackingStore, serve
+from search_space.refusals import EnvironmentRefused
 
 
 def ui(
@@ -20,11 +21,19 @@ def ui(
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="5000, or the next free one.")] = None,
 ) -> None:
     """Browse the runs in MLflow; Ctrl-C ends it."""
-    if (folder / LEDGER_NAME).is_file():
-        with closing(Ledger.at(folder)) as ledger:
-            found = snapshot(ledger)
-        root, experiment = Places.of(folder).root, f"{found.experiment}-{found.scale}"
-        declared = found.document.get("tracking")
-        store = TrackingStore.resolve(root, declared if isinstance(declared, str) else None, os.environ)
-        serve(store, port, experiment)
-    serve(TrackingStore.resolve(folder, None, os.environ), port)
+    if not (folder / LEDGER_NAME).is_file():
+        serve(_filled(TrackingStore.resolve(folder, None, os.environ)), port)
+    with closing(Ledger.at(folder)) as ledger:
+        found = snapshot(ledger)
+    root, experiment = Places.of(folder).root, f"{found.experiment}-{found.scale}"
+    declared = found.document.get("tracking")
+    store = TrackingStore.resolve(root, declared if isinstance(declared, str) else None, os.environ)
+    serve(_filled(store), port, experiment)
+
+
+def _filled(store: TrackingStore) -> TrackingStore:
+    """Return the store. Raises EnvironmentRefused where no run was ever shown in it: looking makes nothing."""
+    file = store.database_file
+    if file is not None and not file.is_file():
+        raise EnvironmentRefused(f"{file}: no runs to browse here; `steeplechase run EXPERIMENT` makes some")
+    return store

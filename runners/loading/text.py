@@ -1,5 +1,6 @@
 """The bytes of a configuration file as text, refused before any parser sees them (reliability.md 2.3 and 5.1)."""
 
+import difflib
 import os
 import re
 import stat
@@ -9,6 +10,7 @@ from runners.loading.mistakes import Mistake, refuse
 from search_space.refusals import EnvironmentRefused
 
 BYTES_AT_MOST = 2**20
+EXPERIMENTS = "experiments"  # where the project's questions lie, from its root
 
 # YAML 1.2 section 5.1 without the line breaks that editors do not count (NEL, LS, PS), and without the
 # bidirectional controls that show a line as something else (Boucher and Anderson 2021, "Trojan Source").
@@ -46,7 +48,8 @@ def _read_bytes(path: Path) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise EnvironmentRefused(f"{path}: {error.strerror}") from None
+        meant = _meant(path) if isinstance(error, FileNotFoundError) else ""
+        raise EnvironmentRefused(f"{path}: {error.strerror}{meant}") from None
     except ValueError:  # a NUL in the name
         raise EnvironmentRefused(f"{str(path)!r}: not a file name") from None
     try:
@@ -60,3 +63,10 @@ def _read_bytes(path: Path) -> bytes:
         raise EnvironmentRefused(f"{path}: {error.strerror}") from None
     finally:
         os.close(descriptor)
+
+
+def _meant(path: Path) -> str:
+    """Return the file of nearly that name, beside where it was looked for or among the experiments, as a question."""
+    there = {file.stem: file for folder in (Path(EXPERIMENTS), path.parent) for file in folder.glob("*.yaml")}
+    close = difflib.get_close_matches(path.stem, there, n=1)
+    return f". Did you mean {there[close[0]]}?" if close else ""

@@ -46,6 +46,7 @@ def test_a_wrong_file_is_told_line_by_line_and_nothing_is_made(call: Call, tmp_p
         (("jump",), 2, ["jump"]),
         (("plan", TABLE, "--scale", "huge"), 3, ["huge", "paper", "laptop", "demo", "smoke"]),
         (("plan", "experiments/nothing.yaml"), 5, ["experiments/nothing.yaml"]),
+        (("plan", TABLE.with_name("tabel2.yaml")), 5, ["tabel2.yaml: No such file", f"Did you mean {TABLE}?"]),
         (("report", "nowhere"), 5, ["nowhere", "steeplechase run"]),
     ],
 )
@@ -53,6 +54,14 @@ def test_what_cannot_be_done_has_its_exit_code(
     call: Call, arguments: tuple[str | Path, ...], code: int, words: list[str]
 ) -> None:
     refused(call(*arguments), code, *words)
+
+
+def test_browsing_where_nothing_was_run_makes_nothing(
+    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    refused(call("ui", tmp_path / "nowhere"), 5, "nowhere/mlflow.db: no runs to browse here", "steeplechase run")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_format_that_does_not_exist_is_refused_with_those_that_do(call: Call, results: Path) -> None:

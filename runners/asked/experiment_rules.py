@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runners.asked.claims import UnclearClaim, parse_claim, parse_orderings, unknown_arms, unknown_names
+from runners.asked.declared import DeclaredExperiment
 from runners.asked.metrics import comparable_metrics
 from runners.asked.published_rules import published_violations
 from runners.asked.start import Start, differing_fields, read_start
@@ -19,14 +19,11 @@ from search_space.violation import Violation
 from tasks.downstream import find_task, task_names
 from tasks.published import origin_of
 
-if TYPE_CHECKING:
-    from runners.asked.experiment import Experiment
-
 FIXED = ("parameters", "forward_flops", "train_flops", "tokens", "depth", "width")
 """What a table shows of an arm that no seed changes."""
 
 
-def violations_of(experiment: "Experiment") -> Iterator[Violation]:
+def violations_of(experiment: DeclaredExperiment) -> Iterator[Violation]:
     """Yield every rule that the values break together."""
     broken = [violation.under("baseline") for violation in experiment.baseline.violations()]
     yield from broken
@@ -50,7 +47,7 @@ def violations_of(experiment: "Experiment") -> Iterator[Violation]:
         yield from _measure_violations(experiment)
 
 
-def _search_violations(experiment: "Experiment") -> Iterator[Violation]:
+def _search_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
     searches = [position for position, design in enumerate(experiment.designs) if isinstance(design, Search)]
     for position in searches[1:]:
         yield Violation(("design", position), "a second search; an experiment has one")
@@ -59,7 +56,7 @@ def _search_violations(experiment: "Experiment") -> Iterator[Violation]:
         yield Violation(("match",), message)
 
 
-def _ordering_violations(experiment: "Experiment") -> Iterator[Violation]:
+def _ordering_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
     try:
         known = {arm.name for arm in experiment.arms}
     except ImpossibleChange:
@@ -75,7 +72,7 @@ def _ordering_violations(experiment: "Experiment") -> Iterator[Violation]:
         yield from (Violation(("paper", "orderings", position), message) for message in wrong)
 
 
-def _claim_violations(experiment: "Experiment") -> Iterator[Violation]:
+def _claim_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
     """Yield every claim that cannot be read, or is of arms or metrics that are not there."""
     try:
         arms = [arm.name for arm in experiment.arms]
@@ -91,7 +88,7 @@ def _claim_violations(experiment: "Experiment") -> Iterator[Violation]:
         yield from (Violation(("claims", position), message) for message in wrong)
 
 
-def _start_violations(experiment: "Experiment") -> Iterator[Violation]:
+def _start_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
     """Yield why the start's weights are not those of every arm."""
     place = ("pretraining", "start")
     if experiment.pretraining.start is None:
@@ -107,7 +104,7 @@ def _start_violations(experiment: "Experiment") -> Iterator[Violation]:
         yield from (Violation(place, line) for line in refusal.lines)
 
 
-def _other_architectures(experiment: "Experiment", start: Start) -> Iterator[Violation]:
+def _other_architectures(experiment: DeclaredExperiment, start: Start) -> Iterator[Violation]:
     if experiment.search is not None:
         for path in experiment.search.space:
             if absolute_path(path)[0] == "architecture":
@@ -119,7 +116,7 @@ def _other_architectures(experiment: "Experiment", start: Start) -> Iterator[Vio
             yield Violation(("pretraining", "start"), message)
 
 
-def _pretraining_violations(experiment: "Experiment") -> Iterator[Violation]:
+def _pretraining_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
     marks, tokens = experiment.pretraining.hurdle.token_marks, experiment.pretraining.tokens
     place = ("pretraining", "hurdle")
     for position, mark in enumerate(marks):
@@ -146,7 +143,7 @@ def _pretraining_violations(experiment: "Experiment") -> Iterator[Violation]:
         yield Violation(("pretraining", "tokens"), message)
 
 
-def _reference_violations(experiment: "Experiment") -> Iterator[Violation]:
+def _reference_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
     """Yield why the reference's questions are none for the arms."""
     reference, place = experiment.pretraining.reference, ("pretraining", "reference")
     if reference is None:
@@ -161,7 +158,7 @@ def _reference_violations(experiment: "Experiment") -> Iterator[Violation]:
         yield Violation((*place, "architecture", "vocabulary_size"), message)
 
 
-def _objective_violations(experiment: "Experiment") -> Iterator[Violation]:
+def _objective_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
     """Yield the arms that are taught something else than what the held-out questions ask."""
     try:
         arms = experiment.arms
@@ -174,14 +171,14 @@ def _objective_violations(experiment: "Experiment") -> Iterator[Violation]:
         yield Violation(("design",), message)
 
 
-def _probe_violations(experiment: "Experiment") -> Iterator[Violation]:
+def _probe_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
     probe, known = experiment.pretraining.hurdle.probe, task_names()
     if probe is not None and probe.task not in known:
         message = f"{probe.task!r} is not a task. Allowed: {', '.join(known)}"
         yield Violation(("pretraining", "hurdle", "probe", "task"), message)
 
 
-def _seed_violations(experiment: "Experiment") -> Iterator[Violation]:
+def _seed_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
     seeds = experiment.pretraining.seeds
     if isinstance(seeds, tuple):
         yield from _repeated(seeds, ("pretraining", "seeds"))
@@ -212,7 +209,7 @@ def _no_decider(metric: str, tasks: tuple[str, ...]) -> str | None:
     return f"{metric!r} is not measured here. Allowed: {', '.join(allowed)}.{untold}{did_you_mean(metric, allowed)}"
 
 
-def _fine_tuning_violations(experiment: "Experiment") -> Iterator[Violation]:
+def _fine_tuning_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
     known = task_names()
     for position, task in enumerate(experiment.fine_tuning.tasks):
         if task not in known:
@@ -234,7 +231,7 @@ def _fine_tuning_violations(experiment: "Experiment") -> Iterator[Violation]:
         yield Violation(("fine_tuning", "sequence_length"), message)
 
 
-def _length_violations(experiment: "Experiment") -> Iterator[Violation]:
+def _length_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
     """Yield tasks that do not fit the sequences they get, and a lengthening that no task is behind."""
     tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.probe
     asked = dict.fromkeys((*tuning.tasks, *((probe.task,) if probe else ())))
@@ -251,7 +248,7 @@ def _length_violations(experiment: "Experiment") -> Iterator[Violation]:
         yield Violation(("baseline", "recipe", "lengthening_share"), message)
 
 
-def _measure_violations(experiment: "Experiment") -> Iterator[Violation]:
+def _measure_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
     """Yield what keeps every arm from being measured on the same sequences."""
     place = ("measure", "attention_diagonal")
     if experiment.measure.attention_diagonal is None:

@@ -1,18 +1,15 @@
 """What the paper's rows of an experiment must satisfy: the table, its rows and the arms they stand beside exist."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from runners.asked.declared import DeclaredExperiment
 from runners.loading.mistakes import did_you_mean
 from search_space.change import ImpossibleChange
 from search_space.published import published
 from search_space.violation import Violation
 
-if TYPE_CHECKING:
-    from runners.asked.experiment import Experiment
 
-
-def published_violations(experiment: "Experiment") -> Iterator[Violation]:
+def published_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
     """Yield every table, row and arm that is not there."""
     paper = experiment.paper
     if paper is None or (paper.table is None and not paper.rows):

@@ -1,18 +1,15 @@
 """What fine-tuning settings must satisfy beyond their own types: single tasks' values, and what is searched for."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from runners.asked.declared import DeclaredExperiment
 from runners.asked.fine_tuning import SettingsSearch
 from runners.asked.teaching import settings_of
 from search_space.violation import Violation
 from tasks.downstream import find_task, task_names
 
-if TYPE_CHECKING:
-    from runners.asked.experiment import Experiment
 
-
-def teaching_violations(experiment: "Experiment") -> Iterator[Violation]:
+def teaching_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
     """Yield what is wrong with single tasks' values and with the search."""
     tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.probe
     asked = (*tuning.tasks, *([probe.task] if probe else []))

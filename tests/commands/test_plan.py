@@ -1,11 +1,10 @@
 """`plan` tells what there is to run, what is there already and what is to come, before anything is spent."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from calling import ROOT, TABLE, Call
+from planning import kept, planned, written
 
 from commands.arguments import choose
 from commands.planning.plan_contents import plan_of
@@ -15,40 +14,11 @@ from runners.driving.driver import Request, open_ledger
 from runners.driving.itinerary import shared_stages, trial_stages
 from runners.kept.places import Places
 from runners.kept.records import Record, Status
-from runners.kept.store import Outcome, StageStore
+from runners.kept.store import StageStore
 from runners.loading import load, scales
-from runners.stages.stage import Stage
 from search_space.operations import MATMUL
 
 COMPONENTS = ROOT / "experiments" / "components.yaml"
-HEAD = """
-experiment: drawn
-question: What?
-baseline:
-  architecture: { depth: 2, width: 64, embedding_width: 64, heads: 4, feed_forward_width: 256, vocabulary_size: 4000,
-                  positions: 128 }
-  objective: { kind: masked_language_model }
-  recipe: { sequence_length: 64, batch_sequences: 32 }
-pretraining: { tokens: 1000000, seeds: [1, 2] }
-"""
-
-
-def planned(call: Call, *arguments: str | Path) -> Any:
-    answer = call("plan", *arguments, "--json")
-    assert answer.code == 0, answer.err
-    return json.loads(answer.out)
-
-
-def written(folder: Path, text: str) -> Path:
-    file = folder / "drawn.yaml"
-    file.write_text(HEAD + text)
-    return file
-
-
-def kept(store: StageStore, stage: Stage, content: bytes) -> None:
-    with store.computing(stage.key) as work:
-        (work / "content").write_bytes(content)
-        store.publish(stage.kind, stage.key, work, Outcome(Status.FINISHED, {}, 1.0))
 
 
 def test_an_ablation_of_twelve_arms_takes_at_most_25_lines_and_no_python() -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 from calling import ROOT, Call
-from test_light_commands import heavy_after
-from test_plan import kept, planned, written
+from light import heavy_after
+from planning import kept, planned, written
 
 from commands.arguments import choose
 from runners.driving.course import Course

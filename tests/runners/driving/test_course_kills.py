@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mortal_ledger import MortalLedger
 from simulated import Killed, Track, folder_of, found, small_search, small_table
-
-from runners.kept.ledger import Ledger
 
 EXPERIMENTS = [small_table, small_search]
 
@@ -48,17 +47,3 @@ def test_killed_before_any_row_of_the_ledger_the_next_run_ends_where_the_whole_o
         assert found(resumed.run()) == expected, rows
         assert not set(mortal.computed) & set(resumed.computed)
     assert rows >= 20  # as many places as there are rows
-
-
-class MortalLedger(Ledger):
-    """A ledger whose process is killed before it writes a certain row."""
-
-    def __init__(self, path: Path, rows: int) -> None:
-        self._left = rows
-        super().__init__(path)
-
-    def _insert(self, table: str, name: str, content: Any, or_ignore: bool = False) -> int:
-        if self._left == 0:
-            raise Killed
-        self._left -= 1
-        return super()._insert(table, name, content, or_ignore)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import simulated
+from mortal_ledger import MortalLedger
 from simulated import SEARCH, Killed, Track, curve, folder_of, found
-from test_course_kills import MortalLedger
 
 from runners.asked.experiment import Experiment
 from runners.driving.work import Failure, Work

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mortal_ledger import MortalLedger
 from simulated import SMALL, TOKENS_PER_STEP, Killed, Track, chance_of, curve, folder_of
-from test_course_kills import MortalLedger
 from tuned import RATE, SHARED_RATE, TUNE, best_at, came_to, own_names, ran, tuned
 
 from runners.designs.arm import BASELINE

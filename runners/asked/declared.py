@@ -1,0 +1,159 @@
+"""What an experiment declares: a question, a baseline, what varies, what may be spent. Pure data, no torch."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Literal
+
+from pydantic import Field
+
+from runners.asked.fine_tuning import FineTuning
+from runners.asked.measures import Measures
+from runners.asked.sequential import Seeds
+from runners.designs import Design, OneDesign, Search
+from runners.designs.arm import Arm
+from runners.designs.roster import Roster, Rules
+from runners.hurdles import Finite, HurdleRule
+from runners.hurdles.audit import Audit
+from runners.matching import Match, enter_twins
+from runners.tuning import Tune
+from search_space.candidate import Candidate
+from search_space.change import ImpossibleChange
+from search_space.constraint import Constraint
+from search_space.declaration import (
+    Count,
+    Declaration,
+    JsonValue,
+    Name,
+    PositiveNumber,
+    canonical,
+)
+from tasks.corpora.corpus import Corpus
+from tasks.corpora.documentation import DocumentationCorpus
+from tasks.tokenizer import TokenizerDeclaration, WordPieceTraining
+
+
+class PaperStatement(Declaration):
+    """What a paper says on the question, in our words, with its source."""
+
+    source: str
+    statement: str
+    orderings: tuple[str, ...] = Field(default=(), examples=[["span_dynamic > dynamic ~ bottleneck"]])
+    """What the statement says of the arms: `a > b`, a is better; `a ~ b`, level within the margin. The report judges
+    it on every headline metric as it judges `claims`; a name with spaces stands in quotes.
+    """
+    margins: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"score": 1.0}])
+    """By metric: the largest difference that still counts as level."""
+    table: str | None = Field(default=None, examples=["table3"])
+    """The table in `search_space/published.toml` whose numbers stand beside ours."""
+    rows: Mapping[str, str] = Field(default_factory=dict, examples=[{"baseline": "ELECTRA-Small"}])
+    """By arm, the row of that table."""
+
+
+class Pretraining(Declaration):
+    """The first stage: how many tokens, on which seeds, past which hurdles, measured on what."""
+
+    tokens: Count = Field(examples=[1_000_000])
+    seeds: Seeds = Field(examples=[[1, 2, 3]])
+    """A list, or `until_decided`: more seeds for what the first ones leave open."""
+    hurdle: HurdleRule = Field(default_factory=Finite)
+    audit: Audit | None = None
+    """Which of the stopped are trained to the end all the same, to see how often a hurdle is wrong."""
+    held_out_sequences: Count = 256
+    """Held-out sequences that every arm is asked the same questions about."""
+    evaluations: Count = 8
+    """Points of the held-out curve between the hurdles, the last one included."""
+    reference_generator_tokens: Count = 1_000_000
+    """Tokens the generator that corrupts the held-out set is trained on (replaced token detection only)."""
+    start: str | None = None
+    """A folder that `steeplechase import` has written: every arm's encoder begins with its weights."""
+    reference: Candidate | None = None
+    """Whose length, recipe and generator the held-out questions are made with; the baseline's where none is named.
+
+    Experiments with different baselines ask the same questions, and so share their common rows, when they name one.
+    """
+
+
+class Forecast(Declaration):
+    """A budget that nothing was trained on, to which the report draws the held-out curves on."""
+
+    tokens: Count = Field(examples=[1_000_000_000])
+
+
+class DeclaredExperiment(Declaration):
+    """One question at one scale as it was written down; whether it keeps the rules is `Experiment`'s to say."""
+
+    experiment: Name = Field(examples=["table2"])
+    question: str = Field(min_length=1, max_length=400, examples=["How should convolution be joined to attention?"])
+    paper: PaperStatement | None = None
+    baseline: Candidate
+    design: Design
+    constraints: tuple[Constraint, ...] = Field(default=(), examples=[["bottleneck_ratio <= heads"]])
+    """What every candidate must satisfy beyond the architecture's own rules."""
+    on_invalid: Literal["refuse", "skip"] = "refuse"
+    """What becomes of an experiment with impossible points; `skip` records them and `plan` and the report say so."""
+    match: Match | None = None
+    """Gives every arm a twin of the baseline's budget."""
+    tune: Tune | None = None
+    """Tries every arm at the same few recipes first; the table shows arms at the shared recipe and at their own."""
+    corpus: Corpus = Field(default_factory=DocumentationCorpus)
+    tokenizer: TokenizerDeclaration = Field(default_factory=WordPieceTraining)
+    pretraining: Pretraining
+    fine_tuning: FineTuning = Field(default_factory=FineTuning)
+    measure: Measures = Field(default_factory=Measures)
+    """What is measured of every trained model beyond losses and scores."""
+    level_within: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"held_out_loss": 0.02}])
+    """By metric: the largest difference that is none worth naming; over the paper's margins."""
+    claims: tuple[str, ...] = Field(default=(), examples=[["score(dynamic) > score(depthwise) by 0.5"]])
+    """What is expected of the results, written down before there are any; the report judges each."""
+    forecast: Forecast | None = None
+    tracking: str | None = None
+    """An MLflow tracking URI; the store under the results where none is named."""
+
+    @property
+    def designs(self) -> tuple[OneDesign, ...]:
+        """The designs in the order of their arms."""
+        return self.design if isinstance(self.design, tuple) else (self.design,)
+
+    @property
+    def search(self) -> Search | None:
+        """The search among the designs; the others' arms are its first candidates."""
+        return next((design for design in self.designs if isinstance(design, Search)), None)
+
+    @cached_property
+    def roster(self) -> Roster:
+        """The arms that are known before anything has run, and what is wrong with the designs."""
+        roster = Roster(self.baseline, Rules(self.constraints, self.on_invalid == "skip"))
+        if roster.violations:
+            return roster  # what the baseline breaks, its arms break too
+        for position, design in enumerate(self.designs):
+            place = ("design", position) if isinstance(self.design, tuple) else ("design",)
+            if isinstance(design, Search):
+                roster.violations += [each.under(*place) for each in design.violations(self.baseline)]
+            else:
+                roster.enter(design, place)
+        if self.match is not None and not roster.violations:
+            roster.violations += enter_twins(roster, self.match, self.pretraining.tokens)
+        return roster
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """The arms that are known before anything has run, the baseline first. Raises ImpossibleChange."""
+        if self.roster.violations:
+            raise ImpossibleChange(self.roster.violations)
+        return tuple(self.roster.arms)
+
+    def identity(self) -> dict[str, JsonValue]:
+        """Return everything that changes a number, and nothing else; the order of tasks does not."""
+        document = canonical(self)
+        for presentation in ("question", "paper", "level_within", "claims", "forecast", "tracking", "on_invalid"):
+            document.pop(presentation, None)
+        if self.search is None:  # what the arms are, however they were written down
+            document["design"] = {arm.name: canonical(arm.candidate) for arm in self.arms}
+            for shaping in ("constraints", "match"):
+                document.pop(shaping, None)
+        tuning = document.get("fine_tuning")
+        if isinstance(tuning, dict):
+            tuning.pop("max_overlap", None)  # it refuses, and changes no number
+            if "tasks" in tuning:
+                tuning["tasks"] = [*sorted(self.fine_tuning.tasks)]
+        return document

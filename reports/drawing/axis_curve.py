@@ -5,12 +5,14 @@ from typing import Any
 
 from reports.drawing.door import Figure, look, new_figure, text_inches
 from reports.figures.axis_curve import AxisCurve, AxisLine, AxisPanel
+from reports.figures.axis_cut import Cut, cut_of
 from reports.figures.style import COLOURS, QUIET
-from reports.numbers import fixed
+from reports.numbers import difference_text, fixed
 
 LEFT_INCHES, PLOT_INCHES, KEY_INCHES, PANEL_INCHES = 0.74, 4.7, 2.56, 2.75
 KEY_BEGINS, KEY_POINTS, PAD_INCHES = 1.08, 9, 0.1
 LOGARITHMIC_FROM = 40  # times the smallest value, and only where values are multiples of each other
+TOLD_ASIDE = 9  # points, from the sign of what lies beyond the axis
 SIDESTEP = 0.006  # of the axis, so that intervals of two lines at one value stay apart
 
 
@@ -47,29 +49,48 @@ def _draw_panel(axes: Any, panel: AxisPanel, curve: AxisCurve) -> None:
     axes.set_xticks(_ticks(values), [f"{value:g}" for value in _ticks(values)])
     axes.minorticks_off()
     axes.axhline(0, color=QUIET, linewidth=0.9, zorder=0)
+    cut = cut_of(panel)
     for place, line in enumerate(panel.lines):
         shift = (place - (len(panel.lines) - 1) / 2) * SIDESTEP * (values[-1] - values[0])
-        _draw_line(axes, line, place, shift if axes.get_xscale() == "linear" else 0.0)
+        _draw_line(axes, line, place, shift if axes.get_xscale() == "linear" else 0.0, cut)
         _draw_cover(axes, line, place, reach + margin)
+    if cut is not None:
+        _draw_cut(axes, panel, cut, (values[0] + values[-1]) / 2)
     better = "lower" if panel.metric.lower_is_better else "higher"
-    first = f"{curve.axis} {values[0]:g}"
+    references = {line.reference for line in panel.lines}
+    compared = f"{curve.axis} {min(references):g}" if len(references) == 1 else f"each line's smallest {curve.axis}"
     marked = any(line.cover is not None for line in panel.lines)
-    title = f"Δ {panel.metric.title} to {first}, 95% interval ({better} is better)"
+    title = f"Δ {panel.metric.title} to {compared}, 95% interval ({better} is better)"
     axes.set_title(title, pad=18 if marked else 6)
     axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
     _draw_key(axes, panel, curve.axis)
 
 
-def _draw_line(axes: Any, line: AxisLine, place: int, shift: float) -> None:
+def _draw_line(axes: Any, line: AxisLine, place: int, shift: float, cut: Cut | None) -> None:
     style = look(place)
     deltas = [point.difference.delta or 0.0 for point in line.points]
     at = [point.value + shift for point in line.points]
     axes.plot(at, deltas, **style)
     for x, delta, point in zip(at, deltas, line.points, strict=True):
         low, high = point.difference.low, point.difference.high
-        if low is not None and high is not None:
+        if low is not None and high is not None and (cut is None or point.value != cut.value):
             reach = [[delta - low], [high - delta]]
             axes.errorbar([x], [delta], yerr=reach, color=style["color"], capsize=2.5, elinewidth=1.1, fmt="none")
+
+
+def _draw_cut(axes: Any, panel: AxisPanel, cut: Cut, middle: float) -> None:
+    """Tell what lies beyond the axis in numbers, so that what is near can be seen."""
+    axes.set_ylim(*cut.limits)
+    for place, line in enumerate(panel.lines):
+        for point in (point for point in line.points if point.value == cut.value):
+            colour, height = COLOURS[place % len(COLOURS)], cut.edge - 0.08 * place * (cut.limits[1] - cut.limits[0])
+            told = difference_text(point.difference, panel.decimals)
+            aside, side = (TOLD_ASIDE, "left") if point.value <= middle else (-TOLD_ASIDE, "right")
+            axes.plot([point.value], [height], marker="^" if cut.above else "v", color=colour, markersize=5)
+            text = axes.annotate(
+                told, (point.value, height), (aside, 0), textcoords="offset points", va="center", ha=side
+            )
+            text.set(color=colour, fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})
 
 
 def _draw_cover(axes: Any, line: AxisLine, place: int, right: float) -> None:
@@ -87,7 +108,7 @@ def _draw_cover(axes: Any, line: AxisLine, place: int, right: float) -> None:
 
 
 def _draw_key(axes: Any, panel: AxisPanel, axis: str) -> None:
-    """Name the lines at the right, each with what its first point measured and over how many seeds."""
+    """Name the lines at the right, each with what its reference measured and over how many seeds."""
     for place, line in enumerate(panel.lines):
         style, height = look(place), 0.93 - 0.23 * place
         outside = {"transform": axes.transAxes, "color": style["color"], "clip_on": False}
@@ -99,8 +120,8 @@ def _draw_key(axes: Any, panel: AxisPanel, axis: str) -> None:
 
 
 def _told(line: AxisLine, panel: AxisPanel, axis: str) -> tuple[str, str]:
-    """Return a line's name with its seeds, and what its first point measured."""
-    start = line.points[0]
+    """Return a line's name with its seeds, and what its reference measured."""
+    start = next(point for point in line.points if point.value == line.reference)
     seeds = sorted({point.n for point in line.points})
     n = f"n = {seeds[0]}" if len(seeds) == 1 else f"n = {seeds[0]} to {seeds[-1]}"
     first = f"{axis} {start.value:g}: {fixed(start.mean, panel.decimals)}"

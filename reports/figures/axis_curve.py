@@ -1,20 +1,20 @@
-"""Results along one numeric axis, such as the kernel size: which arms lie on it, and how each differs from the first.
+"""Results along one numeric axis, such as the kernel size: which arms lie on it, and how each differs from the usual.
 
 Arms that differ in one number alone form a line; where they differ in a second thing too, such as the length of the
-sequences, there is a line for each. Differences are paired by seed with the line's smallest value, so that what seeds
-have in common is not part of the interval, and lines whose losses cannot be compared still can be.
+sequences, there is a line for each. Differences are paired by seed with the value that a declaration has when it does
+not say, or else with the line's smallest, so that what seeds have in common is not part of the interval, and lines
+whose losses cannot be compared still can be.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from reports.figures.candidate_fields import Fields, fields_of, usual_value
 from reports.results import Results
 from reports.statistics.effects import Difference
 from reports.statistics.metrics import Metric
 from reports.tables.table import Row, Table, interval, table
 from reports.text import printable
-from runners.kept.records import ArmRow
-from search_space.candidate import Candidate
 from search_space.declaration import JsonValue, canonical_text
 
 FEWEST_POINTS = 3
@@ -23,13 +23,10 @@ KERNEL_SIZE, LENGTH, DEPTH = "architecture.convolution.kernel_size", "recipe.seq
 PREFERRED = (LENGTH,)
 """Of several fields in which lines differ, those that name them."""
 
-Fields = Mapping[str, JsonValue]
-"""A candidate's values by dotted path."""
-
 
 @dataclass(frozen=True)
 class AxisPoint:
-    """One arm on the axis: its mean over n seeds, and its paired difference to the line's first point."""
+    """One arm on the axis: its mean over n seeds, and its paired difference to the line's reference."""
 
     value: float
     arm: str
@@ -44,6 +41,8 @@ class AxisLine:
 
     label: str
     points: tuple[AxisPoint, ...]
+    reference: float
+    """The value that the others are compared with: the same on every line of a panel, or each line's smallest."""
     cover: float | None = None
     """The kernel size 1 + (n - 1) / L from which on L layers see a whole sequence of n tokens."""
 
@@ -68,20 +67,23 @@ class AxisCurve:
 
 def axis_curve_of(results: Results) -> AxisCurve | None:
     """Return the curve along the axis that most arms lie on, None where no three arms differ in one number alone."""
-    fields = {arm.name: _fields_of(arm) for arm in results.arms}
+    fields = {arm.name: fields_of(arm) for arm in results.arms}
     found = _axis(fields)
     if found is None:
         return None
     path, lines = found
-    labels = _labels([fields[line[0]] for line in lines], path)
+    first = [fields[line[0]] for line in lines]
+    named = [(label, _cover(path, of_first)) for label, of_first in zip(_labels(first, path), first, strict=True)]
+    usual = usual_value(next(arm for arm in results.arms if arm.name == lines[0][0]), path)
     panels = []
     for metric in results.headlines:
-        drawn = (
-            AxisLine(printable(label), points, _cover(path, fields[line[0]]))
-            for label, line in zip(labels, lines, strict=True)
-            if len(points := tuple(_points(results, metric, path, {arm: fields[arm] for arm in line}))) > 1
+        placed = [_measured(results, metric, {arm: fields[arm][path] for arm in line}) for line in lines]
+        shared = usual if all(usual in on_line for on_line in placed if len(on_line) > 1) else None
+        shown = tuple(
+            _line(results, metric, label, cover, on_line, shared)
+            for (label, cover), on_line in zip(named, placed, strict=True)
+            if len(on_line) > 1
         )
-        shown = tuple(drawn)
         if shown:
             panels.append(AxisPanel(metric, results.decimals(metric), shown))
     return AxisCurve(_words(path), tuple(panels)) if panels else None
@@ -89,7 +91,7 @@ def axis_curve_of(results: Results) -> AxisCurve | None:
 
 def axis_table(curve: AxisCurve) -> Table:
     """Return a row per point, metric by metric and line by line."""
-    return table("axis", "axis metric line cover value arm n mean pairs delta low high", _rows(curve))
+    return table("axis", "axis metric line cover reference value arm n mean pairs delta low high", _rows(curve))
 
 
 def _rows(curve: AxisCurve) -> Iterator[Row]:
@@ -101,6 +103,7 @@ def _rows(curve: AxisCurve) -> Iterator[Row]:
                     "metric": panel.metric.name,
                     "line": line.label or None,
                     "cover": line.cover,
+                    "reference": line.reference,
                     "value": point.value,
                     "arm": point.arm,
                     "n": point.n,
@@ -110,16 +113,26 @@ def _rows(curve: AxisCurve) -> Iterator[Row]:
                 }
 
 
-def _points(results: Results, metric: Metric, path: str, fields: Mapping[str, Fields]) -> Iterator[AxisPoint]:
-    """Yield the measured arms of a line; the first of them is what the others are compared with."""
-    first: str | None = None
-    for arm, of_arm in fields.items():
-        effect, value = results.effect(arm, metric), of_arm[path]
-        if effect.mean is None or not isinstance(value, int | float):
-            continue
-        first = first or arm
-        difference = Difference() if arm == first else results.difference(arm, first, metric)
-        yield AxisPoint(float(value), printable(arm), effect.n, effect.mean, difference)
+def _measured(results: Results, metric: Metric, values: Mapping[str, JsonValue]) -> dict[float, str]:
+    """Return the arms of a line that were measured, by their rising values."""
+    return {
+        float(value): arm
+        for arm, value in values.items()
+        if isinstance(value, int | float) and results.effect(arm, metric).mean is not None
+    }
+
+
+def _line(
+    results: Results, metric: Metric, label: str, cover: float | None, placed: dict[float, str], usual: float | None
+) -> AxisLine:
+    reference = min(placed) if usual is None else usual
+    points = []
+    for value, arm in placed.items():
+        effect = results.effect(arm, metric)
+        difference = Difference() if value == reference else results.difference(arm, placed[reference], metric)
+        assert effect.mean is not None
+        points.append(AxisPoint(value, printable(arm), effect.n, effect.mean, difference))
+    return AxisLine(printable(label), tuple(points), reference, cover)
 
 
 def _axis(fields: Mapping[str, Fields]) -> tuple[str, tuple[tuple[str, ...], ...]] | None:
@@ -156,19 +169,6 @@ def _cover(path: str, fields: Fields) -> float | None:
     if path != KERNEL_SIZE or not isinstance(length, int) or not isinstance(depth, int):
         return None
     return 1 + (length - 1) / depth
-
-
-def _fields_of(arm: ArmRow) -> Fields:
-    candidate = Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
-    return dict(_flat(candidate.model_dump(mode="json"), ""))
-
-
-def _flat(document: Mapping[str, JsonValue], above: str) -> Iterator[tuple[str, JsonValue]]:
-    for name, value in document.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{above}{name}.")
-        else:
-            yield f"{above}{name}", value
 
 
 def _numeric(value: JsonValue) -> bool:

@@ -1,6 +1,7 @@
 """Which arms form a curve follows from the candidates alone, and what it shows from the results alone."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,8 @@ from building import Trial, document, snapshot, table2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.figures.axis_curve import AxisCurve
+from reports.figures.axis_curve import AxisCurve, AxisPanel
+from reports.figures.axis_cut import cut_of
 from reports.figures.gallery import pictures_of
 from reports.report import build
 from runners.evidence.standing import Snapshot
@@ -63,13 +65,49 @@ def test_the_cover_is_the_kernel_from_which_a_stack_sees_the_input(depth: int, l
     assert 1 + depth * (kernel - 1) == pytest.approx(length)
 
 
-def test_differences_are_paired_with_the_lines_smallest_value() -> None:
+def test_differences_are_paired_with_the_declarations_own_value() -> None:
     (panel,) = curve_of(kernels(64)).panels
-    first, second, *_ = panel.lines[0].points
-    assert (first.difference.pairs, second.difference.pairs) == (0, 3)
-    assert second.difference.delta == pytest.approx(second.mean - first.mean)
-    assert second.difference.low is not None
-    assert panel.lines[0].label == ""
+    line = panel.lines[0]
+    usual = next(point for point in line.points if point.value == 9)
+    assert (line.reference, usual.difference.pairs, line.label) == (9, 0, "")
+    for point in line.points:
+        if point is not usual:
+            assert point.difference.pairs == 3
+            assert point.difference.delta == pytest.approx(point.mean - usual.mean)
+            assert point.difference.low is not None
+
+
+def test_differences_are_paired_with_the_smallest_value_where_the_declarations_own_was_not_measured() -> None:
+    arms = {f"k{kernel}": candidate(kernel) for kernel in (3, 5, 33)}
+    (panel,) = curve_of({"baseline": candidate(None), **arms}).panels
+    assert panel.lines[0].reference == 3
+    assert [point.difference.pairs for point in panel.lines[0].points] == [0, 3, 3]
+
+
+def far_off(by: float) -> AxisPanel:
+    """Return a panel on which kernel size 1 is worse than 9 by so much, and the others by next to nothing."""
+    losses = {1: 3 + by, 3: 3.01, 9: 3.0, 33: 3.02}
+    arms = {f"k{kernel}": candidate(kernel) for kernel in losses}
+    trials = [
+        Trial(f"k{k}", seed).pretrained(loss + (k * seed) % 5 / 200) for k, loss in losses.items() for seed in (1, 2)
+    ]
+    rows = tuple(ArmRow(arm, place, 0, given, {}, 10, 10, 10) for place, (arm, given) in enumerate(arms.items()))
+    whole = snapshot(trials, {}, resolved=document(seeds=(1, 2)))
+    curve = build(replace(whole, arms=rows)).axis
+    assert curve is not None
+    return curve.panels[0]
+
+
+def test_one_value_far_off_is_told_in_numbers_and_the_rest_is_drawn() -> None:
+    panel = far_off(4.0)
+    cut = cut_of(panel)
+    assert cut is not None
+    assert (cut.value, cut.above) == (1, True)
+    for point in panel.lines[0].points:
+        inside = cut.limits[0] <= (point.difference.delta or 0.0) <= cut.limits[1]
+        assert inside == (point.value != 1)
+    assert cut.limits[0] < cut.edge < cut.limits[1]
+    assert cut_of(far_off(0.05)) is None
 
 
 def test_the_axis_is_the_one_that_most_arms_lie_on() -> None:

@@ -1,0 +1,41 @@
+"""A candidate as values by dotted path, which is how a figure finds the axes that arms differ on."""
+
+import json
+from collections.abc import Iterator, Mapping
+
+from pydantic import ValidationError
+
+from runners.kept.records import ArmRow
+from search_space.candidate import Candidate
+from search_space.declaration import JsonValue, canonical_text
+
+Fields = Mapping[str, JsonValue]
+
+
+def fields_of(arm: ArmRow) -> Fields:
+    """Return every value of an arm's candidate by its dotted path, defaults included."""
+    candidate = Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
+    return dict(_flat(candidate.model_dump(mode="json"), ""))
+
+
+def _flat(document: Mapping[str, JsonValue], above: str) -> Iterator[tuple[str, JsonValue]]:
+    for name, value in document.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value
+
+
+def usual_value(arm: ArmRow, path: str) -> float | None:
+    """Return what the declaration has at a path when nothing is said there, all else as in the arm."""
+    document = json.loads(canonical_text(dict(arm.candidate)))
+    *above, name = path.split(".")
+    holder = document
+    for part in above:
+        holder = holder.get(part, {})
+    holder.pop(name, None)
+    try:
+        value = dict(_flat(Candidate.model_validate(document).model_dump(mode="json"), "")).get(path)
+    except ValidationError:  # a field that every declaration must fill
+        return None
+    return float(value) if isinstance(value, int | float) else None

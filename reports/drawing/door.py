@@ -7,6 +7,7 @@ import io
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import matplotlib as mpl
@@ -68,9 +69,14 @@ def look(position: int) -> dict[str, Any]:
 
 def text_inches(texts: Iterable[str], points: float) -> float:
     """Return how wide the widest of some texts is in the figures' font; 0 where there are none."""
+    widths = [_width(text, points) for text in texts if text.strip()]
+    return HINTED * max(widths, default=0.0) / POINTS_PER_INCH
+
+
+@cache
+def _width(text: str, points: float) -> float:
     with _style():
-        widths = [TextPath((0, 0), text, size=points).get_extents().width for text in texts if text.strip()]
-    return HINTED * float(max(widths, default=0.0)) / POINTS_PER_INCH
+        return float(TextPath((0, 0), text, size=points).get_extents().width)
 
 
 def spread(shares: Sequence[float], gap: float) -> list[float]:

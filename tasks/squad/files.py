@@ -30,23 +30,24 @@ def published(version: Version, train_count: int, dev_count: int) -> TaskFiles:
 
 
 def squad_file(path: Path, version: Version, part: Part) -> Path:
-    """Return the file of one part: `path` itself, or in a folder `train-v1.1.json` and the like.
+    """Return the file of one part: `path` itself, or in a folder, or in its `squad`, `train-v1.1.json` and the like.
 
     A folder may hold a cut of it instead, such as `train-v1.1.subset44.json`, if it holds one alone; the official
     name wins. Raises DataRefused, with what is wanted and where it comes from, where there is none or several.
     """
     if not path.is_dir():
         return path
+    folder = path / FOLDER if (path / FOLDER).is_dir() else path
     official = f"{part}-{version}.json"
-    if (path / official).is_file():
-        return path / official
-    found = sorted(each for each in path.glob(f"{part}-{version}*.json") if each.is_file())
+    if (folder / official).is_file():
+        return folder / official
+    found = sorted(each for each in folder.glob(f"{part}-{version}*.json") if each.is_file())
     if len(found) == 1:
         return found[0]
     wanted = f"expected {official} of {OFFICIAL_SOURCE}, or one cut of it named {part}-{version}.*.json"
     if found:
-        raise DataRefused(f"{path}: {', '.join(each.name for each in found)} are several; {wanted}")
-    raise DataRefused(f"{path}: no {official}; {wanted}")
+        raise DataRefused(f"{folder}: {', '.join(each.name for each in found)} are several; {wanted}")
+    raise DataRefused(f"{folder}: no {official}; {wanted}")
 
 
 def is_official_name(path: Path, version: Version, part: Part) -> bool:

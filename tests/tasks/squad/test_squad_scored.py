@@ -16,6 +16,7 @@ def test_what_is_missing_or_ignored_is_told(shared_data: Path) -> None:
     squad = shared_data / "squad"
     scored = score_files("v1.1", squad, squad / "predictions/v1.1/logistic_regression_baseline.json")
     assert scored.metrics["f1"] == pytest.approx(50.981536473244724)
+    assert score_files("v1.1", shared_data, squad / "predictions/v1.1/logistic_regression_baseline.json") == scored
     assert len(scored.remarks) == 2
     assert "no prediction for 13 of 10570 questions, which score 0: " in scored.remarks[0]
     assert scored.remarks[0].endswith("and 10 more")

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 
 from search_space.declaration import Declaration, JsonValue
 from search_space.refusals import DataRefused
-from tasks.downstream.task import Part, TaskFiles
+from tasks.downstream.task import Part, TaskFiles, folder_within
 from tasks.published_datasets import DatasetOfTasks
 from tasks.squad.questions import SquadFile, Version, read_squad
 
@@ -42,8 +42,7 @@ class FolderOfTasks(Declaration):
         root = Path(self.path)
         if not root.is_dir():
             raise DataRefused(f"{self.path}: no such folder; {origin_of(files)}")
-        within = (root / files.folder, root / files.collection / files.folder)
-        folder = next((each for each in within if each.is_dir()), root)
+        folder = folder_within(root, files.folder, files.collection)
         found = {part: _matching(folder, pattern) for part, pattern in files.parts.items()}
         missing = [files.parts[part] for part in files.needed if not found[part]]
         if missing:

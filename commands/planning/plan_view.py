@@ -42,12 +42,12 @@ def _show_arms(console: Console, arms: Sequence[ArmPlan]) -> None:
     longest = max((len(change) for row in arms for change in _changes(row)), default=0)
     beside = console.measure(_arms_table(arms)).maximum + longest + len(", ") < console.width
     console.print(_arms_table(arms, changes=beside, cells=console.width >= CELLS_FROM))
-    changing = [] if beside else [row for row in arms if row.arm.changes]
-    below = Table("arm", "changes", box=None, pad_edge=False)
-    for row in changing:
-        below.add_row(row.arm.name, ", ".join(_changes(row)))
-    if changing:
-        console.print(below)
+    if not beside:
+        below = Table("arm", "changes", box=None, pad_edge=False)
+        for row in (row for row in arms if row.arm.changes):
+            below.add_row(row.arm.name, ", ".join(_changes(row)))
+        if below.rows:
+            console.print(below)
 
 
 def _arms_table(arms: Sequence[ArmPlan], *, changes: bool = False, cells: bool = False) -> Table:

@@ -14,8 +14,11 @@ Fields = Mapping[str, JsonValue]
 
 def fields_of(arm: ArmRow) -> Fields:
     """Return every value of an arm's candidate by its dotted path, defaults included."""
-    candidate = Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
-    return dict(_flat(candidate.model_dump(mode="json"), ""))
+    return _values(canonical_text(dict(arm.candidate)))
+
+
+def _values(document: str) -> Fields:
+    return dict(_flat(Candidate.model_validate_json(document).model_dump(mode="json"), ""))
 
 
 def _flat(document: Mapping[str, JsonValue], above: str) -> Iterator[tuple[str, JsonValue]]:
@@ -35,7 +38,7 @@ def usual_value(arm: ArmRow, path: str) -> float | None:
         holder = holder.get(part, {})
     holder.pop(name, None)
     try:
-        value = dict(_flat(Candidate.model_validate(document).model_dump(mode="json"), "")).get(path)
+        value = _values(canonical_text(document)).get(path)
     except ValidationError:  # a field that every declaration must fill
         return None
     return float(value) if isinstance(value, int | float) else None

@@ -76,8 +76,14 @@ def shown(value: object) -> str:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ` Did you mean 'x'?` for the closest known word, or nothing."""
+    close = closest(word, known)
+    return f" Did you mean {close!r}?" if close is not None else ""
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that is most like another, None where none is like enough."""
     close = difflib.get_close_matches(word[:SHOWN_CHARACTERS], list(known), n=1, cutoff=CLOSE_ENOUGH)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    return close[0] if close else None
 
 
 def _printable(key: str) -> str:

@@ -1,12 +1,11 @@
 """The bytes of a configuration file as text, refused before any parser sees them (reliability.md 2.3 and 5.1)."""
 
-import difflib
 import os
 import re
 import stat
 from pathlib import Path
 
-from runners.loading.mistakes import Mistake, refuse
+from runners.loading.mistakes import Mistake, closest, refuse
 from search_space.refusals import EnvironmentRefused
 
 BYTES_AT_MOST = 2**20
@@ -68,5 +67,5 @@ def _read_bytes(path: Path) -> bytes:
 def _meant(path: Path) -> str:
     """Return the file of nearly that name, beside where it was looked for or among the experiments, as a question."""
     there = {file.stem: file for folder in (Path(EXPERIMENTS), path.parent) for file in folder.glob("*.yaml")}
-    close = difflib.get_close_matches(path.stem, there, n=1)
-    return f". Did you mean {there[close[0]]}?" if close else ""
+    close = closest(path.stem, there)
+    return f". Did you mean {there[close]}?" if close is not None else ""

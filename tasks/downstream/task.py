@@ -83,6 +83,12 @@ class TaskFiles:
     collection: str = ""  # the folder that the official layout is often kept in, beside those of other collections
 
 
+def folder_within(root: Path, folder: str, collection: str = "") -> Path:
+    """Return a task's folder under a root, or under its collection's there; the root itself where neither is."""
+    within = (root / folder, root / collection / folder)
+    return next((each for each in within if each.is_dir()), root)
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A file of predictions in figures."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from search_space.refusals import DataRefused
-from tasks.downstream.task import TaskFiles
+from tasks.downstream.task import TaskFiles, folder_within
 from tasks.splits import Split
 from tasks.squad.questions import Version
 
@@ -37,7 +37,7 @@ def squad_file(path: Path, version: Version, part: Part) -> Path:
     """
     if not path.is_dir():
         return path
-    folder = path / FOLDER if (path / FOLDER).is_dir() else path
+    folder = folder_within(path, FOLDER)
     official = f"{part}-{version}.json"
     if (folder / official).is_file():
         return folder / official

@@ -18,6 +18,7 @@ from commands.views.mirroring import Mirroring
 from reports.files import REPORT_FILES, write_report
 from reports.formats import render
 from reports.report import build
+from runners.asked.experiment import Experiment
 from runners.driving.driver import Request
 from runners.driving.driver import run as drive
 from runners.evidence.standing import Snapshot
@@ -77,9 +78,19 @@ def _drive(chosen: Chosen, request: Request, console: Console) -> Snapshot:
     files = write_report(found, places.folder)
     warning = mirroring.finish(found, files)
     print(render(build(found, found.importance or None), "terminal"))  # noqa: T201 — the result itself
-    for line in _closing(places, warning):
+    for line in (*_failures(found, chosen.experiment), *_closing(places, warning)):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     return found
+
+
+def _failures(found: Snapshot, experiment: Experiment) -> Iterator[str]:
+    """Yield which trials failed and what the next run does about them."""
+    if not found.failed:
+        return
+    names = ", ".join(history.trial.name for history in found.failed)
+    by_results = experiment.search is not None or experiment.tune is not None
+    waits = "; nothing that depends on their results has been decided" if by_results else ""
+    yield f"failed: {names}; the same command tries them again{waits}"
 
 
 def _closing(places: Places, warning: str | None) -> Iterator[str]:

@@ -54,8 +54,8 @@ class Course:
 
     @property
     def over(self) -> bool:
-        """Whether every trial of every cohort has ended."""
-        return not self._live()
+        """Whether nothing can go on: all trials have ended, or wait for one that has failed."""
+        return not any(self._can_go_on(trial) for trial in self._live())
 
     @property
     def running(self) -> tuple[Work, ...]:
@@ -105,8 +105,8 @@ class Course:
     def next_work_of(self, trial_name: str) -> Work | None:
         """Return a trial's next stage that may start now, taking what is in the store on the way."""
         trial = self.trials[trial_name]
-        if not trial.audited and any(one.cohort < trial.cohort and not one.audited for one in self._live()):
-            return None  # a failed trial of an earlier cohort is tried again first: hurdles are set by it
+        if self._held_back(trial):
+            return None
         for label, stage in self._ready(trial):
             known = self._store.outcome(stage.kind, stage.key)
             if known is None:
@@ -128,6 +128,14 @@ class Course:
         else:
             self._fail(trial, work, end)
         self._advance()
+
+    def _can_go_on(self, trial: Trial) -> bool:
+        startable = next(trial.startable(), None) is not None
+        return bool(trial.running) or (startable and not self._held_back(trial))
+
+    def _held_back(self, trial: Trial) -> bool:
+        """Whether a trial of an earlier cohort is tried again first: hurdles are set by it."""
+        return not trial.audited and any(one.cohort < trial.cohort and not one.audited for one in self._live())
 
     def _live(self) -> list[Trial]:
         """Return the trials that have not ended, the earliest first."""
@@ -168,7 +176,6 @@ class Course:
         record = Record(0, name, kind, work.label, stage.key, Status.FAILED, result, 0.0, False)
         self.recorded.append(self._ledger.add_record(record))
         trial.statuses[work.label] = Status.FAILED
-        self._judges.settle()  # those who waited for it wait no longer
 
     def _remember(self) -> None:
         """Read what the ledger holds: arms and trials as they were declared, records, decisions."""
@@ -191,27 +198,34 @@ class Course:
 
     def _advance(self) -> None:
         """Declare the next cohort when every trial of the present one has ended; after the last comes the audit."""
-        while not self._live():
-            entries = (
-                ()
-                if self._ledger.fact(AUDIT) is not None
-                else next_cohort(self._experiment, self._cohort + 1, self._ledger)
-            )
-            if entries:
-                self._cohort += 1
-            else:
-                entries = self._more_seeds()
-            if not entries:
-                return self._audit()
+        while not self._live() and (entries := self._next_entries()):
             with self._ledger.together():  # a cohort that is half declared would never be completed
                 for entry in entries:
                     self._declare(entry)
-        return None
+        if not self._live() and not self._failed:
+            self._audit()
+
+    def _next_entries(self) -> tuple[Entry, ...]:
+        """Return who enters next, none after the last.
+
+        Where that is decided by results, nobody enters while a trial has failed: the next run tries it again, and
+        what it then brings belongs to what is decided.
+        """
+        by_results = self._experiment.search is not None or self._experiment.tune is not None
+        if not (by_results and self._failed) and self._ledger.fact(AUDIT) is None:
+            entries = next_cohort(self._experiment, self._cohort + 1, self._ledger)
+            if entries:
+                self._cohort += 1
+                return entries
+        return () if self._failed or not self.trials else self._more_seeds()
+
+    @property
+    def _failed(self) -> bool:
+        """Whether a trial has failed in this run."""
+        return any(trial.failed for trial in self.trials.values())
 
     def _more_seeds(self) -> tuple[Entry, ...]:
         """Return the seeds that what is undecided asks for."""
-        if not self.trials or any(trial.failed for trial in self.trials.values()):
-            return ()  # a failed trial is tried again by the next run, and decides then
         added = further_seeds(self._experiment, self._ledger, self._arms)
         return tuple(Entry(arm, added[name], repeats=True) for name, arm in self._arms.items() if name in added)
 

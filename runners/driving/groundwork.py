@@ -5,13 +5,21 @@ from runners.kept.ledger import Ledger
 from runners.kept.records import Record, Status
 from runners.kept.store import Outcome, StageStore
 from runners.stages.stage import Stage
-from search_space.refusals import Conflict, Refusal
+from search_space.refusals import Conflict, EnvironmentRefused, Refusal
 
 ATTEMPTS = 3  # a worker that dies (memory, a signal) is replaced twice before its stage counts as failed
 
 
-class StageFailed(Exception):
-    """A stage that everything depends on raised; the trace is the worker's."""
+class StageFailed(EnvironmentRefused):
+    """A stage that everything depends on raised, or its worker process died each time."""
+
+    @classmethod
+    def of(cls, label: str, failure: Failure) -> "StageFailed":
+        """Return the error with the innermost line of the worker's trace, and what to do."""
+        frames = [line.strip() for line in failure.trace.splitlines() if line.strip().startswith("File ")]
+        where = [f"  at {frames[-1]}"] if frames else []
+        remedy = "Everything finished is kept; once the cause is mended, the same command carries on."
+        return cls([f"shared stage {label}: {failure.error}", *where, remedy])
 
 
 class Groundwork:
@@ -66,7 +74,7 @@ class Groundwork:
             return
         self._attempts[work.label] = self._attempts.get(work.label, 0) + 1
         if not end.worker_died or self._attempts[work.label] >= ATTEMPTS:
-            raise refusal_of(end) or StageFailed(f"{work.label}: {end.error}\n{end.trace}")
+            raise refusal_of(end) or StageFailed.of(work.label, end)
 
     def _take_from_store(self, label: str, stage: Stage) -> None:
         known = self._store.outcome(stage.kind, stage.key)

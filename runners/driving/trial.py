@@ -87,7 +87,9 @@ class Trial:
 
     @property
     def _state(self) -> State:
-        if self.exempt or self.barred or self.stopped or len(self.verdicts) == len(self.judged):
+        """Where hurdles see it: a trial that has failed is still on its way, because the next run tries it again."""
+        diverged = any(self.statuses.get(label) is Status.DIVERGED for label in self.marks)
+        if self.exempt or diverged or self.stopped or len(self.verdicts) == len(self.judged):
             return State.OUT
         return State.WAITING if len(self.values) > len(self.verdicts) else State.MOVING
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from simulated import SMALL, TABLE, Killed, Track, curve, folder_of, found, small_search, small_table
+from simulated import SMALL, TABLE, Track, curve, folder_of, found, small_table
 
 from runners.driving.course import Course
 from runners.driving.groundwork import ATTEMPTS, StageFailed
@@ -17,7 +17,7 @@ from runners.driving.work import Failure, Work
 from runners.kept.ledger import Ledger
 from runners.kept.records import Record, Standing, Status
 from runners.kept.store import Outcome, StageStore
-from search_space.refusals import Conflict, DataRefused
+from search_space.refusals import Conflict, DataRefused, EnvironmentRefused
 
 
 def failing(label: str, *ends: Outcome | Failure) -> Any:
@@ -34,7 +34,7 @@ def failing(label: str, *ends: Outcome | Failure) -> Any:
 
 
 DIED = Failure("the worker process ended with code -9", worker_died=True)
-RAISED = Failure("ValueError: no", "Traceback")
+RAISED = Failure("ValueError: no", 'Traceback\n  File "tokens.py", line 3, in compute\n    raise\nValueError: no')
 DIVERGED = Outcome(Status.DIVERGED, {"tokens": 64, "loss": "nan"}, 1.0)
 
 
@@ -84,24 +84,6 @@ def test_a_failed_trial_is_tried_again_by_the_next_run_and_a_diverged_one_is_not
     assert (found(again.run()), again.computed) == (before, [])
 
 
-def test_a_failed_trial_that_others_are_measured_by_is_tried_again_before_them(tmp_path: Path) -> None:
-    experiment, seen = small_search(tmp_path), set()
-    for seed in range(6):
-        folder = folder_of(tmp_path, str(seed))
-        first = Track(experiment, folder, fails("candidate-001/1"), workers=1, left=8)
-        with pytest.raises(Killed):  # in the second cohort
-            first.run()
-        done = Track(experiment, folder, workers=3, order=random.Random(seed)).run()
-        assert done.histories[1].standing is Standing.STOPPED
-        seen.add(json.dumps(found(done), sort_keys=True))
-    assert len(seen) == 1
-
-
-def fails(trial: str) -> Any:
-    """Return a trainer in which every stage of one trial raises."""
-    return lambda work: RAISED if work.trial == trial else curve(work)
-
-
 def test_a_stage_that_refuses_stops_the_run_with_its_own_words(tmp_path: Path) -> None:
     refused = Failure("DataRefused: text.txt:3: a NUL byte\nand more", exit_code=4)
     for label in ("tokens", "pretrain@2560"):
@@ -111,8 +93,10 @@ def test_a_stage_that_refuses_stops_the_run_with_its_own_words(tmp_path: Path) -
 
 
 def test_a_shared_stage_that_raises_stops_the_run_and_one_whose_worker_dies_is_tried_again(tmp_path: Path) -> None:
-    with pytest.raises(StageFailed, match="tokens: ValueError: no"):
+    with pytest.raises(StageFailed, match="tokens: ValueError: no") as told:
         Track(small_table(tmp_path), tmp_path, failing("tokens", RAISED)).run()
+    assert told.value.exit_code == EnvironmentRefused.exit_code  # lines for the user, never a traceback
+    assert told.value.lines[1:-1] == ('  at File "tokens.py", line 3, in compute',)
     with pytest.raises(StageFailed, match="questions: the worker process"):
         Track(small_table(tmp_path), tmp_path, failing("questions", *[DIED] * ATTEMPTS)).run()
     assert Track(small_table(tmp_path), tmp_path, failing("questions", DIED, DIED)).run().over

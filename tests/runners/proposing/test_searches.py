@@ -43,13 +43,11 @@ def search(folder: Path, hurdle: str = "top_fraction", audit: Any = None, **desi
 
 
 def unlucky(work: Work) -> Outcome | Failure:
-    """Answer as ever, but for a fifth of the candidates that diverge somewhere and a tenth whose stages raise."""
+    """Answer as ever, but for the stages of candidates that diverge; failures have tests of their own."""
     luck = simulated.chance_of("luck", work.stage.key)
     if work.trial is None or work.trial.startswith("baseline"):
         return curve(work)
-    if luck < 0.1:
-        return Failure("ValueError: no", "Traceback")
-    if luck < 0.25:
+    if luck < 0.2:
         return Outcome(Status.DIVERGED, {"tokens": 64, "loss": "nan"}, 1.0)
     return curve(work)
 
@@ -68,7 +66,7 @@ def test_no_search_gets_stuck_and_the_order_of_ends_changes_nothing(tmp_path: Pa
         seen.add(text(track))
         assert track.last is not None
         standings = {history.standing for history in track.last.histories}
-        assert standings <= {Standing.FINISHED, Standing.STOPPED, Standing.DIVERGED, Standing.FAILED}
+        assert standings <= {Standing.FINISHED, Standing.STOPPED, Standing.DIVERGED}
         assert Standing.STOPPED in standings
     assert len(seen) == 1
 

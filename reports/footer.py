@@ -10,10 +10,13 @@ from reports.statistics.metrics import Metric
 from reports.tables.afterwards import addition_notes, known_before
 from reports.tables.candidates import SEARCH
 from reports.tables.constants import constant_notes
+from reports.tables.departures import option_notes
+from reports.tables.evaluation_set import evaluation_set_notes
 from reports.tables.leakage import leakage_notes
 from reports.tables.noise import low_variance
 from reports.tables.settings import settings_legend, settings_notes
 from reports.tables.squad import squad_notes
+from reports.tables.truncation import truncation_notes
 from runners.asked.sequential import first_seeds
 from runners.designs.arm import BASELINE
 from runners.evidence.measured import PRETRAIN
@@ -107,10 +110,13 @@ def footer_of(results: Results) -> Notes:
         *([("Weights", f"every encoder begins with those of {start}")] if start else []),
         *squad_notes(results.snapshot),
         ("Objective", setting.baseline.objective.kind.replace("_", " ")),
+        *evaluation_set_notes(results.snapshot.shared, setting.baseline.objective.kind, bool(setting.tasks)),
         *([] if setting.paper and setting.paper.table else [("Differs from the papers", _differences(results))]),
+        *option_notes(results),
         ("Diverged", _diverged(results)),
         *constant_notes(results),
         *settings_notes(results),
+        *truncation_notes(results.snapshot.shared),
         *leakage_notes(results.snapshot.shared),
     ]
     if setting.design.kind != SEARCH:

@@ -47,6 +47,7 @@ from reports.tables.noise import noise_grid, noise_table
 from reports.tables.overview import overview
 from reports.tables.settings import settings_table
 from reports.tables.table import Table, reference_table, results_table
+from reports.tables.truncation import truncation_table
 from reports.tables.tuned import tuned_finding, tuned_grids, tuned_note, tuned_tables
 from reports.tables.tuning import tuning_footer, tuning_grids, tuning_notes, tuning_table
 from reports.text import printable
@@ -141,7 +142,8 @@ def _tables(results: Results, importance: Mapping[str, float] | None, primary: P
         yield matched_table(results)
     yield from (found for found in (beside_table(results, primary), departures_table(results)) if found.rows)
     yield reference_table(results.snapshot.shared, primary)
-    added = (leakage_table(results.snapshot.shared), settings_table(results, primary))
+    shared = results.snapshot.shared
+    added = (truncation_table(shared), leakage_table(shared), settings_table(results, primary))
     yield from (found for found in added if found.rows)
 
 

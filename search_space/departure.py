@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.change import absolute_path, difference
 from search_space.declaration import VARIANT_KEY, Declaration
 from search_space.presets import Preset
+from search_space.published import OptionDeparture, published
 from search_space.recipe import Recipe
 
 NOT_NUMBERS = ("recipe.device", "recipe.activations_kept", "recipe.replica")
@@ -92,3 +94,14 @@ def _lengthening_told(recipe: Recipe, tokens: int) -> str:
     updates = recipe.lengthening_updates(recipe.steps(tokens))
     length = recipe.lengthened_sequence_length
     return f"before tasks of long texts {updates:,} updates of {recipe.batch_sequences} x {length}, not in the FLOPs"
+
+
+def option_departures(architecture: Architecture) -> tuple[OptionDeparture, ...]:
+    """Return where the options of an architecture differ from the paper's modes of the same names."""
+    return tuple(
+        each for each in published().option_departures.values() if _chosen(architecture, each.axis) == each.kind
+    )
+
+
+def _chosen(architecture: Architecture, axis: str) -> str:
+    return str(getattr(getattr(architecture, axis), VARIANT_KEY))

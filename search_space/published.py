@@ -32,6 +32,8 @@ class Costs(Declaration):
     """Trainable values of the encoder, and the FLOPs of its pretraining in ELECTRA's convention."""
 
     source: str
+    sources: Mapping[str, str] = Field(default_factory=dict)
+    """By field, the source of a value that is not from `source`."""
     parameters: Count
     train_flops: Number
 
@@ -51,6 +53,8 @@ class PublishedRow(Declaration):
     """A row of a table: whose it is, what it cost, what it scored."""
 
     source: str
+    sources: Mapping[str, str] = Field(default_factory=dict)
+    """By column or field, the source of a value that is not from `source`."""
     model: str | None = None
     """The released model that it is, or is a variant of."""
     changes: Mapping[str, Any] = Field(default_factory=dict)
@@ -68,6 +72,14 @@ class PublishedRow(Declaration):
     note: str | None = None
     values: Mapping[str, Number] = Field(default_factory=dict)
     """By column."""
+    spreads: Mapping[str, Number] = Field(default_factory=dict)
+    """By column, the printed standard deviation over `seeds`."""
+    seeds: Count | None = None
+    """How many runs a value is the mean of, where that is printed."""
+
+    def source_of(self, field: str) -> str:
+        """Return the key of the source that a column's or a field's value is from."""
+        return self.sources.get(field, self.source)
 
 
 class PublishedTable(Declaration):
@@ -77,6 +89,19 @@ class PublishedTable(Declaration):
     split: str
     columns: Mapping[str, str]
     rows: Mapping[str, PublishedRow]
+    assumptions: tuple[str, ...] = ()
+    """What this project assumes of the rows because no source says it."""
+
+
+class OptionDeparture(Declaration):
+    """How an option of the search space differs from the paper's mode of the same name."""
+
+    source: str
+    axis: str
+    kind: str
+    what: str
+    brief: str
+    """The same in a few words, for a cell of a table."""
 
 
 class Published(Declaration):
@@ -89,6 +114,7 @@ class Published(Declaration):
     corpora: Mapping[str, Fields]
     departures: Mapping[str, Fields]
     """Where training here is another than theirs, whatever an experiment declares."""
+    option_departures: Mapping[str, OptionDeparture]
     fine_tuning: Mapping[str, Fields]
     noise: Mapping[str, Fields]
     tables: Mapping[str, PublishedTable]

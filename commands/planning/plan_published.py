@@ -11,13 +11,15 @@ from runners.asked.experiment import Experiment
 from runners.asked.teaching_released import size_of, teachings_told
 from runners.designs.arm import BASELINE
 from search_space.declaration import JsonValue
-from search_space.departure import Departure, departures, recipe_told
+from search_space.departure import Departure, departures, option_departures, recipe_told
 from search_space.operations import CONVENTIONS
 from search_space.presets import costs_of, preset_of
 from search_space.published import PublishedRow, published
 
 ELECTRA = CONVENTIONS["electra"]
-UNFOUND = "not found"
+UNFOUND, RELEASED = "not found", "released"
+OUR_LAYOUT = "counted_ours"
+"""The source of a count of a mode that no release contains."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,9 @@ def rows(experiment: Experiment) -> Iterator[tuple[str, ...]]:
     """Yield what a terminal shows of every published row, in the order of `COLUMNS`."""
     for beside in besides(experiment):
         row, (parameters, flops) = beside.published, costs_of(beside.published)
-        counts = _told(None if parameters is None else f"{parameters:,}", row.printed_parameters)
-        costs = _told(None if flops is None else scientific(round(flops)), row.printed_train_flops)
+        whose = "our count of our layout" if row.source_of("parameters") == OUR_LAYOUT else RELEASED
+        counts = _told(None if parameters is None else f"{parameters:,}", row.printed_parameters, whose)
+        costs = _told(None if flops is None else scientific(round(flops)), row.printed_train_flops, RELEASED)
         yield beside.arm, beside.row, f"{beside.parameters:,}", counts, scientific(beside.train_flops), costs
 
 
@@ -85,6 +88,15 @@ def lines(experiment: Experiment) -> Iterator[str]:
         yield f"fine-tuning of {', '.join(tasks)}: {way}"
     if experiment.paper is not None:
         yield from _departing("fine-tuning", {", ".join(each.tasks): each.departures for each in taught})
+        yield from _options(experiment)
+        assumptions = published().tables[experiment.paper.table].assumptions if experiment.paper.table else ()
+        yield from (f"assumed: {each}" for each in assumptions)
+
+
+def _options(experiment: Experiment) -> Iterator[str]:
+    """Yield where an option of any arm differs from the paper's mode of the same name."""
+    found = (each for arm in experiment.arms for each in option_departures(arm.candidate.architecture))
+    yield from (f"{each.axis} {each.kind} differs from the paper's: {each.what}" for each in dict.fromkeys(found))
 
 
 def _departing(what: str, gone: Mapping[str, tuple[Departure, ...]]) -> Iterator[str]:
@@ -108,9 +120,9 @@ def _size(experiment: Experiment) -> str:
     return size_of(model)
 
 
-def _told(known: str | None, printed: str | None) -> str:
-    """Return what is known of a released model, and what the paper prints, which is rounder."""
-    parts = [*([f"released {known}"] if known else []), *([f"printed {printed}"] if printed else [])]
+def _told(known: str | None, printed: str | None, whose: str) -> str:
+    """Return what is known of a model and whose it is, and what the paper prints, which is rounder."""
+    parts = [*([f"{whose} {known}"] if known else []), *([f"printed {printed}"] if printed else [])]
     return ", ".join(parts) or UNFOUND
 
 

@@ -1,4 +1,7 @@
-"""Dynamic convolution: each token makes its kernel from itself. Wu et al. 2019, arXiv 1901.10430, section 3.2."""
+"""Dynamic convolution: each token makes its kernel from itself. Wu et al. 2019, arXiv 1901.10430, section 3.2.
+
+Without the gated linear unit of the paper; `search_space/convolution/dynamic.py` says why.
+"""
 
 from jaxtyping import Float
 from torch import Tensor, nn

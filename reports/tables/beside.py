@@ -67,8 +67,9 @@ def _head(arm: str, rows: dict[str, str], measure: str, row: PublishedRow) -> di
         TRAIN_FLOPS: row.train_flops or row.printed_train_flops,
     }
     value = {**row.values, **costs}.get(measure)
-    source = None if value is None else published().sources[row.source]
-    said = row.direction if value is None else None
+    said = row.direction if value is None and measure not in costs else None
+    field = measure if value is not None else "direction" if said else None
+    source = None if field is None else published().sources[row.source_of(field)]
     return {"arm": arm, "row": rows[arm], "measure": measure, "paper": value, "source": source, "direction": said}
 
 
@@ -132,7 +133,7 @@ def _cells(row: Row) -> list[str]:
     measure, said = str(row["measure"]), row["direction"]
     cost = measure in (PARAMETERS, TRAIN_FLOPS)
     theirs = UNFOUND if row["paper"] is None else _told(measure, row["paper"])
-    if said and row["paper"] is None and not cost:
+    if said and row["paper"] is None:
         theirs = f"{theirs}; {said}"
     mean, sd, seeds = number(row["mean"]), number(row["sd"]), row["n"]
     if cost:

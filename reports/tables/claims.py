@@ -15,6 +15,7 @@ from reports.results import Results
 from reports.statistics.effects import Difference, differences_of
 from reports.statistics.metrics import Metric
 from reports.tables.afterwards import added_text
+from reports.tables.beside import candidate_of
 from reports.tables.details_text import difference_cell
 from reports.tables.grids import Column, Grid, grid
 from reports.tables.table import Row, Table, interval, table
@@ -23,8 +24,9 @@ from runners.evidence.reading import number
 from runners.inference.paired import ALPHA, vary
 from runners.inference.power import power, power_within
 from runners.inference.student import below
+from search_space.departure import option_departures
 
-COLUMNS = "claim by metric verdict probability power n delta low high afterwards"
+COLUMNS = "claim by metric verdict probability power n delta low high afterwards departure"
 EXPERIMENT, PAPER = "experiment", "paper"
 
 
@@ -101,7 +103,15 @@ def _rows(results: Results) -> Iterator[Row]:
             "n": judged.difference.pairs,
             **interval(judged.difference),
             "afterwards": added_text(results, claim, text),
+            "departure": _departing(results, claim) if by == PAPER else None,
         }
+
+
+def _departing(results: Results, claim: Claim) -> str | None:
+    """Return in which options the claim's arms differ from the paper's, None where in none."""
+    arms = [arm for arm in results.arms if arm.name in (claim.first, claim.second)]
+    found = (each for arm in arms for each in option_departures(candidate_of(arm).architecture))
+    return "; ".join(dict.fromkeys(each.brief for each in found)) or None
 
 
 def _judged(results: Results, claim: Claim) -> Judged:
@@ -127,10 +137,12 @@ def claims_grid(results: Results, found: Table) -> Iterator[Grid]:
             for chance, fallback in zip(chances, (UNKNOWN, NOTHING), strict=True)
         ]
         shown = difference_cell(row, results.decimals(metric))
-        late = [f"added {row['afterwards']}" if row["afterwards"] else NOTHING] if warned else []
-        return [str(row["claim"]), str(row["by"]), str(row["verdict"]), *texts, shown, *late]
+        warnings = [f"added {row['afterwards']}"] if row["afterwards"] else []
+        warnings += [str(row["departure"])] if row["departure"] else []
+        beware = ["; ".join(warnings) or NOTHING] if warned else []
+        return [str(row["claim"]), str(row["by"]), str(row["verdict"]), *texts, shown, *beware]
 
-    warned = any(row["afterwards"] for row in found.rows)
+    warned = any(row["afterwards"] or row["departure"] for row in found.rows)
     columns = [Column(title, numeric=False) for title in ("claim", "by", "verdict")]
     columns += [Column("probability"), Column("power"), Column("Δ [95%] (n)")]
     columns += [Column("beware", numeric=False)] if warned else []

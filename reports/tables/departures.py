@@ -10,9 +10,9 @@ from reports.tables.table import Row, Table, table
 from runners.asked.fine_tuning import FineTuning
 from runners.asked.teaching_released import size_of, teaching_departures
 from runners.designs.arm import BASELINE
-from search_space.departure import departures
+from search_space.departure import departures, option_departures
 from search_space.presets import preset_of
-from search_space.published import published
+from search_space.published import OptionDeparture, published
 
 DEPARTURES = "departures"
 EVERY_ARM, NONE = "every arm", "nothing"
@@ -32,6 +32,18 @@ def departures_grid(found: Table) -> Iterator[Grid]:
         yield grid(DEPARTURES, "What differs from the paper", columns, rows)
 
 
+def options_departing(results: Results) -> tuple[OptionDeparture, ...]:
+    """Return what the options of any arm differ in from the paper's modes of the same names."""
+    found = (each for arm in results.arms for each in option_departures(candidate_of(arm).architecture))
+    return tuple(dict.fromkeys(found))
+
+
+def option_notes(results: Results) -> Iterator[tuple[str, str]]:
+    """Yield the same as a line of the conditions, where no table of departures has it."""
+    if paper_rows(results) is None and (found := options_departing(results)):
+        yield "Options that differ from the paper's", "; ".join(each.what for each in found)
+
+
 def _rows(results: Results) -> Iterator[Row]:
     for where, what in _by_arm(results).items():
         yield {"where": where, "what": ", ".join(what) or NONE}
@@ -39,6 +51,11 @@ def _rows(results: Results) -> Iterator[Row]:
     yield {"where": "text", "what": f"{results.setting.corpus.kind} ({there})"}
     if results.setting.tasks:
         yield {"where": "fine-tuning", "what": "; ".join(_of_fine_tuning(results)) or NONE}
+    for each in options_departing(results):
+        yield {"where": f"{each.axis} {each.kind}", "what": each.what}
+    whole, _ = paper_rows(results) or (None, {})
+    for assumption in whole.assumptions if whole is not None else ():
+        yield {"where": "assumed", "what": assumption}
     yield {"where": "always", "what": "; ".join(published().departures_told)}
 
 

@@ -41,7 +41,7 @@ def judged(analysis: Analysis) -> Iterator[Judged]:
 
 def _widening(analysis: Analysis, arm: str) -> Iterator[Judged]:
     baseline, shortest, longest = analysis.experiment.baseline, analysis.lengths[0], analysis.lengths[-1]
-    statement, at = f"{arm} gains more on longer inputs", f"n = {shortest} to {longest}"
+    statement, at = f"{arm} gains more on longer inputs (ours: its FLOPs say so)", f"n = {shortest} to {longest}"
     ratios = (analysis.flops_ratio(arm, baseline, length) for length in (shortest, longest))
     yield _counted(statement, at, next(ratios) / next(ratios))
     growth = analysis.gain_growth(arm)

@@ -1,7 +1,8 @@
 """Dynamic convolution: each token makes its kernel from itself. Wu et al. 2019, arXiv 1901.10430, section 3.2.
 
-The gated linear unit that Wu et al. put before the kernel is left out, so that this mode differs from the
-span-based one in the source of the kernel and in nothing else.
+The gated linear unit (GLU) that Wu et al. and ConvBERT's text put before the kernel is left out, so that this mode
+differs from the span-based one in the source of the kernel and in nothing else. It is thus not the mode of ConvBERT's
+Table 2: `published.toml` has the departure, and every report with such an arm states it.
 """
 
 from typing import Literal

@@ -35,6 +35,18 @@ def test_plan_tells_how_every_arm_is_trained(call: Call, tmp_path: Path, monkeyp
     assert "fine-tuning departs from the release in: nothing declared" in text
 
 
+def test_plan_names_the_option_that_is_not_the_papers_what_is_assumed_and_whose_counts_they_are(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "250")
+    answer = call("plan", ROOT / "experiments" / "table2.yaml", "--scale", "paper", "--out", tmp_path)
+    text = " ".join(answer.out.split())
+    assert "convolution dynamic differs from the paper's: " in text
+    assert "assumed: bottleneck ratio 2" in text
+    assert "12,721,368 our count of our layout 12,721,368" in text
+    assert "13,143,768 released 13,143,768" in text
+
+
 def test_what_all_arms_and_tasks_depart_in_is_told_once(call: Call, tmp_path: Path) -> None:
     answer = call("plan", ROOT / "experiments" / "table2.yaml", "--scale", "wikipedia", "--out", tmp_path)
     text = " ".join(answer.out.split())

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.departure import departures, recipe_told
+from search_space.change import apply
+from search_space.departure import departures, option_departures, recipe_told
 from search_space.operations import CONVENTIONS
 from search_space.presets import PRESETS, preset_of
-from search_space.published import FILE, published
+from search_space.published import FILE, PublishedRow, published
 
 ELECTRA = CONVENTIONS["electra"]
 
@@ -32,15 +34,61 @@ def test_every_number_stands_under_a_source() -> None:
     assert list(unsourced_numbers(tomllib.loads(FILE.read_text()), "", False)) == []
 
 
-def test_every_source_is_used() -> None:
-    text = FILE.read_text()
-    assert [name for name in published().sources if text.count(f'source = "{name}"') == 0] == []
+def sources_named(place: Any) -> Iterator[str]:
+    if isinstance(place, Mapping):
+        for name, inner in place.items():
+            yield from [inner] if name == "source" else inner.values() if name == "sources" else sources_named(inner)
+
+
+def test_every_source_that_is_named_is_known_and_every_known_one_is_named() -> None:
+    document = tomllib.loads(FILE.read_text())
+    known = document.pop("sources")
+    assert set(sources_named(document)) == known.keys()
 
 
 def test_a_row_has_no_columns_that_its_table_lacks() -> None:
     for name, table in published().tables.items():
         for row in table.rows.values():
             assert row.values.keys() <= table.columns.keys(), name
+            assert row.spreads.keys() <= row.values.keys(), name
+            assert not row.spreads or row.seeds, f"{name}: a standard deviation of how many?"
+
+
+def test_a_source_of_its_own_is_that_of_a_value_that_is_there() -> None:
+    for name, row in every_row():
+        for field in row.sources:
+            assert row.values.get(field, getattr(row, field, None)) is not None, (name, field)
+
+
+def every_row() -> Iterator[tuple[str, PublishedRow]]:
+    for table, found in published().tables.items():
+        yield from ((f"{table}: {name}", row) for name, row in found.rows.items())
+
+
+COUNTED, COUNTED_ALONE, COUNTED_OURS = "counted", "counted_alone", "counted_ours"
+
+
+def test_exact_parameter_counts_are_this_projects_own_and_say_of_which_layout() -> None:
+    """No source prints them: the tables print 14M, the FLOPs script prints FLOPs."""
+    for name, row in every_row():
+        if row.parameters is not None:
+            preset = preset_of(row)
+            assert preset is not None
+            architecture = preset.candidate.architecture
+            released = architecture.convolution.kind in ("none", "span_dynamic")
+            alone = architecture.convolution.kind == "none" and architecture.bottleneck_ratio > 1
+            wanted = COUNTED_OURS if not released else COUNTED_ALONE if alone else COUNTED
+            assert row.source_of("parameters") == wanted, name
+    for name, model in published().models.items():
+        assert model.costs.sources["parameters"] == COUNTED, name
+
+
+def test_a_mean_of_ours_is_the_mean_of_its_row() -> None:
+    rows = [(name, row) for name, row in every_row() if row.source_of("score") == "own_mean"]
+    assert len(rows) == 4
+    tasks = [column for column in published().tables["table3"].columns if ":" in column]
+    for name, row in rows:
+        assert row.values["score"] == pytest.approx(fmean(row.values[task] for task in tasks), abs=0.0051), name
 
 
 def test_table_3s_averages_are_the_means_of_its_tasks() -> None:
@@ -82,6 +130,15 @@ def test_what_was_not_found_is_nowhere_a_number() -> None:
 def test_a_released_model_departs_from_itself_in_nothing(name: str) -> None:
     preset = PRESETS[name]
     assert departures(preset.candidate, preset.tokens, preset) == ()
+
+
+def test_an_option_that_is_not_the_papers_departs_in_every_architecture_with_it() -> None:
+    for kind in ("none", "depthwise", "lightweight", "dynamic", "span_dynamic"):
+        architecture = apply(Candidate(), {"bottleneck_ratio": 2, "convolution": kind}).architecture
+        found = option_departures(architecture)
+        assert [each.kind for each in found] == ([kind] if kind == "dynamic" else []), kind
+    for each in published().option_departures.values():
+        assert each.axis in Architecture.model_fields
 
 
 def test_departures_name_what_is_here_and_what_is_there() -> None:

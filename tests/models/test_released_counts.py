@@ -1,0 +1,35 @@
+"""Released sizes have as many parameters in transformers, built without weights, as in the published values."""
+
+import pytest
+import torch
+
+from search_space.architecture import Architecture
+from search_space.presets import PRESETS
+from search_space.published import published
+
+transformers = pytest.importorskip("transformers", reason="the reference models are in the development extra")
+
+
+def theirs(architecture: Architecture, family: str) -> torch.nn.Module:
+    """Return transformers' model of the same sizes on the meta device."""
+    sizes = {
+        "vocab_size": architecture.vocabulary_size,
+        "hidden_size": architecture.width,
+        "num_hidden_layers": architecture.depth,
+        "num_attention_heads": architecture.heads,
+        "intermediate_size": architecture.feed_forward_width,
+    }
+    embedding = {"embedding_size": architecture.embedding_width}
+    with torch.device("meta"):
+        if family == "bert":
+            return transformers.BertModel(transformers.BertConfig(**sizes), add_pooling_layer=False)
+        if family == "electra":
+            return transformers.ElectraModel(transformers.ElectraConfig(**sizes, **embedding))
+        groups = {"num_groups": architecture.feed_forward_groups, "conv_kernel_size": 9, "head_ratio": 2}
+        return transformers.ConvBertModel(transformers.ConvBertConfig(**sizes, **embedding, **groups))
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if name != "bert-small"])  # its body is ELECTRA-Small's
+def test_a_count_is_transformers_own(name: str) -> None:
+    model = theirs(PRESETS[name].candidate.architecture, name.partition("-")[0])
+    assert sum(value.numel() for value in model.parameters()) == published().models[name].costs.parameters

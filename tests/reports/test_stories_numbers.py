@@ -1,0 +1,293 @@
+"""Numbers in the texts about published reports that no interval holds: each is computed from rows and looked up.
+
+A fragment is written here the way the story has it, with its numbers computed. Where rows or story change alone, the
+fragment is no longer in the story.
+"""
+
+import csv
+import json
+from collections.abc import Iterator
+from functools import cache
+from itertools import combinations
+from math import sqrt
+from statistics import fmean, stdev
+from typing import Any
+
+import pytest
+from test_stories import PUBLISHED, results_in, stories
+
+from reports.results import Results
+from reports.statistics.metrics import Metric
+from runners.asked.metrics import HELD_OUT_LOSS, SCORE
+from runners.inference.paired import interval, t_p
+from runners.inference.power import smallest_effect
+from runners.kept.ledger_export import read_export
+from search_space.candidate import Candidate
+
+scipy_stats = pytest.importorskip("scipy.stats", reason="the independent statistics are scipy's")
+LOSS = Metric(HELD_OUT_LOSS)
+BATCH = 64
+"""Tokens that one entry of a training curve is the mean over: the predictions of a batch of 512 tokens or fewer."""
+LATE = 0.4
+"""The share of training whose batches are compared."""
+CONVOLUTIONS = ("depthwise", "lightweight", "dynamic", "span_dynamic")
+
+
+@cache
+def report(name: str) -> Results:
+    return results_in(PUBLISHED / name)
+
+
+def story(start: str) -> str:
+    (text,) = [text for heading, text in stories().items() if heading.startswith(start)]
+    return " ".join(text.split())
+
+
+def values(name: str, arm: str, metric: str = HELD_OUT_LOSS) -> list[float]:
+    by_seed = report(name).values[arm][metric]
+    return [by_seed[seed] for seed in sorted(by_seed)]
+
+
+def differences(name: str, arm: str, other: str) -> list[float]:
+    return [mine - theirs for mine, theirs in zip(values(name, arm), values(name, other), strict=True)]
+
+
+def holm(p: list[float]) -> list[float]:
+    """Return Holm's p of each, in the order of their size."""
+    found, highest = [], 0.0
+    for rank, each in enumerate(sorted(p)):
+        highest = max(highest, min(1.0, each * (len(p) - rank)))
+        found.append(highest)
+    return found
+
+
+def span(found: list[float], decimals: int = 2) -> str:
+    return f"{min(found):.{decimals}f} to {max(found):.{decimals}f}"
+
+
+def of_arms(name: str, arms: tuple[str, ...], column: str) -> list[float]:
+    return [float(getattr(report(name).comparison(arm, LOSS), column)) for arm in arms]
+
+
+def table2_laptop() -> Iterator[str]:
+    name = "table2-laptop"
+    baseline, bottleneck = values(name, "baseline"), values(name, "bottleneck")
+    yield f"the baseline's seeds end from {span(baseline)} nats (sd {stdev(baseline):.2f})"
+    yield f"the bottleneck's from {span(bottleneck)} (sd {stdev(bottleneck):.2f})"
+    spreads = [stdev(values(name, arm)) for arm in CONVOLUTIONS]
+    yield f"the arms with a convolution have an sd of {span(spreads, 3)}"
+    smallest = min(report(name).comparison(*each).p_holm or 1.0 for each in headline_cells(name))
+    yield f"every arm is undecided: the smallest p is {smallest:.3f}"
+    seeds = [report(name).comparison(arm, LOSS).seeds_to_decide or 0 for arm in CONVOLUTIONS]
+    yield f"by fewer than {min(seeds)} to {max(seeds)} seeds"
+
+
+def headline_cells(name: str) -> Iterator[tuple[str, Metric]]:
+    for metric in report(name).headlines:
+        yield from ((arm.name, metric) for arm in report(name).arms if arm.name != "baseline")
+
+
+def table2_wikipedia() -> Iterator[str]:
+    name = "table2-wikipedia"
+    baseline = values(name, "baseline")
+    yield f"ends from {span(baseline)} nats (sd {stdev(baseline):.2f}"
+    yield f"true difference of {span(of_arms(name, CONVOLUTIONS, 'smallest_effect'), 3)} nats"
+    yield f"where it was {span(of_arms('table2-laptop', CONVOLUTIONS, 'smallest_effect'), 3)} at `laptop`"
+    told = [report(name).comparison(arm, LOSS).p_holm for arm in ("depthwise", "lightweight", "span_dynamic")]
+    yield f"(p {', '.join(f'{p:.3f}' for p in told if p is not None)})"
+    yield f"dynamic just is not ({report(name).comparison('dynamic', LOSS).p_holm:.3f})"
+    below = [-each for each in differences(name, "span_dynamic", "depthwise")]
+    yield "in every seed, by {:.3f}, {:.3f} and {:.3f} nats".format(*below)
+    yield "({:.2f}, {:.2f} and {:.2f} nats)".format(*sorted(values(name, "bottleneck")))
+    p = report(name).comparison("span_dynamic", Metric(SCORE)).p_holm
+    yield f"supported, uncorrected (Holm's p {p:.3f})"
+
+
+def kernel_laptop() -> Iterator[str]:
+    name = "kernel_size-laptop"
+    means = [fmean(values(name, f"kernel_size={size}")) for size in (3, 5, 9, 13)]
+    yield f"means of {span(means)} nats"
+    one, without = fmean(values(name, "kernel_size=1")), fmean(values(name, "baseline"))
+    yield f"{one:.2f} nats, the model without a convolution has {without:.2f}"
+    others = [arm.name for arm in report(name).arms if arm.name not in ("baseline", "kernel_size=9")]
+    p = {arm: t_p(differences(name, arm, "kernel_size=9")) or 1.0 for arm in others}
+    position = sorted(p, key=lambda arm: p[arm]).index("kernel_size=33")
+    corrected = holm(list(p.values()))[position]
+    assert len(p) == 7
+    yield f"(p {p['kernel_size=33']:.3f}, and {corrected:.2f} after Holm's correction over the seven sizes"
+    answers = values(name, "kernel_size=9", "docs_acceptability")
+    yield "three seeds are {:.1f}, {:.1f} and {:.1f}".format(*answers)
+    yield f"(sd {stdev(answers):.1f})"
+
+
+def kernel_short() -> Iterator[str]:
+    short, full = (
+        differences(f"kernel_size{which}-laptop", "kernel_size=17", "kernel_size=9") for which in ("_short", "")
+    )
+    welch = scipy_stats.ttest_ind(short, full, equal_var=False).confidence_interval()
+    apart = [mine - theirs for mine, theirs in zip(short, full, strict=True)]
+    yield f"differ in it by {fmean(apart):.3f} nats"
+    yield f"Welch's interval, three seeds each, {signed(welch.low, welch.high)}"
+    yield f"Paired by seed it is {signed(*interval(apart, 0.95))}"
+    shares = [outside(size, length) for size, length in ((17, 16), (33, 32), (17, 32))]
+    yield "their share is {:.2f} for 17 on 16 tokens, {:.2f} for 33 on 32 and {:.2f} for 17 on 32".format(*shares)
+
+
+def signed(low: float, high: float) -> str:
+    return f"[{low:+.3f}, {high:+.3f}]".replace("-", "−")
+
+
+def outside(kernel_size: int, length: int) -> float:
+    """Return the mean share of a kernel's positions that lie beyond the ends of an input."""
+    reach = range(-(kernel_size // 2), kernel_size // 2 + 1)
+    return fmean(sum(not 0 <= at + step < length for step in reach) / kernel_size for at in range(length))
+
+
+def kernel_wikipedia() -> Iterator[str]:
+    name = "kernel_size-wikipedia"
+    below = [-each for each in differences(name, "kernel_size=17", "kernel_size=9")]
+    yield "by {:.3f}, {:.3f} and {:.3f} nats".format(*below)
+    yield f"agree within {max(below) - min(below):.3f} nats"
+    errors = [error for _, error in late_batches(name, "kernel_size=17", "kernel_size=9", 4096)]
+    yield f"is {span(errors, 3)} nats for one seed's pair"
+    others = [-mean for mean, _ in late_batches(name, "kernel_size=17", "kernel_size=9", 4096)]
+    yield "agree in sign: {:.3f}, {:.3f} and {:.3f} nats".format(*others)
+    worse = differences(name, "kernel_size=33", "kernel_size=17")
+    yield "worse in every seed, by {:.3f}, {:.3f} and {:.3f}".format(*worse)
+
+
+def late_batches(name: str, arm: str, other: str, tokens: int) -> Iterator[tuple[float, float]]:
+    """Yield by seed the mean difference over late training batches, and its sampling error over so many tokens."""
+    found: dict[str, dict[int, dict[int, float]]] = {arm: {}, other: {}}
+    for record in read_export(PUBLISHED / name).records():
+        owner, _, seed = (record.trial or "").rpartition("/")
+        if record.stage == "pretrain" and owner in found:
+            curve: Any = record.result["train_curve"]
+            found[owner][int(seed)] = {int(at): float(loss) for at, loss in curve}
+    for seed in sorted(found[arm]):
+        mine, theirs = found[arm][seed], found[other][seed]
+        shared = sorted(mine.keys() & theirs.keys())
+        late = [mine[at] - theirs[at] for at in shared[int(len(shared) * (1 - LATE)) :]]
+        yield fmean(late), stdev(late) * sqrt(BATCH / tokens)
+
+
+def heads() -> Iterator[str]:
+    name = "heads-laptop"
+    with (PUBLISHED / name / "tables" / "isolated.csv").open(encoding="utf-8", newline="") as file:
+        pairs = [(row["arm"], row["reference"]) for row in csv.DictReader(file) if row["metric"] == HELD_OUT_LOSS]
+    assert len(pairs) == 10
+    smallest = min(holm([t_p(differences(name, *pair)) or 1.0 for pair in pairs]))
+    yield f"over the ten none has p below 0.05 (the smallest is {smallest:.3f})"
+
+
+def table8() -> Iterator[str]:
+    shares: dict[str, list[float]] = {}
+    for record in read_export(PUBLISHED / "table8-laptop").records():
+        rows: Any = record.result.get("heads") if record.trial else None
+        if rows:
+            whole, text = sum(row[2] + row[3] for row in rows), sum(row[4] + row[5] for row in rows)
+            shares.setdefault(str(record.trial).rpartition("/")[0], []).append(100 * (1 - text / whole))
+    without, beside = shares["baseline"] + shares["bottleneck"], shares["dynamic"] + shares["span_dynamic"]
+    yield f"take {min(without):.0f}% to {max(without):.0f}% of the mass without a convolution"
+    yield f"and {min(beside):.0f}% to {max(beside):.0f}% with one"
+
+
+def search() -> Iterator[str]:
+    losses: dict[str, dict[int, float]] = {}
+    rows = read_export(PUBLISHED / "search-laptop")
+    for record in rows.records():
+        if record.stage == "pretrain" and record.trial:
+            losses.setdefault(record.trial, {})[int(record.label.partition("@")[2])] = as_float(record.result)
+    stopped = {decision.trial for decision in rows.decisions() if not decision.cleared}
+    yield f"{len(stopped)} of the {len(losses)} trials were stopped, and {len(losses) - len(stopped)} came through"
+    mark, end = 3_600_000, 18_000_000
+    candidates = {arm.name: Candidate.model_validate_json(json.dumps(arm.candidate)) for arm in rows.arms()}
+    kinds = {name: candidate.architecture.convolution.kind for name, candidate in candidates.items()}
+    plain = [trial for trial in losses if kinds[trial.partition("/")[0]] == "none"]
+    first = {trial: loss[mark] for trial, loss in losses.items()}
+    without = [first[trial] for trial in plain if trial in stopped]
+    beside = [first[trial] for trial in first if trial not in plain]
+    yield f"they had {span(without)} nats, those with a convolution {span(beside)}"
+    yield f"the baseline, with {first['baseline/1']:.2f} there"
+    assert {trial for trial in plain if trial not in stopped} == {"baseline/1"}
+    through = min(loss[end] for trial, loss in losses.items() if trial not in stopped)
+    audited = min(loss[end] for trial, loss in losses.items() if trial in stopped and end in loss)
+    yield f"{audited:.3f} nats against {through:.3f} of the best that came through"
+    yield f"hurdles cost {through - audited:.3f} nats"
+    ended = {
+        trial: (loss[mark], loss[end]) for trial, loss in losses.items() if end in loss and trial != "baseline/1"
+    }
+    convolved = [pair for trial, pair in ended.items() if trial not in plain]
+    yield f"is {kendall([*ended.values()]):.2f} at the first hurdle"
+    yield f"and {kendall(convolved):.2f} among the {len(convolved)} trials with a convolution"
+    swapped = sum((a[0] - b[0]) * (a[1] - b[1]) < 0 for a, b in combinations(convolved, 2))
+    yield f"where {100 * swapped / len([*combinations(convolved, 2)]):.0f}% of the pairs change places"
+
+
+def as_float(result: Any) -> float:
+    return float(result["held_out_loss"])
+
+
+def kendall(pairs: list[tuple[float, float]]) -> float:
+    return float(scipy_stats.kendalltau(*zip(*pairs, strict=True)).statistic)
+
+
+def table1() -> Iterator[str]:
+    name = "table1-laptop"
+    smallest = min(report(name).comparison(*each).p_holm or 1.0 for each in headline_cells(name))
+    yield f"after Holm's correction (smallest p {smallest:.3f})"
+    seen = smallest_effect(stdev(differences(name, "+wider", "+groups")), 3)
+    yield f"a true difference below {seen:.3f} nats would mostly go unseen"
+
+
+def former() -> Iterator[str]:
+    with (PUBLISHED / "table2-laptop-former" / "report.csv").open(encoding="utf-8", newline="") as file:
+        rows = {row["arm"]: row for row in csv.DictReader(file) if row["metric"] == HELD_OUT_LOSS}
+    without, spread, beside, own = (
+        float(rows[arm][column]) for arm in ("baseline", "span_dynamic") for column in ("mean", "sd")
+    )
+    yield f"({without:.3f} ± {spread:.3f} nats, against {beside:.3f} ± {own:.3f} with the span-based one)"
+
+
+STORIES = {
+    "Table 2 at scale `laptop`:": table2_laptop,
+    "Table 2 at scale `laptop`, the former": former,
+    "Table 2 at scale `wikipedia`": table2_wikipedia,
+    "Table 1 at": table1,
+    "Table 8 at": table8,
+    "The kernel size at scale `laptop`": kernel_laptop,
+    "The kernel size on half": kernel_short,
+    "The kernel size at scale `wikipedia`": kernel_wikipedia,
+    "Heads": heads,
+    "The search": search,
+}
+
+
+@pytest.mark.parametrize("start", STORIES)
+def test_numbers_of_a_story_follow_from_its_rows(start: str) -> None:
+    text = story(start)
+    missing = [fragment for fragment in STORIES[start]() if fragment not in text]
+    assert missing == []
+
+
+def test_the_front_pages_caveat_has_the_evaluation_sets_error() -> None:
+    errors = [error for _, error in late_batches("kernel_size-wikipedia", "kernel_size=17", "kernel_size=9", 4096)]
+    assert f"for one seed's pair is up to {max(errors):.3f} nats" in story("README")
+
+
+def test_truncated_shares_and_lost_answers_are_those_of_the_records() -> None:
+    page = " ".join((PUBLISHED / "README.md").read_text(encoding="utf-8").split("\n## ", 1)[0].split())
+    figures = {
+        record.label.removeprefix("examples "): record.result["dev"]
+        for name in ("table2-laptop", "table2-wikipedia")
+        for record in read_export(PUBLISHED / name).records()
+        if record.stage == "examples"
+    }
+    share = {task: f"{100 * part.get('truncated_share', 0):.1f}%" for task, part in figures.items()}  # type: ignore[union-attr, operator]
+    answers: Any = figures["docs_answer"]
+    assert f"{share['docs_answer']} of `docs_answer`'s {answers['examples']:,} dev inputs" in page
+    assert f"the answers of {answers['answers_lost']} are cut off" in page
+    assert (
+        f"{share['mrpc']} of MRPC's dev inputs, {share['rte']} of RTE's and {share['stsb']} of STS-B's are cut"
+        in page
+    )

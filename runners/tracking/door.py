@@ -74,10 +74,6 @@ class Door:
     def __init__(self, uri: str) -> None:
         self._client = MlflowClient(tracking_uri=uri, registry_uri=uri)
 
-    def ask(self) -> None:
-        """Ask anything, to see whether the store answers."""
-        self._client.search_experiments(max_results=1)
-
     def experiment(self, name: str, artifacts: str | None, tags: Mapping[str, str]) -> KnownExperiment:
         """Return an experiment; it is made where it is missing, and brought back where it was deleted."""
         known = self.known_experiment(name)

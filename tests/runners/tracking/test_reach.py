@@ -18,7 +18,10 @@ from runners.tracking import Patience, TrackingStore, TrackingUnavailable, mirro
 from runners.tracking.locking import locked
 from search_space.refusals import EnvironmentRefused
 
-HOLD = "import fcntl, sys, time; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX); print(); time.sleep(60)"
+HOLD = (
+    "import fcntl, sys, time; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX); "
+    "print(flush=True); time.sleep(60)"
+)
 
 
 class _Answering(BaseHTTPRequestHandler):

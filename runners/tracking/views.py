@@ -20,12 +20,12 @@ TRIALS_VIEW = "trials"
 DEFINED = 1_767_225_600_000  # milliseconds since 1970: 1 January 2026, so that sending a view again changes nothing
 PARAMETERS = "size/parameters"
 TRAIN_CURVE, HELD_OUT_CURVE = CURVES["train_curve"], CURVES["held_out_curve"]
-FIXED_COLUMNS = {"attributes.`Run Name`": 170, "runDateAndNestInfo": 120, "duration": 80}
+FIXED_COLUMNS = {"attributes.`Run Name`": 170, "runDateAndNestInfo": 145, "duration": 80}
 """The page's own columns, pinned to the left, with their widths in pixels."""
 WIDTH_PIXELS = {PARAMETERS: 140, "standing": 100, "stop_reason": 260, "audit": 260}
 OTHER_WIDTH_PIXELS = 165  # of a metric: its name is its header
 SPREADS = ("/sd", "/n")
-CHARTS = "curves"
+CHARTS = "loss"
 RANGE_MARGIN = 0.05  # of a chart's height, above and below the curves
 
 

@@ -27,7 +27,7 @@ def mirror_and_kill(results: Path, runs: int, seconds: float) -> bool:
         os._exit(0)
     wait_for(child, lambda: runs_there(results / "mlflow.db") >= runs)
     if runs < 0:
-        wait_for(child, lambda: (results / "mlflow.db.unfinished").exists())
+        wait_for(child, (results / "mlflow.db.unfinished").exists)
     time.sleep(seconds)
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)

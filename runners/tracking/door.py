@@ -196,8 +196,9 @@ def pages(uri: str, artifacts: str, first_settings: Mapping[str, str]) -> FastAP
         kept = {name: value for name, value in response.headers.items() if name not in OF_THE_PAGE_AS_IT_WAS}
         return Response(page.replace(b"<head>", b"<head>" + script.encode(), 1), headers=kept)
 
-    app.middleware("http")(with_settings)
-    return app
+    server: FastAPI = app
+    server.middleware("http")(with_settings)
+    return server
 
 
 def _known_experiment(known: Experiment) -> KnownExperiment:

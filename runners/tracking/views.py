@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 
 from runners.tracking.measurements import CURVES, DELTAS, HELD_OUT_LOSS, SCORE
-from runners.tracking.mirrored_run import MirroredRun
+from runners.tracking.mirrored_run import MirroredRun, RunStatus
 from search_space.declaration import JsonValue
 
 TAG_PREFIX = "mlflow.sharedViewState."
@@ -38,7 +38,7 @@ def saved_views(runs: Sequence[MirroredRun]) -> dict[str, str]:
     finals = [key for key in (HELD_OUT_LOSS, SCORE, *tasks) if key in keys]
     told = [name for name in ("standing", "stop_reason", "audit") if any(name in run.tags for run in runs)]
     trials = {_metric(key): key for key in finals} | {_tag(name): name for name in told}
-    hidden = [_chart(key, "BAR", CHARTS, deleted=True, metricKey=key) for key in keys if key.endswith(SPREADS)]
+    hidden = [_chart(key, "BAR", key, {"deleted": True, "metricKey": key}) for key in keys if key.endswith(SPREADS)]
     views = {
         ARMS_VIEW: ("Arms", _table("arm", arms, None) | _charts([*_scatter(keys), *hidden])),
         TRIALS_VIEW: ("Trials by arm", _table("trial", trials, "arm") | _charts(_curves(runs))),
@@ -80,8 +80,12 @@ def _charts(cards: Sequence[dict[str, JsonValue]]) -> dict[str, JsonValue]:
 
 
 def _curves(runs: Sequence[MirroredRun]) -> list[dict[str, JsonValue]]:
-    """Return one chart per curve, both with the range of the held-out losses: from 0 on, curves are one line."""
-    losses = [point.value for run in runs for point in run.points if point.key == HELD_OUT_CURVE]
+    """Return one chart per curve, both with the range of the held-out losses: from 0 on, curves are one line.
+
+    Trials that diverged do not stretch it.
+    """
+    sound = [run for run in runs if run.status is not RunStatus.FAILED]
+    losses = [point.value for run in sound for point in run.points if point.key == HELD_OUT_CURVE]
     if not losses:
         return []
     margin = RANGE_MARGIN * (max(losses) - min(losses))
@@ -96,7 +100,7 @@ def _curves(runs: Sequence[MirroredRun]) -> list[dict[str, JsonValue]]:
         "range": span,
     }
     return [
-        _chart(key, "LINE", title, metricKey=key, selectedMetricKeys=[key], **line)
+        _chart(key, "LINE", title, {"metricKey": key, "selectedMetricKeys": [key], **line})
         for key, title in ((HELD_OUT_CURVE, "held-out loss by tokens"), (TRAIN_CURVE, "training loss by tokens"))
     ]
 
@@ -107,12 +111,12 @@ def _scatter(keys: Sequence[str]) -> list[dict[str, JsonValue]]:
         axis: {"key": key, "type": "METRIC"} for axis, key in (("xaxis", PARAMETERS), ("yaxis", HELD_OUT_LOSS))
     }
     title = "held-out loss by parameters"
-    return [_chart("size", "SCATTER", title, **axes)] if HELD_OUT_LOSS in keys else []
+    return [_chart("size", "SCATTER", title, axes)] if HELD_OUT_LOSS in keys else []
 
 
-def _chart(uuid: str, kind: str, title: str, *, deleted: bool = False, **settings: JsonValue) -> dict[str, JsonValue]:
+def _chart(uuid: str, kind: str, title: str, settings: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     card: dict[str, JsonValue] = {"uuid": uuid, "type": kind, "displayName": title, "metricSectionId": CHARTS}
-    return {**card, "runsCountToCompare": 100, "deleted": deleted, "isGenerated": False, **settings}
+    return {**card, "runsCountToCompare": 100, "deleted": False, "isGenerated": False, **settings}
 
 
 def _metric(key: str) -> str:

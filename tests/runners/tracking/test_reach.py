@@ -113,15 +113,17 @@ def test_a_lock_that_another_process_holds_ends_the_mirror_and_names_it(store: T
 
 
 def test_a_lock_that_is_let_go_in_time_is_taken(tmp_path: Path) -> None:
-    file, taken = tmp_path / "lock", Event()
+    file, taken, ending = tmp_path / "lock", Event(), Event()
 
     def hold() -> None:
         with locked(file, 0):
             taken.set()
             time.sleep(0.3)
+            ending.set()
 
     thread = Thread(target=hold)
     thread.start()
     taken.wait()
     with locked(file, 10):
-        assert not thread.is_alive() or thread.join(1) is None
+        assert ending.is_set()
+    thread.join()

@@ -149,8 +149,11 @@ class _Projection:
         """Yield the final values of an arm that has ended, and those less the baseline's where that has ended too."""
         mine = self._finals(arm.name)
         yield from arm_values(list(mine.values()))
-        baseline = next((one.name for one in self.snapshot.arms if _is_baseline_of(one, arm)), None)
-        if baseline and not self.prefix and STATUS[arm_standing(self.snapshot.of_arm(baseline))].ended:
+        if self.prefix or BASELINE in (arm.name, arm.own_of):
+            return
+        own = next((one.name for one in self.snapshot.arms if one.own_of == BASELINE), BASELINE)
+        baseline = BASELINE if arm.own_of is None else own  # at its own recipe, where that is another
+        if STATUS[arm_standing(self.snapshot.of_arm(baseline))].ended:
             yield from differences(mine, self._finals(baseline))
 
     def _finals(self, arm: str) -> dict[int, dict[str, FinalValue]]:
@@ -182,11 +185,6 @@ def _convolution(candidate: Candidate) -> str:
 
 def _changes(arm: ArmRow) -> str:
     return "; ".join(f"{place}: {canonical_text(value)}" for place, value in arm.changes.items()) or "the baseline"
-
-
-def _is_baseline_of(one: ArmRow, arm: ArmRow) -> bool:
-    """Whether an arm is compared with this one: the baseline, or the baseline at its own recipe."""
-    return one.name != arm.name and (one.own_of or one.name) == BASELINE and bool(one.own_of) == bool(arm.own_of)
 
 
 def _sizes(arm: ArmRow) -> tuple[Point, ...]:

@@ -72,14 +72,18 @@ def _places(experiment: str, scale: str, out: Path | None) -> Places:
 def _drive(chosen: Chosen, request: Request, console: Console) -> Snapshot:
     places = request.places
     mirroring = Mirroring(places, chosen.experiment.tracking)
-    mirroring.check()
+    _warn(console, mirroring.check())
     with stopping(), LiveView(console, StageStore(places.stages)) as view, mirroring:
         found = drive(request, view.watch)
     files = write_report(found, places.folder)
-    warning = mirroring.finish(found, files)
-    print(render(build(found, found.importance or None), "terminal"))  # noqa: T201 — the result itself
-    for line in (*_failures(found, chosen.experiment), *_closing(places, warning)):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    print(render(build(found, found.importance or None), "terminal"), flush=True)  # noqa: T201 — the result itself
+    _warn(console, mirroring.finish(found, files))
+    for line in (
+        *_failures(found, chosen.experiment),
+        f"report: {places.folder / REPORT_FILES['html']}",
+        f"browse: steeplechase ui {places.folder}",
+    ):
+        _say(console, line)
     return found
 
 
@@ -93,11 +97,13 @@ def _failures(found: Snapshot, experiment: Experiment) -> Iterator[str]:
     yield f"failed: {names}; the same command tries them again{waits}"
 
 
-def _closing(places: Places, warning: str | None) -> Iterator[str]:
+def _warn(console: Console, warning: str | None) -> None:
     if warning is not None:
-        yield f"warning: {warning}"
-    yield f"report: {places.folder / REPORT_FILES['html']}"
-    yield f"browse: steeplechase ui {places.folder}"
+        _say(console, f"warning: {warning}")
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager

@@ -1,17 +1,16 @@
 """The mirror's SQLite file: made whole or not at all, and never repaired.
 
 MLflow makes a new database by some hundred statements, each committed by itself; a kill in between leaves a file
-that MLflow can neither open nor finish. So it is made under another name, under a lock, and renamed into place.
+that MLflow can neither open nor finish. So it is made under another name, under a lock, and renamed into place:
+a file of that name is whole, and looking at it needs no lock.
 """
 
-import fcntl
-import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 from runners.kept.durable import flush
+from runners.tracking.locking import locked
 from runners.tracking.outage import reason_of
 from search_space.refusals import Corruption, EnvironmentRefused, Refusal
 
@@ -26,35 +25,41 @@ MIRROR_TABLES = {
     "tags",
 }
 SQLITE_COMPANIONS = ("", "-journal", "-wal", "-shm")
+LONGEST_READ_SECONDS = 2.0  # while another client writes
 
 
-def prepare_database(file: Path, lock_file: Path, artifacts: Path) -> None:
+def prepare_database(file: Path, lock_file: Path, artifacts: Path, patience_seconds: float) -> None:
     """Make the database where there is none, and look at the one that is there.
 
-    Raises Corruption where a file cannot be an MLflow database, EnvironmentRefused where the disk refuses.
+    Raises Corruption where a file cannot be an MLflow database, EnvironmentRefused where the disk refuses or another
+    process holds the lock for longer than `patience_seconds`.
     """
     try:
-        with locked(lock_file):
-            if file.exists() and file.stat().st_size > 0:
-                _refuse_strangers(file)
-            else:
-                _make(file, artifacts)
+        if not _made(file):
+            with locked(lock_file, patience_seconds):
+                if not _made(file):  # another process may have been first
+                    _make(file, artifacts)
     except Refusal:
         raise
-    except Exception as error:  # disk full, read-only, locked, or anything in the libraries under MLflow
+    except Exception as error:  # disk full, read-only, or anything in the libraries under MLflow
+        raise EnvironmentRefused(f"{file}: {reason_of(error)}") from error
+    look_at_database(file)
+
+
+def look_at_database(file: Path) -> None:
+    """Look at the database that is there, if one is.
+
+    Raises Corruption where it is no whole MLflow database, EnvironmentRefused where it cannot be read now.
+    """
+    try:
+        if _made(file):
+            _refuse_strangers(file)
+    except sqlite3.OperationalError as error:  # locked, or a folder: nothing is wrong with the file itself
         raise EnvironmentRefused(f"{file}: {reason_of(error)}") from error
 
 
-@contextmanager
-def locked(lock_file: Path) -> Iterator[None]:
-    """Hold a lock that ends with the process, however it ends."""
-    lock_file.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
+def _made(file: Path) -> bool:
+    return file.exists() and file.stat().st_size > 0
 
 
 def _make(file: Path, artifacts: Path) -> None:
@@ -72,14 +77,14 @@ def _make(file: Path, artifacts: Path) -> None:
 def _refuse_strangers(file: Path) -> None:
     advice = "move it away, the mirror is rebuilt from the ledger"
     try:
-        with closing(sqlite3.connect(file)) as connection:
+        with closing(sqlite3.connect(file, timeout=LONGEST_READ_SECONDS)) as connection:
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             whole = tables.issuperset(MIRROR_TABLES)
             versions = (
                 [name for (name,) in connection.execute("SELECT version_num FROM alembic_version")] if whole else []
             )
     except sqlite3.OperationalError:
-        raise  # locked or unreadable: nothing is wrong with the file itself
+        raise
     except sqlite3.DatabaseError as error:
         raise Corruption(f"{file}: not a whole MLflow database ({reason_of(error)}); {advice}") from error
     if not whole:

@@ -1,10 +1,13 @@
 """The door to MLflow: the one module that imports it, and all that is asked of it."""
 
+import json
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from http import HTTPStatus
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,7 +18,8 @@ os.environ.update(client_environment(os.environ))  # read by MLflow while it is 
 
 import mlflow.store
 from alembic.script import ScriptDirectory  # MLflow's own tool for its schema
-from mlflow.entities import Metric, Param, Run, RunTag, ViewType
+from fastapi import FastAPI, Request, Response  # what MLflow's server is made of
+from mlflow.entities import Experiment, Metric, Param, Run, RunTag, ViewType
 from mlflow.exceptions import MlflowException
 from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 from mlflow.tracking import MlflowClient
@@ -24,6 +28,7 @@ METRICS_PER_BATCH = 1000  # MLflow's limits for one call
 PARAMETERS_PER_BATCH = 100
 TAGS_PER_BATCH = 100
 RUNS_PER_PAGE = 1000
+OF_THE_PAGE_AS_IT_WAS = ("content-length", "date", "etag", "last-modified")
 
 Item = TypeVar("Item")
 
@@ -53,6 +58,7 @@ class KnownExperiment:
     """An experiment as MLflow has it."""
 
     identifier: str
+    name: str
     deleted: bool
     tags: Mapping[str, str]
 
@@ -74,10 +80,6 @@ class Door:
     def __init__(self, uri: str) -> None:
         self._client = MlflowClient(tracking_uri=uri, registry_uri=uri)
 
-    def ask(self) -> None:
-        """Ask anything, to see whether the store answers."""
-        self._client.search_experiments(max_results=1)
-
     def experiment(self, name: str, artifacts: str | None, tags: Mapping[str, str]) -> KnownExperiment:
         """Return an experiment; it is made where it is missing, and brought back where it was deleted."""
         known = self.known_experiment(name)
@@ -98,7 +100,17 @@ class Door:
         known = self._client.get_experiment_by_name(name)
         if known is None:
             return None
-        return KnownExperiment(str(known.experiment_id), known.lifecycle_stage == "deleted", known.tags)
+        return _known_experiment(known)
+
+    def experiments(self) -> list[KnownExperiment]:
+        """Return the experiments, the one that was changed last first."""
+        found, token = [], None
+        while True:
+            page = self._client.search_experiments(order_by=["last_update_time DESC"], page_token=token)
+            found += [_known_experiment(one) for one in page]
+            token = page.token
+            if not token:
+                return found
 
     def tag_experiment(self, experiment: KnownExperiment, key: str, value: str) -> None:
         """Set one tag of an experiment."""
@@ -155,6 +167,42 @@ class Door:
             self._client.set_terminated(run.run_id, status.value, run.started + max(1, compute_milliseconds))
         elif status is not run.status:
             self._client.update_run(run.run_id, status.value)
+
+
+def pages(uri: str, artifacts: str, first_settings: Mapping[str, str]) -> FastAPI:
+    """Return MLflow's server over a store, as an application for uvicorn, which is imported before.
+
+    `first_settings` are values of the browser's local storage, set where the browser has none. The environment is
+    the server's own: `server_environment`.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # MLflow's own, about libraries under it
+        warnings.simplefilter("ignore", UserWarning)
+        from mlflow.server import ARTIFACT_ROOT_ENV_VAR, BACKEND_STORE_URI_ENV_VAR
+        from mlflow.server.fastapi_app import app
+
+    os.environ.update({BACKEND_STORE_URI_ENV_VAR: uri, ARTIFACT_ROOT_ENV_VAR: artifacts})
+    settings = json.dumps(dict(first_settings))
+    script = (
+        f"<script>for (const [key, value] of Object.entries({settings})) "
+        "if (localStorage.getItem(key) === null) localStorage.setItem(key, value)</script>"
+    )
+
+    async def with_settings(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
+        response = await answer(request)
+        if request.url.path != "/" or response.status_code != HTTPStatus.OK:
+            return response
+        page = b"".join([chunk async for chunk in response.body_iterator])  # type: ignore[attr-defined]
+        kept = {name: value for name, value in response.headers.items() if name not in OF_THE_PAGE_AS_IT_WAS}
+        return Response(page.replace(b"<head>", b"<head>" + script.encode(), 1), headers=kept)
+
+    server: FastAPI = app
+    server.middleware("http")(with_settings)
+    return server
+
+
+def _known_experiment(known: Experiment) -> KnownExperiment:
+    return KnownExperiment(str(known.experiment_id), known.name, known.lifecycle_stage == "deleted", known.tags)
 
 
 def _known(run: Run) -> KnownRun:

@@ -36,9 +36,9 @@ def client_environment(environment: Mapping[str, str]) -> dict[str, str]:
     return {**{name: value for name, value in PREFERRED.items() if name not in environment}, **DECIDED}
 
 
-def server_environment(environment: Mapping[str, str], uri: str) -> dict[str, str]:
-    """Return the whole environment of a server; the URI travels here, where `ps` does not show it."""
+def server_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the whole environment of a server; no setting of the user's is in it."""
     kept = {name: value for name, value in environment.items() if not name.startswith(("MLFLOW_", "_MLFLOW_"))}
     hosts = ",".join(ALLOWED_HOSTS)
     shown = {"MLFLOW_LOGGING_LEVEL": "WARNING"}
-    return {**kept, **DECIDED, **shown, "MLFLOW_BACKEND_STORE_URI": uri, "MLFLOW_SERVER_ALLOWED_HOSTS": hosts}
+    return {**kept, **DECIDED, **shown, "MLFLOW_SERVER_ALLOWED_HOSTS": hosts}

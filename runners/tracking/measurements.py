@@ -1,11 +1,18 @@
-"""Curves and final values of trials and arms, as points of MLflow metrics."""
+"""Curves and final values of trials and arms, as points of MLflow metrics.
+
+MLflow's comparisons open on the metric that was sent first, or on the first by name: so a loss is the first of both.
+The names are `delta/…`, `final/…`, `further/…`, `held_out_loss_by_tokens`, `size/…`, `task/…` and
+`train_loss_by_tokens`; the step of a curve is a number of tokens.
+"""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from runners.asked import metrics
 from runners.evidence.choice import chosen_records
+from runners.evidence.measured import values_of_trial
 from runners.evidence.standing import TrialHistory
 from runners.kept.records import Record, Status
 from runners.tracking.mirrored_run import Point
@@ -13,8 +20,13 @@ from search_space.declaration import JsonValue
 
 PRETRAIN = "pretrain"
 FINE_TUNE = "fine_tune"
-HELD_OUT_LOSS = "final/held_out_loss"
-CURVES = {"train_curve": "train_loss", "held_out_curve": "held_out_loss"}
+ATTENTION = "attention"
+HELD_OUT_LOSS, SCORE = "final/held_out_loss", "final/score"
+DELTAS = {HELD_OUT_LOSS: "delta/held_out_loss", SCORE: "delta/score"}
+CURVES = {"held_out_curve": "held_out_loss_by_tokens", "train_curve": "train_loss_by_tokens"}
+AUDIT = "audit/"
+"""Before the name of a curve: what a stopped trial was trained on for the audit of the hurdles."""
+DIGITS = 6  # significant, of a final value; the ledger and the report have all
 LONGEST_CURVE_POINTS = 200  # per trial and curve; more than a screen can show apart
 
 
@@ -43,49 +55,83 @@ def thinned(points: Sequence[Point], limit: int) -> tuple[Point, ...]:
 
 def curve_points(history: TrialHistory, labels: Iterable[str]) -> Iterator[Point]:
     """Yield the curves over tokens. Each record is thinned by itself, so that its points never change later."""
-    records = [record for record in history.records if record.stage == PRETRAIN]
+    records = [record for record in (*history.records, *history.audit) if record.stage == PRETRAIN]
     limit = max(2, LONGEST_CURVE_POINTS // max(1, sum(label.startswith(PRETRAIN) for label in labels)))
     for name, metric in CURVES.items():
         seen, elapsed = 0, 0.0
         for record in records:
             measured = [(tokens, loss) for tokens, loss in _curve(record, name) if tokens > seen]
             points = [
-                Point(metric, loss, tokens, round(1000 * (elapsed + record.seconds * share)))
+                Point(
+                    f"{AUDIT if record in history.audit else ''}{metric}",
+                    loss,
+                    tokens,
+                    round(1000 * (elapsed + record.seconds * share)),
+                )
                 for tokens, loss, share in _shares(measured, seen)
             ]
             yield from thinned(points, limit)
             seen, elapsed = max([seen, *(point.step for point in points)]), elapsed + record.seconds
 
 
-def final_values(history: TrialHistory, labels: Sequence[str]) -> dict[str, FinalValue]:
-    """Return the values at the whole budget: the held-out loss, and each task's mean over fine-tuning seeds."""
-    gathered: dict[str, list[FinalValue]] = {}
-    for key, value, sequence in _final_entries(history, labels):
-        usable = number(value)
-        if usable is not None:
-            gathered.setdefault(key, []).append(FinalValue(usable, sequence))
-    return {key: _mean(values) for key, values in gathered.items()}
+def final_values(history: TrialHistory, labels: tuple[str, ...]) -> dict[str, FinalValue]:
+    """Return what the trial was measured to be, as reports say it: the means over fine-tuning seeds.
+
+    A value is there once all that it rests on is, and never changes later.
+    """
+    tasks = tasks_of(labels)
+    found = {}
+    for metric, values in values_of_trial(history, labels, tasks, metrics.primary_metric):
+        value = number(fmean(values))
+        if value is not None:
+            found[_key(metric, tasks)] = FinalValue(value, _sequence(history, labels, metric))
+    return found
+
+
+def tasks_of(labels: Iterable[str]) -> tuple[str, ...]:
+    """Return the tasks that trials are fine-tuned on."""
+    return tuple(sorted({label.partition("#")[0] for label in labels if "#" in label}))
 
 
 def arm_values(trials: Sequence[Mapping[str, FinalValue]]) -> Iterator[tuple[str, FinalValue]]:
     """Yield mean, sample standard deviation and n over the trials of an arm that have the value."""
     for key in sorted({key for trial in trials for key in trial}):
-        values = [trial[key] for trial in trials if key in trial]
-        mean = _mean(values)
-        yield key, mean
-        yield f"{key}/n", FinalValue(len(values), mean.sequence)
-        if len(values) > 1:
-            yield f"{key}/sd", FinalValue(stdev(value.value for value in values), mean.sequence)
+        yield from _spread(key, [trial[key] for trial in trials if key in trial])
+
+
+def differences(
+    mine: Mapping[int, Mapping[str, FinalValue]], baseline: Mapping[int, Mapping[str, FinalValue]]
+) -> Iterator[tuple[str, FinalValue]]:
+    """Yield an arm's loss and score less the baseline's: mean, deviation and n over the seeds that both have."""
+    for key, name in DELTAS.items():
+        pairs = [
+            (mine[seed][key], baseline[seed][key])
+            for seed in sorted(mine.keys() & baseline.keys())
+            if key in mine[seed] and key in baseline[seed]
+        ]
+        if pairs:
+            yield from _spread(name, [FinalValue(a.value - b.value, max(a.sequence, b.sequence)) for a, b in pairs])
+
+
+def _spread(key: str, values: Sequence[FinalValue]) -> Iterator[tuple[str, FinalValue]]:
+    mean = _mean(values)
+    yield key, mean
+    yield f"{key}/n", FinalValue(len(values), mean.sequence)
+    if len(values) > 1:
+        yield f"{key}/sd", FinalValue(stdev(value.value for value in values), mean.sequence)
 
 
 def final_points(values: Iterable[tuple[str, FinalValue]]) -> tuple[Point, ...]:
-    """Return single values; a later record gives a later time, because MLflow shows the latest."""
-    return tuple(Point(key, value.value, 0, value.sequence) for key, value in values)
+    """Return single values, rounded: MLflow shows every digit that it has.
+
+    A later record gives a later time, because MLflow shows the latest.
+    """
+    return tuple(Point(key, float(f"{value.value:.{DIGITS}g}"), 0, value.sequence) for key, value in values)
 
 
 def not_finite(history: TrialHistory, labels: Sequence[str]) -> tuple[str, ...]:
     """Return what could not become a metric, for a tag."""
-    finals = [f"{key}: {value}" for key, value, _ in _final_entries(history, labels) if number(value) is None]
+    finals = [f"{key}: {value}" for key, value in _final_entries(history, labels) if number(value) is None]
     curves = [
         f"{CURVES[name]} at {tokens} tokens: {loss}"
         for record in history.records
@@ -97,18 +143,38 @@ def not_finite(history: TrialHistory, labels: Sequence[str]) -> tuple[str, ...]:
     return (*finals, *curves)
 
 
-def _final_entries(history: TrialHistory, labels: Sequence[str]) -> Iterator[tuple[str, JsonValue, int]]:
-    whole_budget = [label for label in labels if label.startswith(PRETRAIN)][-1:]
-    chosen = {record.label for record in chosen_records(history.records, labels)}
-    for record in history.records:
-        if record.status is not Status.FINISHED or (record.stage == FINE_TUNE and record.label not in chosen):
-            continue
-        if record.stage == PRETRAIN and record.label in whole_budget:
-            yield HELD_OUT_LOSS, record.result["held_out_loss"], record.sequence
-        scores = record.result["scores"] if record.stage == FINE_TUNE else None
-        if isinstance(scores, dict):
-            for metric, value in scores.items():
-                yield f"final/{record.result['task']}/{metric}", value, record.sequence
+def audit_told(history: TrialHistory) -> str:
+    """Return how far the audit has trained a stopped trial, empty where it has not."""
+    ends = [record for record in history.audit if record.stage == PRETRAIN]
+    if not ends:
+        return ""
+    result, status = ends[-1].result, ends[-1].status
+    ended = f"held-out loss {result['held_out_loss']:.4g}" if status is Status.FINISHED else status.value
+    return f"trained on past its stop to {result.get('tokens', '?')} tokens: {ended}"
+
+
+def _final_entries(history: TrialHistory, labels: Sequence[str]) -> Iterator[tuple[str, JsonValue]]:
+    for record in history.finished(PRETRAIN):
+        yield f"{HELD_OUT_LOSS.rpartition('/')[2]} of {record.label}", record.result["held_out_loss"]
+    for record in chosen_records(history.records, labels):
+        scores = record.result["scores"]
+        for metric, value in scores.items() if isinstance(scores, dict) else ():
+            yield f"{metric} of {record.label}", value
+
+
+def _key(metric: str, tasks: Sequence[str]) -> str:
+    task, _, further = metric.partition(":")
+    if task in tasks:
+        return f"task/{task}/{further or metrics.primary_metric(task)}"
+    return f"{'final' if metric in (metrics.HELD_OUT_LOSS, metrics.SCORE) else 'further'}/{metric}"
+
+
+def _sequence(history: TrialHistory, labels: Sequence[str], metric: str) -> int:
+    """Return the latest record that a value rests on."""
+    task = metric.partition(":")[0]
+    of_task = [record for record in chosen_records(history.records, labels) if record.result.get("task") == task]
+    stage = {metrics.HELD_OUT_LOSS: PRETRAIN, metrics.ATTENTION_DIAGONAL: ATTENTION}.get(metric, FINE_TUNE)
+    return max(record.sequence for record in of_task or history.finished(stage))
 
 
 def _mean(values: Sequence[FinalValue]) -> FinalValue:

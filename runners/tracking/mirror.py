@@ -4,12 +4,13 @@ import hashlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 from runners.evidence.standing import Snapshot
-from runners.tracking.database import locked
+from runners.tracking.locking import locked
 from runners.tracking.mirrored_run import (
     IDENTITY_TAG,
     OUTDATED_TAG,
@@ -40,25 +41,40 @@ class MirrorSummary:
     unchanged: int
 
 
+@dataclass(frozen=True)
+class Patience:
+    """How long a mirror may take. Ended early, it is continued by the next one."""
+
+    lock_seconds: float = 30.0
+    """For another process that writes the same store."""
+    stop: Event = field(default_factory=Event)
+    """Set to end the mirror after the run that is being sent."""
+
+
 def mirror(
-    snapshot: Snapshot, store: TrackingStore, artifacts: Sequence[Path] = (), origin: str = ""
+    snapshot: Snapshot,
+    store: TrackingStore,
+    artifacts: Sequence[Path] = (),
+    origin: str = "",
+    patience: Patience | None = None,
 ) -> MirrorSummary:
     """Make MLflow show the snapshot; doing it again changes nothing.
 
     `artifacts` are files for the study's own run. `origin` names the ledger where several studies of one
     experiment and scale share a store; only its hash is sent. Raises TrackingUnavailable, whatever went wrong.
     """
+    patience = patience or Patience()
     with _outages_told(store):
-        store.prepare()
+        store.prepare(patience.lock_seconds)
         from runners.tracking.door import Door  # two seconds of import, after the quick questions
 
-        with locked(store.lock_file):
+        with locked(store.lock_file, patience.lock_seconds):
             door = Door(store.uri)
             name = study_name(snapshot.experiment, snapshot.scale)
             folder = None if store.served else str(store.artifacts / name)
             experiment = door.experiment(name, folder, EXPERIMENT_TAGS)
             known = door.runs(experiment.identifier, study_identity(snapshot, origin))
-            return _Mirror(door, experiment, known).apply(projected(snapshot, origin, artifacts))
+            return _Mirror(door, experiment, known, patience.stop).apply(projected(snapshot, origin, artifacts))
 
 
 @contextmanager
@@ -66,10 +82,9 @@ def _outages_told(store: TrackingStore) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        told = (
-            f"{store.shown}: the MLflow mirror is not up to date: {reason_of(error)}. Nothing in the ledger is lost"
-        )
-        raise TrackingUnavailable(told) from error
+        raise TrackingUnavailable(
+            f"{store.shown}: the MLflow mirror is not up to date: {reason_of(error)}"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -77,6 +92,7 @@ class _Mirror:
     door: "Door"
     experiment: "KnownExperiment"
     known: dict[str, "KnownRun"]
+    stop: Event
 
     def apply(self, runs: Sequence[MirroredRun]) -> MirrorSummary:
         before = dict(self.known)
@@ -86,6 +102,8 @@ class _Mirror:
             content = run.content(hashes)
             found = self.known.get(run.identity)
             if found is None or found.synced != content:
+                if self.stop.is_set():
+                    raise InterruptedError("stopped before all of it was sent")
                 self._send(run, found, content)
                 updated += found is not None
         self._close_orphans({run.identity for run in runs})

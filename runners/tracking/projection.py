@@ -6,12 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from runners.designs.arm import BASELINE
 from runners.evidence.standing import Snapshot, TrialHistory
 from runners.kept.records import ArmRow, Record, Standing
 from runners.tracking.endings import STATUS, arm_standing, cut, stop_reason
 from runners.tracking.measurements import (
+    FinalValue,
     arm_values,
+    audit_told,
     curve_points,
+    differences,
     final_points,
     final_values,
     not_finite,
@@ -105,7 +109,6 @@ class _Projection:
         histories = self.snapshot.of_arm(arm.name)
         standing, identity = arm_standing(histories), f"{self.identity}/{arm.name}"
         tags = self._tags("arm", (arm.name, ALL, _convolution(candidate)), standing, identity)
-        values = arm_values([final_values(history, self.snapshot.labels) for history in histories])
         parameters, whole = shortened(flat_parameters(candidate))
         return MirroredRun(
             identity=identity,
@@ -115,7 +118,7 @@ class _Projection:
             status=STATUS[standing],
             tags={**tags, NOTE_TAG: _changes(arm), "trials": _counted(histories)},
             parameters=parameters,
-            points=(*_costs(arm), *final_points(values)),
+            points=(*final_points(self._compared(arm)), *_sizes(arm)) if STATUS[standing].ended else (),
             compute_milliseconds=_milliseconds([record for history in histories for record in history.records]),
             texts=_whole(whole),
         )
@@ -127,7 +130,7 @@ class _Projection:
         parameters, whole = shortened(flat_parameters(candidate))
         lost = not_finite(history, labels)
         reason = stop_reason(history)
-        told = {"stop_reason": reason, "non_finite": cut("; ".join(lost))}
+        told = {"stop_reason": reason, "non_finite": cut("; ".join(lost)), "audit": audit_told(history)}
         tags = self._tags("trial", groups, history.standing, identity)
         return MirroredRun(
             identity=identity,
@@ -137,10 +140,25 @@ class _Projection:
             status=STATUS[history.standing],
             tags={**tags, **{name: text for name, text in told.items() if text}},
             parameters=parameters,
-            points=(*curve_points(history, labels), *final_points(final_values(history, labels).items())),
+            points=(*final_points(final_values(history, labels).items()), *curve_points(history, labels)),
             compute_milliseconds=_milliseconds(history.records),
             texts=_whole(whole),
         )
+
+    def _compared(self, arm: ArmRow) -> Iterator[tuple[str, FinalValue]]:
+        """Yield the final values of an arm that has ended, and those less the baseline's where that has ended too."""
+        mine = self._finals(arm.name)
+        yield from arm_values(list(mine.values()))
+        if self.prefix or BASELINE in (arm.name, arm.own_of):
+            return
+        own = next((one.name for one in self.snapshot.arms if one.own_of == BASELINE), BASELINE)
+        baseline = BASELINE if arm.own_of is None else own  # at its own recipe, where that is another
+        if STATUS[arm_standing(self.snapshot.of_arm(baseline))].ended:
+            yield from differences(mine, self._finals(baseline))
+
+    def _finals(self, arm: str) -> dict[int, dict[str, FinalValue]]:
+        histories = self.snapshot.of_arm(arm)
+        return {history.trial.seed: final_values(history, self.snapshot.labels) for history in histories}
 
     @property
     def _names(self) -> tuple[str, str]:
@@ -169,8 +187,8 @@ def _changes(arm: ArmRow) -> str:
     return "; ".join(f"{place}: {canonical_text(value)}" for place, value in arm.changes.items()) or "the baseline"
 
 
-def _costs(arm: ArmRow) -> tuple[Point, ...]:
-    return Point("cost/parameters", arm.parameters), Point("cost/train_flops", arm.train_flops)
+def _sizes(arm: ArmRow) -> tuple[Point, ...]:
+    return Point("size/parameters", arm.parameters), Point("size/train_flops", arm.train_flops)
 
 
 def _counted(histories: Sequence[TrialHistory]) -> str:

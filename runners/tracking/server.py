@@ -1,54 +1,99 @@
-"""MLflow's own pages on this machine: loopback only, one worker, no jobs."""
+"""MLflow's own pages on this machine: loopback only, one process, no jobs, and quiet."""
 
 import os
 import socket
 import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from threading import Thread
 from typing import NoReturn
 
 from runners.tracking.environment import server_environment
 from runners.tracking.outage import reason_of
+from runners.tracking.reach import not_reachable
 from runners.tracking.store import TrackingStore
-from runners.tracking.views import ARMS_VIEW, TAG_PREFIX
+from runners.tracking.views import ARMS_VIEW, TAG_PREFIX, TRIALS_VIEW
 from search_space.refusals import EnvironmentRefused
 
 HOST = "127.0.0.1"
 FIRST_PORT = 5000  # MLflow's own
-TRAINING_PAGE = "workflowType=machine_learning"  # the page opens on traces of language models otherwise
 PORTS_TRIED = 100
+LINKS_SHOWN = 20
+LOCK_SECONDS = 5.0
+SECONDS_BETWEEN_TRIES = 0.1
+LONGEST_GOODBYE_SECONDS = 1
+TRAINING_PAGE = "workflowType=machine_learning"  # the page opens on traces of language models otherwise
+FIRST_SETTINGS = {
+    "mlflow.workflowType_v1": '"machine_learning"',  # a click on an experiment then opens its runs, not traces
+    "mlflow.telemetry.info.alert.dismissed_v1": "true",  # telemetry is off here, whatever the banner says
+    "mlflow.assistant.fab.autoOpenedOnFirstLoad_v1": "true",  # no chat over a quarter of the page
+}
+"""What a browser that has no settings of its own begins with; MLflow keeps them in the browser alone."""
 
 
 def serve(store: TrackingStore, port: int | None, experiment: str | None = None) -> NoReturn:
-    """Print the address, then become MLflow's server on the store. Ctrl-C ends it.
+    """Become MLflow's server on the store, and print the addresses once they answer. Ctrl-C ends it.
 
-    `experiment` is the MLflow experiment (`table2-smoke`) whose page is named. Where the store is itself a
-    server, its address is printed and nothing is started. Raises EnvironmentRefused where the port is taken.
+    `experiment` is the MLflow experiment (`table2-smoke`) whose pages are named, the newest ones otherwise. Where
+    the store is itself a server, its address is printed and nothing is started. Raises EnvironmentRefused where the
+    port is taken.
     """
-    store.prepare()
+    store.prepare(LOCK_SECONDS)
     if store.served:
-        _say(f"{store.shown} is a tracking server already: open it in a browser")
+        _say([f"{store.shown} is a tracking server already: open it in a browser"])
         sys.exit(0)
     chosen = _port(port)
-    _say(f"http://{HOST}:{chosen}{_page(store, experiment)} (Ctrl-C ends it)")
-    command = _command(store, chosen)
-    os.execvpe(command[0], command, server_environment(os.environ, store.uri))
+    base = f"http://{HOST}:{chosen}"
+    addresses = links(store, base, experiment)
+    sys.stderr.write("starting MLflow\n")
+    environment = server_environment(os.environ)
+    os.environ.clear()
+    os.environ.update(environment)
+    Thread(target=_announce, args=(base, [*addresses, "(Ctrl-C ends it)"]), daemon=True).start()
+    with suppress(KeyboardInterrupt):
+        _run(store, chosen)
+    sys.exit(0)
 
 
-def _command(store: TrackingStore, port: int) -> list[str]:
-    command = [sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(port), "--workers", "1"]
-    return [*command, "--no-serve-artifacts", "--default-artifact-root", str(store.artifacts)]
+def _run(store: TrackingStore, port: int) -> None:
+    import uvicorn  # MLflow's own server; a second of import
+
+    from runners.tracking.door import pages
+
+    application = pages(store.uri, str(store.artifacts), FIRST_SETTINGS)
+    uvicorn.run(
+        application,
+        host=HOST,
+        port=port,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=LONGEST_GOODBYE_SECONDS,
+    )
 
 
-def _page(store: TrackingStore, experiment: str | None) -> str:
+def _announce(base: str, lines: Sequence[str]) -> None:
+    while not_reachable(base, served=True):
+        time.sleep(SECONDS_BETWEEN_TRIES)
+    _say(lines)
+
+
+def links(store: TrackingStore, base: str, experiment: str | None) -> list[str]:
+    """Return a line per page: two of the experiment, else one of each experiment that was mirrored, newest first."""
     from runners.tracking.door import Door  # two seconds of import
 
     try:
-        known = Door(store.uri).known_experiment(experiment) if experiment else None
+        known = [one for one in Door(store.uri).experiments() if f"{TAG_PREFIX}{ARMS_VIEW}" in one.tags]
     except Exception as error:
         raise EnvironmentRefused(f"{store.shown}: {reason_of(error)}") from error
-    if known is None:
-        return f"/#/?{TRAINING_PAGE}"
-    view = f"&viewStateShareKey={ARMS_VIEW}" if f"{TAG_PREFIX}{ARMS_VIEW}" in known.tags else ""
-    return f"/#/experiments/{known.identifier}/runs?{TRAINING_PAGE}{view}"
+    for one in known:
+        if one.name == experiment:
+            page = f"{base}/#/experiments/{one.identifier}/runs?{TRAINING_PAGE}"
+            curves = f"{page}&compareRunsMode=CHART&viewStateShareKey={TRIALS_VIEW}"
+            return [f"{one.name}, arms: {page}&viewStateShareKey={ARMS_VIEW}", f"{one.name}, curves: {curves}"]
+    arms = f"/runs?{TRAINING_PAGE}&viewStateShareKey={ARMS_VIEW}"
+    lines = [f"{one.name}: {base}/#/experiments/{one.identifier}{arms}" for one in known[:LINKS_SHOWN]]
+    return [*lines, f"all experiments: {base}/#/experiments?{TRAINING_PAGE}"]
 
 
 def _port(wanted: int | None) -> int:
@@ -72,6 +117,6 @@ def _free(port: int) -> bool:
     return True
 
 
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
+def _say(lines: Sequence[str]) -> None:
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
     sys.stdout.flush()

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from runners.tracking.database import prepare_database
-from runners.tracking.outage import reason_of, redacted
+from runners.tracking.database import look_at_database, prepare_database
+from runners.tracking.outage import redacted
 from runners.tracking.reach import not_reachable
 from search_space.refusals import EnvironmentRefused
 
@@ -20,7 +20,7 @@ DATABASE_SCHEMES = ("postgresql", "mysql", "mssql")  # each may name its driver:
 
 @dataclass(frozen=True)
 class TrackingStore:
-    """An MLflow tracking store; nothing is opened or created before `check` or the first mirror."""
+    """An MLflow tracking store; nothing is opened before `check`, and nothing made before the first mirror."""
 
     uri: str
     results_root: Path
@@ -64,25 +64,28 @@ class TrackingStore:
         return file.with_name(f"{file.name}.lock") if file else self.results_root / "tracking.lock"
 
     def check(self) -> None:
-        """Make sure that the store answers; a missing SQLite file is made.
+        """Look whether the store can be written: within five seconds, and nothing is made.
 
-        Raises EnvironmentRefused within five seconds where nothing answers, Corruption where a database is there
-        that cannot be trusted.
+        Raises EnvironmentRefused where nothing answers or a driver is missing, Corruption where a file cannot be
+        an MLflow database.
         """
-        self.prepare()
-        from runners.tracking.door import Door  # two seconds of import, after the quick questions
+        file = self.database_file
+        if file is None:
+            if reason := not_reachable(self.uri, self.served):
+                raise EnvironmentRefused(f"{self.source}: {self.shown}: {reason}")
+        else:
+            look_at_database(file)
 
-        try:
-            Door(self.uri).ask()
-        except Exception as error:
-            raise EnvironmentRefused(f"{self.source}: {self.shown}: {reason_of(error)}") from error
+    def prepare(self, patience_seconds: float) -> None:
+        """Do what must be done before MLflow is asked: it would wait minutes, or spoil a new file when killed.
 
-    def prepare(self) -> None:
-        """Do what must be done before MLflow is asked: it would wait minutes, or spoil a new file when killed."""
+        Raises what `check` raises, and EnvironmentRefused where another process makes the file for longer than
+        `patience_seconds`.
+        """
         if file := self.database_file:
-            prepare_database(file, self.lock_file, self.artifacts)
-        elif reason := not_reachable(self.uri, self.served):
-            raise EnvironmentRefused(f"{self.source}: {self.shown} does not answer: {reason}")
+            prepare_database(file, self.lock_file, self.artifacts, patience_seconds)
+        else:
+            self.check()
 
     def _refuse_unknown(self) -> None:
         scheme = _scheme(self.uri)

@@ -23,7 +23,7 @@ def mirrored_results(tmp_path_factory: pytest.TempPathFactory, empty_database: P
 @pytest.fixture(scope="session")
 def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     results = tmp_path_factory.mktemp("empty")
-    TrackingStore.resolve(results, None, {}).check()
+    TrackingStore.resolve(results, None, {}).prepare(60)
     return results / "mlflow.db"
 
 

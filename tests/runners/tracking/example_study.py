@@ -12,7 +12,7 @@ from runners.kept.records import ArmRow, Decision, Record, Standing, Status, Tri
 KINDS = ("none", "depthwise", "lightweight", "dynamic", "span_dynamic")
 SEEDS = (1, 2, 3)
 MARKS = (500_000, 1_000_000)
-TASKS = {"docs_pair": ("accuracy",), "docs_span": ("f1", "exact_match")}
+TASKS = {"docs_pair": ("accuracy",), "docs_answer": ("f1", "exact_match")}
 FINE_TUNING_SEEDS = (1, 2)
 LABELS = (
     *(f"pretrain@{mark}" for mark in MARKS),

@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from database_rows import rows
@@ -24,15 +25,21 @@ def mirror_and_kill(results: Path, runs: int, seconds: float) -> bool:
     if child == 0:
         mirror(still_running(study()), TrackingStore.resolve(results, None, {}))
         os._exit(0)
-    while runs_there(results / "mlflow.db") < runs:
-        time.sleep(0.002)
+    wait_for(child, lambda: runs_there(results / "mlflow.db") >= runs)
     if runs < 0:
-        while not (results / "mlflow.db.unfinished").exists():
-            time.sleep(0.002)
+        wait_for(child, (results / "mlflow.db.unfinished").exists)
     time.sleep(seconds)
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     return os.WIFSIGNALED(status)
+
+
+def wait_for(child: int, come: Callable[[], bool]) -> None:
+    """Return as soon as it has come. Fails where the child ends without it."""
+    while not come():
+        if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            sys.exit("the child has ended by itself")
+        time.sleep(0.002)
 
 
 def runs_there(database: Path) -> int:

@@ -6,13 +6,15 @@ import math
 import zlib
 from collections import Counter
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from database_rows import everything, rows, statuses, values_of_tag
-from example_study import LABELS, arm_row, still_running, study
+from example_study import LABELS, arm_row, pretrained, still_running, study
 
-from runners.evidence.standing import Snapshot
+from runners.evidence.standing import Snapshot, TrialHistory
 from runners.kept.records import Standing, Status
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.mirrored_run import IDENTITY_TAG
@@ -75,11 +77,11 @@ def test_every_run_carries_every_grouping_tag(mirrored_results: Path) -> None:
 def test_an_arm_shows_mean_spread_and_n(mirrored_results: Path) -> None:
     query = (
         "SELECT latest_metrics.key, value FROM latest_metrics JOIN runs USING (run_uuid) "
-        "WHERE runs.name = 'baseline' AND latest_metrics.key LIKE 'final/docs_pair/%'"
+        "WHERE runs.name = 'baseline' AND latest_metrics.key LIKE 'task/docs_pair/%'"
     )
     shown = dict(rows(mirrored_results / "mlflow.db", query))
     assert shown == pytest.approx(
-        {"final/docs_pair/accuracy": 0.6245, "final/docs_pair/accuracy/sd": 0.01, "final/docs_pair/accuracy/n": 3}
+        {"task/docs_pair/accuracy": 0.6245, "task/docs_pair/accuracy/sd": 0.01, "task/docs_pair/accuracy/n": 3}
     )
 
 
@@ -88,8 +90,8 @@ def test_curves_run_over_tokens_and_stay_short(mirrored_results: Path) -> None:
         "SELECT key, count(*), min(step), max(step) FROM metrics JOIN runs USING (run_uuid) WHERE name = 'baseline/1'"
     )
     curves = {key: numbers for key, *numbers in rows(mirrored_results / "mlflow.db", f"{query} GROUP BY key")}
-    assert curves["held_out_loss"] == [8, 125_000, 1_000_000]
-    count, first, last = curves["train_loss"]
+    assert curves["held_out_loss_by_tokens"] == [8, 125_000, 1_000_000]
+    count, first, last = curves["train_loss_by_tokens"]
     assert 100 < int(count) <= 200
     assert (first, last) == (1024, 999_712)
 
@@ -115,11 +117,12 @@ def test_a_run_that_the_ledger_has_lost_is_closed(store: TrackingStore) -> None:
 def test_a_value_that_is_not_finite_is_a_tag_and_never_a_metric(store: TrackingStore) -> None:
     mirror(_with_odd_values(study(arms=1, seeds=(1,))), store)
     told = values_of_tag(store.database_file, "non_finite")["baseline/1"]
-    assert "train_loss at 2048 tokens: nan" in told
-    assert "final/docs_pair/accuracy: inf" in told
+    assert "train_loss_by_tokens at 2048 tokens: nan" in told
+    assert "accuracy of docs_pair#2: inf" in told
     shown = rows(store.database_file, "SELECT key, value, is_nan FROM metrics")
     assert all(not is_nan and math.isfinite(value) and abs(value) < 1e300 for _, value, is_nan in shown)
-    assert ("final/docs_pair/accuracy", 0.613, 0) in {(key, round(value, 3), nan) for key, value, nan in shown}
+    assert "task/docs_answer/f1" in {key for key, *_ in shown}
+    assert "task/docs_pair/accuracy" not in {key for key, *_ in shown}  # one of two seeds is no mean over both
 
 
 def test_a_trial_that_is_tried_again_loses_its_reason(store: TrackingStore) -> None:
@@ -129,7 +132,7 @@ def test_a_trial_that_is_tried_again_loses_its_reason(store: TrackingStore) -> N
     broken = replace(history, records=(*history.records[:-1], last), standing=Standing.FAILED)
     mirror(replace(whole, histories=(broken,)), store)
     assert values_of_tag(store.database_file, "stop_reason") == {
-        "baseline/1": "failed in docs_span#2: error out of memory at http://***@host/"
+        "baseline/1": "failed in docs_answer#2: error out of memory at http://***@host/"
     }
     mirror(whole, store)
     assert values_of_tag(store.database_file, "stop_reason") == {}
@@ -194,11 +197,123 @@ def _with_odd_values(snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, histories=(replace(history, records=records),))
 
 
+def test_an_arm_shows_how_its_loss_differs_from_the_baselines(mirrored_results: Path) -> None:
+    query = (
+        "SELECT runs.name, latest_metrics.key, value FROM latest_metrics JOIN runs USING (run_uuid) "
+        "WHERE latest_metrics.key LIKE 'delta/%'"
+    )
+    found: dict[str, dict[str, float]] = {}
+    for name, key, value in rows(mirrored_results / "mlflow.db", query):
+        found.setdefault(name, {})[key] = value
+    expected = {"delta/held_out_loss": -0.12, "delta/held_out_loss/n": 3, "delta/held_out_loss/sd": 0}
+    assert {key: found["depthwise"][key] for key in expected} == pytest.approx(expected, abs=1e-6)
+    assert found["depthwise"]["delta/score"] == pytest.approx(0.02)
+    assert found.keys() == {"depthwise", "lightweight", "dynamic", "span-dynamic-k13"}
+
+
+def test_single_values_are_sent_once_however_often_a_study_is_mirrored(store: TrackingStore) -> None:
+    whole = study(arms=2, seeds=(1, 2))
+    for records in range(6):
+        histories = tuple(
+            replace(one, records=one.records[:records], decisions=(), standing=Standing.RUNNING)
+            for one in whole.histories
+        )
+        mirror(replace(whole, histories=histories), store)
+    mirror(whole, store)
+    singles = "SELECT run_uuid, key, count(*) FROM metrics WHERE step = 0 GROUP BY run_uuid, key"
+    counts = rows(store.database_file, singles)
+    assert {key for _, key, _ in counts} >= {"final/held_out_loss", "final/score", "task/docs_pair/accuracy"}
+    assert {count for *_, count in counts} == {1}
+
+
+def test_a_comparison_opens_on_a_loss(store: TrackingStore) -> None:
+    """The page takes the first metric that all chosen runs have, in the order in which they were first sent."""
+    whole = study(arms=2, seeds=(1, 2))
+    mirror(still_running(whole), store)
+    mirror(whole, store)
+    for level in ("arm", "trial"):
+        sent = "SELECT runs.name, latest_metrics.key FROM latest_metrics JOIN runs USING (run_uuid) JOIN tags USING"
+        where = f"WHERE tags.key = 'level' AND tags.value = '{level}' ORDER BY latest_metrics.rowid"
+        firsts: dict[str, str] = {}
+        for name, key in rows(store.database_file, f"{sent} (run_uuid) {where}"):
+            firsts.setdefault(name, key)
+        assert firsts
+        assert all("held_out_loss" in key for key in firsts.values())
+        named = {min(key for key in keys) for keys in _keys_by_run(store, level).values()}
+        assert all("held_out_loss" in key for key in named)
+
+
+def _keys_by_run(store: TrackingStore, level: str) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    query = (
+        "SELECT runs.name, latest_metrics.key FROM latest_metrics JOIN runs USING (run_uuid) JOIN tags USING "
+        f"(run_uuid) WHERE tags.key = 'level' AND tags.value = '{level}'"
+    )
+    for name, key in rows(store.database_file, query):
+        found.setdefault(name, set()).add(key)
+    return found
+
+
+def test_what_an_audit_has_trained_is_shown_as_such(store: TrackingStore) -> None:
+    whole = study(arms=6, seeds=(2,))
+    histories = tuple(_audited(one) if one.stopped_by else one for one in whole.histories)
+    mirror(replace(whole, histories=histories), store)
+    query = (
+        "SELECT key, min(step), max(step), count(*) FROM metrics JOIN runs USING (run_uuid) "
+        "WHERE name = 'span-dynamic/2' GROUP BY key"
+    )
+    curves = {key: numbers for key, *numbers in rows(store.database_file, query)}
+    assert curves["held_out_loss_by_tokens"] == [125_000, 500_000, 4]
+    assert curves["audit/held_out_loss_by_tokens"] == [625_000, 1_000_000, 4]
+    assert curves["audit/train_loss_by_tokens"][1] > 990_000
+    assert values_of_tag(store.database_file, "audit") == {
+        "span-dynamic/2": "trained on past its stop to 1000000 tokens: held-out loss 5.034"
+    }
+    assert statuses(store.database_file)["span-dynamic/2"] == "KILLED"
+    assert "final/held_out_loss" not in curves
+
+
+def _audited(history: TrialHistory) -> TrialHistory:
+    return replace(history, audit=(pretrained(history.trial.name, 1, 5.0, count(1000)),))
+
+
 def test_the_page_has_a_view_of_the_arms_and_one_of_the_trials(mirrored_results: Path) -> None:
-    tags = dict(rows(mirrored_results / "mlflow.db", "SELECT key, value FROM experiment_tags"))
-    arms, trials = (json.loads(tags[f"mlflow.sharedViewState.{key}"]) for key in ("arms", "trials"))
-    state = json.loads(zlib.decompress(base64.b64decode(arms["state"].removeprefix("deflate;"))))
-    assert (arms["name"], trials["name"]) == ("Arms", "Trials by arm")
+    views = _views(mirrored_results)
+    assert {name for name, _ in views.values()} == {"Arms", "Trials by arm"}
+    state = views["arms"][1]
     assert state["searchFilter"] == 'tags.level = "arm"'
-    assert state["selectedColumns"][:3] == [f"metrics.`final/held_out_loss{part}`" for part in ("", "/n", "/sd")]
+    shown = ["final/held_out_loss", "delta/held_out_loss", "final/score", "delta/score", "size/parameters"]
+    assert state["selectedColumns"] == [*(f"metrics.`{key}`" for key in shown), "tags.`standing`"]
+    for _, one in views.values():
+        columns = one["selectedColumns"]
+        assert one["columnOrder"][-len(columns) :] == columns
+        assert all(one["columnWidths"][column] >= 80 for column in one["columnOrder"])
+        assert not [column for column in columns if column.endswith(("/n`", "/sd`"))]
+
+
+def test_the_charts_of_the_curves_hold_every_held_out_loss_and_do_not_begin_at_0(mirrored_results: Path) -> None:
+    losses = [
+        value
+        for (value,) in rows(
+            mirrored_results / "mlflow.db",
+            "SELECT value FROM metrics JOIN runs USING (run_uuid) "
+            "WHERE key = 'held_out_loss_by_tokens' AND status != 'FAILED'",
+        )
+    ]
+    charts = {card["metricKey"]: card for card in _views(mirrored_results)["trials"][1]["compareRunCharts"]}
+    assert charts.keys() == {"held_out_loss_by_tokens", "train_loss_by_tokens"}
+    for chart in charts.values():
+        span = chart["range"]
+        assert 0 < span["yMin"] < min(losses) < max(losses) < span["yMax"]
+        assert span["yMax"] - span["yMin"] < 1.2 * (max(losses) - min(losses))
+
+
+def _views(results: Path) -> dict[str, tuple[str, Any]]:
+    tags = dict(rows(results / "mlflow.db", "SELECT key, value FROM experiment_tags"))
     assert all(len(value) < 20_000 for value in tags.values())  # MLflow's limit
+    found = {}
+    for key in ("arms", "trials"):
+        view = json.loads(tags[f"mlflow.sharedViewState.{key}"])
+        packed = view["state"].removeprefix("deflate;")
+        found[key] = (view["name"], json.loads(zlib.decompress(base64.b64decode(packed))))
+    return found

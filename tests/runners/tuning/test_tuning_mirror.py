@@ -41,6 +41,17 @@ def test_every_trial_of_both_is_there_once_under_its_arm(done: Snapshot) -> None
     assert orders == sorted(set(orders))
 
 
+def test_arms_differ_from_the_baseline_and_what_tuning_tried_from_nothing(done: Snapshot) -> None:
+    runs = projected(done, "", ())
+    values = {run.name: {point.key: point.value for point in run.points} for run in of_level(runs, "arm")}
+    assert "delta/held_out_loss" not in values["baseline"]
+    for name in ("narrow", "dynamic", "dynamic@own"):  # the baseline is best at the shared recipe
+        difference = values[name]["final/held_out_loss"] - values["baseline"]["final/held_out_loss"]
+        assert values[name]["delta/held_out_loss"] == pytest.approx(difference, abs=1e-4)
+    tried = [point.key for run in of_level(runs, "tuning arm") for point in run.points]
+    assert not [key for key in tried if key.startswith("delta/")]
+
+
 def test_no_run_changes_its_place_when_arms_come_to_their_own_recipes(done: Snapshot) -> None:
     assert done.tuning is not None
     own = {arm.name for arm in done.arms if arm.own_of is not None}

@@ -1,0 +1,123 @@
+"""A tracking store that is away, locked or unreadable is a warning: the run goes on and its table is printed."""
+
+import socket
+import time
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from database_rows import rows
+from example_study import study
+from rich.console import Console
+
+import commands.run
+from commands.arguments import Chosen, choose
+from commands.views import mirroring
+from commands.views.mirroring import Mirroring
+from runners.driving.driver import Request
+from runners.evidence.standing import Snapshot
+from runners.kept.places import Places
+from runners.tracking import TrackingStore
+from runners.tracking.locking import locked
+from search_space.refusals import EnvironmentRefused
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return Places.of(tmp_path / "results" / "here")
+
+
+@pytest.fixture
+def chosen() -> Chosen:
+    return choose(ROOT / "experiments" / "table2.yaml", "smoke")
+
+
+@pytest.fixture
+def silent_address() -> Iterator[str]:
+    """A server that takes connections and never answers."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def test_a_store_that_is_away_warns_at_once_and_again_at_the_end(places: Places, silent_address: str) -> None:
+    started = time.monotonic()
+    watched = Mirroring(places, silent_address)
+    warning = watched.check()
+    assert warning is not None
+    assert "the run goes on" in warning
+    with watched:
+        pass
+    last = watched.finish(study(1), ())
+    assert last is not None
+    assert "the same command mirrors it again" in last
+    assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("content", [b"not a database, but a text\n" * 99, b"SQLite format 3\0" + bytes(9999)])
+def test_a_file_that_is_no_mirror_warns_and_is_left_as_it_is(places: Places, content: bytes) -> None:
+    database = places.root / "mlflow.db"
+    places.root.mkdir(parents=True)
+    database.write_bytes(content)
+    watched = Mirroring(places, None)
+    for warning in (watched.check(), watched.finish(study(1), ())):
+        assert warning is not None
+        assert "move it away, the mirror is rebuilt from the ledger" in warning
+    assert database.read_bytes() == content
+
+
+@pytest.mark.parametrize("uri", ["ftp://host/x", "file:///mlruns", "databricks", "http://"])
+def test_an_address_that_names_no_store_is_refused_before_anything_runs(places: Places, uri: str) -> None:
+    with pytest.raises(EnvironmentRefused):
+        Mirroring(places, uri)
+    assert not places.folder.exists()
+
+
+def test_a_mirror_that_does_not_end_is_left_behind(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mirroring, "LONGEST_FINISH_SECONDS", 0.5)
+    watched = Mirroring(places, None)
+    started = time.monotonic()
+    with locked(TrackingStore.resolve(places.root, None, {}).lock_file, 0):
+        warning = watched.finish(study(1), ())
+    assert warning is not None
+    assert "was not done in 0.5 seconds; nothing in the ledger is lost" in warning
+    assert time.monotonic() - started < 5
+
+
+def test_the_table_is_printed_before_the_last_mirror(
+    places: Places, chosen: Chosen, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed: list[str] = []
+
+    def finish(*_: object) -> str:
+        printed.append(capsys.readouterr().out)
+        return "away"
+
+    def drive(*_: object) -> Snapshot:
+        return study(arms=2, seeds=(1, 2))
+
+    monkeypatch.setattr(Mirroring, "finish", finish)
+    monkeypatch.setattr(commands.run, "drive", drive)
+    places.folder.mkdir(parents=True)
+    console = Console(file=StringIO())
+    commands.run._drive(chosen, Request(chosen.experiment, chosen.scale, places, "local", 1, None), console)
+    assert "depthwise" in printed[0]
+    assert "warning: away" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_the_mirror_is_written_at_the_end_where_the_store_is_back_by_then(
+    places: Places, empty_database: Path
+) -> None:
+    database = places.root / "mlflow.db"
+    places.root.mkdir(parents=True)
+    database.write_bytes(b"not a database" * 99)
+    watched = Mirroring(places, None)
+    assert watched.check() is not None
+    database.write_bytes(empty_database.read_bytes())
+    assert watched.finish(study(1, (1,)), ()) is None
+    assert len(rows(database, "SELECT * FROM runs")) == 3

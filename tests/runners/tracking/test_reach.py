@@ -1,0 +1,129 @@
+"""Whether a store can be written is found out in five seconds, whatever is wrong with it, and makes nothing."""
+
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+from example_study import study
+
+from runners.tracking import Patience, TrackingStore, TrackingUnavailable, mirror
+from runners.tracking.locking import locked
+from search_space.refusals import EnvironmentRefused
+
+HOLD = (
+    "import fcntl, sys, time; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX); "
+    "print(flush=True); time.sleep(60)"
+)
+
+
+class _Answering(BaseHTTPRequestHandler):
+    """A server that is no MLflow, in one of several ways; its health is always good."""
+
+    mode = ""
+    over = Event()
+
+    def do_GET(self) -> None:
+        if self.mode == "hangs" and self.path != "/health":
+            self.over.wait(60)
+        self.send_response(500 if self.mode == "fails" and self.path != "/health" else 200)
+        self.end_headers()
+        self.wfile.write(b"<html>")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(params=["down", "silent", "hangs", "fails", "html", "postgresql down", "driver missing", "locked"])
+def away(request: pytest.FixtureRequest, tmp_path: Path, empty_database: Path) -> Iterator[str]:
+    """The URI of a store that cannot be written now."""
+    with socket.socket() as port, closing(sqlite3.connect(tmp_path / "mlflow.db")) as client:
+        port.bind(("127.0.0.1", 0))
+        place = f"someone:hunter2@127.0.0.1:{port.getsockname()[1]}"
+        if request.param in ("silent", "driver missing"):
+            port.listen()
+        if request.param in ("down", "silent"):
+            yield f"http://{place}"
+        elif request.param == "postgresql down":
+            yield f"postgresql://{place}/mlflow"
+        elif request.param == "driver missing":
+            yield f"mssql+pymssql://{place}/mlflow"
+        elif request.param == "locked":
+            (tmp_path / "mlflow.db").write_bytes(empty_database.read_bytes())
+            client.execute("BEGIN EXCLUSIVE")
+            yield f"sqlite:///{tmp_path}/mlflow.db"
+        else:
+            yield from _answering(request.param)
+
+
+def _answering(mode: str) -> Iterator[str]:
+    handler = type("Handler", (_Answering,), {"mode": mode, "over": Event()})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://someone:hunter2@127.0.0.1:{server.server_port}"
+    handler.over.set()
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_store_that_is_away_is_named_in_one_line_within_five_seconds(away: str, tmp_path: Path) -> None:
+    store = TrackingStore.resolve(tmp_path, away, {})
+    started = time.monotonic()
+    with pytest.raises(EnvironmentRefused) as refused:
+        store.check()
+    assert time.monotonic() - started < 5
+    (line,) = refused.value.lines
+    assert "\n" not in line
+    assert "hunter2" not in line
+    assert store.shown.removeprefix("sqlite:///") in line
+
+
+def test_a_look_at_a_store_makes_nothing(tmp_path: Path) -> None:
+    TrackingStore.resolve(tmp_path / "results", None, {}).check()
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.fixture
+def holder(store: TrackingStore) -> Iterator[int]:
+    """A process that holds the lock of the mirror and never lets go."""
+    process = subprocess.Popen([sys.executable, "-c", HOLD, str(store.lock_file)], stdout=subprocess.PIPE)
+    assert process.stdout
+    process.stdout.readline()
+    yield process.pid
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_a_lock_that_another_process_holds_ends_the_mirror_and_names_it(store: TrackingStore, holder: int) -> None:
+    store.check()  # looking needs no lock
+    started = time.monotonic()
+    with pytest.raises(TrackingUnavailable) as refused:
+        mirror(study(1), store, patience=Patience(lock_seconds=0.3))
+    assert time.monotonic() - started < 5
+    known = f"process {holder}" if Path("/proc/locks").exists() else "another process"
+    assert f"{store.lock_file}: held by {known}" in str(refused.value)
+
+
+def test_a_lock_that_is_let_go_in_time_is_taken(tmp_path: Path) -> None:
+    file, taken, ending = tmp_path / "lock", Event(), Event()
+
+    def hold() -> None:
+        with locked(file, 0):
+            taken.set()
+            time.sleep(0.3)
+            ending.set()
+
+    thread = Thread(target=hold)
+    thread.start()
+    taken.wait()
+    with locked(file, 10):
+        assert ending.is_set()
+    thread.join()

@@ -12,9 +12,11 @@ import typer
 from rich.console import Console
 
 from commands.arguments import Chosen, ExperimentFile, Scale, asks_for_time, choose, choose_timing
+from commands.report import TERMINAL, all_of
 from commands.timing import run_timing
 from commands.views.live_view import LiveView
 from commands.views.mirroring import Mirroring
+from reports.brief import brief
 from reports.files import REPORT_FILES, write_report
 from reports.formats import render
 from reports.report import build
@@ -76,7 +78,7 @@ def _drive(chosen: Chosen, request: Request, console: Console) -> Snapshot:
         found = drive(request, view.watch)
     files = write_report(found, places.folder)
     warning = mirroring.finish(found, files)
-    print(render(build(found, found.importance or None), "terminal"))  # noqa: T201 — the result itself
+    print(render(brief(build(found, found.importance or None), all_of(places.folder)), TERMINAL))  # noqa: T201 — the result itself
     for line in _closing(places, warning):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     return found

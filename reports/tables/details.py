@@ -8,7 +8,7 @@ from reports.numbers import NOTHING, UNKNOWN, fixed, short
 from reports.statistics.metrics import Metric
 from reports.tables.audit import audit_grid
 from reports.tables.details_text import difference_cell
-from reports.tables.grids import Column, Grid, grid
+from reports.tables.grids import Cell, Column, Grid, grid
 from reports.tables.matched import MATCHED, matched_grids
 from reports.tables.table import Row, Table
 
@@ -56,7 +56,7 @@ def _reference(table: Table) -> Iterator[Grid]:
 
     scores = [Column("chance"), Column("bag of words")]
     columns = [*_text_columns("task", "metric"), *scores, Column("train", "examples"), Column("dev", "examples")]
-    yield grid(table.name, "Without pretraining, without seeds", columns, map(cells, table.rows))
+    yield grid(table.name, "Reference points: chance and bag of words", columns, map(cells, table.rows))
 
 
 def _candidates(table: Table) -> Iterator[Grid]:
@@ -103,7 +103,7 @@ def _metric(row: Row) -> str:
     return Metric(str(row["metric"])).title
 
 
-def _difference(row: Row, decimals: Decimals) -> str:
+def _difference(row: Row, decimals: Decimals) -> Cell:
     return difference_cell(row, decimals[str(row["metric"])])
 
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from reports.footer import Notes
+from reports.footer import Notes, scale_of
 from reports.formats import render as render_report
 from reports.report import Report
+from reports.tables.grids import Grid, with_notes
 from reports.text import printable
 from reports.timing.analysis import Analysis
 from reports.timing.bootstrap import RESAMPLES
@@ -42,17 +43,21 @@ def report_of(analysis: Analysis) -> Report:
     paper = experiment.paper
     return Report(
         experiment=printable(experiment.experiment),
-        scale=printable(record.scale),
+        scale=printable(scale_of(record.scale)),
         question=printable(experiment.question),
         finding=printable(finding_of(analysis)),
         paper=printable(f"{paper.statement} ({paper.source})") if paper else "",
         tables=tuple(tables_of(analysis)),
-        grids=tuple(grids_of(analysis)),
+        grids=tuple(_grids(analysis)),
         curves=None,
         forest=None,
-        notes=tuple(_notes(analysis)),
         footer=tuple((term, printable(text)) for term, text in _footer(record)),
     )
+
+
+def _grids(analysis: Analysis) -> Iterator[Grid]:
+    for place, grid in enumerate(grids_of(analysis)):
+        yield with_notes(grid, _notes(analysis)) if place == 0 else grid
 
 
 def _notes(analysis: Analysis) -> Iterator[str]:
@@ -82,7 +87,7 @@ def _footer(record: TimingRecord) -> Notes:
     timing, machine = record.experiment.timing, record.machine
     longest = max(timing.lengths)
     return (
-        ("Scale", record.scale),
+        ("Scale", scale_of(record.scale) or "none declared"),
         ("Timed", PARTS[timing.part]),
         ("Sizes", _sizes(record)),
         ("Inputs", f"{timing.batch_sequences} per pass, random, of up to {longest} tokens, none of them padding"),

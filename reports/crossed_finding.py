@@ -15,14 +15,18 @@ KINDS = {"main": ("main effect", "main effects"), "interaction": ("interaction",
 
 def crossed_clauses(results: Results, metrics: Sequence[Metric]) -> Iterator[str]:
     """Yield for each metric which main effects and interactions differ from 0; nothing where none has a test."""
-    judged = [one for one in judged_effects(results) if one.metric in metrics and one.p_holm is not None]
-    for metric in metrics:
+    every = judged_effects(results)
+    judged = [one for one in every if one.metric in metrics and one.difference.low is not None]
+    tests = sum(one.p is not None for one in judged)
+    for metric in metrics if tests else ():
         mine = [one for one in judged if one.metric == metric]
         if mine and not any(is_finding(results, metric, one.effect.weights) for one in mine):
             yield f"on {metric.title} no effect of the design is claimed, as no arm exceeds chance significantly"
         elif mine:
-            corrected = f"significant by Holm over {len(judged)} test{'s' if len(judged) > 1 else ''}"
-            yield f"on {metric.title}, {corrected}: {_counted(mine)}{_named(results, mine)}"
+            corrected = f"significant by Holm over {tests} test{'s' if tests > 1 else ''}"
+            lost = sum(bool(one.effect.reason) for one in every if one.metric == metric)
+            rest = f" ({lost} more not estimable)" if lost else ""
+            yield f"on {metric.title}, {corrected}: {_counted(mine)}{rest}{_named(results, mine)}"
 
 
 def _counted(mine: Sequence[Judged]) -> str:
@@ -37,12 +41,12 @@ def _counted(mine: Sequence[Judged]) -> str:
 
 def _named(results: Results, mine: Sequence[Judged]) -> str:
     """Return the significant effects; where there are none, those whose own interval excludes 0, as uncorrected."""
-    found = [judged for judged in mine if judged.significant]
-    word = "namely " if found else "without correction "
-    found = sorted(found or [judged for judged in mine if judged.difference.told_apart], key=lambda one: one.p or 0.0)
+    significant = [judged for judged in mine if judged.significant]
+    alone = [judged for judged in mine if judged.p is not None and judged.difference.told_apart]
+    found = sorted(significant or alone, key=lambda one: one.p or 0.0)
     if not found:
         return ""
     decimals = results.decimals(mine[0].metric)
     shown = ", ".join(f"{one.effect.name} (Δ {told_with_n(one.difference, decimals)})" for one in found[:NAMED])
     more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    return f", {word}{shown}{more}"
+    return f", namely {shown}{more}" if significant else f"; 0 is excluded without correction by {shown}{more}"

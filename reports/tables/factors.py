@@ -233,7 +233,7 @@ def factors_grids(results: Results, found: Table) -> Iterator[Grid]:
         aliased, lost = (any(row[name] for row in rows) for name in ("aliases", "reason"))
         columns = [Column("effect", numeric=False), Column("metric", numeric=False), Column("Δ [95%] (n)")]
         columns.append(Column("Holm's p"))
-        columns += [Column("or is it", numeric=False)] if aliased else []
+        columns += [Column("aliased with", numeric=False)] if aliased else []
         columns += [Column("not estimable: it", numeric=False)] if lost else []
         if rows:
             yield grid(f"factors {kind}", title, columns, (_cells(row, decimals, aliased, lost) for row in rows))

@@ -146,8 +146,8 @@ def _predicted(prediction: Prediction, searches: bool) -> Iterator[str]:
     if prediction.seconds is None:
         never = ", ".join(prediction.never_measured)
         yield (
-            f"time, disk: no estimate yet; these stages have never run on this machine: {never}. A run at the smallest "
-            "scale gives one"
+            f"time, disk: no estimate yet; these stages have never run on this machine: {never}. A run at the "
+            "smallest scale gives one"
             if never
             else "time, disk: nothing is left to compute"
         )

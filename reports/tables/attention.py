@@ -72,9 +72,9 @@ def attention_notes(results: Results) -> Iterator[str]:
     for _, by_seed in list(results.attention.items())[:1]:
         some = next(iter(by_seed.values()))
         yield (
-            f"C on {some.sequences} held-out sequences as they stand. The paper's text does not say which text, "
-            f"which length, or how heads, [CLS] and [SEP] enter: claims speak of {ALL}, other readings stand beside "
-            "it; the paper's numbers were not found. C falls with the length: compare it at one length only."
+            f"C on {some.sequences} held-out sequences without masking. The paper's text does not state the text, "
+            f"the length, or how heads, [CLS] and [SEP] enter: claims are judged on {ALL}, other readings are shown "
+            "beside it; the paper's numbers were not found. C falls with the length: compare it at one length only."
         )
 
 

@@ -67,15 +67,15 @@ def _notes(analysis: Analysis) -> Iterator[str]:
     yield "Intervals speak of the rounds of one run; another run may leave them, most of all on short inputs."
     yield f"FLOPs, closed form: {MATMUL.rule.rpartition('; ')[0]}."
     if analysis.experiment.paper:
-        yield "Verdicts: the paper is right where the ratio is above 1; undecided where no * would stand."
+        yield "Verdicts: the paper is right where the ratio is above 1; undecided where there would be no *."
     number = intervals(analysis)
     if number > 1:
-        chance = f"where nothing differs, about {number * 0.05:.1f} of them exclude 1 by chance"
-        yield f"{number} intervals stand in the first table, none corrected for the others: {chance}."
+        chance = f"if nothing differed, about {number * 0.05:.1f} of them would exclude 1 by chance"
+        yield f"The first table shows {number} intervals at 95%, none corrected for the others; {chance}."
 
 
 def _star(analysis: Analysis) -> str:
-    """Return what is told apart: more than a control, which is the baseline under another name, shows."""
+    """Return what counts as a difference: more than a control, which is the baseline under another name, shows."""
     if not analysis.controls or not analysis.timed:
         return "the interval excludes 1"
     names = " and ".join(map(printable, analysis.controls))

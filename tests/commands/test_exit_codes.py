@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 from calling import TABLE, Answer, Call
 
+from commands.main import INTERRUPTED
+from commands.run import DONE_WITH_FAILED_TRIALS
+from search_space.refusals import Refusal
+
 MISTAKES = """\
 experiment: mistaken
 question: What is wrong here?
@@ -150,3 +154,13 @@ def test_help_names_every_command(call: Call) -> None:
     assert answer.code == 0
     for command in ("describe", "export", "import", "plan", "run", "report", "ui", "schema"):
         assert command in answer.out
+
+
+def test_the_readme_lists_every_exit_code() -> None:
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    listed = re.search(r"^Exit codes: (.*?)\n\n", text, re.DOTALL | re.MULTILINE)
+    assert listed is not None
+    codes = {int(part.split()[0]) for part in listed[1].replace("\n", " ").split("; ")}
+    command_line = 2
+    refusals = {kind.exit_code for kind in Refusal.__subclasses__()}
+    assert codes == {0, command_line, DONE_WITH_FAILED_TRIALS, INTERRUPTED, *refusals}

@@ -1,4 +1,4 @@
-"""How many intervals a report shows: as many as its conditions say, counted in what is rendered; two seeds are marked."""
+"""How many intervals a report shows: as its conditions say, counted in what is rendered; two seeds are marked."""
 
 import re
 from collections.abc import Callable

@@ -8,14 +8,21 @@ from reports.statistics.metrics import Metric
 from reports.statistics.reference import is_finding
 from reports.tables.factors import Judged, judged_effects
 
+CROSSED = 2
+"""Factors from which a design is crossed."""
 NAMED = 2
 """As many effects as a clause can name."""
 KINDS = {"main": ("main effect", "main effects"), "interaction": ("interaction", "interactions")}
 
 
 def crossed_clauses(results: Results, metrics: Sequence[Metric]) -> Iterator[str]:
-    """Yield for each metric which main effects and interactions differ from 0; nothing where none has a test."""
+    """Yield for each metric which main effects and interactions differ from 0; nothing where none has a test.
+
+    Nor where one factor alone varies: its effects are differences of arms, which the finding has anyway.
+    """
     every = judged_effects(results)
+    if len({one.effect.name.partition("=")[0] for one in every if one.effect.kind == "main"}) < CROSSED:
+        return
     judged = [one for one in every if one.metric in metrics and one.difference.low is not None]
     tests = sum(one.p is not None for one in judged)
     for metric in metrics if tests else ():
@@ -47,6 +54,6 @@ def _named(results: Results, mine: Sequence[Judged]) -> str:
     if not found:
         return ""
     decimals = results.decimals(mine[0].metric)
-    shown = ", ".join(f"{one.effect.name} (Δ {told_with_n(one.difference, decimals)})" for one in found[:NAMED])
+    shown = ", ".join(f"{one.effect.title} (Δ {told_with_n(one.difference, decimals)})" for one in found[:NAMED])
     more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
     return f", namely {shown}{more}" if significant else f"; 0 is excluded without correction by {shown}{more}"

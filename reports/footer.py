@@ -45,8 +45,8 @@ def intervals_note(grids: Iterable[Grid]) -> Notes:
     if shown < 2:
         return ()
     text = (
-        f"the tables of this report show {shown} intervals at 95%, none corrected for the others; if nothing "
-        f"differed, about {shown * ALPHA:.1f} of them would exclude 0 by chance"
+        f"the tables of this report show {shown} intervals of a difference at 95%, none corrected for the others; if "
+        f"nothing differed, about {shown * ALPHA:.1f} of them would exclude 0 by chance"
     )
     return (("Intervals", text),)
 

@@ -7,7 +7,7 @@ from reports.numbers import TWO_SEEDS
 from reports.results import Results
 from reports.statistics.crossed import lost_runs
 from reports.statistics.reference import is_finding
-from reports.tables.attention import ATTENTION_DIAGONAL, attention_notes
+from reports.tables.attention import attention_notes
 from reports.tables.candidates import SEARCH
 from reports.tables.claims import claims_note
 from reports.tables.factors import factors_note
@@ -16,6 +16,7 @@ from reports.tables.matched import matched_note
 from reports.tables.noise import low_variance
 from reports.tables.settings import settings_legend
 from reports.tables.table import Table
+from runners.asked.metrics import ATTENTION_DIAGONAL
 from runners.designs.arm import BASELINE
 
 RESULTS = "results"

@@ -37,6 +37,11 @@ class Factor:
         labels = tuple(map(label, self.values))
         return labels if len(set(labels)) == len(labels) else tuple(map(canonical_text, self.values))
 
+    @property
+    def reference(self) -> str:
+        """The baseline's level as text; nothing where it is the lack of a component, or is not known."""
+        return "" if self.component or self.values[0] == BASELINE else self.labels[0]
+
     def at(self, level: int) -> str:
         """Return a level with the factor's name: `heads=2`, of a component its name alone."""
         return self.name if self.component and self.values[level] is True else f"{self.name}={self.labels[level]}"

@@ -43,7 +43,7 @@ def _isolated(table: Table, decimals: Decimals) -> Iterator[Grid]:
     """Yield one grid per path, so that its name stands once above the pairs."""
     for path in dict.fromkeys(row["path"] for row in table.rows):
         rows = [row for row in table.rows if row["path"] == path and row["metric"] in decimals]
-        cells = ([f"{row['arm']} − {row['reference']}", _metric(row), _difference(row, decimals)] for row in rows)
+        cells = (_pair_cells(row, decimals) for row in rows)
         title = f"The effect of {path} alone: arms that are equal in all else"
         yield grid(table.name, title, [*_text_columns("arms", "metric"), DELTA], cells)
 
@@ -97,6 +97,10 @@ def _importance(table: Table) -> Iterator[Grid]:
     columns = [*_text_columns("axis"), Column("share of variance"), Column("candidates")]
     title = "What the held-out loss at the first hurdle depends on"
     yield grid(table.name, title, columns, map(cells, table.rows))
+
+
+def _pair_cells(row: Row, decimals: Decimals) -> list[str | Cell]:
+    return [f"{row['arm']} − {row['reference']}", _metric(row), _difference(row, decimals)]
 
 
 def _metric(row: Row) -> str:

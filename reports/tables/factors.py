@@ -45,6 +45,13 @@ class Effect:
     aliases: tuple[str, ...] = ()
     reason: str = ""
     """Why it cannot be estimated; empty where it can."""
+    against: str = ""
+    """Of a main effect, the level that it is the difference from, where that is known."""
+
+    @property
+    def title(self) -> str:
+        """The name with what it is against: `heads=2 against 4`."""
+        return f"{self.name} against {self.against}" if self.against else self.name
 
 
 @dataclass(frozen=True)
@@ -111,7 +118,9 @@ def _of_all_points(crossing: Crossing) -> Iterator[Effect]:
                 sign = prod({level: 1, 0: -1}.get(point[place], 0) for place, level in pairs)
                 if sign:
                     weights[arm] = sign / rest
-            yield Effect("main" if len(chosen) == 1 else "interaction", crossing.named(chosen, levels), weights)
+            against = crossing.factors[chosen[0]].reference if len(chosen) == 1 else ""
+            kind, name = "interaction" if len(chosen) > 1 else "main", crossing.named(chosen, levels)
+            yield Effect(kind, name, weights, against=against)
 
 
 def _of_halves(crossing: Crossing) -> Iterator[Effect]:
@@ -129,7 +138,8 @@ def _of_halves(crossing: Crossing) -> Iterator[Effect]:
             for s in same
         )
         name = crossing.named(chosen, (1,) * len(chosen))
-        yield Effect("main" if len(chosen) == 1 else "interaction", name, weights, aliases)
+        against = crossing.factors[chosen[0]].reference if len(chosen) == 1 else ""
+        yield Effect("interaction" if len(chosen) > 1 else "main", name, weights, aliases, against=against)
 
 
 def contrast(results: Results, weights: Weights, metric: Metric) -> SeedValues:
@@ -181,13 +191,14 @@ def _judged(results: Results, effect: Effect, metric: Metric) -> Judged:
 def factors_table(results: Results) -> Table:
     """Return every main effect and two-way interaction on every metric, none where arms are not crossed."""
     rows = (_row(one) for one in judged_effects(results))
-    return table("factors", "kind effect aliases metric n delta low high p p_holm reason", rows)
+    return table("factors", "kind effect against aliases metric n delta low high p p_holm reason", rows)
 
 
 def _row(one: Judged) -> Row:
     return {
         "kind": one.effect.kind,
         "effect": one.effect.name,
+        "against": one.effect.against or None,
         "aliases": " + ".join(one.effect.aliases) or None,
         "metric": one.metric.name,
         "n": one.difference.pairs,
@@ -206,10 +217,12 @@ def _effects(results: Results) -> Iterator[Effect]:
         yield from effects_of(crossing)
     elif runs is not None:
         arms = {levels: arm for arm, levels in arms_by_levels(results, runs).items()}
+        references = {name: labels[0] for name, labels in zip(runs.factors, runs.labels, strict=True)}
         for found in runs.contrasts():
             weights = zip(runs.kept, found.weights, strict=not found.reason) if found.weights else ()
             by_arm = {arms[run]: weight for run, weight in weights if abs(weight) > ROUNDING}
-            yield Effect(found.kind, found.name, by_arm, found.aliases, found.reason)
+            against = references.get(found.name.partition("=")[0], "") if found.kind == "main" else ""
+            yield Effect(found.kind, found.name, by_arm, found.aliases, found.reason, against)
 
 
 def _crossing(results: Results, runs: Crossed | None) -> Crossing | None:
@@ -240,7 +253,7 @@ def factors_grids(results: Results, found: Table) -> Iterator[Grid]:
 
 
 def _cells(row: Row, decimals: Mapping[str, int], aliased: bool, lost: bool) -> Iterator[str | Cell]:
-    yield str(row["effect"])
+    yield f"{row['effect']} against {row['against']}" if row["against"] else str(row["effect"])
     yield Metric(str(row["metric"])).title
     yield difference_cell(row, decimals[str(row["metric"])])
     yield p_text(number(row["p_holm"]))
@@ -256,7 +269,6 @@ def factors_note(results: Results, found: Table) -> Iterator[str]:
     tested = sum(row["p"] is not None and row["metric"] in headlines for row in found.rows)
     if found.rows:
         yield (
-            "Effects of the design: paired by seed, each level against the first one of its factor, which is the "
-            "baseline's where the baseline is in the design. Holm's p: corrected over the "
+            "Effects of the design are paired by seed. Holm's p: corrected over the "
             f"{tested} tests of main effects and interactions on {' and '.join(m.title for m in results.headlines)}."
         )

@@ -22,8 +22,8 @@ def failures_of(results: Results) -> dict[str, list[str]]:
                 key = (_reason(history), arm.name)
                 counts[key] = counts.get(key, 0) + 1
     found: dict[str, list[str]] = {}
-    for (reason, arm), count in counts.items():
-        found.setdefault(reason, []).append(f"{arm} ({count} of {len(results.trials[arm])})")
+    for (reason, name), count in counts.items():
+        found.setdefault(reason, []).append(f"{name} ({count} of {len(results.trials[name])})")
     return found
 
 

@@ -14,7 +14,7 @@ from runners.evidence.standing import Snapshot
 
 NUMBER = r"[+−]?\d+(?:\.\d+)?"
 INTERVAL = re.compile(rf"\[{NUMBER}, {NUMBER}\]")
-STATED = re.compile(r"the tables of this report show (\d+) intervals at 95%")
+STATED = re.compile(r"the tables of this report show (\d+) intervals of a difference at 95%")
 ARMS = {"baseline": {}, "two": {"heads": 2}, "narrow": {"width": 128}, "both": {"heads": 2, "width": 128}}
 TASKS = ("docs_pair", "docs_acceptability")
 

@@ -153,3 +153,13 @@ def test_a_factorial_beside_other_arms_keeps_its_own_effects() -> None:
     assert names_of(beside, "factors", "effect") == names_of(alone, "factors", "effect")
     (one,), (other,) = ([t for t in each.tables if t.name == "factors"] for each in (alone, beside))
     assert [row["delta"] for row in one.rows] == pytest.approx([row["delta"] for row in other.rows])
+
+
+def test_a_main_effect_names_the_level_that_it_is_the_difference_from() -> None:
+    report = report_of([Factorial(vary={"heads": (2, 4), "convolution.kernel_size": (3, 9, 15)})])
+    found = {effect: against for effect, against, _ in names_of(report, "factors", "effect", "against")}
+    assert found["heads=2"] == "4"
+    assert found["convolution.kernel_size=3"] == found["convolution.kernel_size=15"] == "9"
+    elsewhere = report_of([Factorial(vary={"heads": (2, 8), "convolution.kernel_size": (3, 15)})])
+    found = {effect: against for effect, against, _ in names_of(elsewhere, "factors", "effect", "against")}
+    assert (found["heads=8"], found["convolution.kernel_size=15"]) == ("2", "3")  # the baseline is no run of it

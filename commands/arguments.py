@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from runners.asked.experiment import Experiment
+from runners.kept.records import WITHOUT_SCALES
 from runners.loading import load, scales
 from runners.loading.reading import read_document
 from runners.loading.text import read_text
@@ -17,7 +18,6 @@ from search_space.operations import CONVENTIONS, Convention
 from search_space.refusals import ConfigurationRefused
 
 DEFAULT_SCALE = "demo"
-WITHOUT_SCALES = "whole"  # the scale's name where a file has none
 
 ExperimentFile = Annotated[
     Path, typer.Argument(metavar="EXPERIMENT", help="A YAML file such as experiments/table2.yaml.")

@@ -6,23 +6,35 @@ from typing import Annotated
 import typer
 
 from commands.arguments import ResultsFolder
+from reports.brief import brief
 from reports.formats import format_names, render
 from reports.report import build
 from reports.timing.report import render as render_timing
 from runners.kept.results_folder import snapshot_at
 from runners.timing.keeping import has_timings, read
 
+TERMINAL = "terminal"
+
 
 def report(
     folder: ResultsFolder,
-    form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(format_names())}.")] = "terminal",
+    form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(format_names())}.")] = TERMINAL,
+    everything: Annotated[
+        bool, typer.Option("--all", help="In a terminal: every table, its notes, conditions.")
+    ] = False,
 ) -> None:
     """Print the report of a results folder, finished or not."""
-    print(_rendered(folder, form), end="")  # noqa: T201 — the result itself
+    print(_rendered(folder, form, everything), end="")  # noqa: T201 — the result itself
 
 
-def _rendered(folder: Path, form: str) -> str:
+def _rendered(folder: Path, form: str, everything: bool) -> str:
     if has_timings(folder):
         return render_timing(read(folder), form)
     found = snapshot_at(folder)
-    return render(build(found, found.importance or None), form)
+    whole = build(found, found.importance or None)
+    return render(whole if everything or form != TERMINAL else brief(whole, all_of(folder)), form)
+
+
+def all_of(folder: Path) -> str:
+    """Return the command that shows the whole report of a folder."""
+    return f"steeplechase report {folder} --all"

@@ -12,9 +12,11 @@ import typer
 from rich.console import Console
 
 from commands.arguments import Chosen, ExperimentFile, Scale, asks_for_time, choose, choose_timing
+from commands.report import TERMINAL, all_of
 from commands.timing import run_timing
 from commands.views.live_view import LiveView
 from commands.views.mirroring import Mirroring
+from reports.brief import brief
 from reports.files import REPORT_FILES, write_report
 from reports.formats import render
 from reports.report import build
@@ -76,7 +78,8 @@ def _drive(chosen: Chosen, request: Request, console: Console) -> Snapshot:
     with stopping(), LiveView(console, StageStore(places.stages)) as view, mirroring:
         found = drive(request, view.watch)
     files = write_report(found, places.folder)
-    print(render(build(found, found.importance or None), "terminal"), flush=True)  # noqa: T201 — the result itself
+    shown = brief(build(found, found.importance or None), all_of(places.folder))
+    print(render(shown, TERMINAL), flush=True)  # noqa: T201 — the result itself
     _warn(console, mirroring.finish(found, files))
     for line in (
         *_failures(found, chosen.experiment),

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator
 
-from reports.numbers import difference_text
+from reports.crossed_finding import crossed_clauses
+from reports.numbers import told_with_n
 from reports.results import Results
 from reports.search_finding import search_finding
 from reports.statistics.comparisons import Verdict
 from reports.statistics.effects import Difference
 from reports.statistics.metrics import Metric
+from reports.statistics.reference import is_finding
 from reports.tables.attention import attention_clause
 from reports.tables.candidates import SEARCH
+from reports.tables.failures import failures_clause
 from reports.tables.isolated import IsolatedPair
 from runners.designs.arm import BASELINE
 from runners.kept.records import Standing
@@ -19,17 +22,21 @@ OPEN = (Standing.WAITING, Standing.RUNNING)
 
 
 def finding_of(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:
-    """Return what was learned: the best arm on each headline metric, and what a change alone does."""
+    """Return what was learned: a crossed design's effects, the best arm by headline metric, isolated effects."""
     if results.setting.design.kind == SEARCH:
-        return search_finding(results)
+        failed = failures_clause(results)
+        return f"{search_finding(results)} {failed[0].upper()}{failed[1:]}." if failed else search_finding(results)
     total = max(len(results.snapshot.histories), len(results.arms) * results.seeds_in_all)
     ended = sum(history.standing not in OPEN for history in results.snapshot.histories)
     measured = [metric for metric in results.headlines if _means(results, metric)]
+    failed = failures_clause(results)
     if not measured:
-        return f"No result yet: {ended} of {total} trials have ended, and none was measured at the end of its budget."
-    clauses = [_clause(results, metric) for metric in measured]
+        why = f"; {failed}" if failed else ""
+        ended_how = f"{ended} of {total} trials have ended, and none was measured at the end of its budget"
+        return f"No result yet: {ended_how}{why}."
+    clauses = [*crossed_clauses(results, measured), *(_clause(results, metric) for metric in measured)]
     clauses += _alone(results, pairs, measured)
-    clauses += [clause] if (clause := attention_clause(results)) else []
+    clauses += filter(None, [attention_clause(results), failed])
     sentence = "; ".join(clauses) + "."
     if ended < total:
         return f"So far, with {ended} of {total} trials ended: {sentence}"
@@ -58,21 +65,35 @@ def _clause(results: Results, metric: Metric) -> str:
 
 
 def _verdict(results: Results, metric: Metric, best: str, rivals: dict[str, float]) -> str:
-    """Return what is known of the arm with the best mean; helped or hurt is corrected for all arms."""
+    """Return the verdict on the arm with the best mean; helped or hurt is corrected for all arms."""
     difference, compared = results.difference(best, BASELINE, metric), results.comparison(best, metric)
-    shown = f"Δ {_told(difference, results.decimals(metric))}"
+    shown = f"Δ {told_with_n(difference, results.decimals(metric))}"
     if difference.low is None:
-        return f"no difference can be told from {_seeds(difference)} (best mean: {best}, {shown})"
-    if compared.verdict is Verdict.HELPS:
-        return f"{best} is best and better than the baseline ({shown})"
-    if compared.verdict is Verdict.HURTS:
-        return f"no arm reaches the baseline (nearest: {best}, {shown})"
-    if compared.verdict is Verdict.NO_DIFFERENCE:
-        return f"the best arm, {best}, differs from the baseline by no more than {compared.margin:g} ({shown})"
-    others = _told_better(results, metric, rivals)
-    alone = f", though {', '.join(others)} can" if others else ""
+        return f"{_seeds(difference)} no interval (best mean: {best}, {shown})"
+    if not is_finding(results, metric, (best, BASELINE)):
+        return f"nothing is claimed, as neither {best} nor the baseline exceeds chance significantly ({shown})"
+    if compared.verdict is Verdict.UNDECIDED:
+        return _undecided(results, metric, best, rivals)
+    sentences = {
+        Verdict.HELPS: f"{best} is best and better than the baseline ({shown})",
+        Verdict.HURTS: f"no arm reaches the baseline (nearest: {best}, {shown})",
+        Verdict.NO_DIFFERENCE: f"the best arm, {best}, differs from the baseline by no more than "
+        f"{compared.margin or 0.0:g} ({shown})",
+    }
+    return sentences[compared.verdict]
+
+
+def _undecided(results: Results, metric: Metric, best: str, rivals: dict[str, float]) -> str:
+    difference = results.difference(best, BASELINE, metric)
+    shown = f"Δ {told_with_n(difference, results.decimals(metric))}"
     corrected = " after Holm's correction" if difference.told_apart else ""
-    return f"the best arm, {best}, cannot be told from the baseline{corrected} ({shown}){alone}"
+    if metric.better(0.0, difference.delta or 0.0):
+        return (
+            f"the baseline is best, and the nearest arm, {best}, does not differ significantly{corrected} ({shown})"
+        )
+    others = _told_better(results, metric, rivals)
+    alone = f", though {', '.join(others)} {'do' if len(others) > 1 else 'does'}" if others else ""
+    return f"the best arm, {best}, does not differ significantly from the baseline{corrected} ({shown}){alone}"
 
 
 def _told_better(results: Results, metric: Metric, rivals: dict[str, float]) -> list[str]:
@@ -90,18 +111,23 @@ def _telling(results: Results, pairs: tuple[IsolatedPair, ...], metric: Metric) 
 
 
 def _alone(results: Results, pairs: tuple[IsolatedPair, ...], metrics: list[Metric]) -> Iterator[str]:
-    """Yield what one change alone does: the telling pairs where they are few, else which of all are told apart."""
+    """Yield what one change alone does: one pair per path where they are few, else how many of all exclude 0."""
     telling = list(_telling(results, pairs, metrics[0]))
     if len(telling) <= PAIRS_NAMED:
         for pair in telling:
-            yield f"the effect of {_named(pair)}, uncorrected: {_isolated(results, pair, metrics)}"
+            yield f"the effect of {_named(pair)} (no correction): {_isolated(results, pair, metrics)}"
         return
-    apart = {
-        pair: [m for m in metrics if results.difference(pair.arm, pair.reference, m).told_apart] for pair in pairs
-    }
+    apart = {pair: [metric for metric in metrics if _found(results, pair, metric)] for pair in pairs}
     found = [f"{_named(pair)}: {_isolated(results, pair, on)}" for pair, on in apart.items() if on]
     shown = f" ({', '.join(found)})" if 0 < len(found) <= PAIRS_NAMED else ""
-    yield f"of {len(pairs)} effects of one change alone, uncorrected, {len(found) or 'none'} told apart{shown}"
+    count = f"{len(found) or 'none'} excludes 0" if len(found) < 2 else f"{len(found)} exclude 0"
+    yield f"of {len(pairs)} single-change comparisons (no correction) {count}{shown}"
+
+
+def _found(results: Results, pair: IsolatedPair, metric: Metric) -> bool:
+    """Whether the interval of a pair excludes 0 on a metric on which a difference of the two may be claimed."""
+    apart = results.difference(pair.arm, pair.reference, metric).told_apart
+    return apart and is_finding(results, metric, (pair.arm, pair.reference))
 
 
 def _named(pair: IsolatedPair) -> str:
@@ -112,21 +138,22 @@ def _isolated(results: Results, pair: IsolatedPair, metrics: list[Metric]) -> st
     parts = []
     for metric in metrics:
         difference = results.difference(pair.arm, pair.reference, metric)
-        parts.append(
-            f"{metric.title} {_judgement(difference, metric)} ({_told(difference, results.decimals(metric))})"
-        )
+        judgement = _judgement(difference, metric) if _claimable(results, pair, difference, metric) else "at chance"
+        parts.append(f"{metric.title} {judgement} ({told_with_n(difference, results.decimals(metric))})")
     return ", ".join(parts)
 
 
+def _claimable(results: Results, pair: IsolatedPair, difference: Difference, metric: Metric) -> bool:
+    return difference.low is None or is_finding(results, metric, (pair.arm, pair.reference))
+
+
 def _judgement(difference: Difference, metric: Metric) -> str:
-    if difference.delta is None or not difference.told_apart:
-        return "not told apart"
+    if difference.low is None or difference.delta is None:
+        return "without an interval"
+    if not difference.told_apart:
+        return "not significant"
     return "better" if metric.better(difference.delta, 0.0) else "worse"
 
 
-def _told(difference: Difference, decimals: int) -> str:
-    return f"{difference_text(difference, decimals)}, n = {difference.pairs}"
-
-
 def _seeds(difference: Difference) -> str:
-    return "one seed" if difference.pairs == 1 else f"{difference.pairs} shared seeds"
+    return "one seed gives" if difference.pairs == 1 else f"{difference.pairs} shared seeds give"

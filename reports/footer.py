@@ -1,26 +1,25 @@
-"""Beneath the tables: what the signs mean, and under which conditions the numbers hold."""
+"""Beneath the tables: under which conditions the numbers hold."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from reports.numbers import short
 from reports.results import Results
-from reports.statistics.comparisons import Cell
-from reports.statistics.effects import Effect
-from reports.statistics.metrics import Metric
 from reports.tables.afterwards import addition_notes, known_before
 from reports.tables.candidates import SEARCH
 from reports.tables.constants import constant_notes
 from reports.tables.departures import option_notes
 from reports.tables.evaluation_set import evaluation_set_notes
+from reports.tables.failures import failures_notes
+from reports.tables.grids import Grid
 from reports.tables.leakage import leakage_notes
-from reports.tables.noise import low_variance
-from reports.tables.settings import settings_legend, settings_notes
+from reports.tables.settings import settings_notes
 from reports.tables.squad import squad_notes
 from reports.tables.truncation import truncation_notes
 from runners.asked.sequential import first_seeds
 from runners.designs.arm import BASELINE
 from runners.evidence.measured import PRETRAIN
-from runners.kept.records import Standing, Status
+from runners.inference.paired import ALPHA
+from runners.kept.records import WITHOUT_SCALES, Standing, Status
 from search_space.candidate import Candidate
 from search_space.change import difference
 from search_space.declaration import JsonValue
@@ -38,60 +37,21 @@ Notes = tuple[tuple[str, str], ...]
 """Terms, each with its text."""
 
 
-def legend_of(results: Results) -> tuple[str, ...]:
-    """Return what the signs in the tables mean."""
-    lines = [
-        "mean ± sd (n): over n pretraining seeds; fine-tuning seeds are averaged within each first.",
-        "Δ [low, high]: difference to the baseline, paired by pretraining seed: mean and 95% interval (paired t).",
-        "*: best mean of its column, and told from the baseline after Holm's correction.",
-        "Held-out loss in nats, lower is better; tasks and score (the mean of the tasks) 0 to 100, higher is better.",
-    ]
-    effects = [results.effect(arm.name, metric) for arm in results.arms for metric in results.shown]
-    if any(effect.n == 1 for effect in effects):
-        lines.append("?: a single seed tells no spread and no interval.")
-    if any(effect.n == 0 for effect in effects):
-        lines.append("–: not measured at the end of the budget.")
-    if low_variance(results):
-        lines.append("low variance: seeds spread it by at most half the tasks' median; it shows smaller differences.")
-    if any(results.diverged(arm.name)[0] for arm in results.arms):
-        lines.append(
-            "Diverged seeds are left out here; with the worst value in their place: Diverged seeds, both ways."
-        )
-    lines.extend(settings_legend(results))
-    lines.extend(_multiplicity(results, effects))
-    return tuple(lines)
+def scale_of(name: str) -> str:
+    """Return the name of a scale, nothing where the file has none."""
+    return "" if name == WITHOUT_SCALES else name
 
 
-def _multiplicity(results: Results, effects: list[Effect]) -> Iterator[str]:
-    intervals = sum(effect.difference.low is not None for effect in effects)
-    if not intervals:
-        return
-    names = " and ".join(metric.title for metric in results.headlines)
-    tested = sum(results.comparison(*_named(cell)).p is not None for cell in results.families[0])
-    yield (
-        f"Verdicts: helps or hurts where Holm's p is at most 0.05, over the {tested} tests on {names} (further "
-        "metrics are a family of their own); no difference larger than m where the 95% interval lies within ±m."
+def intervals_note(grids: Iterable[Grid]) -> Notes:
+    """Return how many intervals the tables show, and how many of them exclude 0 by chance."""
+    shown = sum(grid.intervals for grid in grids)
+    if shown < 2:
+        return ()
+    text = (
+        f"the tables of this report show {shown} intervals of a difference at 95%, none corrected for the others; if "
+        f"nothing differed, about {shown * ALPHA:.1f} of them would exclude 0 by chance"
     )
-    yield (
-        "p by sign flips is exact and assumes nothing, but n seeds never bring it below 2/2^n: Student's paired t "
-        "decides. Could be seen: the true difference that one such test finds four times in five; seeds to decide: "
-        "with which the verdict would fall four times in five, were Δ and its spread what they look like."
-    )
-    if results.looks.counts:
-        counts = ", ".join(map(str, results.looks.counts))
-        yield (
-            f"Seeds were added to what was undecided at {counts} seeds; each look spends its share of the error, so "
-            "intervals are wider than 95% at one look and hold at whichever look an arm stopped."
-        )
-    if intervals > 1:
-        yield (
-            f"{intervals} intervals stand here, none corrected for the others: where nothing differs, "
-            f"about {intervals * 0.05:.1f} of them exclude 0 by chance."
-        )
-
-
-def _named(cell: Cell) -> tuple[str, Metric]:
-    return cell[0], Metric(cell[1])
+    return (("Intervals", text),)
 
 
 def footer_of(results: Results) -> Notes:
@@ -103,7 +63,7 @@ def footer_of(results: Results) -> Notes:
         spans += f", then more up to {results.looks.counts[-1]} for what is undecided"
     tuned = f"; fine-tuning {', '.join(map(str, setting.fine_tuning.seeds))}" if setting.tasks else ""
     notes = [
-        ("Scale", results.snapshot.scale),
+        ("Scale", scale_of(results.snapshot.scale) or "none declared"),
         ("Corpus", _corpus(results)),
         ("Tokens per trial", _tokens(results)),
         ("Seeds", f"pretraining {spans}{tuned}"),
@@ -111,9 +71,10 @@ def footer_of(results: Results) -> Notes:
         *squad_notes(results.snapshot),
         ("Objective", setting.baseline.objective.kind.replace("_", " ")),
         *evaluation_set_notes(results.snapshot.shared, setting.baseline.objective.kind, bool(setting.tasks)),
-        *([] if setting.paper and setting.paper.table else [("Differs from the papers", _differences(results))]),
+        *([("Differs from the papers", _differences(results))] if setting.paper and not setting.paper.table else []),
         *option_notes(results),
         ("Diverged", _diverged(results)),
+        *failures_notes(results),
         *constant_notes(results),
         *settings_notes(results),
         *truncation_notes(results.snapshot.shared),

@@ -7,6 +7,8 @@ from statistics import median
 from reports.statistics.effects import Difference, Effect
 
 UNKNOWN, NOTHING = "?", "–"
+TWO_SEEDS = "†"
+"""Marks an interval of two differences, which has one degree of freedom."""
 UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 
 
@@ -31,7 +33,7 @@ def signed(value: float, decimals: int) -> str:
 
 
 def mean_text(effect: Effect, decimals: int) -> str:
-    """Return `mean ± sd (n)`; a single seed tells no spread."""
+    """Return `mean ± sd (n)`; a single seed has no spread."""
     if effect.mean is None:
         return NOTHING
     spread = UNKNOWN if effect.sd is None else fixed(effect.sd, decimals)
@@ -39,7 +41,7 @@ def mean_text(effect: Effect, decimals: int) -> str:
 
 
 def difference_text(difference: Difference, decimals: int) -> str:
-    """Return `Δ [low, high]`; a single pair tells no interval."""
+    """Return `Δ [low, high]`; a single pair has no interval."""
     if difference.delta is None:
         return NOTHING
     if difference.low is None or difference.high is None:
@@ -49,9 +51,27 @@ def difference_text(difference: Difference, decimals: int) -> str:
 
 
 def told(difference: Difference, decimals: int) -> str:
-    """Return `Δ [low, high] (n)`, n being the pairs."""
+    """Return `Δ [low, high] (n)`, n being the pairs; two are marked."""
     text = difference_text(difference, decimals)
-    return text if difference.delta is None else f"{text} ({difference.pairs})"
+    return text if difference.delta is None else f"{text} ({difference.pairs}{two_seeds(difference)})"
+
+
+def told_with_n(difference: Difference, decimals: int) -> str:
+    """Return `Δ [low, high], n = 3` for a sentence."""
+    one = ", one degree of freedom" if difference.one_degree else ""
+    return f"{difference_text(difference, decimals)}, n = {difference.pairs}{one}"
+
+
+def two_seeds(difference: Difference) -> str:
+    """Return the mark of an interval with one degree of freedom, nothing for any other."""
+    return TWO_SEEDS if difference.one_degree else ""
+
+
+def p_text(p: float | None) -> str:
+    """Return a p value with three decimals."""
+    if p is None:
+        return UNKNOWN
+    return "< 0.001" if p < 0.001 else fixed(p, 3)
 
 
 def short(count: int) -> str:

@@ -8,22 +8,21 @@ from reports.figures.figure_data import Curves, Forest, curves_of, forest_of
 from reports.figures.ladder import Ladder, ladder_of
 from reports.figures.pareto import Pareto, pareto_of, pareto_table, table_pareto_of
 from reports.finding import finding_of
-from reports.footer import Notes, footer_of, legend_of
+from reports.footer import Notes, footer_of, intervals_note, scale_of
+from reports.legend import RESULTS, Below, Legend, annotated, legend_of
 from reports.recipes import at_own_recipes, at_shared_recipe
 from reports.results import Results, results_of
 from reports.setting import setting_of
-from reports.statistics.crossed import lost_runs
 from reports.tables.attention import (
     AttentionMaps,
     attention_grids,
     attention_maps_of,
-    attention_notes,
     attention_table,
 )
 from reports.tables.audit import audit_table
 from reports.tables.beside import BESIDE, beside_grid, beside_table
 from reports.tables.candidates import SEARCH, candidates_table, importance_table
-from reports.tables.claims import claims_grid, claims_note, claims_table
+from reports.tables.claims import claims_grid, claims_table
 from reports.tables.departures import DEPARTURES, departures_grid, departures_table
 from reports.tables.details import grids_of
 from reports.tables.divergence import divergence_grid, divergence_table
@@ -42,13 +41,13 @@ from reports.tables.grids import Grid
 from reports.tables.isolated import isolated_pairs, isolated_table
 from reports.tables.judgements import effects_grid, effects_table
 from reports.tables.leakage import leakage_table
-from reports.tables.matched import has_matches, matched_note, matched_table
+from reports.tables.matched import has_matches, matched_table
 from reports.tables.noise import noise_grid, noise_table
 from reports.tables.overview import overview
 from reports.tables.settings import settings_table
 from reports.tables.table import Table, reference_table, results_table
 from reports.tables.truncation import truncation_table
-from reports.tables.tuned import tuned_finding, tuned_grids, tuned_note, tuned_tables
+from reports.tables.tuned import TUNED, tuned_finding, tuned_grids, tuned_note, tuned_tables
 from reports.tables.tuning import tuning_footer, tuning_grids, tuning_notes, tuning_table
 from reports.text import printable
 from runners.asked.metrics import PrimaryMetric, primary_metric
@@ -61,6 +60,7 @@ class Report:
 
     experiment: str
     scale: str
+    """Empty where the experiment file has no scales."""
     question: str
     finding: str
     paper: str
@@ -69,8 +69,6 @@ class Report:
     grids: tuple[Grid, ...]
     curves: Curves | None
     forest: Forest | None
-    notes: tuple[str, ...]
-    """What the signs in the tables mean."""
     footer: Notes
     """Under which conditions the numbers were measured."""
     pareto: Pareto | None = None
@@ -79,6 +77,18 @@ class Report:
     """Results along a number that arms differ in."""
     ladder: Ladder | None = None
     attention: AttentionMaps | None = None
+    more: str = ""
+    """Of a brief report: what it leaves out, and the command that shows it."""
+
+    @property
+    def title(self) -> str:
+        """The experiment with its scale."""
+        return f"{self.experiment} ({self.scale})" if self.scale else self.experiment
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes of all tables, in the tables' order."""
+        return tuple(note for grid in self.grids for note in grid.every_note)
 
 
 def build(
@@ -88,7 +98,7 @@ def build(
     setting = setting_of(snapshot.document)
     results = results_of(at_shared_recipe(snapshot), setting, primary)
     own = None if (tuned := at_own_recipes(snapshot)) is None else results_of(tuned, setting, primary)
-    pairs = isolated_pairs(results.arms)
+    pairs = isolated_pairs(results.arms, setting.baseline)
     outlook = outlook_of(results)
     tables = (
         *_tables(results, importance, primary),
@@ -96,24 +106,21 @@ def build(
         forecast_table(outlook),
         crossings_table(outlook),
     )
+    grids = annotated(
+        (*_grids(results, tables), *_tuned_grids(results, own), *forecast_grids(outlook, results.decimals(LOSS))),
+        (*legend_of(results, tables), *_further_legend(results, own, outlook)),
+    )
     return Report(
         experiment=printable(snapshot.experiment),
-        scale=printable(snapshot.scale),
+        scale=printable(scale_of(snapshot.scale)),
         question=printable(setting.question),
         finding=printable(finding_of(results, pairs) + tuned_finding(own)),
         paper=printable(f"{setting.paper.statement} ({setting.paper.source})") if setting.paper else "",
         tables=tables,
-        grids=(
-            *_grids(results, tables),
-            *_tuned_grids(results, own),
-            *forecast_grids(outlook, results.decimals(LOSS)),
-        ),
+        grids=grids,
         curves=curves_of(results, drawn_ahead(outlook)),
         forest=forest_of(results),
-        notes=tuple(
-            map(printable, (*_notes(results, tables), *_tuned_notes(results, own), *_forecast_notes(outlook)))
-        ),
-        footer=tuple((term, printable(text)) for term, text in _footer(results)),
+        footer=tuple((term, printable(text)) for term, text in (*_footer(results), *intervals_note(grids))),
         pareto=pareto_of(results) if setting.design.kind == SEARCH else table_pareto_of(results),
         axis=None if setting.design.kind == SEARCH else axis_curve_of(results),
         ladder=ladder_of(results),
@@ -134,7 +141,7 @@ def _tables(results: Results, importance: Mapping[str, float] | None, primary: P
             yield importance_table(importance, sum(row["rank"] is not None for row in candidates.rows))
         yield from (found for found in (audit_table(results), pareto_table(pareto_of(results))) if found.rows)
     else:
-        yield isolated_table(results, isolated_pairs(results.arms))
+        yield isolated_table(results, isolated_pairs(results.arms, results.setting.baseline))
         yield factors_table(results)
     if results.descriptions:
         yield attention_table(results)
@@ -165,11 +172,11 @@ def _grids(results: Results, tables: tuple[Table, ...]) -> Iterator[Grid]:
 
 def _statistics(results: Results, tables: tuple[Table, ...]) -> Iterator[Grid]:
     by_name = {table.name: table for table in tables}
+    if "factors" in by_name:
+        yield from factors_grids(results, by_name["factors"])
     yield from effects_grid(results)
     yield from claims_grid(results, by_name["claims"])
     yield from divergence_grid(results, by_name["divergence"])
-    if "factors" in by_name:
-        yield from factors_grids(results, by_name["factors"])
     yield from noise_grid(results, by_name["noise"])
 
 
@@ -185,28 +192,14 @@ def _tuned_grids(results: Results, own: Results | None) -> Iterator[Grid]:
         yield from tuning_grids(results.snapshot.tuning)
 
 
-def _tuned_notes(results: Results, own: Results | None) -> Iterator[str]:
-    if results.snapshot.tuning is not None:
-        yield from tuning_notes(results.snapshot.tuning)
-        yield from tuned_note(own)
-
-
 def _footer(results: Results) -> Notes:
     tuning = results.snapshot.tuning
     return footer_of(results) if tuning is None else (*footer_of(results), tuning_footer(tuning))
 
 
-def _forecast_notes(outlook: Outlook | None) -> Iterator[str]:
+def _further_legend(results: Results, own: Results | None, outlook: Outlook | None) -> Legend:
+    if results.snapshot.tuning is not None:
+        yield Below(["choices", RESULTS], tuning_notes(results.snapshot.tuning))
+        yield Below([TUNED, RESULTS], tuned_note(own))
     if outlook is not None and outlook.arms:
-        yield forecast_note(outlook)
-
-
-def _notes(results: Results, tables: tuple[Table, ...]) -> Iterator[str]:
-    yield from legend_of(results)
-    yield from attention_notes(results)
-    if results.setting.design.kind == SEARCH and len(results.arms) > 1:
-        yield f"The best of {len(results.arms)} candidates was chosen by the loss shown here: its Δ flatters it."
-    if has_matches(results):
-        yield from filter(None, [matched_note(results)])
-    yield from filter(None, [lost_runs(results)])
-    yield from (claims_note(found) for found in tables if found.name == "claims" and found.rows)
+        yield Below(["forecast"], [forecast_note(outlook)])

@@ -180,9 +180,9 @@ def _claimed(chosen: Chosen) -> Iterator[tuple[str, str]]:
 def _pairs(arms: tuple[Arm, ...]) -> dict[str, tuple[str, ...]]:
     if len(arms) > PAIRS_AMONG_AT_MOST:
         return {}
-    rows = tuple(ArmRow(arm.name, 0, 0, {}, arm.changes, 0, 0, 0) for arm in arms)
+    rows = tuple(ArmRow(arm.name, 0, 0, {}, arm.changes, 0, 0, 0, arm.levels) for arm in arms)
     found: dict[str, tuple[str, ...]] = {}
-    for pair in isolated_pairs(rows):
+    for pair in isolated_pairs(rows, arms[0].candidate):
         for name in (pair.arm, pair.reference):
             found[name] = (*found.get(name, ()), f"{pair.arm} − {pair.reference}")
     return found

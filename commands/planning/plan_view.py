@@ -12,12 +12,21 @@ from commands.planning.plan_tuning import tuning_lines
 from runners.asked.sequential import first_seeds
 from runners.driving.itinerary import fine_tune_labels
 from runners.driving.prediction import Prediction, Range
+from runners.kept.records import WITHOUT_SCALES
 from search_space.declaration import JsonValue, canonical_text
 from search_space.operations import Convention
 
 REASONS_SHOWN = 5
 NUMBERS = ("parameters", "forward", "train FLOPs", "cached")
-CELLS_FROM = 110  # columns of the terminal from which the cells of the tables stand beside the arms
+CELLS_FROM = 110  # columns of the terminal from which the uses of an arm are beside its name
+USES = {
+    "results": "metric",
+    "tuned": "tuned metric",
+    "matched": "matched metric",
+    "isolated": "one-change comparison",
+    "claims": "claim",
+}
+"""By table of the report, what an arm is used in."""
 UNITS = ((86_400.0, "days"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
@@ -25,7 +34,8 @@ SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
     """Print the plan."""
     console, experiment = Console(), chosen.experiment
-    heading = f"{experiment.experiment} at scale {chosen.scale}, FLOPs by {convention.name}: {experiment.question}"
+    scale = "" if chosen.scale == WITHOUT_SCALES else f" at scale {chosen.scale}"
+    heading = f"{experiment.experiment}{scale}, FLOPs by {convention.name}: {experiment.question}"
     console.print(heading, markup=False, style="bold")
     _show_arms(console, plan.arms)
     for line in (_work(chosen), *_remarks(plan), *_to_come(chosen, plan)):
@@ -58,12 +68,16 @@ def _arms_table(arms: Sequence[ArmPlan], *, changes: bool = False, cells: bool =
     for title in NUMBERS:
         table.add_column(title, justify="right", no_wrap=True)
     if cells:
-        table.add_column("cells", overflow="fold")
+        table.add_column("used in", overflow="fold")
     for row in arms:
         changed = [", ".join(_changes(row)) or "none"] if changes else []
-        filled = [", ".join(f"{name} {len(inside)}" for name, inside in row.cells.items())] if cells else []
+        filled = [", ".join(_counted(name, len(inside)) for name, inside in row.cells.items())] if cells else []
         table.add_row(row.arm.name, *changed, *_numbers(row), *filled)
     return table
+
+
+def _counted(table: str, cells: int) -> str:
+    return f"{cells} {USES[table]}{'' if cells == 1 else 's'}"
 
 
 def _beside(rows: list[tuple[str, ...]]) -> Table:
@@ -95,7 +109,7 @@ def _work(chosen: Chosen) -> str:
     return (
         f"{arms} arms{searched} x {seeds} pretraining seed{'s' if seeds > 1 else ''} "
         f"of {experiment.pretraining.tokens:,} tokens, "
-        f"then {fine_tunings} fine-tunings each"
+        f"then {fine_tunings or 'no'} fine-tuning{'' if fine_tunings <= 1 else 's'}{' each' if fine_tunings else ''}"
     )
 
 
@@ -132,14 +146,17 @@ def _predicted(prediction: Prediction, searches: bool) -> Iterator[str]:
     if prediction.seconds is None:
         never = ", ".join(prediction.never_measured)
         yield (
-            f"time, disk: unknown; never measured here: {never}"
+            f"time, disk: no estimate yet; these stages have never run on this machine: {never}. A run at the "
+            "smallest scale gives one"
             if never
             else "time, disk: nothing is left to compute"
         )
         return
     bound = ", if no hurdle stops any candidate and all are of the baseline's size" if searches else ""
     without = (
-        f", without {', '.join(prediction.never_measured)}, never measured here" if prediction.never_measured else ""
+        f", without {', '.join(prediction.never_measured)}, which have never run on this machine"
+        if prediction.never_measured
+        else ""
     )
     basis = f"from {prediction.measured} stages measured on this processor{without}"
     yield f"time: {_range(prediction.seconds, _duration)} of computing{bound}, shared by the workers; {basis}"

@@ -10,11 +10,14 @@ DECIMALS = 6
 
 
 def render(report: Report) -> str:
-    """Return one object with experiment, scale, finding, `tables` of arms, and `evidence`: all other tables."""
+    """Return one object with experiment, scale, finding, `tables` of arms, and `evidence`: all other tables.
+
+    The scale is null where the experiment file has none.
+    """
     of_arms = [table for table in report.tables if table.name == "results"]
     document = {
         "experiment": report.experiment,
-        "scale": report.scale,
+        "scale": report.scale or None,
         "finding": report.finding,
         "tables": [_table(table) for table in of_arms],
         "evidence": [_table(table) for table in report.tables if table not in of_arms],

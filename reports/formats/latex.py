@@ -1,6 +1,8 @@
 """LaTeX: booktabs tables for a paper, each cut into parts that fit a page. The paper loads the package booktabs."""
 
+import re
 from collections.abc import Iterator
+from itertools import count
 
 from tabulate import tabulate
 
@@ -28,19 +30,35 @@ def _blocks(report: Report) -> Iterator[str]:
     yield rf"\paragraph{{Finding.}} {escape(report.finding)}"
     if report.paper:
         yield rf"\paragraph{{The paper.}} {escape(report.paper)}"
+    taken: set[str] = set()
     for grid in report.grids:
         for part in packed(grid, PAGE_CHARACTERS):
-            yield _table(part, report)
-    if report.grids:
-        yield "\n".join(rf"\noindent {escape(note)}\par" for note in report.notes)
+            yield _table(part, report, taken)
+        if grid.every_note:
+            yield "\n".join(rf"\noindent {escape(note)}\par" for note in grid.every_note)
     yield "\n".join(rf"\noindent \textbf{{{escape(term)}:}} {escape(text)}\par" for term, text in report.footer)
 
 
-def _table(grid: Grid, report: Report) -> str:
-    caption = escape(f"{grid.title} ({report.experiment}, scale {report.scale})")
-    return "\n".join(
-        [r"\begin{table}[tbp]", r"\centering\small", rf"\caption{{{caption}}}", _tabular(grid), r"\end{table}"]
-    )
+def _table(grid: Grid, report: Report, taken: set[str]) -> str:
+    """Return a table with a caption and a label that no table before it has, by its title and its columns' groups."""
+    groups = [name for name, _ in grid.groups if name]
+    where = ", ".join(filter(None, [report.experiment, f"scale {report.scale}" if report.scale else ""]))
+    title = _first(f"{grid.title}{': ' if groups else ''}{', '.join(groups)}", ", part {}", taken)
+    label = _first(_slug(" ".join([report.experiment, report.scale, grid.name, *groups])), "-{}", taken)
+    head = [rf"\caption{{{escape(f'{title} ({where})')}}}", rf"\label{{tab:{label}}}"]
+    return "\n".join([r"\begin{table}[tbp]", r"\centering\small", *head, _tabular(grid), r"\end{table}"])
+
+
+def _first(text: str, numbered: str, taken: set[str]) -> str:
+    """Return the text, numbered from 2 on where it is taken, and take it."""
+    choices = (text if number == 1 else text + numbered.format(number) for number in count(1))
+    found = next(choice for choice in choices if choice not in taken)
+    taken.add(found)
+    return found
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def _tabular(grid: Grid) -> str:

@@ -18,7 +18,7 @@ def render(report: Report) -> str:
 
 
 def _blocks(report: Report) -> Iterator[str]:
-    yield f"# {escape(report.experiment)} ({escape(report.scale)})"
+    yield f"# {escape(report.title)}"
     if report.question:
         yield escape(report.question)
     yield f"**Finding.** {escape(report.finding)}"
@@ -27,8 +27,8 @@ def _blocks(report: Report) -> Iterator[str]:
     for grid in report.grids:
         yield f"## {escape(grid.title)}"
         yield _table(grid)
-    if report.grids:
-        yield "\n".join(f"- {escape(note)}" for note in report.notes)
+        if grid.every_note:
+            yield "\n".join(f"- {escape(note)}" for note in grid.every_note)
     yield "## Conditions"
     yield "\n".join(f"- **{escape(term)}:** {escape(text)}" for term, text in report.footer)
 

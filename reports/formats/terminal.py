@@ -17,7 +17,9 @@ from reports.report import Report
 from reports.tables.grids import Cell, Grid, packed
 
 NARROWEST, WIDEST = 40, 200
-ASCII = str.maketrans({"±": "+/-", "−": "-", "–": "-", "Δ": "delta", "×": "x", "─": "-", "γ": "gamma"})
+ASCII = str.maketrans(
+    {"±": "+/-", "−": "-", "–": "-", "Δ": "delta", "×": "x", "─": "-", "γ": "gamma", "†": "^", "‡": "^^"}
+)
 
 
 def render(report: Report) -> str:
@@ -49,7 +51,7 @@ def draw(report: Report, width: int, colour: bool) -> str:
 
 
 def _blocks(report: Report, width: int) -> Iterator[RenderableType]:
-    yield Text(f"{report.experiment} ({report.scale})", style="bold")
+    yield Text(report.title, style="bold")
     if report.question:
         yield Text(report.question)
     yield Text("")
@@ -60,11 +62,12 @@ def _blocks(report: Report, width: int) -> Iterator[RenderableType]:
         yield Text(f"\n{grid.title}", style="bold")
         for number, part in enumerate(packed(grid, width, folded=width * 2 // 5)):
             yield _table(part) if number == 0 else Padding(_table(part), (1, 0, 0, 0))
-    if report.grids:
+        yield from (Padding(Text(note, style="dim"), (0, 0, 0, 2)) for note in grid.every_note)
+    if report.footer:
         yield Text("")
-        yield from (Padding(Text(note, style="dim"), (0, 0, 0, 2)) for note in report.notes)
-    yield Text("")
     yield from (_labelled(term, text) for term, text in report.footer)
+    if report.more:
+        yield Text(f"\n{report.more}")
 
 
 def _labelled(term: str, text: str) -> Text:

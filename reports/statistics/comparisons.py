@@ -1,4 +1,4 @@
-"""Every arm against the baseline, judged: p values, what could have been seen, and a verdict word.
+"""Every arm against the baseline, judged: p values, the detectable difference, and a verdict word.
 
 Helps or hurts is decided by Student's paired t with Holm's correction over a family: the headline cells of the table
 (every other arm on held-out loss and on score) are one family, all further cells another. "No difference larger
@@ -21,7 +21,7 @@ Cell = tuple[str, str]
 
 
 class Verdict(StrEnum):
-    """What the seeds say of an arm."""
+    """The verdict on an arm."""
 
     HELPS = "helps"
     HURTS = "hurts"
@@ -41,16 +41,16 @@ class Comparison:
     p_holm: float | None
     """What decides."""
     smallest_effect: float | None
-    """The smallest true difference that so many seeds tell from 0 four times in five, by one test at 5%."""
+    """The smallest true difference that so many seeds detect with 80% power, by one uncorrected test at 5%."""
     margin: float | None
     verdict: Verdict
     seeds_to_decide: int | None
-    """For an undecided one: seeds with which it would be decided four times in five, if Δ and its spread are as
-    they look now; None where a hundred are too few or nothing is known."""
+    """For an undecided one: seeds for 80% power if the true Δ and sd equal the observed ones; None where a hundred
+    are too few or nothing is known."""
 
     @property
     def told(self) -> bool:
-        """Whether the arm is told from the baseline."""
+        """Whether the arm differs significantly from the baseline."""
         return self.verdict in (Verdict.HELPS, Verdict.HURTS)
 
 
@@ -112,7 +112,7 @@ def _compared(judging: Judging, p: float | None, p_holm: float | None, alphas: t
 
 
 def verdict_of(judging: Judging, p_holm: float | None) -> Verdict:
-    """Return the word; a difference that is told and too small to matter counts as too small to matter."""
+    """Return the verdict; a significant difference within the margin counts as no difference."""
     low, high, delta = judging.difference.low, judging.difference.high, judging.difference.delta
     if low is None or high is None or delta is None or p_holm is None:
         return Verdict.UNDECIDED
@@ -127,7 +127,7 @@ def _chance(judging: Judging, sd: float, alpha: float, alpha_within: float) -> C
     delta, margin = judging.difference.delta or 0.0, judging.margin
 
     def chance(seeds: int) -> float:
-        told = power(delta, sd, seeds, alpha)
-        return told if margin is None else max(told, power_within(delta, margin, sd, seeds, alpha_within))
+        found = power(delta, sd, seeds, alpha)
+        return found if margin is None else max(found, power_within(delta, margin, sd, seeds, alpha_within))
 
     return chance

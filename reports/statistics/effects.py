@@ -1,7 +1,8 @@
 """Means, spreads and paired differences over pretraining seeds. Student's paired t, two-sided 95%.
 
-The pretraining seed is the replicate (MultiBERTs, Sellam et al. 2021, arXiv 2106.16163); fine-tuning seeds are
-averaged within it before anything here sees a value. All sums are exact, so the order of trials never shows.
+The pretraining seed is the replicate (MultiBERTs, Sellam et al. 2021, arXiv 2106.16163); where there are several
+fine-tuning seeds their mean is taken before anything here sees a value. All sums are exact, so the order of trials
+never shows.
 """
 
 from collections.abc import Mapping
@@ -29,6 +30,11 @@ class Difference:
     def told_apart(self) -> bool:
         """Whether the interval is known and excludes 0."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+    @property
+    def one_degree(self) -> bool:
+        """Whether the interval is known and rests on two differences: one degree of freedom."""
+        return self.low is not None and self.pairs == 2
 
 
 @dataclass(frozen=True)

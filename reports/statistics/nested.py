@@ -1,7 +1,9 @@
-"""Two levels of seeds: fine-tuning seeds nest inside pretraining seeds, which are the replicates.
+"""Two kinds of seeds: pretraining seeds are the replicates, and each is fine-tuned with the same fine-tuning seeds.
 
-MultiBERTs (Sellam et al. 2021, arXiv 2106.16163): fine-tuning one pretrained model again tells nothing of another
-pretraining, so an interval is over pretraining seeds.
+MultiBERTs (Sellam et al. 2021, arXiv 2106.16163): fine-tuning one pretrained model again says nothing of another
+pretraining, so an interval is over pretraining seeds. The two are crossed: a fine-tuning seed draws the same head,
+order and dropout in every pretraining seed and arm. What an arm gains by one fine-tuning seed is therefore shared by
+all its replicates, and no interval over pretraining seeds contains it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,6 +30,9 @@ class Spread:
 
 def spread_of(samples: Sequence[NestedValues]) -> Spread:
     """Return the components of variance, pooled over arms: a one-way analysis of variance within each arm.
+
+    It takes fine-tuning values as independent within a pretraining seed, so that the part of the variance which a
+    fine-tuning seed has in common over pretraining seeds is counted as fine-tuning variance.
 
     The mean of a pretraining seed's values varies by its own share and by the fine-tuning variance over their
     number; the latter is taken off, and what would be less than nothing is 0.

@@ -28,7 +28,7 @@ def nested_values_of(snapshot: Snapshot, tasks: Iterable[str], primary: PrimaryM
 
 
 def means_of(nested: NestedArmValues) -> ArmValues:
-    """Return one value per pretraining seed: the mean over what is nested in it."""
+    """Return one value per pretraining seed: the mean over its fine-tuning seeds."""
     return {
         arm: {metric: {seed: fmean(values) for seed, values in sample.items()} for metric, sample in of_arm.items()}
         for arm, of_arm in nested.items()

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from reports.numbers import decimals_for, difference_text, fixed, mean_text
+from reports.numbers import decimals_for, difference_text, fixed, mean_text, two_seeds
 from reports.results import Results
 from reports.statistics.effects import Effect, SeedValues, effect
 from reports.statistics.metrics import Metric
-from reports.tables.grids import Column, Grid, grid
+from reports.tables.grids import Cell, Column, Grid, grid
 from reports.tables.table import Row, Table, interval, table
 from reports.text import printable
 from runners.asked.metrics import ATTENTION_DIAGONAL
@@ -58,7 +58,7 @@ def attention_grids(results: Results) -> Iterator[Grid]:
     for reading in READINGS:
         columns += [Column("mean ± sd (n)", reading), Column("Δ [95%]", reading)]
     rows = (
-        [arm, *(text for reading in READINGS for text in _told(effects[arm, reading], decimals))]
+        [arm, *(text for reading in READINGS for text in _cells(effects[arm, reading], decimals))]
         for arm, _ in measured
     )
     even = uniform_concentration(some.length, some.within)
@@ -72,9 +72,9 @@ def attention_notes(results: Results) -> Iterator[str]:
     for _, by_seed in list(results.attention.items())[:1]:
         some = next(iter(by_seed.values()))
         yield (
-            f"C on {some.sequences} held-out sequences as they stand. The paper's text does not say which text, "
-            f"which length, or how heads, [CLS] and [SEP] enter: claims speak of {ALL}, other readings stand beside "
-            "it; the paper's numbers were not found. C falls with the length: compare it at one length only."
+            f"C on {some.sequences} held-out sequences without masking. The paper's text does not state the text, "
+            f"the length, or how heads, [CLS] and [SEP] enter: claims are judged on {ALL}, other readings are shown "
+            "beside it; the paper's numbers were not found. C falls with the length: compare it at one length only."
         )
 
 
@@ -88,7 +88,7 @@ def attention_clause(results: Results) -> str:
     decimals = max(2, decimals_for([one.sd for one in effects.values()], fallback=3))
     far = max(rivals, key=lambda arm: abs(effects[arm].difference.delta or 0.0))
     difference = effects[far].difference
-    verb = "differs most" if difference.told_apart else "differs most, not told apart"
+    verb = "differs most" if difference.told_apart else "differs most, not significantly,"
     means = " against ".join(fixed(effects[arm].mean or 0.0, decimals) for arm in (far, BASELINE))
     shown = f"{means}; Δ {difference_text(difference, decimals)}, n = {difference.pairs}"
     return f"near the diagonal, {far} {verb} from the baseline: C = {shown}"
@@ -169,5 +169,7 @@ def _values(results: Results, arm: str, reading: str, layer: int | None) -> Seed
     return {seed: value for seed, value in found.items() if value is not None}
 
 
-def _told(found: Effect, decimals: int) -> tuple[str, str]:
-    return mean_text(found, decimals), difference_text(found.difference, decimals)
+def _cells(found: Effect, decimals: int) -> tuple[str, Cell]:
+    difference = found.difference
+    text = difference_text(difference, decimals) + two_seeds(difference)
+    return mean_text(found, decimals), Cell(text, intervals=int(difference.low is not None))

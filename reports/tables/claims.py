@@ -17,7 +17,7 @@ from reports.statistics.metrics import Metric
 from reports.tables.afterwards import added_text
 from reports.tables.beside import candidate_of
 from reports.tables.details_text import difference_cell
-from reports.tables.grids import Column, Grid, grid
+from reports.tables.grids import Cell, Column, Grid, grid
 from reports.tables.table import Row, Table, interval, table
 from runners.asked.claims import Claim, Sign, parse_claim, parse_orderings
 from runners.evidence.reading import number
@@ -129,7 +129,7 @@ def claims_grid(results: Results, found: Table) -> Iterator[Grid]:
     if not found.rows:
         return
 
-    def cells(row: Row) -> list[str]:
+    def cells(row: Row) -> list[str | Cell]:
         metric = Metric(str(row["metric"]))
         chances = [number(row[name]) for name in ("probability", "power")]
         texts = [
@@ -146,7 +146,7 @@ def claims_grid(results: Results, found: Table) -> Iterator[Grid]:
     columns = [Column(title, numeric=False) for title in ("claim", "by", "verdict")]
     columns += [Column("probability"), Column("power"), Column("Δ [95%] (n)")]
     columns += [Column("beware", numeric=False)] if warned else []
-    yield grid("claims", "What is claimed, and what the seeds say", columns, map(cells, found.rows))
+    yield grid("claims", "Claims and their verdicts", columns, map(cells, found.rows))
 
 
 def claims_note(found: Table) -> str:
@@ -155,6 +155,6 @@ def claims_note(found: Table) -> str:
     level = "; ~ without a margin can only be contradicted" if unbounded else ""
     return (
         "Claims: supported where the 95% interval of Δ, first minus second, lies within what is claimed, "
-        f"contradicted where it lies outside, each by itself{level}; probability: of the claim, under a flat prior; "
-        "power: the chance of showing it, were it true by that much."
+        f"contradicted where it lies outside, without correction for the other claims{level}; probability: of the "
+        "claim, under a flat prior; power: the probability of supporting it if it is true by that much."
     )

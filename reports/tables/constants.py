@@ -1,4 +1,4 @@
-"""Models that give every example of a task the same answer: they have learned nothing there, and it is said."""
+"""Collapsed fine-tunings: models that give every example of a task the same answer."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from reports.results import Results
 from runners.evidence.choice import chosen_records
 
-TERM = "One answer everywhere"
+TERM = "Collapsed fine-tunings"
 FLAG = "constant"
 """The key of a record whose dev predictions are all equal; of a further part it is `constant PART`."""
 
 
 def constant_notes(results: Results) -> Iterator[tuple[str, str]]:
     """Yield the line of the footer: by arm and task, how many of its fine-tunings; none where there is none."""
-    told = "; ".join(_told(results))
-    if told:
-        yield TERM, f"{told}. Such a model tells nothing apart: its correlation counts as 0"
+    found = "; ".join(_collapsed(results))
+    if found:
+        yield TERM, f"one answer for every example: {found}; their correlation is set to 0"
 
 
-def _told(results: Results) -> Iterator[str]:
+def _collapsed(results: Results) -> Iterator[str]:
     labels = results.snapshot.labels
     for arm in results.arms:
         every, constant = Counter[str](), Counter[tuple[str, str]]()

@@ -8,7 +8,7 @@ from reports.numbers import NOTHING, UNKNOWN, fixed, short
 from reports.statistics.metrics import Metric
 from reports.tables.audit import audit_grid
 from reports.tables.details_text import difference_cell
-from reports.tables.grids import Column, Grid, grid
+from reports.tables.grids import Cell, Column, Grid, grid
 from reports.tables.matched import MATCHED, matched_grids
 from reports.tables.table import Row, Table
 
@@ -43,7 +43,7 @@ def _isolated(table: Table, decimals: Decimals) -> Iterator[Grid]:
     """Yield one grid per path, so that its name stands once above the pairs."""
     for path in dict.fromkeys(row["path"] for row in table.rows):
         rows = [row for row in table.rows if row["path"] == path and row["metric"] in decimals]
-        cells = ([f"{row['arm']} − {row['reference']}", _metric(row), _difference(row, decimals)] for row in rows)
+        cells = (_pair_cells(row, decimals) for row in rows)
         title = f"The effect of {path} alone: arms that are equal in all else"
         yield grid(table.name, title, [*_text_columns("arms", "metric"), DELTA], cells)
 
@@ -56,7 +56,7 @@ def _reference(table: Table) -> Iterator[Grid]:
 
     scores = [Column("chance"), Column("bag of words")]
     columns = [*_text_columns("task", "metric"), *scores, Column("train", "examples"), Column("dev", "examples")]
-    yield grid(table.name, "Without pretraining, without seeds", columns, map(cells, table.rows))
+    yield grid(table.name, "Reference points: chance and bag of words", columns, map(cells, table.rows))
 
 
 def _candidates(table: Table) -> Iterator[Grid]:
@@ -99,11 +99,15 @@ def _importance(table: Table) -> Iterator[Grid]:
     yield grid(table.name, title, columns, map(cells, table.rows))
 
 
+def _pair_cells(row: Row, decimals: Decimals) -> list[str | Cell]:
+    return [f"{row['arm']} − {row['reference']}", _metric(row), _difference(row, decimals)]
+
+
 def _metric(row: Row) -> str:
     return Metric(str(row["metric"])).title
 
 
-def _difference(row: Row, decimals: Decimals) -> str:
+def _difference(row: Row, decimals: Decimals) -> Cell:
     return difference_cell(row, decimals[str(row["metric"])])
 
 

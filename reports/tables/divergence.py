@@ -11,7 +11,7 @@ from reports.results import Results
 from reports.statistics.effects import Difference, SeedValues, paired
 from reports.statistics.metrics import Metric
 from reports.tables.details_text import difference_cell
-from reports.tables.grids import Column, Grid, grid
+from reports.tables.grids import Cell, Column, Grid, grid
 from reports.tables.table import Row, Table, table
 from runners.asked.metrics import HELD_OUT_LOSS
 from runners.designs.arm import BASELINE
@@ -78,7 +78,7 @@ def divergence_grid(results: Results, found: Table) -> Iterator[Grid]:
         return
     decimals = {metric.name: results.decimals(metric) for metric in results.headlines}
 
-    def cells(row: Row) -> list[str]:
+    def cells(row: Row) -> list[str | Cell]:
         rate = " to ".join(fixed(100 * float(str(row[name])), 0) for name in ("rate_low", "rate_high"))
         digits = decimals[str(row["metric"])]
         both = [difference_cell(row, digits, suffix) for suffix in ("", "_all")]

@@ -1,7 +1,7 @@
 """Grids: tables as people read them, in text cells. A format lays them out and escapes them; it changes no number."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, takewhile
 
 from reports.text import printable
@@ -16,6 +16,8 @@ class Column:
     title: str
     group: str = ""
     numeric: bool = True
+    further: bool = False
+    """Whether a brief report leaves it out."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class Cell:
 
     text: str
     strong: bool = False
+    intervals: int = 0
+    """How many 95% intervals of a difference it shows."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,26 @@ class Grid:
     title: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+    """What its signs and columns mean: shown below it."""
+    further_notes: tuple[str, ...] = ()
+    """What a brief report leaves out of them."""
+
+    @property
+    def every_note(self) -> tuple[str, ...]:
+        """All notes, in their order."""
+        return (*self.notes, *self.further_notes)
+
+    @property
+    def brief(self) -> "Grid":
+        """The grid without its further columns and notes."""
+        kept = self.only([place for place, column in enumerate(self.columns) if not column.further])
+        return replace(kept, notes=self.notes)
+
+    @property
+    def intervals(self) -> int:
+        """How many 95% intervals of a difference it shows."""
+        return sum(cell.intervals for row in self.rows for cell in row)
 
     @property
     def groups(self) -> tuple[tuple[str, int], ...]:
@@ -58,13 +82,22 @@ def grid(name: str, title: str, columns: Iterable[Column], rows: Iterable[Iterab
     return Grid(
         name,
         printable(title),
-        tuple(Column(printable(column.title), printable(column.group), column.numeric) for column in columns),
+        tuple(replace(column, title=printable(column.title), group=printable(column.group)) for column in columns),
         tuple(tuple(_cell(entry) for entry in row) for row in rows),
     )
 
 
 def _cell(entry: str | Cell) -> Cell:
-    return Cell(printable(entry)) if isinstance(entry, str) else Cell(printable(entry.text), entry.strong)
+    return Cell(printable(entry)) if isinstance(entry, str) else replace(entry, text=printable(entry.text))
+
+
+def with_notes(found: Grid, notes: Iterable[str], further: Iterable[str] = ()) -> Grid:
+    """Return the grid with more notes below it; `further` ones are left out of a brief report."""
+    return replace(
+        found,
+        notes=(*found.notes, *map(printable, notes)),
+        further_notes=(*found.further_notes, *map(printable, further)),
+    )
 
 
 def packed(whole: Grid, width: int, folded: int | None = None) -> tuple[Grid, ...]:

@@ -1,14 +1,19 @@
-"""Isolated effects: pairs of arms that differ in one path and in nothing else.
+"""Isolated effects: pairs of arms that differ in one factor and in nothing else.
 
 The baseline against an arm with one change is such a pair too, but the main table shows it already.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from reports.results import Results
+from reports.statistics.levels import fields_changed
 from reports.tables.table import Row, Table, interval, table
 from runners.kept.records import ArmRow
+from search_space.candidate import Candidate
+from search_space.declaration import JsonValue
+
+Changes = Mapping[str, JsonValue]
 
 
 @dataclass(frozen=True)
@@ -18,21 +23,42 @@ class IsolatedPair:
     arm: str
     reference: str
     path: str
+    """The factor as the design names it, else the field that differs: `convolution.kernel_size`."""
 
 
-def isolated_pairs(arms: tuple[ArmRow, ...]) -> tuple[IsolatedPair, ...]:
+def isolated_pairs(arms: tuple[ArmRow, ...], baseline: Candidate) -> tuple[IsolatedPair, ...]:
     """Return every such pair in the arms' order; the reference has changes of its own, so it is not the baseline."""
-    return tuple(_pairs(arms))
+    fields = {arm.name: fields_changed(arm.changes, baseline) for arm in arms}
+    return tuple(_pairs(arms, fields))
 
 
-def _pairs(arms: tuple[ArmRow, ...]) -> Iterator[IsolatedPair]:
+def _pairs(arms: tuple[ArmRow, ...], fields: Mapping[str, Changes]) -> Iterator[IsolatedPair]:
     for arm in arms:
         for reference in arms:
-            extra = arm.changes.keys() - reference.changes.keys()
-            if reference.changes and len(extra) == 1 and len(arm.changes) == len(reference.changes) + 1:
-                (path,) = extra
-                if all(arm.changes[shared] == value for shared, value in reference.changes.items()):
-                    yield IsolatedPair(arm.name, reference.name, path)
+            if not reference.changes:
+                continue
+            factors, field = _factors(arm, reference), _extra(fields[arm.name], fields[reference.name])
+            whole = None if len(factors) > 1 else _extra(arm.changes, reference.changes)
+            if field is not None or whole is not None:
+                yield IsolatedPair(
+                    arm.name, reference.name, factors[0] if len(factors) == 1 else field or whole or ""
+                )
+
+
+def _extra(mine: Changes, others: Changes) -> str | None:
+    """Return the one path that is changed here and not there, None where more or other things differ."""
+    extra = mine.keys() - others.keys()
+    if len(extra) != 1 or len(mine) != len(others) + 1 or any(mine[path] != others[path] for path in others):
+        return None
+    return next(iter(extra))
+
+
+def _factors(arm: ArmRow, reference: ArmRow) -> list[str]:
+    """Return the factors of the design in which two arms differ; none where it gave them no levels."""
+    if not (arm.levels and reference.levels):
+        return []
+    names = dict.fromkeys((*arm.levels, *reference.levels))
+    return [name for name in names if arm.levels.get(name) != reference.levels.get(name)]
 
 
 def isolated_table(results: Results, pairs: tuple[IsolatedPair, ...]) -> Table:

@@ -1,11 +1,12 @@
-"""The verdicts as a table: every arm on every metric, with what decides it and what could have been seen."""
+"""The verdicts as a table: every arm on every metric, with the tests behind it and the detectable difference."""
 
 from collections.abc import Iterator
 
-from reports.numbers import NOTHING, UNKNOWN, fixed
+from reports.numbers import NOTHING, UNKNOWN, fixed, p_text
 from reports.results import Results
 from reports.statistics.comparisons import Comparison, Verdict
 from reports.statistics.metrics import Metric
+from reports.statistics.reference import is_finding
 from reports.tables.grids import Column, Grid, grid
 from reports.tables.table import Row, Table, interval, table
 from runners.designs.arm import BASELINE
@@ -55,15 +56,16 @@ def effects_grid(results: Results) -> Iterator[Grid]:
     if not cells:
         return
     columns = [Column("arm", numeric=False), Column("metric", numeric=False), Column("verdict", numeric=False)]
-    columns += [Column("Holm", "p"), Column("paired t", "p"), Column("sign flips", "p")]
-    columns += [Column("could have seen"), Column("seeds to decide")]
+    columns += [Column("Holm", "p"), *(Column(test, "p", further=True) for test in ("paired t", "sign flips"))]
+    columns += [Column(title, further=True) for title in ("detectable Δ", "seeds needed")]
     yield grid("effects", "Against the baseline", columns, cells)
 
 
 def _cells(results: Results, arm: str, metric: Metric) -> Iterator[str]:
     compared, decimals = results.comparison(arm, metric), results.decimals(metric)
-    yield verdict_text(compared)
-    yield from (_p(p) for p in (compared.p_holm, compared.p, compared.p_exact))
+    chance = compared.told and not is_finding(results, metric, (arm, BASELINE))
+    yield f"{verdict_text(compared)}, at chance" if chance else verdict_text(compared)
+    yield from (p_text(p) for p in (compared.p_holm, compared.p, compared.p_exact))
     seen = compared.smallest_effect
     yield UNKNOWN if seen is None else fixed(seen, decimals)
     if compared.verdict is not Verdict.UNDECIDED or compared.p is None:
@@ -77,9 +79,3 @@ def verdict_text(compared: Comparison) -> str:
     if compared.verdict is Verdict.NO_DIFFERENCE:
         return f"no difference larger than {compared.margin:g}"
     return str(compared.verdict)
-
-
-def _p(p: float | None) -> str:
-    if p is None:
-        return UNKNOWN
-    return "< 0.001" if p < 0.001 else fixed(p, 3)

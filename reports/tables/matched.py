@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from reports.numbers import NOTHING, UNKNOWN, scientific, short, signed, told
+from reports.numbers import NOTHING, UNKNOWN, scientific, short, signed
 from reports.results import Results
 from reports.statistics.effects import Difference
 from reports.statistics.metrics import Metric
-from reports.tables.grids import Column, Grid, grid
+from reports.tables.details_text import interval_cell
+from reports.tables.grids import Cell, Column, Grid, grid
 from reports.tables.table import Row, Table, table
 from runners.designs.arm import BASELINE
 from runners.evidence.reading import number
@@ -98,14 +99,14 @@ def _prefixed(prefix: str, difference: Difference) -> Row:
 def matched_grids(found: Table, decimals: Mapping[str, int]) -> Iterable[Grid]:
     """Return the table as people read it, for the metrics that have decimals."""
 
-    def cells(row: Row) -> list[str]:
+    def cells(row: Row) -> list[str | Cell]:
         places = decimals[str(row["metric"])]
         title = Metric(str(row["metric"])).title
         return [
             str(row["arm"]),
             str(row["twin"]),
             title,
-            *(told(_difference(row, side), places) for side in ("raw", MATCHED)),
+            *(interval_cell(_difference(row, side), places) for side in ("raw", MATCHED)),
         ]
 
     columns = [Column("arm", numeric=False), Column("twin", numeric=False), Column("metric", numeric=False)]

@@ -1,4 +1,4 @@
-"""How noisy each metric is: the spread over pretraining seeds, that over fine-tuning seeds, and what it lets be seen.
+"""How noisy each metric is: its spread over pretraining and over fine-tuning seeds, and the detectable difference.
 
 Tasks differ by more than ten in the spread over seeds (`richarddwang/electra_pytorch`: RTE 1.93, QQP 0.10), so a
 task of low variance shows what one of high variance hides.
@@ -79,5 +79,5 @@ def noise_grid(results: Results, found: Table) -> Iterator[Grid]:
         return [Metric(str(row["metric"])).title, *texts, "low variance" if row["low_variance"] else ""]
 
     columns = [Column("metric", numeric=False), Column("pretraining", "sd over seeds")]
-    columns += [Column("fine-tuning", "sd over seeds"), Column("could be seen"), Column("mark", numeric=False)]
+    columns += [Column("fine-tuning", "sd over seeds"), Column("detectable Δ"), Column("mark", numeric=False)]
     yield grid("noise", "How noisy each metric is", columns, map(cells, rows))

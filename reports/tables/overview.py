@@ -1,11 +1,12 @@
-"""The main grid: one line per arm, a column group per metric, the best mean marked where it is told apart."""
+"""The main grid: one line per arm, a column group per metric, the best mean marked where it differs significantly."""
 
 from dataclasses import dataclass
 
-from reports.numbers import difference_text, mean_text, scientific, short, told
+from reports.numbers import difference_text, mean_text, scientific, short, two_seeds
 from reports.results import Results
 from reports.statistics.effects import Effect
 from reports.statistics.metrics import Metric
+from reports.tables.details_text import interval_cell
 from reports.tables.grids import Cell, Column, Grid, grid
 from reports.tables.matched import budget_text
 from reports.tables.noise import low_variance
@@ -27,11 +28,11 @@ class MetricColumns:
     effects: dict[str, Effect]
     decimals: int
     told: frozenset[str]
-    """The arms that are told from the baseline, corrected for the others."""
+    """The arms that differ significantly from the baseline, corrected for the others."""
 
     @property
     def best(self) -> str | None:
-        """The arm with the best mean, if it is told from the baseline on the better side."""
+        """The arm with the best mean, if it differs significantly from the baseline on the better side."""
         means = {arm: effect.mean for arm, effect in self.effects.items() if effect.mean is not None}
         if not means:
             return None
@@ -58,8 +59,9 @@ def overview(results: Results) -> Grid:
     low, flattered = low_variance(results), flattered_tasks(results)
     for group in groups:
         title = title_of(group.metric, flattered) + (LOW_VARIANCE if group.metric.name in low else "")
-        columns += [Column("mean ± sd (n)", title), Column(DELTA, title)]
-        columns += [Column(MATCHED_DELTA, title)] if results.twins else []
+        titles = ["mean ± sd (n)", DELTA, *([MATCHED_DELTA] if results.twins else [])]
+        further = group.metric not in results.headlines
+        columns += [Column(each, title, further=further) for each in titles]
     return grid(
         "results", "Results", columns, (_row(results, position, groups) for position in range(len(results.arms)))
     )
@@ -77,11 +79,12 @@ def _row(results: Results, position: int, groups: list[MetricColumns]) -> list[s
         cells.append(Cell(mean_text(effect, group.decimals) + mark, strong))
         cells.append(_difference(effect, group.decimals))
         if results.twins:
-            cells.append(told(results.matched(arm.name, group.metric), group.decimals))
+            cells.append(interval_cell(results.matched(arm.name, group.metric), group.decimals))
     return cells
 
 
-def _difference(effect: Effect, decimals: int) -> str:
-    text = difference_text(effect.difference, decimals)
-    fewer = 0 < effect.difference.pairs < effect.n
-    return f"{text} ({effect.difference.pairs} pairs)" if fewer else text
+def _difference(effect: Effect, decimals: int) -> Cell:
+    found = effect.difference
+    fewer = f" ({found.pairs} pairs)" if 0 < found.pairs < effect.n else ""
+    text = f"{difference_text(found, decimals)}{two_seeds(found)}{fewer}"
+    return Cell(text, intervals=int(found.low is not None))

@@ -7,12 +7,13 @@ corrected for multiplicity over its own tests alone.
 from collections.abc import Iterator
 
 from reports.finding import finding_of
-from reports.numbers import NOTHING, told
+from reports.numbers import NOTHING
 from reports.results import Results
 from reports.statistics.comparisons import Comparison
 from reports.statistics.effects import Difference
 from reports.statistics.metrics import Metric
-from reports.tables.grids import Column, Grid, grid
+from reports.tables.details_text import interval_cell
+from reports.tables.grids import Cell, Column, Grid, grid
 from reports.tables.judgements import verdict_text
 from reports.tables.table import RESULT_COLUMNS, Row, Table, results_table, table
 from runners.designs.arm import BASELINE
@@ -79,10 +80,10 @@ def tuned_grids(shared: Results, own: Results | None) -> Iterator[Grid]:
             yield grid(TUNED, title, columns, rows)
 
 
-def _cells(shared: Results, own: Results | None, arm: str, metric: Metric) -> list[str]:
+def _cells(shared: Results, own: Results | None, arm: str, metric: Metric) -> list[str | Cell]:
     sides = [_found(results, arm, metric) for results in (shared, own)]
-    differences = [told(difference, shared.decimals(metric)) for difference, _ in sides]
-    return differences + [NOTHING if compared is None else verdict_text(compared) for _, compared in sides]
+    verdicts = (NOTHING if compared is None else verdict_text(compared) for _, compared in sides)
+    return [*(interval_cell(difference, shared.decimals(metric)) for difference, _ in sides), *verdicts]
 
 
 def tuned_finding(own: Results | None) -> str:

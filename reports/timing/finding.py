@@ -7,7 +7,7 @@ from reports.timing.analysis import Analysis, Timed
 from reports.timing.bootstrap import Estimate
 
 FLOPS_DECIMALS = 3
-SAYS = {1: "faster", -1: "slower", 0: "not told apart"}
+SAYS = {1: "faster", -1: "slower", 0: "no significant difference"}
 
 
 def finding_of(analysis: Analysis) -> str:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from reports.footer import Notes
+from reports.footer import Notes, scale_of
 from reports.formats import render as render_report
 from reports.report import Report
+from reports.tables.grids import Grid, with_notes
 from reports.text import printable
 from reports.timing.analysis import Analysis
 from reports.timing.bootstrap import RESAMPLES
@@ -42,17 +43,21 @@ def report_of(analysis: Analysis) -> Report:
     paper = experiment.paper
     return Report(
         experiment=printable(experiment.experiment),
-        scale=printable(record.scale),
+        scale=printable(scale_of(record.scale)),
         question=printable(experiment.question),
         finding=printable(finding_of(analysis)),
         paper=printable(f"{paper.statement} ({paper.source})") if paper else "",
         tables=tuple(tables_of(analysis)),
-        grids=tuple(grids_of(analysis)),
+        grids=tuple(_grids(analysis)),
         curves=None,
         forest=None,
-        notes=tuple(_notes(analysis)),
         footer=tuple((term, printable(text)) for term, text in _footer(record)),
     )
+
+
+def _grids(analysis: Analysis) -> Iterator[Grid]:
+    for place, grid in enumerate(grids_of(analysis)):
+        yield with_notes(grid, _notes(analysis)) if place == 0 else grid
 
 
 def _notes(analysis: Analysis) -> Iterator[str]:
@@ -62,15 +67,15 @@ def _notes(analysis: Analysis) -> Iterator[str]:
     yield "Intervals speak of the rounds of one run; another run may leave them, most of all on short inputs."
     yield f"FLOPs, closed form: {MATMUL.rule.rpartition('; ')[0]}."
     if analysis.experiment.paper:
-        yield "Verdicts: the paper is right where the ratio is above 1; undecided where no * would stand."
+        yield "Verdicts: the paper is right where the ratio is above 1; undecided where there would be no *."
     number = intervals(analysis)
     if number > 1:
-        chance = f"where nothing differs, about {number * 0.05:.1f} of them exclude 1 by chance"
-        yield f"{number} intervals stand in the first table, none corrected for the others: {chance}."
+        chance = f"if nothing differed, about {number * 0.05:.1f} of them would exclude 1 by chance"
+        yield f"The first table shows {number} intervals at 95%, none corrected for the others; {chance}."
 
 
 def _star(analysis: Analysis) -> str:
-    """Return what is told apart: more than a control, which is the baseline under another name, shows."""
+    """Return what counts as a difference: more than a control, which is the baseline under another name, shows."""
     if not analysis.controls or not analysis.timed:
         return "the interval excludes 1"
     names = " and ".join(map(printable, analysis.controls))
@@ -82,7 +87,7 @@ def _footer(record: TimingRecord) -> Notes:
     timing, machine = record.experiment.timing, record.machine
     longest = max(timing.lengths)
     return (
-        ("Scale", record.scale),
+        ("Scale", scale_of(record.scale) or "none declared"),
         ("Timed", PARTS[timing.part]),
         ("Sizes", _sizes(record)),
         ("Inputs", f"{timing.batch_sequences} per pass, random, of up to {longest} tokens, none of them padding"),

@@ -82,16 +82,22 @@ def _swapped(settings: "FineTuning", task: str) -> bool:
     return settings.swap_pairs and task in task_names() and find_task(task).unordered
 
 
+def _layer_rates(decay: float) -> str:
+    return "no layer-wise learning-rate decay" if decay == 1 else f"layer-wise learning-rate decay {decay:g}"
+
+
 def _told(tuning: "FineTuning", task: str) -> str:
     settings, searched = settings_of(tuning, task), _searched(tuning, task)
 
     def value(name: str) -> str:
         return _one_of(searched[name]) if name in searched else f"{getattr(settings, name):g}"
 
+    epochs = value("epochs")
+    batches = f"batches of {settings.batch_examples} x {settings.sequence_length} tokens"
     parts = [
-        f"{value('epochs')} epochs of batches of {settings.batch_examples} x {settings.sequence_length} tokens",
+        f"{epochs} epoch{'' if epochs == '1' else 's'} of {batches}",
         f"peak learning rate {value('peak_learning_rate')} after {settings.warmup_share:.0%} of the updates",
-        f"each block at {settings.layer_rate_decay:g} of the rate above it",
+        _layer_rates(settings.layer_rate_decay),
         f"weight decay {value('weight_decay')}",
         f"dropout {settings.dropout:g}",
         *(["pairs swapped too"] if _swapped(settings, task) else []),

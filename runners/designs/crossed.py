@@ -134,7 +134,7 @@ class Crossed:
 
     def _reason(self, name: str, lost: Mapping[str, Function]) -> str:
         others = [other for other, rest in lost.items() if other != name and abs(rest @ lost[name]) > ROUNDING]
-        apart = f"cannot be told from {_first(others)}" if others else "is confounded with the mean"
+        apart = f"is confounded with {_first(others) if others else 'the mean'}"
         return f"{apart} in the {len(self.kept)} of {len(self.whole)} runs that are there"
 
     def _column(self, members: Sequence[int]) -> Column:

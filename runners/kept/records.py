@@ -6,6 +6,9 @@ from enum import StrEnum
 
 from search_space.declaration import JsonValue
 
+WITHOUT_SCALES = "whole"
+"""The name of the scale where an experiment file has none."""
+
 
 class Status(StrEnum):
     """How a stage ended."""

@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 from calling import TABLE, Answer, Call
 
+from commands.main import INTERRUPTED
+from commands.run import DONE_WITH_FAILED_TRIALS
+from search_space.refusals import Refusal
+
 MISTAKES = """\
 experiment: mistaken
 question: What is wrong here?
@@ -139,10 +143,19 @@ def test_a_report_is_the_same_from_a_copy_of_the_ledger_alone(
     call: Call, results: Path, tmp_path: Path, form: str
 ) -> None:
     shutil.copy(results / "ledger.sqlite", tmp_path)
-    first, second = (call("report", folder, "--format", form) for folder in (results, tmp_path))
+    first, second = (call("report", folder, "--all", "--format", form) for folder in (results, tmp_path))
     assert first.code == second.code == 0
     assert first.out == second.out
     assert first.out.endswith("\n")
+
+
+def test_a_terminal_shows_the_verdicts_and_names_the_command_that_shows_the_rest(call: Call, results: Path) -> None:
+    short, whole = call("report", results).out, call("report", results, "--all").out
+    command = f"steeplechase report {results} --all"
+    assert "".join(short.split()).endswith("".join(command.split()))
+    assert "Corpus:" in whole
+    assert "Corpus:" not in short
+    assert len(short.splitlines()) < 0.6 * len(whole.splitlines())
 
 
 def test_help_names_every_command(call: Call) -> None:
@@ -150,3 +163,13 @@ def test_help_names_every_command(call: Call) -> None:
     assert answer.code == 0
     for command in ("describe", "export", "import", "plan", "run", "report", "ui", "schema"):
         assert command in answer.out
+
+
+def test_the_readme_lists_every_exit_code() -> None:
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    listed = re.search(r"^Exit codes: (.*?)\n\n", text, re.DOTALL | re.MULTILINE)
+    assert listed is not None
+    codes = {int(code) for code in re.findall(r"(?:^|; )(\d+) ", listed[1].replace("\n", " "))}
+    command_line = 2
+    refusals = {kind.exit_code for kind in Refusal.__subclasses__()}
+    assert codes == {0, command_line, DONE_WITH_FAILED_TRIALS, INTERRUPTED, *refusals}

@@ -87,7 +87,8 @@ def test_time_and_disk_are_unknown_where_nothing_was_ever_measured(call: Call, t
     assert document["prediction"]["bytes"] is None
     kinds = ["corpus", "examples", "fine_tune", "overlap", "pretrain", "questions", "tokens"]
     assert document["prediction"]["never_measured"] == kinds
-    assert "time, disk: unknown; never measured here: corpus" in call("plan", TABLE, "--out", tmp_path).out
+    answer = " ".join(call("plan", TABLE, "--out", tmp_path).out.split())
+    assert "time, disk: no estimate yet; these stages have never run on this machine: corpus" in answer
     assert list(tmp_path.iterdir()) == []
 
 
@@ -179,3 +180,18 @@ def test_data_that_is_on_another_machine_leaves_the_rest_of_the_plan(call: Call,
     assert [arm["cached"] for arm in document["arms"]] == [None, None]
     assert "/nowhere.txt" in document["unknown"]
     assert document["prediction"] is None
+
+
+def test_a_file_without_scales_and_tasks_has_neither_in_its_plan(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "plain.yaml"
+    file.write_text(
+        "experiment: plain\nquestion: Does depth help?\n"
+        "baseline: { architecture: { depth: 1, width: 32, embedding_width: 32, heads: 4, feed_forward_width: 64 } }\n"
+        "design: { kind: one_factor, vary: { depth: [2] } }\n"
+        "pretraining: { tokens: 1e5, seeds: [1] }\nfine_tuning: { tasks: [] }\n",
+        encoding="utf-8",
+    )
+    text = " ".join(call("plan", file, "--out", tmp_path / "results").out.split())
+    assert "plain, FLOPs by" in text
+    assert "at scale" not in text
+    assert "of 100,000 tokens, then no fine-tuning " in text

@@ -59,7 +59,7 @@ def test_plan_tells_how_every_task_is_taught_and_which_files_are_wanted(call: Ca
     answer = call("plan", ROOT / "experiments" / "table2.yaml", "--scale", "paper", "--out", tmp_path)
     text = " ".join(answer.out.split())
     assert "fine-tuning of rte: 10 epochs of batches of 32 x 128 tokens, peak learning rate one of 5e-05" in text
-    assert "each block at 0.8 of the rate above it" in text
+    assert "layer-wise learning-rate decay 0.8" in text
     if not (ROOT / "data").exists():
         assert "wanted are CoLA/train.tsv, CoLA/dev.tsv, from gluebenchmark.com/tasks (CoLA)" in text
         assert "wanted are QNLI/train.tsv" in text

@@ -4,7 +4,9 @@ from itertools import product
 
 from building import Trial, document, empty, full_trial, search, snapshot, table2, troubled
 
-from reports.report import build
+from reports.formats import format_names, render
+from reports.report import Report, build
+from reports.tables.grids import Cell
 
 
 def two_arms(differences: dict[int, float], seeds: tuple[int, ...] = (1, 2, 3)) -> str:
@@ -20,24 +22,26 @@ def test_a_better_arm_is_named_with_its_interval_and_n() -> None:
 
 
 def test_a_null_result_says_so() -> None:
-    assert "wide, cannot be told from the baseline" in two_arms({1: -0.3, 2: 0.2, 3: -0.1})
+    assert "the best arm, wide, does not differ significantly from the baseline" in two_arms(
+        {1: -0.3, 2: 0.2, 3: -0.1}
+    )
 
 
-def test_an_interval_beside_zero_that_correction_undoes_is_told_as_that() -> None:
+def test_an_interval_beside_zero_that_correction_undoes_is_reported_as_that() -> None:
     trials = [Trial("baseline", seed).pretrained(6.0) for seed in (1, 2, 3)]
     for arm, gains in {"wide": (0.09, 0.2, 0.14), "deep": (0.1, -0.1, 0.02), "narrow": (-0.1, 0.1, 0.0)}.items():
         trials += [Trial(arm, seed).pretrained(6.0 - gain) for seed, gain in enumerate(gains, start=1)]
     arms = {"baseline": {}, "wide": {"width": 512}, "deep": {"depth": 6}, "narrow": {"width": 128}}
     told = build(snapshot(trials, arms=arms, resolved=document(seeds=(1, 2, 3)))).finding
-    assert "the best arm, wide, cannot be told from the baseline after Holm's correction (Δ −0.14" in told
+    assert "wide, does not differ significantly from the baseline after Holm's correction (Δ −0.14" in told
 
 
 def test_a_worse_arm_does_not_become_best_for_being_alone() -> None:
     assert "no arm reaches the baseline (nearest: wide" in two_arms({1: 0.21, 2: 0.19, 3: 0.2})
 
 
-def test_one_seed_tells_nothing_apart() -> None:
-    assert "no difference can be told from one seed" in two_arms({1: -3.0}, seeds=(1,))
+def test_one_seed_has_no_interval() -> None:
+    assert "one seed gives no interval" in two_arms({1: -3.0}, seeds=(1,))
 
 
 def test_nothing_measured_is_said() -> None:
@@ -45,13 +49,13 @@ def test_nothing_measured_is_said() -> None:
     assert build(snapshot([Trial("baseline", 1).diverged()])).finding.startswith("No result yet: 1 of 15")
 
 
-def test_isolated_effect_of_convolution_is_told() -> None:
-    effect = "the effect of convolution alone, span_dynamic against bottleneck, uncorrected"
+def test_isolated_effect_of_convolution_is_reported() -> None:
+    effect = "the effect of convolution alone, span_dynamic against bottleneck (no correction)"
     clause = f"{effect}: held-out loss better (−0.202 ["
     assert clause in build(table2()).finding
 
 
-def crossed(lower: dict[str, float]) -> str:
+def crossed(lower: dict[str, float], period: int = 3) -> str:
     """Return the finding on a factorial of two axes, in which some arms end lower than the others by so many nats."""
     arms: dict[str, dict[str, int]] = {"baseline": {}}
     for heads, ratio in product((4, 2, 8), (1, 2, 4)):
@@ -60,20 +64,96 @@ def crossed(lower: dict[str, float]) -> str:
         if changes:
             arms["".join(f"{path[0]}{value}" for path, value in changes.items())] = changes
     trials = [
-        Trial(arm, seed).pretrained(6.0 - lower.get(arm, 0.0) + 0.01 * ((seed + place) * place % 3))
+        Trial(arm, seed).pretrained(6.0 - lower.get(arm, 0.0) + 0.01 * ((seed + place) * place % period))
         for place, arm in enumerate(arms)
         for seed in (1, 2, 3)
     ]
     return build(snapshot(trials, arms=arms, resolved=document(seeds=(1, 2, 3)))).finding
 
 
-def test_of_many_effects_alone_those_told_apart_are_named() -> None:
-    assert crossed({}).endswith("of 8 effects of one change alone, uncorrected, none told apart.")
+def test_of_many_isolated_effects_those_that_exclude_zero_are_named() -> None:
+    assert crossed({}).endswith("of 8 single-change comparisons (no correction) none excludes 0.")
     one = crossed({"h2b4": 0.2, "h2": 0.2})
-    assert "of 8 effects of one change alone, uncorrected, 2 told apart (" in one
+    assert "of 8 single-change comparisons (no correction) 2 exclude 0 (" in one
     assert "heads alone, h2b4 against b4: held-out loss better (−0.2" in one
     many = crossed({"h2b4": 0.2, "h8b4": 0.4, "h8b2": -0.3})
-    assert many.endswith("told apart.")
+    assert many.endswith("exclude 0.")
+
+
+def test_a_crossed_design_begins_with_its_own_family() -> None:
+    none = crossed({}, period=7)
+    assert none.startswith(
+        "On held-out loss, significant by Holm over 7 tests: none of 4 main effects, none of 4 interactions; on"
+    )  # one interaction shows no spread
+    lower = dict.fromkeys(("h2", "h2b2", "h2b4"), 0.9) | {"h8b4": 0.9}
+    found = crossed(lower, period=7)
+    assert "significant by Holm over 7 tests: 3 of 4 main effects, none of 4 interactions, namely " in found
+    assert "namely heads=2 (Δ −0.892 [" in found
+    assert found.index("main effects") < found.index("is best") < found.index("single-change comparisons")
+    alone = crossed({"h2b4": 0.06}, period=7)
+    assert "none of 4 interactions; 0 is excluded without correction by " in alone
+
+
+def test_a_baseline_that_is_best_is_named_as_best() -> None:
+    worse = two_arms({1: 0.3, 2: -0.2, 3: 0.1})
+    assert "the baseline is best, and the nearest arm, wide, does not differ significantly (Δ +0.07" in worse
+    assert "the best arm" not in worse
+
+
+def test_failed_trials_are_named_with_their_reason_in_finding_and_conditions() -> None:
+    reason = "TypeError: forward() takes 2 positional arguments. 3 were given."
+    trials = [Trial("baseline", seed).pretrained(6.0 + seed / 50) for seed in (1, 2)]
+    trials += [Trial(arm, seed).failed(reason) for arm in ("gated1", "gated2") for seed in (1, 2)]
+    trials += [Trial("wide", 1).pretrained(5.9), Trial("wide", 2).failed("worker died")]
+    arms = {"baseline": {}, "gated1": {"width": 512}, "gated2": {"width": 128}, "wide": {"depth": 6}}
+    found = build(snapshot(trials, arms, resolved=document(seeds=(1, 2))))
+    for text in (found.finding, dict(found.footer)["Failed"]):
+        assert "gated1 (2 of 2), gated2 (2 of 2): TypeError: forward() takes 2 positional arguments" in text
+        assert "wide (1 of 2): worker died" in text
+    for form in format_names():
+        if form != "csv":  # the results table alone
+            assert "TypeError" in render(found, form), form
+    nothing = build(snapshot([Trial("baseline", 1).failed("worker died")], {"baseline": {}}))
+    assert nothing.finding.endswith("failed: baseline (1 of 1): worker died.")
+    assert "Failed" not in dict(build(table2()).footer)
+
+
+def scored(baseline: float, wide: float, spread: float = 0.5) -> Report:
+    """Return two arms on one task, of which chance is 50, by their mean accuracy over three seeds."""
+    trials = [
+        Trial(arm, seed).pretrained(6.0 - place).tuned("docs_pair", 1, accuracy=mean + spread * (seed - 2))
+        for place, (arm, mean) in enumerate({"baseline": baseline, "wide": wide}.items())
+        for seed in (1, 2, 3)
+    ]
+    trials[-1].tuned("docs_pair", 1, accuracy=wide + spread * 1.01)
+    arms = {"baseline": {}, "wide": {"width": 512}}
+    resolved = document(["docs_pair"], fine_tuning={"tasks": ["docs_pair"], "seeds": [1]})
+    return build(snapshot(trials, arms, ("docs_pair",), tuning_seeds=(1,), resolved=resolved))
+
+
+def test_a_score_that_does_not_exceed_chance_is_not_claimed() -> None:
+    at_chance = scored(47.0, 49.2)
+    assert "on docs_pair nothing is claimed, as neither wide nor the baseline exceeds chance" in at_chance.finding
+    assert "better" not in at_chance.finding.partition("docs_pair")[2]
+    (verdict,) = [cell.text for cell in column(at_chance, "effects", "verdict", "docs_pair")]
+    assert verdict == "helps, at chance"
+    assert any(note.startswith("At chance:") for note in at_chance.notes)
+    (row,) = [row for t in at_chance.tables if t.name == "effects" for row in t.rows if row["metric"] == "docs_pair"]
+    assert row["verdict"] == "helps"  # for programs: what the test of the difference says
+
+
+def test_a_score_above_chance_is_claimed_whichever_side_exceeds_it() -> None:
+    for baseline, wide in ((60.0, 62.2), (50.0, 70.0)):
+        found = scored(baseline, wide)
+        assert "on docs_pair wide is best and better than the baseline" in found.finding
+        assert not any(note.startswith("At chance:") for note in found.notes)
+    assert "on docs_pair no arm reaches the baseline" in scored(70.0, 50.0).finding
+
+
+def column(report: Report, grid: str, title: str, metric: str) -> list[Cell]:
+    (found,) = [one for one in report.grids if one.name == grid]
+    place = [column.title for column in found.columns].index(title)
+    return [row[place] for row in found.rows if row[1].text == metric]
 
 
 def test_a_running_experiment_says_how_far_it_is() -> None:

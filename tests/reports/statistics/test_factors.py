@@ -128,7 +128,7 @@ def test_a_fraction_with_a_point_left_out_says_what_it_cannot_tell() -> None:
     report = report_of_levels(half[:-1], DESIGN, lambda p, seed: 6 + seed / 10 + 0.5 * p[0], 1)
     for row in factors_of(report).values():
         assert (row["n"], row["delta"]) == (0, None)
-        assert "cannot be told from" in str(row["reason"])
+        assert "is confounded with" in str(row["reason"])
     (told,) = [note for note in report.notes if note.startswith("The fraction")]
     assert "no longer balanced: bottleneck_ratio, width, depth" in told
     (grid,) = [grid for grid in report.grids if grid.name == "factors main"]

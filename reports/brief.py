@@ -1,0 +1,19 @@
+"""A brief report for a terminal: the finding, the results on the headline metrics and the verdicts, nothing else."""
+
+from dataclasses import replace
+
+from reports.report import Report
+from reports.tables.failures import TERM as FAILED
+from reports.tables.tuned import TUNED
+
+VERDICTS = ("candidates", "results", "factors main", "factors interaction", "effects", "claims", TUNED)
+CONDITIONS = (FAILED,)
+
+
+def brief(report: Report, command: str) -> Report:
+    """Return the report with its finding, results and verdicts; `command` is what shows the rest."""
+    grids = tuple(grid.brief for grid in report.grids if grid.name in VERDICTS)
+    footer = tuple((term, text) for term, text in report.footer if term in CONDITIONS)
+    left_out = len(report.grids) - len(grids)
+    tables = {0: "", 1: "1 more table, "}.get(left_out, f"{left_out} more tables, ")
+    return replace(report, grids=grids, footer=footer, more=f"{tables}all columns and the conditions: {command}")

@@ -1,0 +1,59 @@
+"""A crossed design's finding: its main effects and interactions, corrected as one family of their own."""
+
+from collections.abc import Iterator, Sequence
+
+from reports.numbers import told_with_n
+from reports.results import Results
+from reports.statistics.metrics import Metric
+from reports.statistics.reference import is_finding
+from reports.tables.factors import Judged, judged_effects
+
+CROSSED = 2
+"""Factors from which a design is crossed."""
+NAMED = 2
+"""As many effects as a clause can name."""
+KINDS = {"main": ("main effect", "main effects"), "interaction": ("interaction", "interactions")}
+
+
+def crossed_clauses(results: Results, metrics: Sequence[Metric]) -> Iterator[str]:
+    """Yield for each metric which main effects and interactions differ from 0; nothing where none has a test.
+
+    Nor where one factor alone varies: its effects are differences of arms, which the finding has anyway.
+    """
+    every = judged_effects(results)
+    if len({one.effect.name.partition("=")[0] for one in every if one.effect.kind == "main"}) < CROSSED:
+        return
+    judged = [one for one in every if one.metric in metrics and one.difference.low is not None]
+    tests = sum(one.p is not None for one in judged)
+    for metric in metrics if tests else ():
+        mine = [one for one in judged if one.metric == metric]
+        if mine and not any(is_finding(results, metric, one.effect.weights) for one in mine):
+            yield f"on {metric.title} no effect of the design is claimed, as no arm exceeds chance significantly"
+        elif mine:
+            corrected = f"significant by Holm over {tests} test{'s' if tests > 1 else ''}"
+            lost = sum(bool(one.effect.reason) for one in every if one.metric == metric)
+            rest = f" ({lost} more not estimable)" if lost else ""
+            yield f"on {metric.title}, {corrected}: {_counted(mine)}{rest}{_named(results, mine)}"
+
+
+def _counted(mine: Sequence[Judged]) -> str:
+    parts = []
+    for kind, (one, several) in KINDS.items():
+        known = [judged for judged in mine if judged.effect.kind == kind]
+        significant = sum(judged.significant for judged in known)
+        if known:
+            parts.append(f"{significant or 'none'} of {len(known)} {one if len(known) == 1 else several}")
+    return ", ".join(parts)
+
+
+def _named(results: Results, mine: Sequence[Judged]) -> str:
+    """Return the significant effects; where there are none, those whose own interval excludes 0, as uncorrected."""
+    significant = [judged for judged in mine if judged.significant]
+    alone = [judged for judged in mine if judged.p is not None and judged.difference.told_apart]
+    found = sorted(significant or alone, key=lambda one: one.p or 0.0)
+    if not found:
+        return ""
+    decimals = results.decimals(mine[0].metric)
+    shown = ", ".join(f"{one.effect.title} (Δ {told_with_n(one.difference, decimals)})" for one in found[:NAMED])
+    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    return f", namely {shown}{more}" if significant else f"; 0 is excluded without correction by {shown}{more}"

@@ -1,0 +1,57 @@
+"""Reference points: whether a score exceeds what chance gives, without which its differences are no finding.
+
+A comparison in which neither side exceeds a known reference lacks assay sensitivity (ICH E10, 2000, section 1.5): it
+shows nothing of what was to be compared. The test is a one-sample t of the seeds against chance, one-sided at 5%,
+with Holm's correction over the arms.
+"""
+
+from collections.abc import Iterable
+from statistics import fmean, stdev
+
+from reports.results import Results
+from reports.statistics.metrics import Metric
+from runners.asked.metrics import SCORE
+from runners.evidence.reading import number
+from runners.inference.paired import ALPHA, holm, vary
+from runners.inference.student import below
+from runners.kept.records import Status
+
+
+def chance_of(results: Results, metric: Metric) -> float | None:
+    """Return what chance (the majority class, where there are classes) gives on a task, or on the score: their mean.
+
+    None for the held-out loss, and where a task has no known reference.
+    """
+    levels = {
+        str(record.result.get("task")): number(record.result.get("chance"))
+        for record in results.snapshot.shared
+        if record.stage == "examples" and record.status is Status.FINISHED
+    }
+    tasks = results.setting.tasks if metric.name == SCORE else (metric.name,)
+    known = [level for task in tasks if (level := levels.get(task)) is not None]
+    return fmean(known) if known and len(known) == len(tasks) else None
+
+
+def above_chance(results: Results, metric: Metric) -> frozenset[str] | None:
+    """Return the arms that exceed chance significantly; None where chance is not known."""
+    chance = chance_of(results, metric)
+    if chance is None:
+        return None
+    names = [arm.name for arm in results.arms]
+    samples = [[*results.values.get(name, {}).get(metric.name, {}).values()] for name in names]
+    adjusted = holm([exceeds_p(sample, chance) for sample in samples])
+    return frozenset(name for name, p in zip(names, adjusted, strict=True) if p is not None and p <= ALPHA)
+
+
+def is_finding(results: Results, metric: Metric, arms: Iterable[str]) -> bool:
+    """Whether a difference between the arms may be claimed: one of them exceeds chance, or chance is not known."""
+    above = above_chance(results, metric)
+    return above is None or not above.isdisjoint(arms)
+
+
+def exceeds_p(values: list[float], reference: float) -> float | None:
+    """Return the one-sided p of the one-sample t that the mean exceeds a reference; None without a spread."""
+    n = len(values)
+    if n < 2 or not vary(values):
+        return None
+    return 1 - below((fmean(values) - reference) / (stdev(values) / n**0.5), n - 1)

@@ -1,0 +1,165 @@
+"""Names of effects, over every kind of design: no two of a table share one, and each names what the design varied."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from building import Trial, document, snapshot
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports.report import Report, build
+from runners.designs import Factorial, Fractional, KeepOne, Ladder, LeaveOneOut, ListDesign, OneFactor, Pairs, Zip
+from runners.designs.point import PointDesign
+from runners.designs.roster import Roster, Rules
+from search_space.candidate import Candidate
+from search_space.change import apply
+
+SEEDS = (1, 2, 3)
+BASELINE = apply(Candidate(), {"convolution": "span_dynamic", "bottleneck_ratio": 2, "depth": 2})
+AXES: dict[str, tuple[Any, ...]] = {
+    "heads": (2, 4, 8),
+    "convolution.kernel_size": (3, 9, 15),
+    "bottleneck_ratio": (1, 2),
+    "depth": (2, 3),
+    "recipe.peak_learning_rate": (5e-4, 1e-3),
+    "recipe.dropout": (0.1, 0.0),
+}
+OPTIONS = {"convolution": ("span_dynamic", "dynamic", {"kind": "dynamic", "kernel_size": 15}, "none")}
+PARTS = {
+    "wide": {"convolution.kernel_size": 15},
+    "few": {"heads": 2, "bottleneck_ratio": 1},
+    "plain": {"recipe.dropout": 0.0},
+}
+
+
+def report_of(designs: Iterable[PointDesign]) -> Report:
+    roster, documents = Roster(BASELINE, Rules()), []
+    for design in designs:
+        roster.enter(design, ("design",))
+        documents.append(design.model_dump(mode="json"))
+    assert not roster.violations
+    arms = {arm.name: dict(arm.changes) for arm in roster.arms}
+    trials = [
+        Trial(name, seed).pretrained(6 + 0.01 * ((seed + 3 * place) * place % 7))
+        for place, name in enumerate(arms)
+        for seed in SEEDS
+    ]
+    baseline = BASELINE.model_dump(mode="json")
+    resolved = document(seeds=SEEDS, design=documents, baseline=baseline)
+    view = snapshot(trials, arms, resolved=resolved)
+    levels = {arm.name: arm.levels for arm in roster.arms}
+    return build(replace(view, arms=tuple(replace(row, levels=levels[row.name]) for row in view.arms)))
+
+
+def names_of(report: Report, table: str, *columns: str) -> list[tuple[Any, ...]]:
+    (found,) = (one for one in report.tables if one.name == table)
+    return [tuple(row[column] for column in (*columns, "metric")) for row in found.rows]
+
+
+def assert_each_named_once(report: Report) -> None:
+    for names in (names_of(report, "factors", "effect"), names_of(report, "isolated", "arm", "reference")):
+        assert [name for name, count in Counter(names).items() if count > 1] == []
+    titles = [grid.title for grid in report.grids]
+    assert len(titles) == len(set(titles))
+
+
+def factors_named(report: Report) -> set[str]:
+    return {
+        part.partition("=")[0] for effect, _ in names_of(report, "factors", "effect") for part in effect.split(" x ")
+    }
+
+
+axes = st.sampled_from([[first, second] for first in AXES for second in AXES if first < second])
+
+
+@given(axes)
+def test_a_factorial_names_every_level_of_every_axis_once(paths: list[str]) -> None:
+    report = report_of([Factorial(vary={path: AXES[path] for path in paths})])
+    assert_each_named_once(report)
+    assert factors_named(report) == set(paths)
+    mains = sum(len(AXES[path]) - 1 for path in paths)
+    products = (len(AXES[paths[0]]) - 1) * (len(AXES[paths[1]]) - 1)
+    assert len(names_of(report, "factors", "effect")) == mains + products
+    assert {path for path, _ in names_of(report, "isolated", "path")} == set(paths)
+
+
+@given(axes)
+def test_pairs_with_each_value_alone_are_named_as_the_factorial_is(paths: list[str]) -> None:
+    vary = {path: AXES[path] for path in paths}
+    report = report_of([OneFactor(vary=vary), Pairs(vary=vary)])
+    assert_each_named_once(report)
+    assert sorted(names_of(report, "factors", "effect")) == sorted(
+        names_of(report_of([Factorial(vary=vary)]), "factors", "effect")
+    )
+    assert {path for path, _ in names_of(report, "isolated", "path")} == set(paths)
+
+
+def test_a_factorial_over_options_names_their_fields_where_two_are_of_a_kind() -> None:
+    report = report_of([Factorial(vary={"heads": (2, 4), **OPTIONS})])
+    assert_each_named_once(report)
+    assert ("convolution=dynamic(kernel_size=15)", "held_out_loss") in names_of(report, "factors", "effect")
+
+
+def test_a_fraction_names_the_fields() -> None:
+    vary = {path: AXES[path][:2] for path in AXES}
+    vary["convolution.kernel_size"] = (9, 15)
+    vary["heads"] = (4, 8)
+    report = report_of([Fractional(vary=vary, resolution=4)])
+    assert_each_named_once(report)
+    assert "convolution.kernel_size" in factors_named(report)
+
+
+@pytest.mark.parametrize("names", [("wide", "few"), ("wide", "plain")])
+def test_components_are_factors_by_their_own_names(names: tuple[str, ...]) -> None:
+    components = {name: PARTS[name] for name in names}
+    report = report_of([LeaveOneOut(components=components), KeepOne(components=components)])
+    assert_each_named_once(report)
+    assert [effect for effect, metric in names_of(report, "factors", "effect") if metric == "held_out_loss"] == [
+        *names,
+        " x ".join(names),
+    ]
+    assert {path for path, _ in names_of(report, "isolated", "path")} <= set(names)
+
+
+def test_every_other_design_names_each_of_its_effects_once() -> None:
+    listed = {
+        "wide": {"convolution.kernel_size": 15},
+        "narrow": {"convolution.kernel_size": 3},
+        "two": {"heads": 2},
+        "wide_two": {"convolution.kernel_size": 15, "heads": 2},
+        "narrow_two": {"convolution.kernel_size": 3, "heads": 2},
+    }
+    as_list = report_of([ListDesign(arms=listed)])
+    assert_each_named_once(as_list)
+    assert factors_named(as_list) == {"heads", "convolution.kernel_size"}
+    assert {path for path, _ in names_of(as_list, "isolated", "path")} == {"heads", "convolution.kernel_size"}
+    for design in (
+        OneFactor(vary={**AXES, **OPTIONS}),
+        Zip(vary={"heads": (2, 4), "convolution.kernel_size": (3, 15)}),
+        Ladder(components=PARTS),
+        LeaveOneOut(components=PARTS),
+        KeepOne(components=PARTS),
+    ):
+        assert_each_named_once(report_of([design]))
+
+
+def test_a_factorial_beside_other_arms_keeps_its_own_effects() -> None:
+    vary = {"heads": (2, 4), "convolution.kernel_size": (3, 9, 15)}
+    alone = report_of([Factorial(vary=vary)])
+    beside = report_of([Factorial(vary=vary), ListDesign(arms={"deep": {"depth": 3}})])
+    assert names_of(beside, "factors", "effect") == names_of(alone, "factors", "effect")
+    (one,), (other,) = ([t for t in each.tables if t.name == "factors"] for each in (alone, beside))
+    assert [row["delta"] for row in one.rows] == pytest.approx([row["delta"] for row in other.rows])
+
+
+def test_a_main_effect_names_the_level_that_it_is_the_difference_from() -> None:
+    report = report_of([Factorial(vary={"heads": (2, 4), "convolution.kernel_size": (3, 9, 15)})])
+    found = {effect: against for effect, against, _ in names_of(report, "factors", "effect", "against")}
+    assert found["heads=2"] == "4"
+    assert found["convolution.kernel_size=3"] == found["convolution.kernel_size=15"] == "9"
+    elsewhere = report_of([Factorial(vary={"heads": (2, 8), "convolution.kernel_size": (3, 15)})])
+    found = {effect: against for effect, against, _ in names_of(elsewhere, "factors", "effect", "against")}
+    assert (found["heads=8"], found["convolution.kernel_size=15"]) == ("2", "3")  # the baseline is no run of it

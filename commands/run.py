@@ -1,5 +1,6 @@
 """`steeplechase run`: pretrain, hurdle, fine-tune, compare. The same command carries on where a run was stopped."""
 
+import shlex
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,10 +59,18 @@ def run(
     places = _places(chosen.experiment.experiment, chosen.scale, out)
     if has_timings(places.folder):
         raise Conflict(f"{places.folder}: holds timings. Did you mean another --out folder?")
-    request = Request(chosen.experiment, chosen.scale, places, engine.value, workers, address)
+    command = _command(experiment, chosen.scale, engine, workers, out)
+    request = Request(chosen.experiment, chosen.scale, places, engine.value, workers, address, command)
     found = _drive(chosen, request, Console(stderr=True))
     if found.failed:
         raise typer.Exit(DONE_WITH_FAILED_TRIALS)
+
+
+def _command(experiment: Path, scale: str, engine: EngineName, workers: int, out: Path | None) -> str:
+    """Return the command with every choice that was made for the user; the address of a cluster is left out."""
+    said = ["steeplechase", "run", str(experiment), "--scale", scale, "--engine", engine.value]
+    said += ["--workers", str(workers)]
+    return shlex.join([*said, *(["--out", str(out)] if out else [])])
 
 
 def _places(experiment: str, scale: str, out: Path | None) -> Places:

@@ -26,14 +26,17 @@ def write_report(found: Snapshot, folder: Path) -> tuple[Path, ...]:
     """
     from reports.figures.gallery import files_of, pictures_of
     from reports.formats.html import page  # these draw; the rest of a report does not
+    from reports.links import links_beside
 
     report = build(found, found.importance or None)
     pictures = pictures_of(report)
     _fill(folder / FIGURES, dict(files_of(pictures)))
     _fill(folder / TABLES, dict(_tables(report)))
+    others = {form: name for form, name in REPORT_FILES.items() if form != "html"}
+    written = [_put(folder / name, render(report, form).encode()) for form, name in others.items()]
     shown = [(picture.title, picture.svg) for picture in pictures]
-    texts = {form: render(report, form) for form in REPORT_FILES if form != "html"} | {"html": page(report, shown)}
-    return tuple(_put(folder / name, texts[form].encode()) for form, name in REPORT_FILES.items())
+    files = links_beside(folder, tuple(others.values()))  # last: the page links to files that are there
+    return _put(folder / REPORT_FILES["html"], page(report, shown, files).encode()), *written
 
 
 def _tables(report: Report) -> Iterator[tuple[str, bytes]]:

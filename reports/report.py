@@ -9,6 +9,7 @@ from reports.figures.ladder import Ladder, ladder_of
 from reports.figures.pareto import Pareto, pareto_of, pareto_table, table_pareto_of
 from reports.finding import finding_of
 from reports.footer import Notes, footer_of, legend_of
+from reports.made_with import made_with_of
 from reports.recipes import at_own_recipes, at_shared_recipe
 from reports.results import Results, results_of
 from reports.setting import setting_of
@@ -78,6 +79,8 @@ class Report:
     """Results along a number that arms differ in."""
     ladder: Ladder | None = None
     attention: AttentionMaps | None = None
+    made_with: Notes = ()
+    """The command, the machine and the libraries behind the numbers, as far as the ledger has them."""
 
 
 def build(
@@ -117,6 +120,7 @@ def build(
         axis=None if setting.design.kind == SEARCH else axis_curve_of(results),
         ladder=ladder_of(results),
         attention=attention_maps_of(results),
+        made_with=made_with_of(snapshot),
     )
 
 

@@ -111,6 +111,8 @@ def test_a_drawing_takes_the_page_s_colours_and_its_text_stays() -> None:
 def test_every_table_scrolls_by_itself_under_a_first_column_that_stays() -> None:
     text = render(build(table2()))
     tables = len(re.findall("<table>", text))
-    assert tables == len(re.findall(r'<div class="scroll" tabindex="0" role="region" aria-label="[^"]+">\n<table>', text))
+    assert tables == len(
+        re.findall(r'<div class="scroll" tabindex="0" role="region" aria-label="[^"]+">\n<table>', text)
+    )
     assert re.search(r"th:first-child \{[^}]*position: sticky", text)
     assert re.search(r"\.scroll \{[^}]*overflow-x: auto", text)

@@ -42,7 +42,7 @@ def _times(sessions: tuple[Session, ...]) -> str:
     known = [session.seconds for session in sessions if session.seconds is not None]
     killed = len(sessions) - len(known)
     wall = f"{duration(sum(known))} wall time" if known else ""
-    unknown = f"{killed} of {len(sessions)} sessions without an end, their time unknown" if killed else ""
+    unknown = f"{killed} of them without an end" if killed else ""
     if len(sessions) == 1:
         return ", ".join(filter(None, [first, wall or "without an end: wall time unknown"]))
     return ", ".join(

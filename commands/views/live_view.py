@@ -37,15 +37,14 @@ class LiveView(Screen):
 
     def watch(self, agenda: Agenda) -> None:
         """Tell what has ended since the last look, and draw what is running and how far the run is."""
-        if self._account is None or self._account.agenda is not agenda:
-            self._account = _Account(agenda)
-            self._tell_ended(self._account, first=True)
-        elif len(agenda.recorded) > self._account.told:
-            self._tell_ended(self._account)
-        account = self._account
-        self.draw(lambda: self._drawing(account, self._running(agenda)))
+        known = self._account
+        new = known is None or known.agenda is not agenda
+        account = self._account = _Account(agenda) if known is None or new else known
+        if new or len(agenda.recorded) > account.told:
+            self._tell_ended(account, new)
+        self.draw(lambda: self._drawing(account, self._running(agenda)), at_once=new)
 
-    def _tell_ended(self, account: "_Account", first: bool = False) -> None:
+    def _tell_ended(self, account: "_Account", first: bool) -> None:
         """Tell of each stage that was computed, of those that were found finished by their number, and of trials."""
         whole, left = account.whole, account.left(self._running(account.agenda))
         found = account.found_before if first else 0
@@ -146,7 +145,8 @@ class _Account:
 
     def seconds(self, work: Work) -> float:
         """Return for how long a stage has been seen running."""
-        return time.monotonic() - self._since.setdefault(work.stage.key, time.monotonic())
+        now = time.monotonic()
+        return now - self._since.setdefault(work.stage.key, now)
 
     def share(self, running: Running) -> float:
         """Return the share of all operations that is done, whoever has done it."""
@@ -166,7 +166,7 @@ class _Account:
         """Return the bar over all stages of the agenda."""
         share, bar = self.share(running), Table.grid(padding=(0, 1))
         stages = f"{len(self.agenda.done)}/{self.whole} stages"
-        left = self.left(running) or "estimating the time left"
+        left = self.left(running) or "estimating the time left" if self.agenda.remaining else ""
         bar.add_row(ProgressBar(total=1.0, completed=share, width=BAR_WIDTH), f"{share:4.0%}", stages, left)
         return bar
 

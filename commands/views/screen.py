@@ -39,10 +39,10 @@ class Screen:
         """Print a line that stays."""
         self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    def draw(self, drawing: Callable[[], RenderableType]) -> None:
-        """Draw anew, where there is a terminal and the last drawing is old enough to be worth it."""
+    def draw(self, drawing: Callable[[], RenderableType], at_once: bool = False) -> None:
+        """Draw anew, where there is a terminal and the last drawing is old enough to be worth it, or `at_once`."""
         now = time.monotonic()
-        if self._live is not None and now - self._drawn >= SECONDS_BETWEEN_DRAWINGS:
+        if self._live is not None and (at_once or now - self._drawn >= SECONDS_BETWEEN_DRAWINGS):
             self._drawn = now
             self._live.update(drawing(), refresh=True)
 

@@ -51,13 +51,13 @@ def run(request: Request, watch: Watch) -> Snapshot:
     shared = shared_stages(request.experiment)  # data that is missing is refused before a folder is made
     with open_ledger(request) as ledger:
         store = StageStore(request.places.stages)
-        with _timed(ledger, request, watch) as timed:
+        with timed(ledger, request, watch) as watched:
             groundwork = Groundwork(shared.named(), store, ledger)
-            with LocalEngine(store.root, request.workers) as local, timed(groundwork) as glance:
+            with LocalEngine(store.root, request.workers) as local, watched(groundwork) as glance:
                 local.run(groundwork, glance)
             refuse_leakage(request.experiment, ledger.records())
             course = Course(request.experiment, shared, store, ledger)
-            with engine_of(request) as engine, timed(course) as glance:
+            with engine_of(request) as engine, watched(course) as glance:
                 engine.run(course, glance)
         found = snapshot(ledger)
         if request.experiment.search is not None and not found.failed:  # a failed trial is tried again
@@ -70,7 +70,7 @@ Watched = Callable[[Agenda], AbstractContextManager[Callable[[], None]]]
 
 
 @contextmanager
-def _timed(ledger: Ledger, request: Request, watch: Watch) -> Iterator[Watched]:
+def timed(ledger: Ledger, request: Request, watch: Watch) -> Iterator[Watched]:
     """Write how long this process computes, and give what shows an agenda before, during and after its work."""
     stopwatch = Stopwatch(ledger, request.command, {**machine(), "threads": THREADS})
 

@@ -57,7 +57,7 @@ class DocumentationCorpus(Declaration):
             share = index / len(files) if limit is None else max(index / len(files), characters / limit)
             if limit is not None and characters >= limit:
                 break
-            progress(place(READING, "module", index + 1, len(files)), share)
+            progress(_place(index + 1, len(files), characters, self.maximum_megabytes), share)
             try:
                 found = list(documents_of_source(module, files[module].read_bytes()))
             except (OSError, SyntaxError, ValueError, RecursionError):
@@ -67,6 +67,12 @@ class DocumentationCorpus(Declaration):
             yield from found
         progress(READING, 1.0)
         return unreadable
+
+
+def _place(module: int, modules: int, characters: int, megabytes: float | None) -> str:
+    if megabytes is None:
+        return place(READING, "module", module, modules)
+    return f"{READING}: {characters / CHARACTERS_PER_MEGABYTE:.1f} of {megabytes:g} MB"
 
 
 def _reading_order(module: str) -> bytes:

@@ -25,7 +25,7 @@ def write_report(found: Snapshot, folder: Path) -> tuple[Path, ...]:
     earlier report has left there is gone.
     """
     from reports.figures.gallery import files_of, pictures_of
-    from reports.formats.html import page  # these draw; the rest of a report does not
+    from reports.formats.html import drawings, page  # these draw; the rest of a report does not
     from reports.links import links_beside
 
     report = build(found, found.importance or None)
@@ -34,9 +34,8 @@ def write_report(found: Snapshot, folder: Path) -> tuple[Path, ...]:
     _fill(folder / TABLES, dict(_tables(report)))
     others = {form: name for form, name in REPORT_FILES.items() if form != "html"}
     written = [_put(folder / name, render(report, form).encode()) for form, name in others.items()]
-    shown = [(picture.title, picture.svg) for picture in pictures]
     files = links_beside(folder, tuple(others.values()))  # last: the page links to files that are there
-    return _put(folder / REPORT_FILES["html"], page(report, shown, files).encode()), *written
+    return _put(folder / REPORT_FILES["html"], page(report, drawings(pictures), files).encode()), *written
 
 
 def _tables(report: Report) -> Iterator[tuple[str, bytes]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from reports.figures.gallery import pictures_of
+from reports.figures.gallery import Picture, pictures_of
 from reports.links import LinkGroup
 from reports.palette import following_the_page, variables
 from reports.report import Report
@@ -29,10 +29,21 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Drawing:
+    """A figure as SVG elements."""
+
+    title: str
+    svg: str
+    narrow_svg: str = ""
+    """For a narrow page; where there is none, the other one is scaled."""
+
+
+@dataclass(frozen=True)
 class ShownFigure(Part):
     """A drawing in the page's own colours."""
 
     svg: Markup
+    narrow_svg: Markup
 
 
 @dataclass(frozen=True)
@@ -44,11 +55,16 @@ class ShownGrid(Part):
 
 def render(report: Report) -> str:
     """Return the page."""
-    return page(report, ((picture.title, picture.svg) for picture in pictures_of(report)))
+    return page(report, drawings(pictures_of(report)))
 
 
-def page(report: Report, pictures: Iterable[tuple[str, str]], files: Sequence[LinkGroup] = ()) -> str:
-    """Return the page with these pictures, each a title and an SVG element, and links to the files beside it."""
+def drawings(pictures: Iterable[Picture]) -> Iterator[Drawing]:
+    """Yield a report's pictures for its page."""
+    yield from (Drawing(picture.title, picture.svg, picture.narrow_svg) for picture in pictures)
+
+
+def page(report: Report, shown: Iterable[Drawing], files: Sequence[LinkGroup] = ()) -> str:
+    """Return the page with these drawings and links to the files beside it."""
     environment = Environment(
         loader=FileSystemLoader(HERE),
         autoescape=True,
@@ -58,8 +74,13 @@ def page(report: Report, pictures: Iterable[tuple[str, str]], files: Sequence[Li
     )
     style = Markup(f"{variables()}\n{(HERE / 'page.css').read_text(encoding='utf-8')}")
     figures = [
-        ShownFigure(f"figure-{number}", title, Markup(following_the_page(svg)))
-        for number, (title, svg) in enumerate(pictures, start=1)
+        ShownFigure(
+            f"figure-{number}",
+            drawing.title,
+            Markup(following_the_page(drawing.svg)),
+            Markup(following_the_page(drawing.narrow_svg)),
+        )
+        for number, drawing in enumerate(shown, start=1)
     ]
     grids = [ShownGrid(anchor, grid.title, grid) for anchor, grid in _anchored(report.grids)]
     template = environment.get_template("page.html.jinja")

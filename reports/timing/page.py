@@ -12,5 +12,5 @@ def page(report: Report, analysis: Analysis, files: Sequence[LinkGroup] = ()) ->
     from reports.formats import html  # drawing takes a third of a second to load, and only a page needs it
     from reports.timing.figure import svg_of
 
-    pictures = [("Time and FLOPs by length", svg_of(analysis))] if analysis.lengths else []
-    return html.page(report, pictures, files)
+    shown = [html.Drawing("Time and FLOPs by length", svg_of(analysis))] if analysis.lengths else []
+    return html.page(report, shown, files)

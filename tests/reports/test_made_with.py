@@ -12,6 +12,7 @@ from runners.kept.ledger_export import read_export, write_export
 from runners.kept.manifest import manifest
 from runners.kept.sessions import Session, Stopwatch, sessions
 
+MOMENT = "2026-01-02 03:04 UTC"
 MACHINE = {"processor": "a processor", "cores": 2, "system": "Linux x86_64", "threads": 1}
 
 
@@ -74,11 +75,11 @@ def test_a_ledger_of_before_there_were_sessions_tells_what_it_has(tmp_path: Path
 @pytest.mark.parametrize(
     ("seconds", "told"),
     [
-        ((600.0,), "2026-01-02 03:04 UTC, 10 min wall time"),
-        ((None,), "2026-01-02 03:04 UTC, without an end: wall time unknown"),
+        ((600.0,), f"{MOMENT}, 10 min wall time"),
+        ((None,), f"{MOMENT}, without an end: wall time unknown"),
         (
             (600.0, None, 7200.0),
-            "3 sessions from 2026-01-02 03:04 UTC to 2026-01-02 03:04 UTC, 2 h 10 min wall time, 1 of them without an end",
+            f"3 sessions from {MOMENT} to {MOMENT}, 2 h 10 min wall time, 1 of them without an end",
         ),
     ],
 )

@@ -47,7 +47,7 @@ def draw_narrow(forest: Forest) -> Figure:
     for panel, height in zip(panels, heights, strict=True):
         rows, top = NARROW_ROW_INCHES * len(panel.rows), top - NARROW_ROW_INCHES * height
         bottom = (top + 0.75 * NARROW_ROW_INCHES) / figure.get_figheight()
-        axes = figure.add_axes((0.03, bottom, 0.94, rows / figure.get_figheight()))
+        axes = figure.add_axes((0.06, bottom, 0.88, rows / figure.get_figheight()))
         _draw_intervals(axes, panel)
         for place, (arm, difference) in zip(_places(panel), panel.rows, strict=True):
             above = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": NUMBER_POINTS}

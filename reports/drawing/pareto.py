@@ -21,10 +21,10 @@ def draw_narrow(pareto: Pareto) -> Figure:
     height = NARROW_PANEL_INCHES * len(pareto.trades)
     figure = new_figure(NARROW_INCHES, height)
     panels = figure.subplots(len(pareto.trades), 1, squeeze=False)[:, 0]
-    figure.subplots_adjust(left=0.13, right=0.96, bottom=0.48 / height, top=1 - 0.3 / height, hspace=0.45)
+    figure.subplots_adjust(left=0.13, right=0.96, bottom=0.48 / height, top=1 - 0.48 / height, hspace=0.5)
     for axes, trade in zip(panels, pareto.trades, strict=True):
         _draw_trade(axes, trade)
-        axes.set_title(_title(trade))
+        axes.set_title(_title(trade).replace(" (", "\n("))
     return figure
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Annotated
 
@@ -16,7 +17,7 @@ from commands.arguments import Chosen, ExperimentFile, Scale, asks_for_time, cho
 from commands.timing import run_timing
 from commands.views.live_view import LiveView
 from commands.views.mirroring import Mirroring
-from reports.files import REPORT_FILES, write_report
+from reports.files import REPORT_FILES, files_to_attach, write_report
 from reports.formats import render
 from reports.report import build
 from runners.driving.driver import Request
@@ -84,7 +85,8 @@ def _drive(chosen: Chosen, request: Request, console: Console) -> Snapshot:
     with stopping(), LiveView(console, StageStore(places.stages)) as view, mirroring:
         found = drive(request, view.watch)
     files = write_report(found, places.folder)
-    warning = mirroring.finish(found, files)
+    with TemporaryDirectory(prefix="steeplechase-") as scratch:
+        warning = mirroring.finish(found, files_to_attach(files, Path(scratch)))
     print(render(build(found, found.importance or None), "terminal"))  # noqa: T201 — the result itself
     for line in _closing(places, warning):
         console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -1,6 +1,6 @@
 """A report as files in a folder: every format at once, each figure by itself, and every table."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from reports.formats import render
@@ -36,6 +36,15 @@ def write_report(found: Snapshot, folder: Path) -> tuple[Path, ...]:
     written = [_put(folder / name, render(report, form).encode()) for form, name in others.items()]
     files = links_beside(folder, tuple(others.values()))  # last: the page links to files that are there
     return _put(folder / REPORT_FILES["html"], page(report, drawings(pictures), files).encode()), *written
+
+
+def files_to_attach(files: Sequence[Path], scratch: Path) -> tuple[Path, ...]:
+    """Return a report's files as they are shown without its folder; the page is a copy without links to files."""
+    from reports.formats.html import without_files
+
+    page = scratch / REPORT_FILES["html"]
+    page.write_text(without_files(next(path for path in files if path.name == page.name).read_text("utf-8")), "utf-8")
+    return tuple(page if path.name == page.name else path for path in files)
 
 
 def _tables(report: Report) -> Iterator[tuple[str, bytes]]:

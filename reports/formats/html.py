@@ -16,6 +16,7 @@ from reports.tables.grids import Grid
 
 HERE = Path(__file__).parent
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+FILES = re.compile(r'<li><a href="#files">Files</a></li>\n|<section id="files">\n.*?</section>\n', re.DOTALL)
 LONG_TEXT = 36
 """Letters from which on a cell's text is broken into lines."""
 
@@ -98,6 +99,11 @@ def page(report: Report, shown: Iterable[Drawing], files: Sequence[LinkGroup] = 
         )
         + "\n"
     )
+
+
+def without_files(text: str) -> str:
+    """Return a page without its links to files, for a place where they are not beside it."""
+    return FILES.sub("", text)  # nothing that a report shows can hold these elements: the template escapes it
 
 
 def _anchored(grids: Iterable[Grid]) -> Iterator[tuple[str, Grid]]:

@@ -12,8 +12,8 @@ from test_formats import HOSTILE, hostile_report
 
 from reports.figures.gallery import pictures_of
 from reports.figures.style import LIGHT
-from reports.files import write_report
-from reports.formats.html import page, render
+from reports.files import files_to_attach, write_report
+from reports.formats.html import page, render, without_files
 from reports.links import links_beside
 from reports.palette import following_the_page
 from reports.report import Report, build
@@ -73,6 +73,24 @@ def test_the_page_links_to_every_file_beside_it_and_to_nothing_else(view: str, t
 def test_a_page_that_is_shown_alone_links_to_no_file() -> None:
     links = Elements(without_drawings(render(build(table2())))).all("a", "href")
     assert all(link.startswith("#") for link in links)
+
+
+@pytest.mark.parametrize("name", ["table2", "hostile"])
+def test_a_page_to_attach_elsewhere_is_the_page_without_links_to_files(name: str, tmp_path: Path) -> None:
+    report = build(table2()) if name == "table2" else hostile_report('</section><section id="files">')
+    (tmp_path / "report.csv").write_text("")
+    linked = page(report, (), links_beside(tmp_path, ("report.csv",)))
+    assert linked != page(report, ())
+    assert without_files(linked) == without_files(page(report, ())) == page(report, ())
+
+
+def test_what_is_attached_are_the_files_with_that_page(tmp_path: Path) -> None:
+    (tmp_path / "scratch").mkdir()
+    files = write_report(table2(), tmp_path)
+    attached = files_to_attach(files, tmp_path / "scratch")
+    assert [path.name for path in attached] == [path.name for path in files]
+    assert {path.parent for path in attached} == {tmp_path, tmp_path / "scratch"}
+    assert (tmp_path / "scratch" / "report.html").read_text() == render(build(table2()))
 
 
 def test_rows_behind_a_published_report_are_linked_and_what_is_being_written_is_not(tmp_path: Path) -> None:

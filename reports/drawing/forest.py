@@ -50,7 +50,11 @@ def draw_narrow(forest: Forest) -> Figure:
         axes = figure.add_axes((0.06, bottom, 0.88, rows / figure.get_figheight()))
         _draw_intervals(axes, panel)
         for place, (arm, difference) in zip(_places(panel), panel.rows, strict=True):
-            above = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": NUMBER_POINTS}
+            above: dict[str, Any] = {
+                "transform": axes.get_yaxis_transform(),
+                "va": "center",
+                "fontsize": NUMBER_POINTS,
+            }
             axes.plot([0, 0], [place - 0.2, place + 0.2], color=QUIET, linewidth=0.9, zorder=0)  # not through text
             axes.text(0.0, place + 0.42, arm, **above)
             axes.text(1.0, place + 0.42, _told(difference, panel), ha="right", **above)

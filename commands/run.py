@@ -1,10 +1,12 @@
 """`steeplechase run`: pretrain, hurdle, fine-tune, compare. The same command carries on where a run was stopped."""
 
+import shlex
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Annotated
 
@@ -17,7 +19,7 @@ from commands.timing import run_timing
 from commands.views.live_view import LiveView
 from commands.views.mirroring import Mirroring
 from reports.brief import brief
-from reports.files import REPORT_FILES, write_report
+from reports.files import REPORT_FILES, files_to_attach, write_report
 from reports.formats import render
 from reports.report import build
 from runners.asked.experiment import Experiment
@@ -61,10 +63,18 @@ def run(
     places = _places(chosen.experiment.experiment, chosen.scale, out)
     if has_timings(places.folder):
         raise Conflict(f"{places.folder}: holds timings. Did you mean another --out folder?")
-    request = Request(chosen.experiment, chosen.scale, places, engine.value, workers, address)
+    command = _command(experiment, chosen.scale, engine, workers, out)
+    request = Request(chosen.experiment, chosen.scale, places, engine.value, workers, address, command)
     found = _drive(chosen, request, Console(stderr=True))
     if found.failed:
         raise typer.Exit(DONE_WITH_FAILED_TRIALS)
+
+
+def _command(experiment: Path, scale: str, engine: EngineName, workers: int, out: Path | None) -> str:
+    """Return the command with every choice that was made for the user; the address of a cluster is left out."""
+    said = ["steeplechase", "run", str(experiment), "--scale", scale, "--engine", engine.value]
+    said += ["--workers", str(workers)]
+    return shlex.join([*said, *(["--out", str(out)] if out else [])])
 
 
 def _places(experiment: str, scale: str, out: Path | None) -> Places:
@@ -80,7 +90,8 @@ def _drive(chosen: Chosen, request: Request, console: Console) -> Snapshot:
     files = write_report(found, places.folder)
     shown = brief(build(found, found.importance or None), all_of(places.folder))
     print(render(shown, TERMINAL), flush=True)  # noqa: T201 — the result itself
-    _warn(console, mirroring.finish(found, files))
+    with TemporaryDirectory(prefix="steeplechase-") as scratch:
+        _warn(console, mirroring.finish(found, files_to_attach(files, Path(scratch))))
     for line in (
         *_failures(found, chosen.experiment),
         f"report: {places.folder / REPORT_FILES['html']}",

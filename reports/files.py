@@ -1,6 +1,6 @@
 """A report as files in a folder: every format at once, each figure by itself, and every table."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from reports.formats import render
@@ -25,15 +25,26 @@ def write_report(found: Snapshot, folder: Path) -> tuple[Path, ...]:
     earlier report has left there is gone.
     """
     from reports.figures.gallery import files_of, pictures_of
-    from reports.formats.html import page  # these draw; the rest of a report does not
+    from reports.formats.html import drawings, page  # these draw; the rest of a report does not
+    from reports.links import links_beside
 
     report = build(found, found.importance or None)
     pictures = pictures_of(report)
     _fill(folder / FIGURES, dict(files_of(pictures)))
     _fill(folder / TABLES, dict(_tables(report)))
-    shown = [(picture.title, picture.svg) for picture in pictures]
-    texts = {form: render(report, form) for form in REPORT_FILES if form != "html"} | {"html": page(report, shown)}
-    return tuple(_put(folder / name, texts[form].encode()) for form, name in REPORT_FILES.items())
+    others = {form: name for form, name in REPORT_FILES.items() if form != "html"}
+    written = [_put(folder / name, render(report, form).encode()) for form, name in others.items()]
+    files = links_beside(folder, tuple(others.values()))  # last: the page links to files that are there
+    return _put(folder / REPORT_FILES["html"], page(report, drawings(pictures), files).encode()), *written
+
+
+def files_to_attach(files: Sequence[Path], scratch: Path) -> tuple[Path, ...]:
+    """Return a report's files as they are shown without its folder; the page is a copy without links to files."""
+    from reports.formats.html import without_files
+
+    page = scratch / REPORT_FILES["html"]
+    page.write_text(without_files(next(path for path in files if path.name == page.name).read_text("utf-8")), "utf-8")
+    return tuple(page if path.name == page.name else path for path in files)
 
 
 def _tables(report: Report) -> Iterator[tuple[str, bytes]]:

@@ -10,6 +10,7 @@ from reports.figures.pareto import Pareto, pareto_of, pareto_table, table_pareto
 from reports.finding import finding_of
 from reports.footer import Notes, footer_of, intervals_note, scale_of
 from reports.legend import RESULTS, Below, Legend, annotated, legend_of
+from reports.made_with import made_with_of
 from reports.recipes import at_own_recipes, at_shared_recipe
 from reports.results import Results, results_of
 from reports.setting import setting_of
@@ -77,6 +78,8 @@ class Report:
     """Results along a number that arms differ in."""
     ladder: Ladder | None = None
     attention: AttentionMaps | None = None
+    made_with: Notes = ()
+    """The command, the machine and the libraries behind the numbers, as far as the ledger has them."""
     more: str = ""
     """Of a brief report: what it leaves out, and the command that shows it."""
 
@@ -125,6 +128,7 @@ def build(
         axis=None if setting.design.kind == SEARCH else axis_curve_of(results),
         ladder=ladder_of(results),
         attention=attention_maps_of(results),
+        made_with=made_with_of(snapshot),
     )
 
 

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from search_space.refusals import Corruption
-from tasks.progress import Progress
+from tasks.progress import Progress, place
 from tasks.tokenizer import WordPiece
 
 TEXTS_PER_BATCH = 512
+TOKENIZING = "tokenizing"
 LARGEST_SHORT_VOCABULARY = 65536  # what two bytes can number
 
 
@@ -38,7 +39,7 @@ def write_tokens(
     with path.open("wb") as file:
         start = _write_header(file, 0, dtype)
         for batch in _batches(texts):
-            progress("tokenizing", min(documents / max(text_count, 1), 1.0))
+            progress(place(TOKENIZING, "text", documents, text_count), min(documents / max(text_count, 1), 1.0))
             flat = [token for text in tokenizer.encode(batch) for token in (*text, tokenizer.separate)]
             block = np.array(flat, dtype=dtype)
             file.write(block.tobytes())
@@ -47,7 +48,7 @@ def write_tokens(
             unknown += int(np.count_nonzero(block == tokenizer.unknown))
         file.seek(0)
         assert _write_header(file, tokens, dtype) == start, "numpy leaves room for the length to grow"
-    progress("tokenizing", 1.0)
+    progress(TOKENIZING, 1.0)
     return TokenCounts(documents, tokens, unknown)
 
 

@@ -14,8 +14,9 @@ class Screen:
     """Draws in the thread that asks for it: a drawing thread's work would be on the clock of what is timed."""
 
     def __init__(self, console: Console) -> None:
-        self._console = console
-        self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
+        self.console = console
+        drawable = console.is_terminal and not console.is_dumb_terminal  # a dumb one cannot move its cursor
+        self._live = Live(console=console, auto_refresh=False, transient=True) if drawable else None
         self._drawn = 0.0
 
     def __enter__(self) -> Self:
@@ -29,14 +30,19 @@ class Screen:
         if self._live is not None:
             self._live.stop()
 
+    @property
+    def live(self) -> bool:
+        """Whether there is a drawing; elsewhere only lines."""
+        return self._live is not None
+
     def tell(self, line: str) -> None:
         """Print a line that stays."""
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    def draw(self, drawing: Callable[[], RenderableType]) -> None:
-        """Draw anew, where there is a terminal and the last drawing is old enough to be worth it."""
+    def draw(self, drawing: Callable[[], RenderableType], at_once: bool = False) -> None:
+        """Draw anew, where there is a terminal and the last drawing is old enough to be worth it, or `at_once`."""
         now = time.monotonic()
-        if self._live is not None and now - self._drawn >= SECONDS_BETWEEN_DRAWINGS:
+        if self._live is not None and (at_once or now - self._drawn >= SECONDS_BETWEEN_DRAWINGS):
             self._drawn = now
             self._live.update(drawing(), refresh=True)
 

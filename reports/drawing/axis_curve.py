@@ -11,6 +11,8 @@ from reports.numbers import difference_text, fixed
 
 LEFT_INCHES, PLOT_INCHES, KEY_INCHES, PANEL_INCHES = 0.74, 4.7, 2.56, 2.75
 KEY_BEGINS, KEY_POINTS, PAD_INCHES = 1.08, 9, 0.1
+NARROW_INCHES, NARROW_PANEL_INCHES, NARROW_KEY_INCHES = 3.9, 3.2, 0.2
+NARROW_TITLE_INCHES, NARROW_AXIS_INCHES = 0.65, 0.5
 LOGARITHMIC_FROM = 40  # times the smallest value, and only where values are multiples of each other
 TOLD_ASIDE = 9  # points, from the sign of what lies beyond the axis
 SIDESTEP = 0.006  # of the axis, so that intervals of two lines at one value stay apart
@@ -37,7 +39,45 @@ def draw(curve: AxisCurve) -> Figure:
     return figure
 
 
+def draw_narrow(curve: AxisCurve) -> Figure:
+    """Return the same with the lines named below each panel."""
+    blocks = [NARROW_PANEL_INCHES + NARROW_KEY_INCHES * len(panel.lines) for panel in curve.panels]
+    figure = new_figure(NARROW_INCHES, sum(blocks))
+    left, top = 0.52 / NARROW_INCHES, sum(blocks)
+    for panel, block in zip(curve.panels, blocks, strict=True):
+        key, top = NARROW_KEY_INCHES * len(panel.lines) + NARROW_AXIS_INCHES, top - block
+        plot = block - key - NARROW_TITLE_INCHES
+        axes = figure.add_axes((left, (top + key) / sum(blocks), 0.97 - left, plot / sum(blocks)))
+        _draw_values(axes, panel, curve)
+        title, marked = _title(panel, curve.axis)
+        axes.set_title(title.replace(", 95%", ",\n95%"), pad=18 if marked else 6)
+        axes.set_xlabel(curve.axis, labelpad=1)
+        for place, line in enumerate(panel.lines):
+            height = -(NARROW_AXIS_INCHES + NARROW_KEY_INCHES * place) / plot
+            _draw_name(axes, place, (0.0, 0.08), height)
+            name, start = _told(line, panel, curve.axis)
+            below = {"transform": axes.transAxes, "color": look(place)["color"], "va": "center", "fontsize": 8}
+            axes.text(0.11, height, f"{name}; {start}", clip_on=False, **below)
+    return figure
+
+
 def _draw_panel(axes: Any, panel: AxisPanel, curve: AxisCurve) -> None:
+    _draw_values(axes, panel, curve)
+    title, marked = _title(panel, curve.axis)
+    axes.set_title(title, pad=18 if marked else 6)
+    _draw_key(axes, panel, curve.axis)
+
+
+def _title(panel: AxisPanel, axis: str) -> tuple[str, bool]:
+    """Return the title, and whether something is written between it and the plot."""
+    better = "lower" if panel.metric.lower_is_better else "higher"
+    references = {line.reference for line in panel.lines}
+    compared = f"{axis} {min(references):g}" if len(references) == 1 else f"each line's smallest {axis}"
+    marked = any(line.cover is not None for line in panel.lines)
+    return f"Δ {panel.metric.title} to {compared}, 95% interval ({better} is better)", marked
+
+
+def _draw_values(axes: Any, panel: AxisPanel, curve: AxisCurve) -> None:
     values = sorted({point.value for line in panel.lines for point in line.points})
     if len(values) > 2 and values[0] > 0 and values[-1] / values[0] > LOGARITHMIC_FROM:
         axes.set_xscale("log")
@@ -56,14 +96,7 @@ def _draw_panel(axes: Any, panel: AxisPanel, curve: AxisCurve) -> None:
         _draw_cover(axes, line, place, reach + margin)
     if cut is not None:
         _draw_cut(axes, panel, cut, (values[0] + values[-1]) / 2)
-    better = "lower" if panel.metric.lower_is_better else "higher"
-    references = {line.reference for line in panel.lines}
-    compared = f"{curve.axis} {min(references):g}" if len(references) == 1 else f"each line's smallest {curve.axis}"
-    marked = any(line.cover is not None for line in panel.lines)
-    title = f"Δ {panel.metric.title} to {compared}, 95% interval ({better} is better)"
-    axes.set_title(title, pad=18 if marked else 6)
     axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
-    _draw_key(axes, panel, curve.axis)
 
 
 def _draw_line(axes: Any, line: AxisLine, place: int, shift: float, cut: Cut | None) -> None:
@@ -110,13 +143,20 @@ def _draw_cover(axes: Any, line: AxisLine, place: int, right: float) -> None:
 def _draw_key(axes: Any, panel: AxisPanel, axis: str) -> None:
     """Name the lines at the right, each with what its reference measured and over how many seeds."""
     for place, line in enumerate(panel.lines):
-        style, height = look(place), 0.93 - 0.23 * place
-        outside = {"transform": axes.transAxes, "color": style["color"], "clip_on": False}
-        axes.plot([1.025, 1.065], [height, height], linestyle=style["linestyle"], linewidth=1.5, **outside)
-        axes.plot([1.045], [height], marker=style["marker"], markersize=4.5, **outside)
+        height = 0.93 - 0.23 * place
+        _draw_name(axes, place, (1.025, 1.065), height)
+        outside = {"transform": axes.transAxes, "color": look(place)["color"], "clip_on": False}
         name, start = _told(line, panel, axis)
         axes.text(KEY_BEGINS, height, name, va="center", fontsize=KEY_POINTS, **outside)
         axes.text(KEY_BEGINS, height - 0.095, start, va="center", fontsize=8, **outside)
+
+
+def _draw_name(axes: Any, place: int, ends: tuple[float, float], height: float) -> None:
+    """Draw a short piece of a line as it is in the plot."""
+    style = look(place)
+    outside = {"transform": axes.transAxes, "color": style["color"], "clip_on": False}
+    axes.plot(ends, [height, height], linestyle=style["linestyle"], linewidth=1.5, **outside)
+    axes.plot([sum(ends) / 2], [height], marker=style["marker"], markersize=4.5, **outside)
 
 
 def _told(line: AxisLine, panel: AxisPanel, axis: str) -> tuple[str, str]:

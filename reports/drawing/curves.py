@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from reports.drawing.door import Figure, new_figure, spread, text_inches
+from reports.drawing.door import Figure, look, new_figure, spread, text_inches
 from reports.figures.figure_data import Curves, Line
 from reports.figures.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET
 from reports.numbers import short
 
 LEFT_INCHES, PLOT_INCHES, NAMES_INCHES, HEIGHT_INCHES = 0.63, 4.96, 1.81, 4.0
 NAME_POINTS, NAMES_BEGIN, PAD_INCHES = 9, 1.05, 0.1
+NARROW_INCHES, NARROW_HEIGHT_INCHES, NAME_INCHES, AXIS_INCHES = 3.9, 3.4, 0.2, 0.55
+TITLE, BAND = "Held-out loss (nats): mean over seeds", "band from lowest to highest seed"
 LABELLED_LINES = len(COLOURS)
 LABEL_GAP = 0.052  # of the axes' height, so that labels never overlap
 
@@ -23,6 +25,27 @@ def draw(curves: Curves) -> Figure:
     width = LEFT_INCHES + PLOT_INCHES + names
     figure = new_figure(width, HEIGHT_INCHES)
     axes = figure.add_axes((LEFT_INCHES / width, 0.13, PLOT_INCHES / width, 0.78))
+    _draw_all(axes, curves, named, rest)
+    axes.set_title(f"{TITLE}, {BAND}")
+    _label_ends(axes, named, end)
+    return figure
+
+
+def draw_narrow(curves: Curves) -> Figure:
+    """Return the same with the names below the plot."""
+    named, rest = labelled(curves.lines)
+    height = NARROW_HEIGHT_INCHES + NAME_INCHES * len(named)
+    figure = new_figure(NARROW_INCHES, height)
+    left, below = 0.45 / NARROW_INCHES, 0.55 + NAME_INCHES * len(named)
+    axes = figure.add_axes((left, below / height, 0.98 - left, 1 - (below + 0.42) / height))
+    _draw_all(axes, curves, named, rest)
+    axes.set_title(f"{TITLE},\n{BAND}")
+    axes.locator_params(axis="x", nbins=6) if axes.get_xscale() == "linear" else None
+    _label_below(axes, named, max(line.tokens[-1] for line in curves.lines), height - below - 0.42)
+    return figure
+
+
+def _draw_all(axes: Any, curves: Curves, named: Sequence[Line], rest: Sequence[Line]) -> None:
     for line in rest:
         axes.plot(line.tokens, line.mean, color=QUIET, linewidth=0.8, alpha=0.6)
     for position, line in enumerate(named):
@@ -31,12 +54,9 @@ def draw(curves: Curves) -> Figure:
     _draw_stops(axes, named, COLOURS)
     _draw_hurdles(axes, curves)
     _draw_ahead(axes, curves, [line.arm for line in named])
-    axes.set_title("Held-out loss (nats): mean over seeds, band from lowest to highest seed")
     axes.set_xlabel("tokens seen")
     axes.xaxis.set_major_formatter(lambda tokens, _: short(round(tokens)))
     axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
-    _label_ends(axes, named, end)
-    return figure
 
 
 def labelled(lines: Sequence[Line]) -> tuple[Sequence[Line], Sequence[Line]]:
@@ -103,6 +123,17 @@ def _label_ends(axes: Any, lines: Sequence[Line], right: int) -> None:
         outside = {"transform": axes.transAxes, "color": colour, "clip_on": False}
         axes.plot([1.03], [share], marker=marker, markersize=4.5, **outside)
         axes.text(NAMES_BEGIN, share, _name(line, right), va="center", fontsize=NAME_POINTS, **outside)
+
+
+def _label_below(axes: Any, lines: Sequence[Line], end: int, plot_inches: float) -> None:
+    """Write the names below the axis, from the highest end to the lowest."""
+    ends = sorted(range(len(lines)), key=lambda position: -lines[position].mean[-1])
+    for row, position in enumerate(ends):
+        share, style = -(AXIS_INCHES + NAME_INCHES * row) / plot_inches, look(position)
+        outside = {"transform": axes.transAxes, "color": style["color"], "clip_on": False}
+        axes.plot([0.0, 0.08], [share, share], linestyle=style["linestyle"], linewidth=1.5, **outside)
+        axes.plot([0.04], [share], marker=style["marker"], markersize=4.5, **outside)
+        axes.text(0.11, share, _name(lines[position], end), va="center", fontsize=NAME_POINTS, **outside)
 
 
 def _name(line: Line, end: int) -> str:

@@ -9,10 +9,23 @@ from reports.figures.style import COLOURS, INK, QUIET
 from reports.numbers import scientific, short
 
 WIDTH_INCHES, HEIGHT_INCHES = 7.4, 3.1
+NARROW_INCHES, NARROW_PANEL_INCHES = 3.9, 2.9
 NAMED_AT_MOST = 12
 
 """Of more, those on the front alone are named."""
 LETTER_INCHES = 0.065
+
+
+def draw_narrow(pareto: Pareto) -> Figure:
+    """Return one panel per cost or metric, one above the other."""
+    height = NARROW_PANEL_INCHES * len(pareto.trades)
+    figure = new_figure(NARROW_INCHES, height)
+    panels = figure.subplots(len(pareto.trades), 1, squeeze=False)[:, 0]
+    figure.subplots_adjust(left=0.13, right=0.96, bottom=0.48 / height, top=1 - 0.48 / height, hspace=0.5)
+    for axes, trade in zip(panels, pareto.trades, strict=True):
+        _draw_trade(axes, trade)
+        axes.set_title(_title(trade).replace(" (", "\n("))
+    return figure
 
 
 def draw(pareto: Pareto) -> Figure:
@@ -24,10 +37,14 @@ def draw(pareto: Pareto) -> Figure:
     for position, (axes, trade) in enumerate(zip(panels, pareto.trades, strict=True)):
         _draw_trade(axes, trade)
         if several or position == 0:
-            better = "lower" if trade.metric.lower_is_better else "higher"
-            spread = ", ± sd over seeds" if any(spot.spread is not None for spot in trade.spots) else ""
-            axes.set_title(f"{trade.metric.title}{spread} ({better} is better)")
+            axes.set_title(_title(trade))
     return figure
+
+
+def _title(trade: Trade) -> str:
+    better = "lower" if trade.metric.lower_is_better else "higher"
+    spread = ", ± sd over seeds" if any(spot.spread is not None for spot in trade.spots) else ""
+    return f"{trade.metric.title}{spread} ({better} is better)"
 
 
 def _draw_trade(axes: Any, trade: Trade) -> None:
@@ -52,7 +69,7 @@ def _draw_trade(axes: Any, trade: Trade) -> None:
 def _name(axes: Any, spots: list[Spot], best: list[Spot]) -> None:
     """Write each name beside its spot where it covers nothing; one that finds no such place is left out."""
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
-    letter = LETTER_INCHES / (axes.get_position().width * WIDTH_INCHES)
+    letter = LETTER_INCHES / (axes.get_position().width * axes.figure.get_figwidth())
 
     def place(spot: Spot) -> tuple[float, float]:
         return (spot.cost - left) / (right - left), (spot.value - low) / (high - low)

@@ -19,6 +19,12 @@ def svg_of(data: Drawn) -> str:
     return svg_text(_draw(data))
 
 
+def narrow_svg_of(data: Drawn) -> str:
+    """Return the figure for a narrow page, with what stands at its sides below or above; empty where it has none."""
+    draw = narrow_draw(data)
+    return "" if draw is None else svg_text(draw)
+
+
 def pdf_of(data: Drawn) -> bytes:
     """Return the figure as a PDF page, for papers."""
     return pdf_bytes(_draw(data))
@@ -27,6 +33,21 @@ def pdf_of(data: Drawn) -> bytes:
 def save_png(data: Drawn, path: Path, dots_per_inch: int = 160) -> None:
     """Write the figure as a PNG on white, for pages that show no SVG."""
     path.write_bytes(png_bytes(_draw(data), dots_per_inch))
+
+
+def narrow_draw(data: Drawn) -> Draw | None:
+    """Return what draws the figure for a narrow page, None where it is only scaled."""
+    match data:
+        case Curves():
+            return partial(curves.draw_narrow, data)
+        case Forest():
+            return partial(forest.draw_narrow, data)
+        case AxisCurve():
+            return partial(axis_curve.draw_narrow, data)
+        case Pareto():
+            return partial(pareto.draw_narrow, data)
+        case Ladder() | AttentionMaps():
+            return None
 
 
 def _draw(data: Drawn) -> Draw:

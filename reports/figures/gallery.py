@@ -7,7 +7,7 @@ from functools import cached_property
 from reports.drawing.door import svg_document
 from reports.figures.axis_curve import AxisCurve, axis_table
 from reports.figures.figure_data import Curves, Forest, curves_table, forest_table
-from reports.figures.figures import Drawn, pdf_of, svg_of
+from reports.figures.figures import Drawn, narrow_svg_of, pdf_of, svg_of
 from reports.figures.ladder import Ladder, ladder_table
 from reports.figures.pareto import Pareto, pareto_table
 from reports.formats.csv import render_table
@@ -29,6 +29,11 @@ class Picture:
     def svg(self) -> str:
         """The figure as an SVG element."""
         return svg_of(self.data)
+
+    @cached_property
+    def narrow_svg(self) -> str:
+        """The figure for a narrow page; empty where it has no such drawing."""
+        return narrow_svg_of(self.data)
 
 
 def pictures_of(report: Report) -> tuple[Picture, ...]:

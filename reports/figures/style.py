@@ -1,13 +1,41 @@
-"""One look for every figure: colours that stay apart for colour-blind eyes and in grey, with shapes to match.
+"""One look for every figure and page: colours for a light and a dark ground, markers and line styles to match.
 
-Colours: Okabe and Ito 2008, "Color Universal Design". INK is what pages replace by their own text colour.
+The hues follow Okabe and Ito 2008, "Color Universal Design". Every colour has a contrast of at least 4.5:1 with its
+ground, which WCAG 2.2 asks of text (1.4.3; lines need 3:1, 1.4.11), because lines are named in their own colour. Any
+two colours of a ground differ for normal, protan, deutan and tritan vision.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
-INK = "#24292f"
-QUIET = "#8c959f"
-COLOURS = (INK, "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6fd1")
+
+@dataclass(frozen=True)
+class Palette:
+    """The colours on one ground."""
+
+    ground: str
+    shade: str
+    """Behind text that is set apart."""
+    quiet: str
+    """Notes and axes."""
+    series: tuple[str, ...]
+    """Of a figure's series in their order; the first is also the colour of text."""
+
+
+LIGHT = Palette(
+    ground="#ffffff",
+    shade="#f6f8fa",
+    quiet="#656d76",
+    series=("#24292f", "#0072b2", "#bd4800", "#00654a", "#a8437c", "#6b4a00", "#0a3a80", "#8459e0"),
+)
+DARK = Palette(
+    ground="#0d1117",
+    shade="#151b23",
+    quiet="#9198a1",
+    series=("#e6edf3", "#56b4e9", "#f58a4b", "#2bde88", "#ffb7c4", "#efe317", "#a2d3ff", "#8771eb"),
+)
+
+INK, QUIET, COLOURS = LIGHT.series[0], LIGHT.quiet, LIGHT.series
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINE_STYLES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)), (0, (7, 2)), (0, (3, 1, 1, 1)))
 

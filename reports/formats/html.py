@@ -1,26 +1,71 @@
 """One self-contained page: no script, nothing fetched, figures inside; the template escapes what others named."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from reports.figures.gallery import pictures_of
-from reports.figures.style import INK
+from reports.figures.gallery import Picture, pictures_of
+from reports.links import LinkGroup
+from reports.palette import following_the_page, variables
 from reports.report import Report
+from reports.tables.grids import Grid
 
 HERE = Path(__file__).parent
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+FILES = re.compile(r'<li><a href="#files">Files</a></li>\n|<section id="files">\n.*?</section>\n', re.DOTALL)
+LONG_TEXT = 36
+"""Letters from which on a cell's text is broken into lines."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the page that the contents name."""
+
+    anchor: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure as SVG elements."""
+
+    title: str
+    svg: str
+    narrow_svg: str = ""
+    """For a narrow page; where there is none, the other one is scaled."""
+
+
+@dataclass(frozen=True)
+class ShownFigure(Part):
+    """A drawing in the page's own colours."""
+
+    svg: Markup
+    narrow_svg: Markup
+
+
+@dataclass(frozen=True)
+class ShownGrid(Part):
+    """A table."""
+
+    grid: Grid
 
 
 def render(report: Report) -> str:
     """Return the page."""
-    return page(report, ((picture.title, picture.svg) for picture in pictures_of(report)))
+    return page(report, drawings(pictures_of(report)))
 
 
-def page(report: Report, pictures: Iterable[tuple[str, str]]) -> str:
-    """Return the page with these pictures, each a title and an SVG document; they take the page's own text colour."""
+def drawings(pictures: Iterable[Picture]) -> Iterator[Drawing]:
+    """Yield a report's pictures for its page."""
+    yield from (Drawing(picture.title, picture.svg, picture.narrow_svg) for picture in pictures)
+
+
+def page(report: Report, shown: Iterable[Drawing], files: Sequence[LinkGroup] = ()) -> str:
+    """Return the page with these drawings and links to the files beside it."""
     environment = Environment(
         loader=FileSystemLoader(HERE),
         autoescape=True,
@@ -28,7 +73,55 @@ def page(report: Report, pictures: Iterable[tuple[str, str]]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    style = Markup((HERE / "page.css").read_text(encoding="utf-8"))
-    drawn = [(title, Markup(svg.replace(INK, "currentColor"))) for title, svg in pictures]
+    style = Markup(f"{variables()}\n{(HERE / 'page.css').read_text(encoding='utf-8')}")
+    figures = [
+        ShownFigure(
+            f"figure-{number}",
+            drawing.title,
+            Markup(following_the_page(drawing.svg)),
+            Markup(following_the_page(drawing.narrow_svg)),
+        )
+        for number, drawing in enumerate(shown, start=1)
+    ]
+    grids = [ShownGrid(anchor, grid.title, grid) for anchor, grid in _anchored(report.grids)]
     template = environment.get_template("page.html.jinja")
-    return template.render(report=report, policy=POLICY, style=style, figures=drawn) + "\n"
+    contents = [*grids[:1], *figures, *grids[1:], *_ending(report, files)]
+    return (
+        template.render(
+            report=report,
+            policy=POLICY,
+            style=style,
+            figures=figures,
+            grids=grids,
+            files=files,
+            contents=contents,
+            long_text=LONG_TEXT,
+        )
+        + "\n"
+    )
+
+
+def without_files(text: str) -> str:
+    """Return a page without its links to files, for a place where they are not beside it."""
+    return FILES.sub("", text)  # nothing that a report shows can hold these elements: the template escapes it
+
+
+def _anchored(grids: Iterable[Grid]) -> Iterator[tuple[str, Grid]]:
+    """Yield each table with an anchor of its own: the letters of its title, numbered where two would be equal."""
+    taken: set[str] = set()
+    for grid in grids:
+        plain = "table-" + re.sub(r"[^a-z0-9]+", "-", grid.title.lower()).strip("-")
+        anchor, number = plain, 1
+        while anchor in taken:
+            number += 1
+            anchor = f"{plain}-{number}"
+        taken.add(anchor)
+        yield anchor, grid
+
+
+def _ending(report: Report, files: Sequence[LinkGroup]) -> Iterator[Part]:
+    yield Part("conditions", "Conditions")
+    if report.made_with:
+        yield Part("made-with", "Made with")
+    if files:
+        yield Part("files", "Files")

@@ -23,7 +23,7 @@ from runners.driving.scoring import scored
 from runners.driving.trial import Trial
 from runners.driving.work import Failure, Work
 from runners.kept.ledger import Ledger
-from runners.kept.records import ArmRow, Record, Status, TrialRow
+from runners.kept.records import ArmRow, Record, Standing, Status, TrialRow
 from runners.kept.store import Outcome, StageStore
 from runners.proposing.further_seeds import further_seeds
 from runners.proposing.proposals import Entry, next_cohort
@@ -62,6 +62,18 @@ class Course:
         """What has been started and has not ended."""
         trials = self._live()
         return tuple(Work(one.row.name, label, one.stages[label]) for one in trials for label in one.running)
+
+    @property
+    def done(self) -> tuple[Work, ...]:
+        """Every stage of a trial that has ended, in an earlier run, in the stage cache or in this run."""
+        return tuple(
+            Work(name, label, trial.stages[label]) for name, trial in self.trials.items() for label in trial.statuses
+        )
+
+    @property
+    def standings(self) -> tuple[tuple[TrialRow, Standing], ...]:
+        """How each trial that has been declared stands."""
+        return tuple((trial.row, trial.standing) for trial in self.trials.values())
 
     @property
     def remaining(self) -> tuple[Work, ...]:

@@ -1,7 +1,7 @@
 """The driver: one process that holds the ledger, gives work to an engine and writes down what comes back."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 
 from runners.asked.experiment import Experiment
@@ -15,10 +15,12 @@ from runners.evidence.leakage import refuse_leakage
 from runners.evidence.standing import Snapshot, snapshot
 from runners.kept.amendments import amend
 from runners.kept.ledger import LEDGER_NAME, Ledger
-from runners.kept.manifest import manifest
+from runners.kept.manifest import machine, manifest
 from runners.kept.places import Places
+from runners.kept.sessions import Stopwatch
 from runners.kept.store import StageStore
 from runners.proposing.proposals import importance_of_axes
+from runners.stages.stage import THREADS
 from search_space.declaration import JsonValue, canonical_text
 from search_space.refusals import Conflict
 
@@ -37,6 +39,8 @@ class Request:
     workers: int = 2
     address: str | None = None
     """A Ray cluster's address; None starts Ray on this machine."""
+    command: str = ""
+    """The command line that asks for this, for the report."""
 
 
 def run(request: Request, watch: Watch) -> Snapshot:
@@ -47,18 +51,44 @@ def run(request: Request, watch: Watch) -> Snapshot:
     shared = shared_stages(request.experiment)  # data that is missing is refused before a folder is made
     with open_ledger(request) as ledger:
         store = StageStore(request.places.stages)
-        groundwork = Groundwork(shared.named(), store, ledger)
-        with LocalEngine(store.root, request.workers) as local:
-            local.run(groundwork, lambda: watch(groundwork))
-        refuse_leakage(request.experiment, ledger.records())
-        course = Course(request.experiment, shared, store, ledger)
-        with engine_of(request) as engine:
-            engine.run(course, lambda: watch(course))
+        with timed(ledger, request, watch) as watched:
+            groundwork = Groundwork(shared.named(), store, ledger)
+            with LocalEngine(store.root, request.workers) as local, watched(groundwork) as glance:
+                local.run(groundwork, glance)
+            refuse_leakage(request.experiment, ledger.records())
+            course = Course(request.experiment, shared, store, ledger)
+            with engine_of(request) as engine, watched(course) as glance:
+                engine.run(course, glance)
         found = snapshot(ledger)
         if request.experiment.search is not None and not found.failed:  # a failed trial is tried again
             ledger.set_fact("importance", importance_of_axes(request.experiment, ledger))
             found = snapshot(ledger)
         return found
+
+
+Watched = Callable[[Agenda], AbstractContextManager[Callable[[], None]]]
+
+
+@contextmanager
+def timed(ledger: Ledger, request: Request, watch: Watch) -> Iterator[Watched]:
+    """Write how long this process computes, and give what shows an agenda before, during and after its work."""
+    stopwatch = Stopwatch(ledger, request.command, {**machine(), "threads": THREADS})
+
+    @contextmanager
+    def watched(agenda: Agenda) -> Iterator[Callable[[], None]]:
+        def glance() -> None:
+            if any(not record.reused for record in agenda.recorded):
+                stopwatch.begin()
+            watch(agenda)
+
+        watch(agenda)
+        yield glance
+        glance()
+
+    try:
+        yield watched
+    finally:
+        stopwatch.end()
 
 
 @contextmanager

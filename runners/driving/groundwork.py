@@ -2,7 +2,7 @@
 
 from runners.driving.work import Failure, Work
 from runners.kept.ledger import Ledger
-from runners.kept.records import Record, Status
+from runners.kept.records import Record, Standing, Status, TrialRow
 from runners.kept.store import Outcome, StageStore
 from runners.stages.stage import Stage
 from search_space.refusals import Conflict, EnvironmentRefused, Refusal
@@ -49,6 +49,16 @@ class Groundwork:
     def running(self) -> tuple[Work, ...]:
         """What has been started and has not ended."""
         return tuple(Work(None, label, self._stages[label]) for label in sorted(self._running))
+
+    @property
+    def done(self) -> tuple[Work, ...]:
+        """Every stage that has ended, in an earlier run, in the stage cache or in this run."""
+        return tuple(Work(None, label, stage) for label, stage in self._stages.items() if label in self._finished)
+
+    @property
+    def standings(self) -> tuple[tuple[TrialRow, Standing], ...]:
+        """None: these stages belong to no trial."""
+        return ()
 
     @property
     def remaining(self) -> tuple[Work, ...]:

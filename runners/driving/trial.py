@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from runners.evidence.choice import lasting
 from runners.hurdles.field import Entrant, State
 from runners.hurdles.verdict import Verdict
-from runners.kept.records import Record, Status, TrialRow
+from runners.kept.records import Record, Standing, Status, TrialRow
 from runners.stages.stage import Stage
 
 STUCK = (Status.DIVERGED, Status.FAILED)
@@ -63,6 +64,21 @@ class Trial:
     def ended(self) -> bool:
         """Whether nothing of it will run any more."""
         return not self.running and (self.barred or all(label in self.statuses for label in self._reachable()))
+
+    @property
+    def standing(self) -> Standing:
+        """How it stands, as a report of this moment would say; a stopped trial that is audited runs again."""
+        if self.running:
+            return Standing.RUNNING
+        if Status.DIVERGED in lasting(self.statuses):
+            return Standing.DIVERGED
+        if self.stopped:
+            return Standing.STOPPED
+        if self.failed:
+            return Standing.FAILED
+        if self.ended:
+            return Standing.FINISHED
+        return Standing.RUNNING if self.statuses else Standing.WAITING
 
     @property
     def waits(self) -> bool:

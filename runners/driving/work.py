@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from runners.kept.records import Record
+from runners.kept.records import Record, Standing, TrialRow
 from runners.kept.store import Outcome
 from runners.stages.stage import Stage
 
@@ -54,8 +54,16 @@ class Agenda(Protocol):
         """What has been started and has not ended."""
 
     @property
+    def done(self) -> tuple[Work, ...]:
+        """Every stage that has ended: in an earlier run, in the stage cache or in this run."""
+
+    @property
     def remaining(self) -> tuple[Work, ...]:
         """What is still to be done, running stages included."""
+
+    @property
+    def standings(self) -> tuple[tuple[TrialRow, Standing], ...]:
+        """How each trial that has been declared stands, in the order of the table; empty where there are none."""
 
     @property
     def over(self) -> bool:

@@ -7,6 +7,7 @@ from runners.evidence.choice import lasting
 from runners.kept.amendments import Amendment, amendments
 from runners.kept.ledger import LedgerRows
 from runners.kept.records import ArmRow, Decision, Record, Standing, Status, TrialRow
+from runners.kept.sessions import Session, sessions
 from runners.tuning.choosing import Choice
 from runners.tuning.record import CHOICES, TUNING, Tried, choices_of
 from search_space.declaration import JsonValue
@@ -70,6 +71,9 @@ class Snapshot:
     """Points that the designs ask for and no arm can be: the name, then the reasons."""
     tuning: Tuning | None = None
     """Beside `arms` and `histories`, which hold nothing of it."""
+    manifest: Mapping[str, JsonValue] = field(default_factory=dict, compare=False)
+    """Versions and the machine that the ledger was begun with."""
+    sessions: tuple[Session, ...] = field(default=(), compare=False)
 
     def of_arm(self, arm: str) -> tuple[TrialHistory, ...]:
         """Return the trials of one arm by seed."""
@@ -116,6 +120,8 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
         importance=_shares(ledger.fact("importance")),
         impossible=_texts(added[-1].impossible if added else ledger.fact("impossible")),
         tuning=tuning,
+        manifest=told if isinstance(told := ledger.fact("manifest"), dict) else {},
+        sessions=sessions(ledger),
     )
 
 

@@ -17,6 +17,7 @@ from runners.kept.amendments import FACT, amendments
 from runners.kept.durable import sha256_of
 from runners.kept.ledger import LedgerRows
 from runners.kept.records import ArmRow, Decision, Record, Status, TrialRow
+from runners.kept.sessions import session_facts
 from runners.tuning.record import CHOICES, TUNING
 from search_space.declaration import JsonValue, canonical_text
 from search_space.refusals import Corruption
@@ -78,7 +79,8 @@ def write_export(ledger: LedgerRows, folder: Path) -> tuple[Path, ...]:
         "decisions": ledger.decisions(),
     }
     texts = {f"{name}.csv": _table(KINDS[name], rows) for name, rows in tables.items()}
-    names = (*FACTS, *(FACT.format(number) for number in range(1, len(amendments(ledger)) + 1)))
+    added = (FACT.format(number) for number in range(1, len(amendments(ledger)) + 1))
+    names = (*FACTS, *added, *session_facts(ledger))
     told = ((name, ledger.fact(name)) for name in names)
     texts["facts.csv"] = _csv(("name", "content"), ((name, canonical_text(fact)) for name, fact in told if fact))
     for name, text in texts.items():

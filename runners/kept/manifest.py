@@ -1,5 +1,6 @@
 """What the numbers were made with: interpreter, libraries, processor. Kept beside the results, never inside a key."""
 
+import os
 import platform
 from importlib.metadata import version
 from pathlib import Path
@@ -10,14 +11,20 @@ LIBRARIES = ("steeplechase", "torch", "numpy", "tokenizers", "scikit-learn", "op
 
 
 def manifest() -> dict[str, JsonValue]:
-    """Return versions and the processor's name."""
+    """Return versions and the machine."""
     libraries: dict[str, JsonValue] = {name: version(name) for name in LIBRARIES}
-    return {
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "processor": processor(),
-        "libraries": libraries,
-    }
+    return {"python": platform.python_version(), **machine(), "libraries": libraries}
+
+
+def machine() -> dict[str, JsonValue]:
+    """Return the system, the processor's name and the cores that this process may use."""
+    return {"system": f"{platform.system()} {platform.machine()}", "processor": processor(), "cores": _cores()}
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):  # not on every system
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def processor() -> str:

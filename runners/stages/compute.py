@@ -11,6 +11,7 @@ from runners.stages.progress import ProgressFile
 from runners.stages.stage import THREADS, Job
 from runners.stages.workplace import Diverged, Workplace
 from search_space.declaration import JsonValue
+from tasks.progress import place
 
 
 def compute(job: Job) -> Outcome:
@@ -21,8 +22,12 @@ def compute(job: Job) -> Outcome:
         if known is not None:
             return known
         started = time.monotonic()
-        inputs = {name: store.read(kind, key) for name, (kind, key) in job.inputs.items()}
-        workplace = Workplace(inputs, folder, ProgressFile(store.progress_file(job.key)))
+        progress = ProgressFile(store.progress_file(job.key))
+        inputs = {}
+        for number, (name, (kind, key)) in enumerate(job.inputs.items(), start=1):
+            progress(place("verifying inputs", name, number, len(job.inputs)), 0.0)
+            inputs[name] = store.read(kind, key)
+        workplace = Workplace(inputs, folder, progress)
         status, result = _run(job, workplace)
         outcome = Outcome(status, result, round(time.monotonic() - started, 3))
         store.publish(job.stage, job.key, folder, outcome)
@@ -31,6 +36,7 @@ def compute(job: Job) -> Outcome:
 
 def _run(job: Job, workplace: Workplace) -> tuple[Status, dict[str, JsonValue]]:
     declaration = KINDS[job.stage].model_validate_json(job.declaration)
+    workplace.progress(f"loading libraries: {', '.join(declaration.libraries) or 'none'}", 0.0)
     if "torch" in declaration.libraries:
         _settle()
     module = import_module(f"runners.stages.{job.stage}")

@@ -32,12 +32,12 @@ def compute(stage: ExamplesStage, workplace: Workplace) -> dict[str, JsonValue]:
     result: dict[str, JsonValue] = {"task": task.name, "chance": chance}
     taught = replace(examples, train=with_swapped(examples.train)) if stage.swap_pairs else examples
     for part, chosen in _parts(taught):
-        workplace.progress(f"encoding {task.name}", 0.3)
+        workplace.progress(f"encoding {task.name}, {part}: {len(chosen):,} examples", 0.3)
         encoded = encode_examples(chosen, task.form, words, stage.sequence_length)
         (workplace.folder / part).mkdir(exist_ok=True)
         save_examples(encoded, workplace.folder / part)
         result[part] = _figures(encoded, examples.left_out.get(part, 0))
-    workplace.progress(f"bag of words on {task.name}", 0.6)
+    workplace.progress(f"bag of words on {task.name}: {len(examples.train):,} examples", 0.6)
     scores = bag_of_words_scores(task, examples)
     result["bag_of_words"] = None if scores is None else {**scores}
     if scores is not None:

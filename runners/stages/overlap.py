@@ -13,6 +13,7 @@ from tasks.corpora.document import Document
 from tasks.downstream import find_task
 from tasks.downstream.task import DownstreamTask, Example, Examples
 from tasks.overlap.index import RUN_WORDS, overlap
+from tasks.progress import place
 from tasks.squad.drawing import taken
 
 WHICH = "overlapping.json"
@@ -86,6 +87,5 @@ def _training_documents(task: str, workplace: Workplace) -> Iterator[Document]:
     corpus = workplace.inputs["corpus"]
     count = read_summary(corpus).splits["train"].documents
     for number, document in enumerate(read_documents(corpus, "train")):
-        if number % 1000 == 0:
-            workplace.progress(f"looking for {task} in the corpus", number / max(1, count))
+        workplace.progress(place(f"looking for {task} in the corpus", "text", number, count), number / max(1, count))
         yield document

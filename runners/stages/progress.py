@@ -22,18 +22,18 @@ class StageProgress:
 
 
 class ProgressFile:
-    """Writes progress at most four times a second; it is for the eye and never part of a result."""
+    """Writes each phase once when it begins and then at most four times a second; never part of a result."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._written = path, 0.0
+        self._path, self._written, self._phase = path, 0.0, ""
         path.parent.mkdir(parents=True, exist_ok=True)
 
     def __call__(self, what: str, share: float, loss: float | None = None, speed: float | None = None) -> None:
         """Tell how far the stage is; cheap enough to call every step."""
-        now = time.monotonic()
-        if now - self._written < SECONDS_BETWEEN_WRITES:
+        now, phase = time.monotonic(), what.partition(":")[0]
+        if now - self._written < SECONDS_BETWEEN_WRITES and phase == self._phase:
             return
-        self._written = now
+        self._written, self._phase = now, phase
         finite = loss if loss is not None and abs(loss) < float("inf") else None
         temporary = self._path.with_suffix(f".{os.getpid()}")
         temporary.write_text(json.dumps(asdict(StageProgress(what, share, finite, speed))))

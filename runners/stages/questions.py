@@ -20,6 +20,7 @@ from search_space.streams import stream
 from tasks.batches import Batches
 from tasks.masking import Masked, mask
 from tasks.objectives import build_model, masked_language_model
+from tasks.progress import place
 from tasks.questions import Questions
 from tasks.tokenizer import WordPiece, load_tokenizer
 from tasks.tokens import read_tokens
@@ -31,7 +32,7 @@ def compute(stage: QuestionsStage, workplace: Workplace) -> dict[str, JsonValue]
     """Write the questions and return how many there are."""
     tokens = workplace.inputs["tokens"]
     words = load_tokenizer(tokens)
-    masked = _masked(stage, Batches(read_tokens(tokens / "validation.npy"), words, _length(stage)), words)
+    masked = _masked(stage, workplace, Batches(read_tokens(tokens / "validation.npy"), words, _length(stage)), words)
     questions = Questions(masked.shown, masked.positions, masked.answers)
     if stage.objective == "replaced_token_detection":
         lesson = Lesson(
@@ -50,10 +51,11 @@ def _length(stage: QuestionsStage) -> int:
     return stage.reference.recipe.sequence_length
 
 
-def _masked(stage: QuestionsStage, batches: Batches, words: WordPiece) -> Masked:
+def _masked(stage: QuestionsStage, workplace: Workplace, batches: Batches, words: WordPiece) -> Masked:
     if batches.sequences < stage.sequences:
         message = f"the validation split gives {batches.sequences} sequences; {stage.sequences} were asked for"
         raise DataRefused(f"{message} (pretraining.held_out_sequences)")
+    workplace.progress(f"building the held-out set: {stage.sequences:,} sequences", 0.0)
     chosen = np.linspace(0, batches.sequences - 1, stage.sequences).astype(np.int64)
     masking = stage.reference.objective
     assert isinstance(masking, MaskedLanguageModel)
@@ -67,7 +69,8 @@ def _replaced(stage: QuestionsStage, lesson: Lesson, masked: Masked, workplace: 
     steps = recipe.steps(stage.generator_tokens)
 
     def after(step: Step) -> None:
-        workplace.progress("training the reference generator", step.number / steps, step.loss, step.tokens_per_second)
+        what, share = place("training the reference generator", "update", step.number, steps), step.number / steps
+        workplace.progress(what, share, step.loss, step.tokens_per_second)
 
     optimiser = adamw(model, recipe.weight_decay, (recipe.adam_beta1, recipe.adam_beta2), recipe.adam_epsilon)
     train(model, lesson, optimiser, range(steps), after)
@@ -77,6 +80,8 @@ def _replaced(stage: QuestionsStage, lesson: Lesson, masked: Masked, workplace: 
     whole = Questions(masked.shown, masked.positions, masked.answers)
     first = 0
     for part in whole.parts():
+        what = place("building the held-out set", "sequence", first, len(shown))
+        workplace.progress(what, first / len(shown))
         rows = slice(first, first := first + len(part.shown))
         with torch.inference_mode(), computing_in(recipe.precision, model.encoder.device):
             logits = model.predict(model.tensor(part.shown), model.tensor(part.positions))

@@ -1,9 +1,13 @@
 """Make the vocabulary from the training split alone and turn the splits into tokens."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 from runners.stages.declarations import TokensStage
 from runners.stages.workplace import Workplace
 from search_space.declaration import JsonValue
-from tasks.corpora.assembly import Split, read_documents
+from tasks.corpora.assembly import Split, read_documents, read_summary
+from tasks.progress import Progress, place
 from tasks.tokenizer import train_tokenizer
 from tasks.tokens import write_tokens
 
@@ -13,9 +17,7 @@ TOKENIZED: tuple[Split, ...] = ("train", "validation")
 def compute(stage: TokensStage, workplace: Workplace) -> dict[str, JsonValue]:
     """Write the vocabulary and one token array per split; return what was counted."""
     corpus = workplace.inputs["corpus"]
-    workplace.progress("training the vocabulary", 0.0)
-    training_texts = (document.text for document in read_documents(corpus, "train"))
-    words = train_tokenizer(stage.tokenizer, training_texts, stage.vocabulary_size)
+    words = train_tokenizer(stage.tokenizer, _training_texts(corpus, workplace.progress), stage.vocabulary_size)
     words.save(workplace.folder)
     result: dict[str, JsonValue] = {"vocabulary": words.vocabulary_hash, "vocabulary_size": words.vocabulary_size}
     for split in TOKENIZED:
@@ -23,3 +25,11 @@ def compute(stage: TokensStage, workplace: Workplace) -> dict[str, JsonValue]:
         counts = write_tokens(texts, len(texts), words, workplace.folder / f"{split}.npy", workplace.progress)
         result[split] = {"documents": counts.documents, "tokens": counts.tokens, "unknown": counts.unknown}
     return result
+
+
+def _training_texts(corpus: Path, progress: Progress) -> Iterator[str]:
+    texts = read_summary(corpus).splits["train"].documents
+    for number, document in enumerate(read_documents(corpus, "train"), start=1):
+        progress(place("reading the training split", "text", number, texts), number / max(1, texts))
+        yield document.text
+    progress(f"training the vocabulary: {texts:,} texts", 0.0)

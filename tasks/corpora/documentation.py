@@ -14,10 +14,11 @@ from search_space.declaration import Declaration, JsonValue, Name, PositiveNumbe
 from tasks.corpora.docstrings import documents_of_source
 from tasks.corpora.document import Document
 from tasks.corpora.installed_modules import module_files, runtime_closure
-from tasks.progress import Progress
+from tasks.progress import Progress, place
 
 READING_VERSION = 1  # raised whenever the same installed files give other documents
 CHARACTERS_PER_MEGABYTE = 1_000_000
+READING = "reading documentation"
 
 
 def _tuple_from_list(value: object) -> object:
@@ -56,7 +57,7 @@ class DocumentationCorpus(Declaration):
             share = index / len(files) if limit is None else max(index / len(files), characters / limit)
             if limit is not None and characters >= limit:
                 break
-            progress("reading documentation", share)
+            progress(_place(index + 1, len(files), characters, self.maximum_megabytes), share)
             try:
                 found = list(documents_of_source(module, files[module].read_bytes()))
             except (OSError, SyntaxError, ValueError, RecursionError):
@@ -64,8 +65,14 @@ class DocumentationCorpus(Declaration):
                 continue
             characters += sum(len(document.text) for document in found)
             yield from found
-        progress("reading documentation", 1.0)
+        progress(READING, 1.0)
         return unreadable
+
+
+def _place(module: int, modules: int, characters: int, megabytes: float | None) -> str:
+    if megabytes is None:
+        return place(READING, "module", module, modules)
+    return f"{READING}: {characters / CHARACTERS_PER_MEGABYTE:.1f} of {megabytes:g} MB"
 
 
 def _reading_order(module: str) -> bytes:

@@ -41,7 +41,7 @@ class HuggingFaceCorpus(Declaration):
             if limit is not None and characters >= limit:
                 break
             if row_number % ROWS_PER_REPORT == 0:
-                progress(f"streaming {self.name}, row {row_number}", 0.0 if limit is None else characters / limit)
+                progress(f"streaming {self.name}: row {row_number:,}", 0.0 if limit is None else characters / limit)
             text = row.get(self.column)
             if not isinstance(text, str):
                 raise DataRefused(

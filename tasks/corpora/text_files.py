@@ -10,10 +10,11 @@ from search_space.refusals import DataRefused
 from tasks.corpora.document import Document
 from tasks.corpora.file_formats import READERS
 from tasks.corpora.file_lines import check_signature
-from tasks.progress import Progress
+from tasks.progress import Progress, place
 
 READING_VERSION = 1  # raised whenever the same files give other documents
 COMPRESSIONS = (".gz", ".xz")
+READING = "reading text files"
 
 
 class TextFilesCorpus(Declaration):
@@ -33,11 +34,16 @@ class TextFilesCorpus(Declaration):
         Raises DataRefused, naming file, line and byte offset, for anything that cannot be read as text.
         """
         files = self._files()
+        sizes = [path.stat().st_size for path in files.values()]
         for index, (name, path) in enumerate(files.items()):
-            progress(f"reading {name}", index / len(files))
+            what = f"{place(READING, 'file', index + 1, len(files))}, {name}"
+            before, characters = sum(sizes[:index]), 0
             stem_suffix = Path(path.stem).suffix if path.suffix in COMPRESSIONS else path.suffix
-            yield from READERS[stem_suffix if stem_suffix in READERS else ".txt"](path, name)
-        progress("reading text files", 1.0)
+            for document in READERS[stem_suffix if stem_suffix in READERS else ".txt"](path, name):
+                progress(what, (before + min(characters, sizes[index])) / sum(sizes))
+                characters += len(document.text)
+                yield document
+        progress(READING, 1.0)
         return 0
 
     def _files(self) -> dict[str, Path]:

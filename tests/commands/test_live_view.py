@@ -1,6 +1,8 @@
 """What is told while an experiment runs: a line per stage with the time left, and little work behind it."""
 
+import re
 from collections import Counter
+from functools import cached_property
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from rich.console import Console
 from commands.views import live_view, screen
 from commands.views.live_view import LiveView
 from runners.driving.effort import effort
+from runners.stages.progress import ProgressFile, read_progress
 from runners.stages.stage import Stage
 
 
@@ -44,13 +47,107 @@ class Watched(simulated.Track):
 
     view: LiveView
 
+    @cached_property
+    def shares(self) -> list[tuple[int, float]]:
+        """After each look: the stages in all and the share that is done."""
+        return []
+
     def work_off(self, agenda: Any) -> None:
         finish = agenda.finish
+        self._look(agenda)
 
         def finish_and_look(*end: Any) -> None:
             finish(*end)
             for _ in range(3):
-                self.view.watch(agenda)
+                self._look(agenda)
 
         agenda.finish = finish_and_look
         super().work_off(agenda)
+        self._look(agenda)
+
+    def _look(self, agenda: Any) -> None:
+        self.view.watch(agenda)
+        account = self.view._account
+        assert account is not None
+        self.shares.append((account.whole, account.share([])))
+
+
+def told_by(track: "Watched", terminal: bool = False, width: int = 200, height: int = 40) -> list[str]:
+    """Run the track and return the lines that stay, without those of a drawing."""
+    text = StringIO()
+    console = Console(file=text, force_terminal=terminal, width=width, height=height, color_system=None)
+    with LiveView(console, track.store) as view:
+        track.view = view
+        track.run()
+    return text.getvalue().splitlines()
+
+
+def test_stages_are_numbered_out_of_all_and_what_is_cached_counts_as_done(tmp_path: Path) -> None:
+    experiment = simulated.small_table(tmp_path)
+    killed = Watched(experiment, tmp_path, left=7)
+    with pytest.raises(simulated.Killed):
+        told_by(killed)
+    resumed = told_by(Watched(experiment, tmp_path))
+    trials = resumed[next(place for place, line in enumerate(resumed) if line.startswith("trials: ")) :]
+    known = int(trials[0].split()[1])
+    assert 0 < known < 6
+    assert trials[0] == f"trials: {known} of 6 stages cached"
+    numbers = [line.split("]")[0].removeprefix("[") for line in trials if line.startswith("[")]
+    assert numbers == [f"{number}/6" for number in range(known + 1, 7)]
+    again = told_by(Watched(experiment, tmp_path))
+    assert not [line for line in again if line.startswith("[")]
+    assert [line for line in again if "cached" in line] == [
+        "shared by all trials: 5 of 5 stages cached",
+        "trials: 6 of 6 stages cached",
+    ]
+    assert again[-1] == "trials: 3 of 3 ended (3 finished)"
+
+
+def test_the_share_that_is_done_carries_on_where_a_killed_run_was(tmp_path: Path) -> None:
+    experiment = simulated.small_table(tmp_path)
+    killed = Watched(experiment, tmp_path, left=7)
+    with pytest.raises(simulated.Killed):
+        told_by(killed)
+    resumed = Watched(experiment, tmp_path)
+    told_by(resumed)
+    course = [share for whole, share in killed.shares if whole == 6]
+    after = [share for whole, share in resumed.shares if whole == 6]
+    assert after[0] == pytest.approx(course[-1])
+    assert after == sorted(after)
+    assert after[-1] == 1.0
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (40, 10)])
+def test_a_drawing_fits_its_terminal_and_shows_every_arm_where_there_is_room(
+    width: int, height: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screen, "SECONDS_BETWEEN_DRAWINGS", 0.0)
+    lines = told_by(Watched(simulated.small_table(tmp_path), tmp_path), True, width, height)
+    drawn = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in lines]
+    told = re.compile(r"\[\d+/\d+\] |(trials|shared by all trials): ")
+    assert max(len(line) for line in drawn if not told.match(line)) <= width
+    assert any("narrow" in line and "✓" in line for line in drawn)
+    assert any(re.search(r"100% 6/6 stages", line) for line in drawn)
+
+
+def test_a_dumb_terminal_gets_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    lines = told_by(Watched(simulated.small_table(tmp_path), tmp_path), terminal=True)
+    assert not [line for line in lines if "\x1b" in line]
+    assert lines[-1] == "trials: 3 of 3 ended (3 finished)"
+
+
+def test_a_phase_is_shown_when_it_begins_and_within_it_only_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("runners.stages.progress.time.monotonic", lambda: now[0])
+    write = ProgressFile(tmp_path / "progress" / "stage.json")
+    shown = []
+    for what, seconds in (("a: 1 of 3", 0.0), ("a: 2 of 3", 0.1), ("b", 0.1), ("b: 1", 0.1), ("b: 2", 0.2)):
+        now[0] += seconds
+        write(what, 0.5)
+        known = read_progress(tmp_path / "progress" / "stage.json")
+        assert known is not None
+        shown.append(known.what)
+    assert shown == ["a: 1 of 3", "a: 1 of 3", "b", "b", "b: 2"]

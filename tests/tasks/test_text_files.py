@@ -41,6 +41,25 @@ def test_plain_text_is_cut_at_blank_lines_into_sections(tmp_path: Path) -> None:
     assert all(document.text.startswith("Paragraph") for document in documents)
 
 
+def test_progress_names_the_file_out_of_how_many_and_rises_inside_it(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        paragraphs = [f"Paragraph {number}. " + "words and more words " * 60 for number in range(20)]
+        (tmp_path / name).write_text("\n\n".join(paragraphs))
+    told: list[tuple[str, float]] = []
+    documents = list(TextFilesCorpus(path=str(tmp_path)).documents(lambda what, share: told.append((what, share))))
+    assert len(told) == len(documents) + 1
+    names = list(dict.fromkeys(what for what, _ in told))
+    assert names == [
+        "reading text files: file 1 of 2, a.txt",
+        "reading text files: file 2 of 2, b.txt",
+        "reading text files",
+    ]
+    shares = [share for _, share in told]
+    assert shares == sorted(shares)
+    assert len(set(shares)) > 4
+    assert shares[-1] == 1.0
+
+
 def test_articles_of_wikiextractor_are_sources_of_their_own(shared_data: Path) -> None:
     documents = read(shared_data / "text/wikipedia_en_2015/AA/wiki_00.xz")
     assert len(documents) == 38  # as SOURCES.md counts them

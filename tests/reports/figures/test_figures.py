@@ -1,5 +1,6 @@
 """What the figures are drawn from, and the drawing's own arithmetic."""
 
+import io
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -11,9 +12,9 @@ from hypothesis import strategies as st
 from matplotlib.image import imread
 
 from reports.drawing.curves import LABEL_GAP
-from reports.drawing.door import spread, svg_document
+from reports.drawing.door import png_bytes, spread, svg_document
 from reports.figures.figure_data import HurdleMark
-from reports.figures.figures import pdf_of, save_png, svg_of
+from reports.figures.figures import narrow_draw, pdf_of, save_png, svg_of
 from reports.figures.gallery import files_of, numbers_of, pictures_of
 from reports.report import build
 from runners.evidence import standing
@@ -117,3 +118,18 @@ def test_nothing_that_was_published_reaches_over_the_edge_of_its_picture(folder:
         shades = imread(tmp_path / "picture.png")[..., :3].min(axis=-1)
         edge = min(shades[0].min(), shades[-1].min(), shades[:, 0].min(), shades[:, -1].min())
         assert edge > 0.95, picture.name
+
+
+@pytest.mark.parametrize("folder", WITH_LEDGERS, ids=lambda path: path.name)
+def test_a_narrow_drawing_is_narrow_and_nothing_reaches_over_its_edge(folder: Path) -> None:
+    drawn = 0
+    for picture in pictures_of(build(standing.snapshot(read_export(folder)))):
+        narrow = narrow_draw(picture.data)
+        if narrow is None:
+            continue
+        shades = imread(io.BytesIO(png_bytes(narrow, 100)))[..., :3].min(axis=-1)
+        assert shades.shape[1] <= 400
+        edge = min(shades[0].min(), shades[-1].min(), shades[:, 0].min(), shades[:, -1].min())
+        assert edge > 0.95, picture.name
+        drawn += 1
+    assert drawn

@@ -1,5 +1,6 @@
 """A results folder belongs to one experiment and one driver; what a stage refuses ends the run in its own words."""
 
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +11,16 @@ import simulated
 from simulated import ARCHITECTURE, RECIPE, Track
 
 from runners.asked.experiment import Experiment
-from runners.driving.driver import Request, open_ledger, run
+from runners.driving.driver import Request, open_ledger, run, timed
+from runners.driving.groundwork import Groundwork
+from runners.driving.itinerary import shared_stages
 from runners.driving.work import Agenda
 from runners.evidence.standing import snapshot
 from runners.kept.amendments import amendments
 from runners.kept.ledger import Ledger
 from runners.kept.places import Places
 from runners.kept.records import Standing
+from runners.kept.sessions import sessions
 from search_space.refusals import Conflict, DataRefused, EnvironmentRefused
 
 
@@ -52,6 +56,28 @@ def test_another_experiment_in_the_folder_is_refused_with_every_key_that_differs
     assert last == "Did you mean another --out folder?"
     with closing(Ledger.at(tmp_path / "results")) as ledger:
         assert ledger.fact("identity") == before
+
+
+def test_a_run_that_computes_is_a_session_and_one_that_finds_everything_done_is_none(tmp_path: Path) -> None:
+    asked = replace(request(tmp_path, simulated.small_table(tmp_path)), command="steeplechase run a.yaml")
+    track = Track(asked.experiment, tmp_path)
+    with open_ledger(asked) as ledger:
+        for expected in (1, 1):
+            with timed(ledger, asked, nobody_watches) as watched:
+                for agenda in agendas(track, ledger):
+                    with watched(agenda) as glance:
+                        track.work_off(agenda)
+                        glance()
+            (session,) = sessions(ledger)
+            assert (len(sessions(ledger)), session.command) == (expected, "steeplechase run a.yaml")
+        assert session.seconds is not None
+        assert session.machine["threads"] == 1
+
+
+def agendas(track: Track, ledger: Ledger) -> Iterator[Agenda]:
+    shared = shared_stages(track.experiment)
+    yield Groundwork(shared.named(), track.store, ledger)
+    yield track.course(shared, ledger)
 
 
 def test_what_changes_no_number_is_no_conflict(tmp_path: Path) -> None:

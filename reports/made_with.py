@@ -1,0 +1,92 @@
+"""What the numbers were made with: version, command, time, machine, libraries; everything from the ledger."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from reports.footer import Notes
+from reports.text import printable
+from runners.evidence.standing import Snapshot
+from runners.kept.records import Record, Status
+from runners.kept.sessions import Session
+from search_space.declaration import JsonValue
+
+PROGRAM = "steeplechase"
+
+
+def made_with_of(snapshot: Snapshot) -> Notes:
+    """Return the facts by term; what a ledger does not have is left out."""
+    if not snapshot.manifest:
+        return ()
+    return tuple((term, printable(text)) for term, text in _facts(snapshot) if text)
+
+
+def _facts(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    versions = snapshot.manifest.get("libraries")
+    libraries = {name: str(version) for name, version in versions.items()} if isinstance(versions, dict) else {}
+    yield "Version", " ".join(filter(None, [PROGRAM, libraries.pop(PROGRAM, "")]))
+    commands = dict.fromkeys(session.command for session in snapshot.sessions if session.command)
+    yield "Command", "; then ".join(commands)
+    yield "Run", _times(snapshot.sessions)
+    yield "Stages", _stages(snapshot)
+    machines = dict.fromkeys(map(_machine, [session.machine for session in snapshot.sessions] or [snapshot.manifest]))
+    yield "Machine", "; then ".join(machines)
+    named = ", ".join(f"{name} {version}" for name, version in sorted(libraries.items()))
+    yield "Libraries", f"Python {snapshot.manifest.get('python')}, {named}"
+
+
+def _times(sessions: tuple[Session, ...]) -> str:
+    """Return when the work was done and its wall time; of a killed process the end is unknown."""
+    if not sessions:
+        return ""
+    first = _moment(sessions[0])
+    known = [session.seconds for session in sessions if session.seconds is not None]
+    killed = len(sessions) - len(known)
+    wall = f"{duration(sum(known))} wall time" if known else ""
+    unknown = f"{killed} of them without an end" if killed else ""
+    if len(sessions) == 1:
+        return ", ".join(filter(None, [first, wall or "without an end: wall time unknown"]))
+    return ", ".join(
+        filter(None, [f"{len(sessions)} sessions from {first} to {_moment(sessions[-1])}", wall, unknown])
+    )
+
+
+def _moment(session: Session) -> str:
+    return datetime.fromisoformat(session.started).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words, rounded to what a reader plans with."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def _stages(snapshot: Snapshot) -> str:
+    """Return how many stages were computed, in what time on all workers together, and how many were cached."""
+    ended = [record for record in _records(snapshot) if record.status is not Status.FAILED]
+    computed = [record.seconds for record in ended if not record.reused]
+    parts = [f"{len(computed)} computed in {duration(sum(computed))}, added over all workers"] if computed else []
+    reused = len(ended) - len(computed)
+    return ", ".join([*parts, *([f"{reused} taken from the stage cache"] if reused else [])])
+
+
+def _records(snapshot: Snapshot) -> Iterator[Record]:
+    yield from snapshot.shared
+    for history in snapshot.every_history:
+        yield from (*history.records, *history.audit)
+
+
+def _machine(machine: Mapping[str, JsonValue]) -> str:
+    cores, threads = machine.get("cores"), machine.get("threads")
+    return ", ".join(
+        filter(
+            None,
+            [
+                str(machine.get("processor")),
+                f"{cores} {'core' if cores == 1 else 'cores'}" if cores else "",
+                str(machine.get("system")),
+                f"{threads} {'thread' if threads == 1 else 'threads'} per stage" if threads else "",
+            ],
+        )
+    )

@@ -1,0 +1,87 @@
+"""Sessions: a run that computes says when, how and for how long; one that finds everything done leaves no trace."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from reports.made_with import _times, made_with_of
+from runners.evidence.standing import snapshot
+from runners.kept.ledger import Ledger
+from runners.kept.ledger_export import read_export, write_export
+from runners.kept.manifest import manifest
+from runners.kept.sessions import Session, Stopwatch, sessions
+
+MOMENT = "2026-01-02 03:04 UTC"
+MACHINE = {"processor": "a processor", "cores": 2, "system": "Linux x86_64", "threads": 1}
+
+
+def begun(folder: Path) -> Ledger:
+    ledger = Ledger(folder / "ledger.sqlite")
+    facts = {
+        "experiment": "e",
+        "scale": "s",
+        "document": {"experiment": "e"},
+        "labels": ["a"],
+        "manifest": manifest(),
+    }
+    for name, value in facts.items():
+        ledger.set_fact(name, value)
+    return ledger
+
+
+def test_a_session_that_computed_nothing_leaves_the_ledger_as_it_is(tmp_path: Path) -> None:
+    with closing(begun(tmp_path)) as ledger:
+        before = ledger.facts()
+        Stopwatch(ledger, "steeplechase run e.yaml", MACHINE).end()
+        assert ledger.facts() == before
+        assert sessions(ledger) == ()
+
+
+def test_sessions_are_counted_and_one_that_was_killed_has_no_duration(tmp_path: Path) -> None:
+    with closing(begun(tmp_path)) as ledger:
+        Stopwatch(ledger, "first", MACHINE).begin()  # killed
+        second = Stopwatch(ledger, "second", MACHINE)
+        second.begin()
+        second.begin()
+        second.end()
+        found = sessions(ledger)
+    assert [(session.command, session.seconds is None) for session in found] == [("first", True), ("second", False)]
+    assert found[0].machine == MACHINE
+
+
+def test_what_a_report_was_made_with_is_the_same_from_the_ledger_and_from_its_export(tmp_path: Path) -> None:
+    with closing(begun(tmp_path)) as ledger:
+        watch = Stopwatch(ledger, "steeplechase run 'e x.yaml' --scale s", MACHINE)
+        watch.begin()
+        watch.end()
+        write_export(ledger, tmp_path)
+        told = made_with_of(snapshot(ledger))
+    assert made_with_of(snapshot(read_export(tmp_path))) == told
+    terms = dict(told)
+    assert terms["Command"] == "steeplechase run 'e x.yaml' --scale s"
+    assert terms["Machine"] == "a processor, 2 cores, Linux x86_64, 1 thread per stage"
+    assert terms["Version"].startswith("steeplechase ")
+    assert "torch " in terms["Libraries"]
+    assert terms["Run"].endswith("UTC, 0 s wall time")
+
+
+def test_a_ledger_of_before_there_were_sessions_tells_what_it_has(tmp_path: Path) -> None:
+    with closing(begun(tmp_path)) as ledger:
+        terms = dict(made_with_of(snapshot(ledger)))
+    assert terms.keys() == {"Version", "Machine", "Libraries"}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        ((600.0,), f"{MOMENT}, 10 min wall time"),
+        ((None,), f"{MOMENT}, without an end: wall time unknown"),
+        (
+            (600.0, None, 7200.0),
+            f"3 sessions from {MOMENT} to {MOMENT}, 2 h 10 min wall time, 1 of them without an end",
+        ),
+    ],
+)
+def test_wall_times_are_added_and_what_is_unknown_is_said(seconds: tuple[float | None, ...], told: str) -> None:
+    assert _times(tuple(Session("c", "2026-01-02T03:04:05+00:00", MACHINE, each) for each in seconds)) == told

@@ -1,0 +1,136 @@
+"""The page as a reader uses it: contents that lead somewhere, links to files that are there, colours of the page."""
+
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from building import Trial, empty, search, snapshot, table2, troubled, tuned
+from test_formats import HOSTILE, hostile_report
+
+from reports.figures.gallery import pictures_of
+from reports.figures.style import LIGHT
+from reports.files import files_to_attach, write_report
+from reports.formats.html import page, render, without_files
+from reports.links import links_beside
+from reports.palette import following_the_page
+from reports.report import Report, build
+
+VIEWS = {"table2": table2, "troubled": troubled, "search": search, "tuned": tuned, "empty": empty}
+
+
+class Elements(HTMLParser):
+    """Every element with its attributes, and the texts of table cells."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, {name: value or "" for name, value in attrs}))
+
+    def all(self, tag: str, attribute: str) -> list[str]:
+        return [attributes[attribute] for name, attributes in self.found if name == tag and attribute in attributes]
+
+
+def without_drawings(text: str) -> str:
+    return re.sub(r"<svg.*?</svg>", "", text, flags=re.DOTALL)
+
+
+def reports() -> list[Report]:
+    return [*(build(view()) for view in VIEWS.values()), *map(hostile_report, HOSTILE)]
+
+
+def test_every_entry_of_the_contents_leads_to_one_place_and_every_table_has_an_entry() -> None:
+    for report in reports():
+        elements = Elements(without_drawings(render(report)))
+        entries = [link.removeprefix("#") for link in elements.all("a", "href")]
+        places = Counter(attributes["id"] for _, attributes in elements.found if "id" in attributes)
+        assert set(places.values()) == {1}
+        assert sorted(entries) == sorted(places)
+        assert len(entries) == len(report.grids) + len(pictures_of(report)) + 1  # conditions
+
+
+def test_two_tables_of_one_title_have_anchors_of_their_own() -> None:
+    report = build(table2())
+    twice = Report(**{**vars(report), "grids": (*report.grids, *report.grids)})
+    elements = Elements(without_drawings(render(twice)))
+    assert len(set(elements.all("section", "id"))) == 2 * len(report.grids) + 1
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_page_links_to_every_file_beside_it_and_to_nothing_else(view: str, tmp_path: Path) -> None:
+    write_report(VIEWS[view](), tmp_path)
+    text = (tmp_path / "report.html").read_text()
+    linked = [unquote(link) for link in Elements(without_drawings(text)).all("a", "href") if not link.startswith("#")]
+    beside = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert sorted(linked) == sorted(beside - {"report.html"})
+
+
+def test_a_page_that_is_shown_alone_links_to_no_file() -> None:
+    links = Elements(without_drawings(render(build(table2())))).all("a", "href")
+    assert all(link.startswith("#") for link in links)
+
+
+@pytest.mark.parametrize("name", ["table2", "hostile"])
+def test_a_page_to_attach_elsewhere_is_the_page_without_links_to_files(name: str, tmp_path: Path) -> None:
+    report = build(table2()) if name == "table2" else hostile_report('</section><section id="files">')
+    (tmp_path / "report.csv").write_text("")
+    linked = page(report, (), links_beside(tmp_path, ("report.csv",)))
+    assert linked != page(report, ())
+    assert without_files(linked) == without_files(page(report, ())) == page(report, ())
+
+
+def test_what_is_attached_are_the_files_with_that_page(tmp_path: Path) -> None:
+    (tmp_path / "scratch").mkdir()
+    files = write_report(table2(), tmp_path)
+    attached = files_to_attach(files, tmp_path / "scratch")
+    assert [path.name for path in attached] == [path.name for path in files]
+    assert {path.parent for path in attached} == {tmp_path, tmp_path / "scratch"}
+    assert (tmp_path / "scratch" / "report.html").read_text() == render(build(table2()))
+
+
+def test_rows_behind_a_published_report_are_linked_and_what_is_being_written_is_not(tmp_path: Path) -> None:
+    (tmp_path / "ledger").mkdir()
+    for name in ("records.csv", ".records.csv.writing"):
+        (tmp_path / "ledger" / name).write_text("")
+    (group,) = links_beside(tmp_path, ("report.csv",))
+    assert [link.path for link in group.links] == ["ledger/records.csv"]
+
+
+def test_a_link_is_escaped(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / 'a"><script>%.csv').write_text("")
+    text = page(build(empty()), (), links_beside(tmp_path, ()))
+    assert "<script>" not in text
+    (link,) = (href for href in Elements(text).all("a", "href") if not href.startswith("#"))
+    assert unquote(link) == 'tables/a"><script>%.csv'
+
+
+def test_a_drawing_takes_the_page_s_colours_and_its_text_stays() -> None:
+    named = LIGHT.series[1]
+    trials = [Trial(name, seed).pretrained(6.0 + seed / 9) for name in ("baseline", named) for seed in (1, 2, 3)]
+    report = build(snapshot(trials, {"baseline": {}, named: {"bottleneck_ratio": 2}}))
+    drawings = re.findall(r"<svg.*?</svg>", render(report), flags=re.DOTALL)
+    assert drawings
+    for drawing in drawings:
+        styles = " ".join(re.findall(r'style="([^"]*)"', drawing))
+        assert not [colour for colour in (*LIGHT.series, LIGHT.quiet, LIGHT.ground) if colour in styles]
+        assert named in drawing
+    assert "var(--series-1)" in drawings[0]
+    assert following_the_page('<text style="fill: #24292f">#24292f</text>') == (
+        '<text style="fill: var(--text)">#24292f</text>'
+    )
+
+
+def test_every_table_scrolls_by_itself_under_a_first_column_that_stays() -> None:
+    text = render(build(table2()))
+    tables = len(re.findall("<table>", text))
+    assert tables == len(
+        re.findall(r'<div class="scroll" tabindex="0" role="region" aria-label="[^"]+">\n<table>', text)
+    )
+    assert re.search(r"th:first-child \{[^}]*position: sticky", text)
+    assert re.search(r"\.scroll \{[^}]*overflow-x: auto", text)

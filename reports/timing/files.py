@@ -2,27 +2,26 @@
 
 from pathlib import Path
 
-from reports.files import REPORT_FILES
+from reports.files import REPORT_FILES, put
 from reports.timing.analysis import Analysis
-from reports.timing.figure import save_png, svg_of
+from reports.timing.figure import png_of, svg_of
 from reports.timing.report import rendered, report_of
+from runners.kept.durable import disk_refusals
 from runners.timing.record import TimingRecord
 
 SVG_NAME, PNG_NAME = "speed.svg", "speed.png"
 
 
 def write_report(record: TimingRecord, folder: Path) -> tuple[Path, ...]:
-    """Write the report beside the record and return the files, each there whole or not at all."""
+    """Write the report beside the record and return the files, each there whole or not at all.
+
+    Raises EnvironmentRefused where a file cannot be written.
+    """
     analysis = Analysis(record)
     report = report_of(analysis)
     texts = {name: rendered(report, analysis, form) for form, name in REPORT_FILES.items()}
-    written = [_put(folder / name, text) for name, text in {**texts, SVG_NAME: svg_of(analysis)}.items()]
-    unfinished = folder / f".{PNG_NAME}.writing"
-    save_png(analysis, unfinished)
-    return (*written, unfinished.replace(folder / PNG_NAME))
-
-
-def _put(path: Path, text: str) -> Path:
-    unfinished = path.with_name(f".{path.name}.writing")
-    unfinished.write_text(text, encoding="utf-8")
-    return unfinished.replace(path)
+    contents = {name: text.encode() for name, text in {**texts, SVG_NAME: svg_of(analysis)}.items()}
+    with disk_refusals(folder):
+        return tuple(
+            put(folder / name, content) for name, content in {**contents, PNG_NAME: png_of(analysis)}.items()
+        )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from runners.kept.amendments import FACT, amendments
-from runners.kept.durable import sha256_of
+from runners.kept.durable import sha256_of, write_whole
 from runners.kept.ledger import LedgerRows
 from runners.kept.records import ArmRow, Decision, Record, Status, TrialRow
 from runners.tuning.record import CHOICES, TUNING
@@ -82,9 +82,9 @@ def write_export(ledger: LedgerRows, folder: Path) -> tuple[Path, ...]:
     told = ((name, ledger.fact(name)) for name in names)
     texts["facts.csv"] = _csv(("name", "content"), ((name, canonical_text(fact)) for name, fact in told if fact))
     for name, text in texts.items():
-        _put(target / name, text)
+        write_whole(target / name, text.encode())
     seal = {"format": FORMAT_VERSION, "sha256": {name: sha256_of(target / name) for name in sorted(texts)}}
-    _put(target / SEAL, json.dumps(seal, indent=1) + "\n")
+    write_whole(target / SEAL, (json.dumps(seal, indent=1) + "\n").encode())
     return tuple(target / name for name in [*sorted(texts), SEAL])
 
 
@@ -180,9 +180,3 @@ def _verify(source: Path) -> None:
         path = source / name
         if not path.is_file() or sha256_of(path) != hashes.get(name):
             raise Corruption(f"{path}: is not what was exported; restore the file or publish the report anew")
-
-
-def _put(path: Path, text: str) -> None:
-    unfinished = path.with_name(f".{path.name}.writing")
-    unfinished.write_text(text, encoding="utf-8", newline="")
-    unfinished.replace(path)

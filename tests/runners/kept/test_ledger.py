@@ -83,7 +83,7 @@ def test_rows_come_back_as_they_were_written_numbered_in_their_order(
 def test_a_reopened_ledger_holds_the_same_and_goes_on(tmp_path: Path) -> None:
     with closing(filled(tmp_path / "ledger.sqlite")) as ledger:
         before = everything(ledger)
-    with closing(Ledger.at(tmp_path)) as ledger:
+    with closing(Ledger(tmp_path / "ledger.sqlite")) as ledger:
         assert everything(ledger) == before
         ledger.add_trial(TrialRow("arm-0/2", "arm-0", 2))
         assert ledger.trials()[-1].seed == 2

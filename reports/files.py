@@ -46,12 +46,17 @@ def refuse_taken(folder: Path) -> None:
     A link is no folder of ours: what an earlier report has left behind is removed from it.
     """
     files = [folder / name for name in REPORT_FILES.values()]
-    lines = [f"{path}: is a folder, and the report has a file there; move it away" for path in files if path.is_dir()]
-    for path in (folder / FIGURES, folder / TABLES):
-        if path.is_symlink() or (path.exists() and not path.is_dir()):
-            lines.append(f"{path}: is no folder, and the report has one there; move it away")
+    with disk_refusals(folder):
+        taken = [path for path in files if path.is_dir()]
+        no_folders = [path for path in (folder / FIGURES, folder / TABLES) if _is_no_folder(path)]
+    lines = [f"{path}: is a folder, and the report has a file there; move it away" for path in taken]
+    lines += [f"{path}: is no folder, and the report has one there; move it away" for path in no_folders]
     if lines:
         raise EnvironmentRefused(lines)
+
+
+def _is_no_folder(path: Path) -> bool:
+    return path.is_symlink() or (path.exists() and not path.is_dir())
 
 
 def _tables(report: Report) -> Iterator[tuple[str, bytes]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runners.kept.durable import make_folder, open_lock
+from runners.kept.store import MANIFEST, UNFINISHED
 from search_space.refusals import Conflict, EnvironmentRefused
 
 RESULTS = "results"
@@ -47,6 +48,15 @@ class Places:
         """Create the folders. Raises EnvironmentRefused where that cannot be."""
         make_folder(self.folder)
         make_folder(self.stages)
+
+    @property
+    def remains(self) -> tuple[str, ...]:
+        """What earlier runs have left in the folder beside a ledger: reports, and finished stages of its own."""
+        patterns = ["report.*", "figures", "tables"]
+        if self.root == self.folder:
+            patterns.append(f"{self.stages.name}/*/*/{MANIFEST}")
+        found = (path for pattern in patterns for path in sorted(self.folder.glob(pattern)))
+        return tuple(path.relative_to(self.folder).as_posix() for path in found if UNFINISHED not in path.parts)
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -27,11 +27,12 @@ class Places:
 
     @classmethod
     def of(cls, folder: Path) -> "Places":
-        """Return the places of a results folder, wherever it is."""
+        """Return the places of a results folder, wherever it is. Raises EnvironmentRefused where no folder can be."""
         shared = Path(RESULTS)
-        inside = (
-            Path(os.path.realpath(shared)) in Path(os.path.realpath(folder)).parents
-        )  # a loop of links is no error
+        try:
+            inside = shared.resolve() in folder.resolve().parents
+        except (OSError, RuntimeError) as error:  # before Python 3.13 a loop is a RuntimeError
+            raise EnvironmentRefused(f"{folder}: cannot be followed, a loop of symbolic links") from error
         return cls(folder, shared if inside else folder)
 
     @classmethod

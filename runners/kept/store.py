@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from runners.kept.durable import flush, open_lock, sha256_of, write_whole
+from runners.kept.durable import disk_refusals, flush, open_lock, sha256_of, write_whole
 from runners.kept.records import Status
 from search_space.declaration import Declaration, JsonValue, fingerprint
 from search_space.refusals import Corruption
@@ -72,10 +72,15 @@ class StageStore:
 
     @contextmanager
     def computing(self, key: str) -> Iterator[Path]:
-        """Hold a stage for one process at a time and give its work folder, which keeps what a killed run left."""
+        """Hold a stage for one process at a time and give its work folder, which keeps what a killed run left.
+
+        Raises EnvironmentRefused where the stage's lock cannot be opened as a file.
+        """
         unfinished = self.root / UNFINISHED
-        unfinished.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(open_lock(unfinished / f"{key}.lock"), "w") as lock:
+        with disk_refusals(unfinished):
+            unfinished.mkdir(parents=True, exist_ok=True)
+            descriptor = open_lock(unfinished / f"{key}.lock")
+        with os.fdopen(descriptor, "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             folder = unfinished / key
             folder.mkdir(exist_ok=True)

@@ -13,8 +13,8 @@ import re
 import sysconfig
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from search_space.refusals import EnvironmentRefused
 
@@ -93,8 +93,7 @@ def _requirements(distribution: importlib.metadata.Distribution, extra: str) -> 
     return needed
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleFile:
+class ModuleFile(NamedTuple):
     """A Python file as it was installed."""
 
     path: str
@@ -126,7 +125,7 @@ def standard_library() -> Modules:
         subfolders[:] = sorted(name for name in subfolders if not _SKIPPED_FOLDERS.fullmatch(name))
         for name in names:
             path = Path(folder, name)
-            module = _module_name(path.relative_to(root).parts)
+            module = _module_name(path.relative_to(root).as_posix())
             if module is not None:
                 found[module] = ModuleFile(str(path), _hash(_content(path, owner)), owner)
     return found
@@ -141,7 +140,7 @@ def modules_of(name: str, distribution: importlib.metadata.Distribution) -> Modu
     root, owner = str(distribution.locate_file("")), f"{name} {version_of(distribution)}"
     found: dict[str, ModuleFile] = {}
     for file, recorded in _recorded(distribution):
-        module = _module_name(tuple(file.split("/")))
+        module = _module_name(file)
         if module is not None:
             path = f"{root}/{file}"
             known = recorded if recorded.startswith("sha256=") else _hash(_content(Path(path), owner))
@@ -183,16 +182,18 @@ def _refuse(error: OSError) -> None:
     raise EnvironmentRefused(f"{error.filename}: cannot be read ({error.strerror})") from error
 
 
-def _module_name(parts: tuple[str, ...]) -> str | None:
-    *folders, file_name = parts
-    stem, suffix = os.path.splitext(file_name)  # noqa: PTH122 - hundreds of thousands of names; Path is slow
-    if suffix != ".py" or _SKIPPED_FILES.fullmatch(stem):
+def _module_name(file: str) -> str | None:
+    """Return the dotted name of a file by its path from where modules are found, None where it is left out."""
+    folder, _, name = file.rpartition("/")
+    stem = name.removesuffix(".py")
+    package = _package(folder)
+    if package is None or stem == name or _SKIPPED_FILES.fullmatch(stem):
         return None
-    if any(map(_is_skipped, folders)):
-        return None
-    return ".".join(folders if stem == "__init__" and folders else [*folders, stem])
+    return ".".join(filter(None, (package, "" if stem == "__init__" and package else stem)))
 
 
 @functools.cache
-def _is_skipped(folder: str) -> bool:
-    return _SKIPPED_FOLDERS.fullmatch(folder) is not None
+def _package(folder: str) -> str | None:
+    """Return the dotted name of a folder, None where its files are left out."""
+    parts = folder.split("/") if folder else []
+    return None if any(map(_SKIPPED_FOLDERS.fullmatch, parts)) else ".".join(parts)

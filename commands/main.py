@@ -69,8 +69,9 @@ def main() -> None:
     except OSError as error:
         if error.errno is None:
             raise
+        place = error.filename2 or error.filename or "the output, or a file without a name"
         _let_go_of_output()
-        _leave(EnvironmentRefused(f"{error.filename2 or error.filename or 'output'}: {error.strerror}"))
+        _leave(EnvironmentRefused(f"{place}: {error.strerror}"))
 
 
 def _leave(refusal: Refusal) -> NoReturn:

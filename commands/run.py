@@ -23,6 +23,7 @@ from runners.driving.driver import run as drive
 from runners.evidence.standing import Snapshot
 from runners.kept.durable import disk_refusals
 from runners.kept.ledger import LEDGER_NAME
+from runners.kept.ledger_export import has_export
 from runners.kept.places import Places
 from runners.kept.store import StageStore
 from runners.timing.keeping import has_timings
@@ -94,7 +95,8 @@ def _drive(chosen: Chosen, request: Request, console: Console) -> Snapshot:
 def _beginning(places: Places) -> Iterator[str]:
     """Yield what has to be known before anything is computed."""
     with disk_refusals(places.folder):
-        lost = not (places.folder / LEDGER_NAME).exists() and places.remains
+        gone = not (places.folder / LEDGER_NAME).exists() and not has_export(places.folder)
+        lost = places.remains if gone else ()
     if lost:
         yield (
             f"warning: {places.folder}: {lost[0]} is there, but no {LEDGER_NAME}; a new one is begun, which does not "

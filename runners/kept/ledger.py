@@ -75,7 +75,7 @@ class Ledger:
     def __init__(self, path: Path, read_only: bool = False) -> None:
         self.path = path
         _refuse_irregular(path, read_only)
-        with self._trust():
+        with self._trust(), disk_refusals(path):
             self._connection = in_memory(path) if read_only else sqlite3.connect(path, isolation_level=None)
         try:
             self._check() if read_only else self._open()
@@ -94,7 +94,7 @@ class Ledger:
             if not path.exists():
                 message = f"{folder}: no ledger here; `steeplechase run EXPERIMENT --out {folder}` makes one"
                 raise EnvironmentRefused(message)
-            return cls(path, read_only=True)
+        return cls(path, read_only=True)
 
     @contextmanager
     def together(self) -> Iterator[None]:

@@ -19,7 +19,7 @@ from runners.kept.ledger import LedgerRows
 from runners.kept.records import ArmRow, Decision, Record, Status, TrialRow
 from runners.tuning.record import CHOICES, TUNING
 from search_space.declaration import JsonValue, canonical_text
-from search_space.refusals import Corruption
+from search_space.refusals import Corruption, EnvironmentRefused
 
 EXPORT_FOLDER, SEAL = "ledger", "export.json"
 FORMAT_VERSION = 1
@@ -68,8 +68,13 @@ def has_export(folder: Path) -> bool:
 
 
 def write_export(ledger: LedgerRows, folder: Path) -> tuple[Path, ...]:
-    """Write the export into a subfolder of a folder that exists and return its files; equal rows, equal bytes."""
+    """Write the export into a subfolder of a folder that exists and return its files; equal rows, equal bytes.
+
+    Raises EnvironmentRefused where the subfolder is a link.
+    """
     target = folder / EXPORT_FOLDER
+    if target.is_symlink():
+        raise EnvironmentRefused(f"{target}: is a symbolic link, and nothing is written through one; move it away")
     target.mkdir(exist_ok=True)
     tables: dict[str, Iterable[object]] = {
         "arms": ledger.arms(),

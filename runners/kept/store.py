@@ -146,7 +146,8 @@ def _read_manifest(folder: Path, kind: str, key: str) -> _Manifest:
     if manifest.version != MANIFEST_VERSION:
         fault = f"its manifest has version {manifest.version}, this version reads {MANIFEST_VERSION}"
         why = "; version 1 does not name the stage that the folder holds" if manifest.version == 1 else ""
-        raise Corruption(_advice(folder, fault + why))
+        store = folder.parent.parent
+        raise Corruption(f"{folder}: {fault}{why}. Move {store} away and run again: its stages will be computed anew")
     if manifest != manifest.sealed():
         raise Corruption(_advice(folder, "its manifest is not what was written"))
     if (manifest.kind, manifest.key) != (kind, key):

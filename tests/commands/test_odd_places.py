@@ -231,6 +231,16 @@ def test_what_lies_where_a_file_is_written_first_is_never_written_through(
         assert (answer.code, answer.err.count("\n")) == (5, 1), answer
 
 
+def test_an_export_is_not_written_into_a_folder_elsewhere(call: Call, results: Path, tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "records.csv").write_text(PRECIOUS)
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / EXPORT_FOLDER).symlink_to(tmp_path / "precious")
+    answer = call("publish", results, tmp_path / "kept")
+    assert (answer.code, answer.err.count("\n")) == (5, 1), answer
+    assert listed(tmp_path / "precious") == {"records.csv": PRECIOUS.encode()}
+
+
 def test_a_folder_among_the_figures_is_left_alone(call: Call, results: Path, tmp_path: Path) -> None:
     (tmp_path / "kept" / FIGURES / "mine").mkdir(parents=True)
     (tmp_path / "kept" / FIGURES / "mine" / "notes.txt").write_text(PRECIOUS)
@@ -242,7 +252,16 @@ def test_a_disk_that_is_full_while_a_report_is_printed_says_so(results: Path) ->
     with Path("/dev/full").open("w") as full:
         command = [*MAIN, "report", str(results)]
         done = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert (done.returncode, done.stderr) == (5, "output: No space left on device\n")
+    assert (done.returncode, done.stderr) == (5, "the output, or a file without a name: No space left on device\n")
+
+
+def test_what_the_machine_refuses_somewhere_deep_is_one_line_too(results: Path) -> None:
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3)); from commands.main import main"
+    command = [sys.executable, "-c", f"import commands.main; {limited}; main()", "report", str(results)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 5, done.stderr
+    assert done.stderr.endswith(": Too many open files\n")
+    assert done.stderr.count("\n") == 1
 
 
 # Pipes where a file is wanted

@@ -24,7 +24,23 @@ ExperimentFile = Annotated[
 ]
 Scale = Annotated[str | None, typer.Option(help=f"One of the file's scales; {DEFAULT_SCALE} where it has that one.")]
 FlopsName = Annotated[str, typer.Option("--flops", help=f"How operations are counted: {', '.join(CONVENTIONS)}.")]
-ResultsFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A results folder such as results/table2-demo.")]
+
+
+def folder_named(name: str | Path) -> Path:
+    """Return a folder by its name; an empty one, such as a shell's variable that is not set, is a mistake."""
+    if str(name) == "":
+        raise typer.BadParameter("the name is empty; write . for the current folder")
+    return Path(name)
+
+
+ResultsFolder = Annotated[
+    Path,
+    typer.Argument(metavar="DIR", help="A results folder such as results/table2-demo.", parser=folder_named),
+]
+NewFolder = Annotated[
+    Path,
+    typer.Argument(metavar="OUT", help="The folder to write; it must not be there yet.", parser=folder_named),
+]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from commands.arguments import NewFolder
 from commands.views.subjects import Wanted, found
 from models.huggingface import config
 from runners.asked.start import is_start
@@ -33,7 +34,7 @@ class Target(StrEnum):
 
 def export(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help=SOURCES)],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write; it must not be there yet.")],
+    out: NewFolder,
     to: Annotated[Target, typer.Option(help="Whose folder.")] = Target.HUGGINGFACE,
     trial: Annotated[str | None, typer.Option(metavar="ARM/SEED", help="A trial of the results folder.")] = None,
     scale: Annotated[str | None, typer.Option(help="A scale of the experiment file.")] = None,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from commands.arguments import NewFolder, folder_named
 from commands.exchange.import_vocabulary import FoundVocabulary, find_vocabulary, read_json
 from models.huggingface import config
 from runners.asked.start import WEIGHTS, write_architecture, write_provenance
@@ -18,10 +19,14 @@ from search_space.refusals import DataRefused, EnvironmentRefused
 CONFIG, MODEL = "config.json", "model.safetensors"
 SHARDED, PICKLES = f"{MODEL}.index.json", ("pytorch_model.bin", "pytorch_model.bin.index.json")
 
+HuggingFaceFolder = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help="With config.json and model.safetensors.", parser=folder_named)
+]
+
 
 def import_(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="With config.json and model.safetensors.")],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write; it must not be there yet.")],
+    folder: HuggingFaceFolder,
+    out: NewFolder,
 ) -> None:
     """Read a ConvBERT, an ELECTRA or a BERT as a start: `pretraining: { start: OUT }`."""
     refuse_existing(out)

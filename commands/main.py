@@ -3,6 +3,7 @@
 import os
 import sys
 from contextlib import suppress
+from typing import NoReturn
 
 import typer
 
@@ -20,7 +21,7 @@ from commands import (
     submission,
     ui,
 )
-from search_space.refusals import Refusal
+from search_space.refusals import EnvironmentRefused, Refusal
 
 application = typer.Typer(
     name="steeplechase",
@@ -53,17 +54,36 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the command line and leave with the exit code that says how it went."""
     try:
-        application()
+        try:
+            application()
+        finally:
+            if sys.stdout is not None:  # None where it was closed before the start
+                sys.stdout.flush()  # a disk that is full says so here, where it can still be answered
     except Refusal as refusal:
-        for line in refusal.lines:
-            print(line, file=sys.stderr)  # noqa: T201 — the one place that speaks to the user of mistakes
-        sys.exit(refusal.exit_code)
+        _leave(refusal)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:  # the reader has seen enough
-        with suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _let_go_of_output()
         sys.exit(0)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        place = error.filename2 or error.filename or "the output, or a file without a name"
+        _let_go_of_output()
+        _leave(EnvironmentRefused(f"{place}: {error.strerror}"))
+
+
+def _leave(refusal: Refusal) -> NoReturn:
+    for line in refusal.lines:
+        print(line, file=sys.stderr)  # noqa: T201 — the one place that speaks to the user of mistakes
+    sys.exit(refusal.exit_code)
+
+
+def _let_go_of_output() -> None:
+    """Keep the interpreter from trying once more to write what could not be written."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

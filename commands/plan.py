@@ -14,6 +14,7 @@ from commands.arguments import (
     choose,
     choose_timing,
     convention_named,
+    folder_named,
 )
 from commands.planning.plan_contents import plan_document, plan_of
 from commands.planning.plan_view import show_plan
@@ -21,14 +22,17 @@ from commands.timing import plan_timing
 from runners.kept.places import Places
 from search_space.operations import MATMUL
 
+PlannedFolder = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Where `run` would put it: its cache is read.", parser=folder_named),
+]
+
 
 def plan(
     experiment: ExperimentFile,
     scale: Scale = None,
     flops: FlopsName = MATMUL.name,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where `run` would put it: its cache is read.")
-    ] = None,
+    out: PlannedFolder = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")] = False,
 ) -> None:
     """Show every arm, its difference from the baseline, what it costs and fills, and what is in the cache."""

@@ -1,25 +1,28 @@
 """`steeplechase publish` and `steeplechase rebuild`: reports to keep, with the rows they can be built from again."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from commands.arguments import ResultsFolder
+from commands.arguments import ResultsFolder, folder_named
 from search_space.refusals import Conflict, EnvironmentRefused
 
 PUBLISHED = Path("reports/published")
 ReportFolder = Annotated[
-    Path, typer.Argument(metavar="OUT", help="A folder such as reports/published/table2-laptop.")
+    Path, typer.Argument(metavar="OUT", help="A folder such as reports/published/table2-laptop.", parser=folder_named)
 ]
-PublishedFolder = Annotated[Path, typer.Argument(metavar="[DIR]", help="A published report, or a folder of them.")]
+PublishedFolder = Annotated[
+    Path, typer.Argument(metavar="[DIR]", help="A published report, or a folder of them.", parser=folder_named)
+]
 
 
 def publish(folder: ResultsFolder, out: ReportFolder) -> None:
     """Export a results folder's rows to OUT and build the report, its figures and tables there."""
     from reports.publishing import publish as put
 
-    if out.resolve() == folder.resolve():
+    if os.path.realpath(out) == os.path.realpath(folder):
         raise Conflict(f"{out}: is the results folder itself. Did you mean `steeplechase rebuild {out}`?")
     put(folder, out)
     print(f"published: {out}")  # noqa: T201 — the result itself

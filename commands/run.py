@@ -13,25 +13,32 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from commands.arguments import Chosen, ExperimentFile, Scale, asks_for_time, choose, choose_timing
+from commands.arguments import Chosen, ExperimentFile, Scale, asks_for_time, choose, choose_timing, folder_named
 from commands.report import TERMINAL, all_of
 from commands.timing import run_timing
 from commands.views.live_view import LiveView
 from commands.views.mirroring import Mirroring
 from reports.brief import brief
-from reports.files import REPORT_FILES, files_to_attach, write_report
+from reports.files import REPORT_FILES, files_to_attach, refuse_taken, write_report
 from reports.formats import render
 from reports.report import build
 from runners.asked.experiment import Experiment
 from runners.driving.driver import Request
 from runners.driving.driver import run as drive
 from runners.evidence.standing import Snapshot
+from runners.kept.durable import disk_refusals
+from runners.kept.ledger import LEDGER_NAME
+from runners.kept.ledger_export import has_export
 from runners.kept.places import Places
 from runners.kept.store import StageStore
 from runners.timing.keeping import has_timings
 from search_space.refusals import ConfigurationRefused, Conflict, Stopped
 
 DONE_WITH_FAILED_TRIALS = 8
+
+OutFolder = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Default: results/EXPERIMENT-SCALE.", parser=folder_named)
+]
 
 
 class EngineName(StrEnum):
@@ -46,7 +53,7 @@ def run(
     scale: Scale = None,
     engine: Annotated[EngineName, typer.Option(help="Processes on this machine, or Ray Tune.")] = EngineName.LOCAL,
     workers: Annotated[int, typer.Option(min=1, max=1024, help="Trials at a time, one thread each.")] = 2,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Default: results/EXPERIMENT-SCALE.")] = None,
+    out: OutFolder = None,
     address: Annotated[str | None, typer.Option(help="A Ray cluster, with --engine ray.")] = None,
 ) -> None:
     """Run an experiment, or carry on where it stands, and report what was found."""
@@ -85,6 +92,8 @@ def _drive(chosen: Chosen, request: Request, console: Console) -> Snapshot:
     places = request.places
     mirroring = Mirroring(places, chosen.experiment.tracking)
     _warn(console, mirroring.check())
+    refuse_taken(places.folder)
+    _warn(console, _lost_ledger(places))
     with stopping(), LiveView(console, StageStore(places.stages)) as view, mirroring:
         found = drive(request, view.watch)
     files = write_report(found, places.folder)
@@ -99,6 +108,19 @@ def _drive(chosen: Chosen, request: Request, console: Console) -> Snapshot:
     ):
         _say(console, line)
     return found
+
+
+def _lost_ledger(places: Places) -> str | None:
+    """Return a warning where results lie without the ledger that they belong to."""
+    with disk_refusals(places.folder):
+        gone = not (places.folder / LEDGER_NAME).exists() and not has_export(places.folder)
+        lost = places.remains if gone else ()
+    if not lost:
+        return None
+    return (
+        f"{places.folder}: {lost[0]} is there, but no {LEDGER_NAME}; a new one is begun, which does not "
+        "know what was asked and decided before"
+    )
 
 
 def _failures(found: Snapshot, experiment: Experiment) -> Iterator[str]:

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from commands.arguments import ChosenTiming
 from commands.views.timing_view import TimingView
-from reports.files import REPORT_FILES
+from reports.files import REPORT_FILES, refuse_taken
 from reports.numbers import fixed, scientific
 from reports.timing.report import render
 from runners.designs.arm import Arm
@@ -43,6 +43,7 @@ def run_timing(chosen: ChosenTiming, places: Places) -> None:
     """Time what has not been timed, write the report and print it."""
     from reports.timing.files import write_report  # matplotlib
 
+    refuse_taken(places.folder)
     console = Console(stderr=True)
     with TimingView(console, chosen.experiment.baseline) as view:
         record = drive(chosen.experiment, chosen.scale, places, view.watch)

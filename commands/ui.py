@@ -7,17 +7,20 @@ from typing import Annotated
 
 import typer
 
+from commands.arguments import folder_named
 from runners.evidence.standing import snapshot
 from runners.kept.ledger import LEDGER_NAME, Ledger
 from runners.kept.places import RESULTS, Places
 from runners.tracking import TrackingStore, serve
 from search_space.refusals import EnvironmentRefused
 
+BrowsedFolder = Annotated[
+    Path, typer.Argument(metavar="[DIR]", help="A results folder, or all of them.", parser=folder_named)
+]
+
 
 def ui(
-    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="A results folder, or all of them.")] = Path(
-        RESULTS
-    ),
+    folder: BrowsedFolder = Path(RESULTS),
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="5000, or the next free one.")] = None,
 ) -> None:
     """Browse the runs in MLflow; Ctrl-C ends it."""

@@ -102,7 +102,13 @@ def _corpus(results: Results) -> str:
     if not finished:
         return f"{kind} (not read yet)"
     result = finished[-1].result
-    return f"{kind}{_split_sizes(result.get('splits'))}, sha256 {str(result.get('content_hash'))[:HASH_DIGITS]}"
+    told = f"{_split_sizes(result.get('splits'))}{_left_unread(result.get('unreadable_files'))}"
+    return f"{kind}{told}, sha256 {str(result.get('content_hash'))[:HASH_DIGITS]}"
+
+
+def _left_unread(files: JsonValue) -> str:
+    """Return how many files of the documentation are left out; the same ones on every run."""
+    return f", {files} files left out that are no Python" if isinstance(files, int) and files else ""
 
 
 def _split_sizes(splits: JsonValue) -> str:

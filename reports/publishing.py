@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reports.files import write_report
 from runners.evidence.standing import snapshot
-from runners.kept.durable import sha256_of
+from runners.kept.durable import make_folder, sha256_of
 from runners.kept.ledger_export import has_export, read_export, write_export
 from runners.kept.results_folder import opened
 from runners.timing import keeping
@@ -22,11 +22,11 @@ def publish(source: Path, folder: Path) -> None:
     """
     if keeping.has_timings(source):
         record = keeping.read(source)
-        keeping.make(folder)
+        make_folder(folder)
         keeping.write(record, folder)
     else:
         with opened(source) as rows:
-            keeping.make(folder)
+            make_folder(folder)
             write_export(rows, folder)
     rebuild(folder)
 

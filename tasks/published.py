@@ -1,7 +1,9 @@
 """Where the files of published tasks come from: a folder in the official layout, or `datasets`."""
 
 import hashlib
+import stat
 from collections.abc import Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -76,7 +78,13 @@ Each has `inputs(files)`, its identity for a stage's key, `located(files)`, `par
 
 
 def _matching(folder: Path, pattern: str) -> list[Path]:
-    return sorted(path for path in folder.glob(pattern) if path.is_file())
+    """Return the files of a pattern. Raises DataRefused where a folder cannot be listed; `glob` finds nothing."""
+    parent, name = (folder / pattern).parent, Path(pattern).name
+    try:
+        there = sorted(parent.iterdir()) if parent.is_dir() else []
+        return [path for path in there if fnmatch(path.name, name) and stat.S_ISREG(path.stat().st_mode)]
+    except OSError as failure:
+        raise DataRefused(f"{failure.filename}: {failure.strerror}") from failure
 
 
 def _only(paths: list[Path], folder: Path) -> Path:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from search_space.refusals import DataRefused
+from search_space.regular_files import read_regular
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 LARGEST_ALPHABET = 1000  # rarer characters become [UNK]
@@ -23,7 +24,7 @@ def read_vocabulary(path: Path, largest: int | None = None) -> list[str]:
     both lines), missing special tokens, too many pieces.
     """
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = read_regular(path).decode("utf-8")
     except OSError as failure:
         raise DataRefused(f"{path}: {failure.strerror}") from failure
     except UnicodeDecodeError as wrong:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from search_space.refusals import DataRefused
+from search_space.regular_files import read_regular
 from tasks.tokenizer import LONGEST_WORD_CHARACTERS, VOCABULARY_FILE
 from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary
 
@@ -64,7 +65,7 @@ def read_json(path: Path, missing_ok: bool = False) -> tuple[dict[str, Any], tup
     if missing_ok and not path.exists():
         return {}, ()
     try:
-        document = json.loads(path.read_bytes())
+        document = json.loads(read_regular(path))
     except OSError as error:
         return {}, (f"{path}: {error.strerror}",)
     except (ValueError, RecursionError):

@@ -5,7 +5,6 @@ Drawing is deterministic, as `reports.drawing.door` makes it.
 
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from reports.drawing.door import Figure, new_figure, png_bytes, spread, svg_text
@@ -32,9 +31,9 @@ def svg_of(analysis: Analysis) -> str:
     return svg_text(partial(_draw, analysis))
 
 
-def save_png(analysis: Analysis, path: Path) -> None:
-    """Write the picture as a PNG on white."""
-    path.write_bytes(png_bytes(partial(_draw, analysis)))
+def png_of(analysis: Analysis) -> bytes:
+    """Return the picture as a PNG on white."""
+    return png_bytes(partial(_draw, analysis))
 
 
 def _draw(analysis: Analysis) -> Figure:

@@ -9,6 +9,7 @@ from runners.curves.recorded import RecordedCurves, Unreadable
 from runners.kept.ledger import LEDGER_NAME
 from search_space.declaration import JsonValue
 from search_space.refusals import DataRefused, EnvironmentRefused
+from search_space.regular_files import read_regular
 
 ENDINGS = (".json", ".json.xz", ".jsonl", ".jsonl.xz")
 
@@ -73,7 +74,7 @@ def _document(text: str) -> JsonValue:
 
 def _text(path: Path) -> str:
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
         return (lzma.decompress(content) if path.name.endswith(".xz") else content).decode()
     except (lzma.LZMAError, EOFError) as error:
         raise DataRefused(f"{path}: not a whole xz file: {error}") from error

@@ -14,7 +14,9 @@ from runners.engines.local import LocalEngine
 from runners.evidence.leakage import refuse_leakage
 from runners.evidence.standing import Snapshot, snapshot
 from runners.kept.amendments import amend
+from runners.kept.durable import disk_refusals
 from runners.kept.ledger import LEDGER_NAME, Ledger
+from runners.kept.ledger_export import has_export
 from runners.kept.manifest import machine, manifest
 from runners.kept.places import Places
 from runners.kept.sessions import Stopwatch
@@ -22,7 +24,7 @@ from runners.kept.store import StageStore
 from runners.proposing.proposals import importance_of_axes
 from runners.stages.stage import THREADS
 from search_space.declaration import JsonValue, canonical_text
-from search_space.refusals import Conflict
+from search_space.refusals import Conflict, Corruption
 
 Watch = Callable[[Agenda], None]
 """Called a few times a second with what is being done, for the eye alone."""
@@ -94,6 +96,7 @@ def timed(ledger: Ledger, request: Request, watch: Watch) -> Iterator[Watched]:
 @contextmanager
 def open_ledger(request: Request) -> Iterator[Ledger]:
     """Hold the results folder and give its ledger, which must belong to this experiment. Raises Conflict."""
+    _refuse_lost_ledger(request.places)
     request.places.make()
     with request.places.held(), closing(Ledger(request.places.folder / LEDGER_NAME)) as ledger:
         experiment = request.experiment
@@ -110,6 +113,19 @@ def open_ledger(request: Request) -> Iterator[Ledger]:
         elif not amend(ledger, experiment):
             raise Conflict(_conflict(request, known, identity))
         yield ledger
+
+
+def _refuse_lost_ledger(places: Places) -> None:
+    """Refuse to begin a ledger where an emptied one lies beside results, or only the export of one."""
+    path = places.folder / LEDGER_NAME
+    with disk_refusals(path):
+        size = path.stat().st_size if path.is_file() else None
+        remains = places.remains if size == 0 else ()
+    if remains:
+        advice = "restore it, or move it away to begin a new one over the stages that are kept"
+        raise Corruption(f"{path}: is empty, but {remains[0]} is beside it; {advice}")
+    if size is None and has_export(places.folder):
+        raise Conflict(f"{places.folder}: holds a published report. Did you mean another --out folder?")
 
 
 def engine_of(request: Request) -> Engine:

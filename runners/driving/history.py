@@ -68,7 +68,7 @@ class _Asked:
 
 
 def _measured_in(path: Path, store: StageStore, weighed: Counter[str]) -> Iterator[Measured]:
-    with closing(Ledger(path)) as ledger:
+    with closing(Ledger(path, read_only=True)) as ledger:
         made_on, document = ledger.fact("manifest"), ledger.fact("document")
         if not isinstance(made_on, dict) or made_on.get("processor") != processor():
             return

@@ -7,12 +7,15 @@ result.
 
 import json
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from runners.kept.durable import disk_refusals
+from runners.kept.ledger_copy import in_memory
 from runners.kept.records import ArmRow, Decision, Record, Status, TrialRow
 from search_space.declaration import JsonValue, canonical_text, fingerprint
 from search_space.refusals import Corruption, EnvironmentRefused
@@ -64,25 +67,34 @@ class LedgerRows(Protocol):
 
 
 class Ledger:
-    """Append-only: rows are added, never changed. Reading needs no lock; writing belongs to the one driver."""
+    """Append-only: rows are added, never changed. Writing belongs to the one driver.
 
-    def __init__(self, path: Path) -> None:
+    `Ledger(path)` is the driver's; `Ledger.at(folder)` reads what the ledger holds at that moment.
+    """
+
+    def __init__(self, path: Path, read_only: bool = False) -> None:
         self.path = path
-        self._connection = sqlite3.connect(path, isolation_level=None)
+        _refuse_irregular(path, read_only)
+        with self._trust(), disk_refusals(path):
+            self._connection = in_memory(path) if read_only else sqlite3.connect(path, isolation_level=None)
         try:
-            self._open()
+            self._check() if read_only else self._open()
         except BaseException:
             self._connection.close()  # a file that was refused is let go of at once
             raise
 
     @classmethod
     def at(cls, folder: Path) -> "Ledger":
-        """Open the ledger of a results folder that exists. Raises EnvironmentRefused where there is none."""
+        """Read the ledger of a results folder: nothing is written, nor need anything be writable.
+
+        Raises EnvironmentRefused where there is none or it cannot be read, Corruption where it cannot be trusted.
+        """
         path = folder / LEDGER_NAME
-        if not path.is_file():
-            message = f"{folder}: no ledger here; `steeplechase run EXPERIMENT --out {folder}` makes one"
-            raise EnvironmentRefused(message)
-        return cls(path)
+        with disk_refusals(path):
+            if not path.exists():
+                message = f"{folder}: no ledger here; `steeplechase run EXPERIMENT --out {folder}` makes one"
+                raise EnvironmentRefused(message)
+        return cls(path, read_only=True)
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -182,20 +194,27 @@ class Ledger:
         with self._trust():
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
-            self._create_or_check()
+            if self._empty():
+                script = f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version={SCHEMA_VERSION}; COMMIT;"
+                self._connection.executescript(script)
+        self._check()
+
+    def _check(self) -> None:
+        with self._trust():
+            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
             (sound,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+            empty = self._empty()
+        if empty:
+            raise Corruption(f"{self.path}: is empty; restore the file, or move it away where nothing was run")
+        if version != SCHEMA_VERSION:
+            message = f"{self.path}: schema {version}, this version reads {SCHEMA_VERSION}; nothing was changed"
+            raise Corruption(message)
         if sound != "ok":
             raise Corruption(f"{self.path}: {sound}; restore the file or move it away")
 
-    def _create_or_check(self) -> None:
+    def _empty(self) -> bool:
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-        if version == 0 and not self._connection.execute("SELECT name FROM sqlite_master").fetchone():
-            script = f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version={SCHEMA_VERSION}; COMMIT;"
-            self._connection.executescript(script)
-        elif version != SCHEMA_VERSION:
-            raise Corruption(
-                f"{self.path}: schema {version}, this version reads {SCHEMA_VERSION}; nothing was changed"
-            )
+        return version == 0 and not self._connection.execute("SELECT name FROM sqlite_master").fetchone()
 
     @contextmanager
     def _trust(self) -> Iterator[None]:
@@ -205,6 +224,22 @@ class Ledger:
             if getattr(error, "sqlite_errorcode", 0) % 256 in OUTSIDE:  # the rest of the code is detail
                 raise EnvironmentRefused(f"{self.path}: {error}") from error
             raise Corruption(f"{self.path}: {error}; restore the file or move it away") from error
+
+
+def _refuse_irregular(path: Path, read_only: bool) -> None:
+    """Raise EnvironmentRefused where no file can be: SQLite would wait for the other end of a pipe."""
+    try:
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode) and read_only:
+            mode = path.stat().st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise EnvironmentRefused(f"{path}: {error.strerror}") from error
+    if stat.S_ISLNK(mode):
+        raise EnvironmentRefused(f"{path}: is a symbolic link, and a ledger is not written through one; move it away")
+    if not stat.S_ISREG(mode):
+        raise EnvironmentRefused(f"{path}: is no regular file; move it away")
 
 
 def _document(row: ArmRow | TrialRow | Record | Decision) -> dict[str, JsonValue]:

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from runners.kept.amendments import FACT, amendments
-from runners.kept.durable import sha256_of
+from runners.kept.durable import sha256_of, write_whole
 from runners.kept.ledger import LedgerRows
 from runners.kept.records import ArmRow, Decision, Record, Status, TrialRow
 from runners.kept.sessions import session_facts
 from runners.tuning.record import CHOICES, TUNING
 from search_space.declaration import JsonValue, canonical_text
-from search_space.refusals import Corruption
+from search_space.refusals import Corruption, EnvironmentRefused
 
 EXPORT_FOLDER, SEAL = "ledger", "export.json"
 FORMAT_VERSION = 1
@@ -69,8 +69,13 @@ def has_export(folder: Path) -> bool:
 
 
 def write_export(ledger: LedgerRows, folder: Path) -> tuple[Path, ...]:
-    """Write the export into a subfolder of a folder that exists and return its files; equal rows, equal bytes."""
+    """Write the export into a subfolder of a folder that exists and return its files; equal rows, equal bytes.
+
+    Raises EnvironmentRefused where the subfolder is a link.
+    """
     target = folder / EXPORT_FOLDER
+    if target.is_symlink():
+        raise EnvironmentRefused(f"{target}: is a symbolic link, and nothing is written through one; move it away")
     target.mkdir(exist_ok=True)
     tables: dict[str, Iterable[object]] = {
         "arms": ledger.arms(),
@@ -84,9 +89,9 @@ def write_export(ledger: LedgerRows, folder: Path) -> tuple[Path, ...]:
     told = ((name, ledger.fact(name)) for name in names)
     texts["facts.csv"] = _csv(("name", "content"), ((name, canonical_text(fact)) for name, fact in told if fact))
     for name, text in texts.items():
-        _put(target / name, text)
+        write_whole(target / name, text.encode())
     seal = {"format": FORMAT_VERSION, "sha256": {name: sha256_of(target / name) for name in sorted(texts)}}
-    _put(target / SEAL, json.dumps(seal, indent=1) + "\n")
+    write_whole(target / SEAL, (json.dumps(seal, indent=1) + "\n").encode())
     return tuple(target / name for name in [*sorted(texts), SEAL])
 
 
@@ -182,9 +187,3 @@ def _verify(source: Path) -> None:
         path = source / name
         if not path.is_file() or sha256_of(path) != hashes.get(name):
             raise Corruption(f"{path}: is not what was exported; restore the file or publish the report anew")
-
-
-def _put(path: Path, text: str) -> None:
-    unfinished = path.with_name(f".{path.name}.writing")
-    unfinished.write_text(text, encoding="utf-8", newline="")
-    unfinished.replace(path)

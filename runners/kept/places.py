@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from runners.kept.durable import make_folder, open_lock
+from runners.kept.store import MANIFEST, UNFINISHED
 from search_space.refusals import Conflict, EnvironmentRefused
 
 RESULTS = "results"
@@ -25,9 +27,12 @@ class Places:
 
     @classmethod
     def of(cls, folder: Path) -> "Places":
-        """Return the places of a results folder, wherever it is."""
+        """Return the places of a results folder, wherever it is. Raises EnvironmentRefused where no folder can be."""
         shared = Path(RESULTS)
-        inside = shared.resolve() in folder.resolve().parents
+        try:
+            inside = shared.resolve() in folder.resolve().parents
+        except (OSError, RuntimeError) as error:  # before Python 3.13 a loop is a RuntimeError
+            raise EnvironmentRefused(f"{folder}: cannot be followed, a loop of symbolic links") from error
         return cls(folder, shared if inside else folder)
 
     @classmethod
@@ -42,19 +47,29 @@ class Places:
 
     def make(self) -> None:
         """Create the folders. Raises EnvironmentRefused where that cannot be."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self.stages.mkdir(parents=True, exist_ok=True)
-            probe = self.folder / f".probe-{os.getpid()}"
-            probe.write_text("")
-            probe.unlink()
-        except OSError as error:
-            raise EnvironmentRefused(f"{self.folder}: cannot be written to ({error.strerror})") from error
+        make_folder(self.folder)
+        make_folder(self.stages)
+
+    @property
+    def remains(self) -> tuple[str, ...]:
+        """What earlier runs have left in the folder beside a ledger: reports, and finished stages of its own."""
+        patterns = ["report.*", "figures", "tables"]
+        if self.root == self.folder:
+            patterns.append(f"{self.stages.name}/*/*/{MANIFEST}")
+        found = (path for pattern in patterns for path in sorted(self.folder.glob(pattern)))
+        return tuple(path.relative_to(self.folder).as_posix() for path in found if UNFINISHED not in path.parts)
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the folder for this process. Raises Conflict where another run holds it."""
-        with (self.folder / LOCK).open("a+") as lock:
+        """Hold the folder for this process.
+
+        Raises Conflict where another run holds it, EnvironmentRefused where its lock cannot be opened as a file.
+        """
+        try:
+            descriptor = open_lock(self.folder / LOCK)
+        except OSError as error:
+            raise EnvironmentRefused(f"{self.folder / LOCK}: {error.strerror}") from error
+        with os.fdopen(descriptor, "r+") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -63,6 +78,7 @@ class Places:
                 message = f"{self.folder}: process {holder} is running this experiment; wait for it or end it first"
                 raise Conflict(message) from None
             lock.truncate(0)
+            lock.seek(0)
             lock.write(str(os.getpid()))
             lock.flush()
             yield

@@ -2,23 +2,30 @@
 
 A stage is computed in a folder of its own under `unfinished/`, its files are flushed to the disk, a manifest
 with the sha256 of every file is added, and the folder is renamed into place: it is there whole or not at all.
+The manifest names the stage, so that a sound folder under another stage's name is refused.
 """
 
 import fcntl
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.kept.durable import flush, sha256_of
+from pydantic import Field
+
+from runners.kept.durable import disk_refusals, flush, open_lock, sha256_of, write_whole
 from runners.kept.records import Status
 from search_space.declaration import Declaration, JsonValue, fingerprint
 from search_space.refusals import Corruption
+from search_space.regular_files import read_regular
 
 MANIFEST = "manifest.json"
 UNFINISHED = "unfinished"
 PROGRESS = "progress"
+MANIFEST_VERSION = 2
+"""Version 1 did not name the stage: nothing says whose result such a folder holds, so it is refused."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +57,14 @@ class StageStore:
         folder = self.folder(kind, key)
         if not folder.is_dir():
             return None
-        manifest = _read_manifest(folder)
+        manifest = _read_manifest(folder, kind, key)
         return Outcome(Status(manifest.status), manifest.result, manifest.seconds)
 
     def read(self, kind: str, key: str) -> Path:
         """Return the folder of a finished stage after checking every file against its hash. Raises Corruption."""
         folder = self.folder(kind, key)
         if folder not in self._verified:
-            for name, expected in _read_manifest(folder).files.items():
+            for name, expected in _read_manifest(folder, kind, key).files.items():
                 if not (folder / name).is_file() or sha256_of(folder / name) != expected:
                     raise Corruption(_advice(folder, f"{name} is not what was written"))
             self._verified.add(folder)
@@ -65,10 +72,15 @@ class StageStore:
 
     @contextmanager
     def computing(self, key: str) -> Iterator[Path]:
-        """Hold a stage for one process at a time and give its work folder, which keeps what a killed run left."""
+        """Hold a stage for one process at a time and give its work folder, which keeps what a killed run left.
+
+        Raises EnvironmentRefused where the stage's lock cannot be opened as a file.
+        """
         unfinished = self.root / UNFINISHED
-        unfinished.mkdir(parents=True, exist_ok=True)
-        with (unfinished / f"{key}.lock").open("w") as lock:
+        with disk_refusals(unfinished):
+            unfinished.mkdir(parents=True, exist_ok=True)
+            descriptor = open_lock(unfinished / f"{key}.lock")
+        with os.fdopen(descriptor, "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             folder = unfinished / key
             folder.mkdir(exist_ok=True)
@@ -78,14 +90,23 @@ class StageStore:
                 self.progress_file(key).unlink(missing_ok=True)
         (unfinished / f"{key}.lock").unlink(missing_ok=True)
 
-    def publish(self, kind: str, key: str, work: Path, outcome: Outcome) -> None:
-        """Move a stage's work folder into place; on return it is on disk."""
+    def publish(
+        self, kind: str, key: str, work: Path, outcome: Outcome, inputs: Mapping[str, str] | None = None
+    ) -> None:
+        """Move a stage's work folder into place; on return it is on disk. `inputs` are the keys of what it read."""
         files = sorted(path.relative_to(work).as_posix() for path in work.rglob("*") if path.is_file())
         hashes = {name: sha256_of(work / name) for name in files if name != MANIFEST}
         manifest = _Manifest(
-            status=outcome.status.value, result=dict(outcome.result), seconds=outcome.seconds, files=hashes
+            version=MANIFEST_VERSION,
+            kind=kind,
+            key=key,
+            inputs=dict(inputs or {}),
+            status=outcome.status.value,
+            result=dict(outcome.result),
+            seconds=outcome.seconds,
+            files=hashes,
         )
-        (work / MANIFEST).write_text(manifest.sealed().model_dump_json())
+        write_whole(work / MANIFEST, manifest.sealed().model_dump_json().encode())
         for path in [work, *work.rglob("*")]:
             flush(path)
         target = self.folder(kind, key)
@@ -99,6 +120,11 @@ class StageStore:
 
 
 class _Manifest(Declaration):
+    version: int = 1
+    kind: str = ""
+    key: str = ""
+    inputs: dict[str, str] = Field(default_factory=dict)
+    """Keys of the stages that were read, by the name under which they were."""
     status: str
     result: dict[str, JsonValue]
     seconds: float
@@ -111,13 +137,21 @@ class _Manifest(Declaration):
         return self.model_copy(update={"seal": fingerprint(self.model_dump(exclude={"seal"}))})
 
 
-def _read_manifest(folder: Path) -> _Manifest:
+def _read_manifest(folder: Path, kind: str, key: str) -> _Manifest:
+    """Return the manifest of a stage. Raises Corruption where it is damaged, or another stage's."""
     try:
-        manifest = _Manifest.model_validate_json((folder / MANIFEST).read_text())
+        manifest = _Manifest.model_validate_json(read_regular(folder / MANIFEST))
     except (OSError, ValueError) as error:
         raise Corruption(_advice(folder, f"its manifest cannot be read ({type(error).__name__})")) from error
+    if manifest.version != MANIFEST_VERSION:
+        fault = f"its manifest has version {manifest.version}, this version reads {MANIFEST_VERSION}"
+        why = "; version 1 does not name the stage that the folder holds" if manifest.version == 1 else ""
+        store = folder.parent.parent
+        raise Corruption(f"{folder}: {fault}{why}. Move {store} away and run again: its stages will be computed anew")
     if manifest != manifest.sealed():
         raise Corruption(_advice(folder, "its manifest is not what was written"))
+    if (manifest.kind, manifest.key) != (kind, key):
+        raise Corruption(_advice(folder, f"holds another stage, {manifest.kind}/{manifest.key}"))
     return manifest
 
 

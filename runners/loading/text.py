@@ -1,12 +1,11 @@
 """The bytes of a configuration file as text, refused before any parser sees them (reliability.md 2.3 and 5.1)."""
 
-import os
 import re
-import stat
 from pathlib import Path
 
 from runners.loading.mistakes import Mistake, closest, refuse
 from search_space.refusals import EnvironmentRefused
+from search_space.regular_files import read_regular
 
 BYTES_AT_MOST = 2**20
 EXPERIMENTS = "experiments"  # where the project's questions lie, from its root
@@ -45,23 +44,12 @@ def read_text(path: Path) -> str:
 def _read_bytes(path: Path) -> bytes:
     """Return at most one byte more than is allowed; never wait for a pipe's other end."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        return read_regular(path, BYTES_AT_MOST + 1)
     except OSError as error:
         meant = _meant(path) if isinstance(error, FileNotFoundError) else ""
         raise EnvironmentRefused(f"{path}: {error.strerror}{meant}") from None
     except ValueError:  # a NUL in the name
         raise EnvironmentRefused(f"{str(path)!r}: not a file name") from None
-    try:
-        mode = os.fstat(descriptor).st_mode
-        if not stat.S_ISREG(mode):
-            kind = "a directory" if stat.S_ISDIR(mode) else "a pipe, a device or a socket"
-            raise EnvironmentRefused(f"{path}: not a regular file but {kind}")
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(BYTES_AT_MOST + 1)
-    except OSError as error:
-        raise EnvironmentRefused(f"{path}: {error.strerror}") from None
-    finally:
-        os.close(descriptor)
 
 
 def _meant(path: Path) -> str:

@@ -30,7 +30,7 @@ def compute(job: Job) -> Outcome:
         workplace = Workplace(inputs, folder, progress)
         status, result = _run(job, workplace)
         outcome = Outcome(status, result, round(time.monotonic() - started, 3))
-        store.publish(job.stage, job.key, folder, outcome)
+        store.publish(job.stage, job.key, folder, outcome, {name: key for name, (_, key) in job.inputs.items()})
         return outcome
 
 

@@ -19,7 +19,7 @@ class CorpusStage(StageDeclaration):
     stands_for: ClassVar[dict[str, str]] = {"corpus": "read"}
     corpus: Corpus
     read: JsonValue
-    """Identity of what will be read: versions, or hashes of files."""
+    """Identity of what will be read: hashes of its content."""
 
 
 class TokensStage(StageDeclaration):

@@ -75,12 +75,21 @@ def _read(task: DownstreamTask, stage: ExamplesStage | OverlapStage) -> Examples
     assert task.files is not None
     assert stage.data is not None
     parts = stage.data.parts(task.files)
+    refuse_changed(task, stage)
     taken = {part: read.examples for part, read in parts.items()}
     taken["train"] = _drawn(taken["train"], stage.train_examples)
     taken["dev"] = _drawn(taken["dev"], stage.dev_examples)
     left_out = {part: read.left_out for part, read in parts.items()}
     others = {part: examples for part, examples in taken.items() if part not in PARTS}
     return Examples(taken["train"], taken["dev"], others, left_out)
+
+
+def refuse_changed(task: DownstreamTask, stage: ExamplesStage | OverlapStage) -> None:
+    """Raise Conflict where a task's files, once read, are not those that the stage's key names."""
+    assert task.files is not None
+    assert stage.data is not None
+    if stage.data.inputs(task.files) != stage.read:
+        raise Conflict(f"the files of {task.name} are not those that the run began with; run again")
 
 
 def _windows(
@@ -91,8 +100,7 @@ def _windows(
     assert task.squad is not None
     assert stage.data is not None
     files = {part: stage.data.questions(task.files, part, task.squad) for part in task.files.needed}
-    if stage.data.inputs(task.files) != stage.read:
-        raise Conflict(f"the files of {task.name} are not those that the run began with; run again")
+    refuse_changed(task, stage)
     amounts = Amounts(stage.train_examples, stage.dev_examples, stage.sequence_length)
     figures = prepare(files["train"], files["dev"], words, amounts, workplace.folder, workplace.progress)
     return {"task": task.name, "chance": None, "bag_of_words": None, **figures}

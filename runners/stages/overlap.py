@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from runners.stages.declarations import OverlapStage
-from runners.stages.examples import examples_of
+from runners.stages.examples import examples_of, refuse_changed
 from runners.stages.workplace import Workplace
 from search_space.declaration import JsonValue
 from tasks.corpora.assembly import read_documents, read_summary
@@ -63,6 +63,7 @@ def _judged(task: DownstreamTask, stage: OverlapStage, documents: Path | None) -
     assert task.files is not None
     assert stage.data is not None
     questions = stage.data.questions(task.files, "dev", task.squad).questions
+    refuse_changed(task, stage)
     return (
         ("dev", Example(each.text, each.context, row=each.identifier))
         for each in taken(questions, stage.dev_examples)

@@ -110,6 +110,8 @@ class _Keeper:
         mine = self._folder / RESUME
         if mine.is_dir():
             place = _Place.model_validate_json(json.dumps(load_checkpoint(mine, self._model, self._optimiser)))
+            if place.stage != self._folder.name:
+                raise Corruption(f"{mine}: belongs to another stage, {place.stage}. Move it away and run again")
             return place.step, _Curves(place.train_curve, place.held_out_curve)
         if previous is not None:
             load_checkpoint(previous / CHECKPOINT, self._model, self._optimiser)
@@ -119,18 +121,23 @@ class _Keeper:
         """Write a checkpoint when the last one is old."""
         if time.monotonic() - self._kept < SECONDS_BETWEEN_CHECKPOINTS:
             return
-        save_checkpoint(self._folder / RESUME, self._model, self._optimiser, {"step": step, **curves.document()})
+        save_checkpoint(self._folder / RESUME, self._model, self._optimiser, self._place(step, curves))
         self._kept = time.monotonic()
 
     def finish(self, step: int, curves: _Curves) -> None:
         """Write the stage's own checkpoint and drop what only a killed run would have needed."""
-        save_checkpoint(self._folder / CHECKPOINT, self._model, self._optimiser, {"step": step, **curves.document()})
+        save_checkpoint(self._folder / CHECKPOINT, self._model, self._optimiser, self._place(step, curves))
         discard(self._folder / RESUME)
         for leftover in [*self._folder.glob("*.writing"), *self._folder.glob("*.gone")]:  # of a run that was killed
             shutil.rmtree(leftover)
 
+    def _place(self, step: int, curves: _Curves) -> dict[str, JsonValue]:
+        return {"stage": self._folder.name, "step": step, **curves.document()}
+
 
 class _Place(Declaration):
+    stage: str
+    """The key of the stage: the name of its work folder."""
     step: int
     train_curve: list[list[float]]
     held_out_curve: list[list[float]]

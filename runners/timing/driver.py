@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from runners.kept.durable import make_folder
 from runners.kept.ledger import LEDGER_NAME
 from runners.kept.places import Places
 from runners.timing.costs import part_flops
 from runners.timing.experiment import TimingExperiment
-from runners.timing.keeping import has_timings, make, read, write
+from runners.timing.keeping import has_timings, read, write
 from runners.timing.record import Machine, Measured, TimingRecord
 from search_space.declaration import JsonValue, canonical_text
 from search_space.refusals import Conflict
@@ -40,7 +41,7 @@ def run(experiment: TimingExperiment, scale: str, places: Places, watch: Watch) 
     from runners.timing.measuring import measure, this_machine  # torch
 
     machine = this_machine(experiment)  # a device that is missing is refused before a folder is made
-    make(places.folder)
+    make_folder(places.folder)
     with places.held():
         record = _open(experiment, scale, places, machine)
         pace = _Pace(experiment, record.missing)

@@ -1,29 +1,32 @@
 """The record on disk: one JSON file with a hash of what it holds, replaced whole and flushed, or not at all."""
 
 import json
-import os
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from runners.kept.durable import flush
+from runners.kept.durable import flush, write_whole
 from runners.timing.record import TimingRecord
 from search_space.declaration import fingerprint
 from search_space.refusals import Corruption, EnvironmentRefused
+from search_space.regular_files import read_regular
 
 TIMING_NAME = "timing.json"
 
 
 def has_timings(folder: Path) -> bool:
-    """Return whether a results folder belongs to a timing experiment."""
-    return (folder / TIMING_NAME).exists()
+    """Return whether a results folder belongs to a timing experiment. Raises EnvironmentRefused."""
+    try:
+        return (folder / TIMING_NAME).exists()
+    except OSError as error:  # no permission, a name too long: whether there are timings cannot be known
+        raise EnvironmentRefused(f"{folder}: cannot be read ({error.strerror})") from error
 
 
 def read(folder: Path) -> TimingRecord:
     """Return the folder's record. Raises Corruption where the file is not what was written."""
     path = folder / TIMING_NAME
     try:
-        file = json.loads(path.read_bytes())
+        file = json.loads(read_regular(path))
         content = file["record"]
         if file["sha256"] != fingerprint(content):
             raise Corruption(_advice(path, "its content does not match its hash"))
@@ -40,23 +43,9 @@ def write(record: TimingRecord, folder: Path) -> None:
     text = json.dumps(
         {"sha256": fingerprint(content), "record": content}, indent=1, ensure_ascii=False, allow_nan=False
     )
-    temporary = folder / f".{TIMING_NAME}.writing"
     try:
-        temporary.write_text(text + "\n", encoding="utf-8")
-        flush(temporary)
-        temporary.replace(folder / TIMING_NAME)
+        write_whole(folder / TIMING_NAME, (text + "\n").encode())
         flush(folder)
-    except OSError as error:
-        raise EnvironmentRefused(f"{folder}: cannot be written to ({error.strerror})") from error
-
-
-def make(folder: Path) -> None:
-    """Create a results folder that can be written to. Raises EnvironmentRefused where that cannot be."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".probe-{os.getpid()}"
-        probe.write_text("")
-        probe.unlink()
     except OSError as error:
         raise EnvironmentRefused(f"{folder}: cannot be written to ({error.strerror})") from error
 

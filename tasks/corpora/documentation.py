@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field
 from search_space.declaration import Declaration, JsonValue, Name, PositiveNumber
 from tasks.corpora.docstrings import documents_of_source
 from tasks.corpora.document import Document
-from tasks.corpora.installed_modules import module_files, runtime_closure
+from tasks.corpora.installed_modules import content_of, modules_of, runtime_closure, standard_library, version_of
 from tasks.progress import Progress, place
 
 READING_VERSION = 1  # raised whenever the same installed files give other documents
@@ -35,22 +35,30 @@ class DocumentationCorpus(Declaration):
     """Stop reading after this many million characters; modules come in the order of a hash of their names."""
 
     def inputs(self) -> JsonValue:
-        """Return what will be read: Python's version and every distribution's name and version, and the limit."""
-        closure = runtime_closure(self.distributions)
+        """Return what will be read, and the limit: Python and every distribution, each with its modules' content.
+
+        Raises EnvironmentRefused as reading does, and where a distribution asked for is not installed.
+        """
         return {
             "kind": self.kind,
             "reading_version": READING_VERSION,
-            "python": platform.python_version(),
-            "distributions": [[name, distribution.version] for name, distribution in closure.items()],
+            "python": [platform.python_version(), content_of(standard_library())],
+            "distributions": [
+                [name, version_of(distribution), content_of(modules_of(name, distribution))]
+                for name, distribution in runtime_closure(self.distributions).items()
+            ],
             "maximum_megabytes": self.maximum_megabytes,
         }
 
     def documents(self, progress: Progress) -> Generator[Document, None, int]:
-        """Yield every document, modules in the order of a hash of their names; return how many files failed.
+        """Yield every document, modules in the order of a hash of their names; return how many files are no Python.
 
-        Raises EnvironmentRefused if a distribution asked for is not installed.
+        Those are left out: templates with placeholders, mostly. Raises EnvironmentRefused for a file that is missing,
+        unreadable or not what its distribution installed, and where a distribution asked for is not installed.
         """
-        files = module_files(runtime_closure(self.distributions).values())
+        files = dict(standard_library())
+        for name, distribution in runtime_closure(self.distributions).items():
+            files.update(modules_of(name, distribution))
         limit = None if self.maximum_megabytes is None else self.maximum_megabytes * CHARACTERS_PER_MEGABYTE
         characters = unreadable = 0
         for index, module in enumerate(sorted(files, key=_reading_order)):
@@ -58,9 +66,10 @@ class DocumentationCorpus(Declaration):
             if limit is not None and characters >= limit:
                 break
             progress(_place(index + 1, len(files), characters, self.maximum_megabytes), share)
+            source = files[module].read()
             try:
-                found = list(documents_of_source(module, files[module].read_bytes()))
-            except (OSError, SyntaxError, ValueError, RecursionError):
+                found = list(documents_of_source(module, source))
+            except (SyntaxError, ValueError, RecursionError):  # by the content alone, so the same on every run
                 unreadable += 1
                 continue
             characters += sum(len(document.text) for document in found)

@@ -50,6 +50,8 @@ def text_lines(path: Path, name: str) -> Iterator[tuple[int, str]]:
                     raise DataRefused(f"{name}: expands more than {MAXIMUM_EXPANSION} times; a decompression bomb?")
         except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as damage:
             raise DataRefused(f"{name}: damaged archive after {offset} bytes of text: {damage}") from damage
+        except OSError as failure:
+            raise DataRefused(f"{name}: cannot be read after {offset} bytes of text: {failure.strerror}") from failure
 
 
 def _opened(path: Path) -> BinaryIO | gzip.GzipFile | lzma.LZMAFile:

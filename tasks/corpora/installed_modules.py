@@ -1,12 +1,20 @@
-"""Which Python modules are installed here: the standard library and a closure of distributions, as file paths."""
+"""Which Python modules are installed here: the standard library and a closure of distributions, as hashed files.
 
+A distribution's RECORD holds the sha256 of every file it installed (PEP 376; packaging.python.org, "Recording
+installed projects"), so that what would be read is known without reading it, and can be held to it when it is.
+"""
+
+import csv
 import functools
+import hashlib
 import importlib.metadata
 import os
 import re
 import sysconfig
-from collections.abc import Iterable
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from search_space.refusals import EnvironmentRefused
 
@@ -67,6 +75,13 @@ def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+@functools.cache
+def version_of(distribution: importlib.metadata.Distribution) -> str:
+    """Return a distribution's version; its metadata is parsed anew whenever it is asked for anything."""
+    return distribution.version
+
+
+@functools.cache
 def _requirements(distribution: importlib.metadata.Distribution, extra: str) -> list[tuple[str, str]]:
     from packaging.requirements import Requirement
 
@@ -78,38 +93,107 @@ def _requirements(distribution: importlib.metadata.Distribution, extra: str) -> 
     return needed
 
 
-def module_files(distributions: Iterable[importlib.metadata.Distribution]) -> dict[str, Path]:
-    """Return the Python files of the standard library and the distributions by dotted module name, sorted.
+class ModuleFile(NamedTuple):
+    """A Python file as it was installed."""
 
-    Left out: tests, vendored copies, generated protocol buffers, and names that are no Python module.
-    """
-    files = _standard_library()
-    for distribution in distributions:
-        for entry in distribution.files or ():
-            module = _module_name(entry.parts)
-            if module is not None:
-                files[module] = Path(str(distribution.locate_file(entry)))
-    return dict(sorted(files.items()))
+    path: str
+    hash: str
+    """As RECORD writes it: `sha256=` and the digest in URL-safe base64 without padding."""
+    owner: str
+    """The distribution and its version, or the standard library."""
+
+    def read(self) -> bytes:
+        """Return the content. Raises EnvironmentRefused where it cannot be read or is not what was installed."""
+        content = _content(Path(self.path), self.owner)
+        if _hash(content) != self.hash:
+            message = (
+                f"is not what {self.owner} has installed; install it anew, since the corpus is known by its hash"
+            )
+            raise EnvironmentRefused(f"{self.path}: {message}")
+        return content
 
 
-def _standard_library() -> dict[str, Path]:
-    root = Path(sysconfig.get_path("stdlib"))
-    files: dict[str, Path] = {}
-    for folder, subfolders, names in os.walk(root):
+Modules = Mapping[str, ModuleFile]
+"""By dotted module name."""
+
+
+def standard_library() -> Modules:
+    """Return the modules of Python itself, which has no RECORD: their files are read. Raises EnvironmentRefused."""
+    root, owner = sysconfig.get_path("stdlib"), "Python"
+    found: dict[str, ModuleFile] = {}
+    for folder, subfolders, names in os.walk(root, onerror=_refuse):
         subfolders[:] = sorted(name for name in subfolders if not _SKIPPED_FOLDERS.fullmatch(name))
         for name in names:
             path = Path(folder, name)
-            module = _module_name(path.relative_to(root).parts)
+            module = _module_name(path.relative_to(root).as_posix())
             if module is not None:
-                files[module] = path
-    return files
+                found[module] = ModuleFile(str(path), _hash(_content(path, owner)), owner)
+    return found
 
 
-def _module_name(parts: tuple[str, ...]) -> str | None:
-    *folders, file_name = parts
-    stem, suffix = os.path.splitext(file_name)  # noqa: PTH122 - hundreds of thousands of names; Path is slow
-    if suffix != ".py" or _SKIPPED_FILES.fullmatch(stem):
+def modules_of(name: str, distribution: importlib.metadata.Distribution) -> Modules:
+    """Return the modules of a distribution of that name.
+
+    Left out, as of the standard library: tests, vendored copies, generated protocol buffers, and names that are no
+    Python module. A file for which there is no hash is read; raises EnvironmentRefused where that fails.
+    """
+    root, owner = str(distribution.locate_file("")), f"{name} {version_of(distribution)}"
+    found: dict[str, ModuleFile] = {}
+    for file, recorded in _recorded(distribution):
+        module = _module_name(file)
+        if module is not None:
+            path = f"{root}/{file}"
+            known = recorded if recorded.startswith("sha256=") else _hash(_content(Path(path), owner))
+            found[module] = ModuleFile(path, known, owner)
+    return found
+
+
+def content_of(modules: Modules) -> str:
+    """Return the sha256 over the names and hashes of modules: what reading them all would give, and where no path."""
+    lines = "".join(f"{name} {modules[name].hash}\n" for name in sorted(modules))
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def _recorded(distribution: importlib.metadata.Distribution) -> Iterator[tuple[str, str]]:
+    """Yield the name and the hash of each file; where there is no RECORD, of what other installers have listed."""
+    record = distribution.read_text("RECORD")
+    if record is None:
+        for entry in distribution.files or ():
+            yield entry.as_posix(), ""
+        return
+    for row in csv.reader(line for line in record.splitlines() if ".py" in line):
+        if row[0].endswith(".py"):
+            yield row[0], row[1] if len(row) > 1 else ""
+
+
+def _content(path: Path, owner: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        message = f"of {owner}, cannot be read ({error.strerror}); where it is missing, install that anew"
+        raise EnvironmentRefused(f"{path}: {message}") from error
+
+
+def _hash(content: bytes) -> str:
+    return f"sha256={urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip('=')}"
+
+
+def _refuse(error: OSError) -> None:
+    raise EnvironmentRefused(f"{error.filename}: cannot be read ({error.strerror})") from error
+
+
+def _module_name(file: str) -> str | None:
+    """Return the dotted name of a file by its path from where modules are found, None where it is left out."""
+    folder, _, name = file.rpartition("/")
+    stem = name.removesuffix(".py")
+    package = _package(folder)
+    if package is None or stem == name or _SKIPPED_FILES.fullmatch(stem):
         return None
-    if any(_SKIPPED_FOLDERS.fullmatch(folder) for folder in folders):
-        return None
-    return ".".join(folders if stem == "__init__" and folders else [*folders, stem])
+    return ".".join(filter(None, (package, "" if stem == "__init__" and package else stem)))
+
+
+@functools.cache
+def _package(folder: str) -> str | None:
+    """Return the dotted name of a folder, None where its files are left out."""
+    parts = folder.split("/") if folder else []
+    return None if any(map(_SKIPPED_FOLDERS.fullmatch, parts)) else ".".join(parts)

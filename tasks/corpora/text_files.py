@@ -1,6 +1,8 @@
 """A corpus from files of one's own: txt, WikiExtractor output, jsonl (plain, gzip or xz) and parquet."""
 
 import hashlib
+import os
+import stat
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Literal
@@ -25,7 +27,7 @@ class TextFilesCorpus(Declaration):
 
     def inputs(self) -> JsonValue:
         """Return the sha256 of every file with its name relative to the folder; raises DataRefused like reading."""
-        hashes = {name: _file_hash(path) for name, path in self._files().items()}
+        hashes = {name: _file_hash(name, path) for name, path in self._files().items()}
         return {"kind": self.kind, "reading_version": READING_VERSION, "files": dict(hashes)}
 
     def documents(self, progress: Progress) -> Generator[Document, None, int]:
@@ -50,9 +52,15 @@ class TextFilesCorpus(Declaration):
         root = Path(self.path)
         if "://" in self.path:
             raise DataRefused(f"{self.path}: a corpus of text files is a local path, not an address")
-        if not root.exists():
-            raise DataRefused(f"{self.path}: no such file or folder")
-        files = {root.name: root} if root.is_file() else dict(_files_below(root))
+        try:
+            mode = root.stat().st_mode
+        except FileNotFoundError:
+            raise DataRefused(f"{self.path}: no such file or folder") from None
+        except OSError as failure:
+            raise DataRefused(f"{self.path}: {failure.strerror}") from failure
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise DataRefused(f"{self.path}: neither a file nor a folder")
+        files = {root.name: root} if stat.S_ISREG(mode) else dict(_files_below(root))
         if not files:
             raise DataRefused(f"{self.path}: the folder holds no files")
         for name, path in files.items():
@@ -61,15 +69,29 @@ class TextFilesCorpus(Declaration):
 
 
 def _files_below(root: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the files under a folder by name. Raises DataRefused where a folder or a file cannot be looked at."""
     inside = root.resolve()
-    for path in sorted(root.rglob("*")):
+    for path in sorted(_paths_below(root)):
         name = path.relative_to(root).as_posix()
-        if any(part.startswith(".") for part in Path(name).parts):
-            continue
         if path.is_symlink() and not path.resolve().is_relative_to(inside):
             raise DataRefused(f"{name}: a symbolic link out of the corpus folder is not followed")
-        if path.is_file():
+        try:
+            mode = path.stat().st_mode
+        except OSError as failure:
+            raise DataRefused(f"{name}: {failure.strerror}") from failure
+        if stat.S_ISREG(mode):
             yield name, path
+
+
+def _paths_below(root: Path) -> Iterator[Path]:
+    """Yield what is under a folder, hidden names left out; `rglob` leaves out in silence what it may not list."""
+
+    def refuse(failure: OSError) -> None:
+        raise DataRefused(f"{failure.filename}: {failure.strerror}") from failure
+
+    for folder, subfolders, names in os.walk(root, onerror=refuse):
+        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
+        yield from (Path(folder, name) for name in (*subfolders, *names) if not name.startswith("."))
 
 
 def _check_file(name: str, path: Path) -> None:
@@ -87,6 +109,9 @@ def _check_file(name: str, path: Path) -> None:
         raise DataRefused(f"{name}: {failure.strerror}") from failure
 
 
-def _file_hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _file_hash(name: str, path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as failure:
+        raise DataRefused(f"{name}: {failure.strerror}") from failure

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from search_space.refusals import DataRefused
+from search_space.regular_files import read_regular
 from tasks.corpora.file_lines import check_signature
 
 LARGEST_FILE_BYTES = 2**29  # SQuAD 2.0's training file has 42 million
@@ -39,7 +40,7 @@ def read_json(path: Path) -> JsonFile:
     try:
         if path.is_file() and path.stat().st_size > LARGEST_FILE_BYTES:
             raise DataRefused(f"{name}: {path.stat().st_size} bytes; at most {LARGEST_FILE_BYTES} are read")
-        raw = path.read_bytes()
+        raw = read_regular(path)
         check_signature(path, name, path.suffix)
     except OSError as failure:
         raise DataRefused(f"{path}: {failure.strerror}; expected a JSON file") from failure

@@ -1,8 +1,11 @@
 """The compiled operators are had where there is a compiler and done without where there is none, in silence."""
 
+import hashlib
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -49,12 +52,64 @@ def test_without_a_compiler_torch_does_it_alone(tmp_path: Path) -> None:
     assert told(ASK, STEEPLECHASE_NATIVE="0") == "portable"
 
 
-@pytest.mark.parametrize("ending", ["exit 1", "kill -9 $$", 'echo "not a library" > "$9"; exit 0'])
-def test_a_compiler_that_fails_is_done_without(ending: str, tmp_path: Path) -> None:
-    compiler = tmp_path / "cc"
-    compiler.write_text(f"#!/bin/sh\n{ending}\n")
+def fake_compiler(folder: Path, work: str, version: str = "fake 1") -> str:
+    """Return a PATH on which `cc` does `work`, a shell script in which $out is the file to build."""
+    folder.mkdir(exist_ok=True)
+    compiler = folder / "cc"
+    asked = f"""case "$1" in --version) echo "{version}"; exit 0;; esac"""
+    given = """for argument; do [ "$last" = "-o" ] && out=$argument; last=$argument; done"""
+    compiler.write_text(f"#!/bin/sh\n{asked}\n{given}\n{work}\n")
     compiler.chmod(0o755)
-    assert told(ASK, PATH=f"{tmp_path}:{os.environ['PATH']}", XDG_CACHE_HOME=str(tmp_path)) == "portable"
+    return f"{folder}:{os.environ['PATH']}"
+
+
+@pytest.mark.parametrize("work", ["exit 1", "kill -9 $$", 'echo "not a library" > "$out"', ': > "$out"', "exit 0"])
+def test_a_compiler_that_fails_is_done_without_and_nothing_is_kept(work: str, tmp_path: Path) -> None:
+    path = fake_compiler(tmp_path / "bin", work)
+    assert told(ASK, PATH=path, XDG_CACHE_HOME=str(tmp_path)) == "portable"
+    assert told(COMPUTE, PATH=path, XDG_CACHE_HOME=str(tmp_path)) == "20.0"
+    assert list((tmp_path / "steeplechase").iterdir()) == []
+
+
+@compiled
+@pytest.mark.parametrize("bytes_left", [1, 4096, 9000])
+def test_half_a_library_from_the_compiler_is_done_without(bytes_left: int, tmp_path: Path) -> None:
+    real = shutil.which("cc")
+    path = fake_compiler(tmp_path / "bin", f'{real} "$@" && truncate -s {bytes_left} "$out"')
+    assert told(COMPUTE, PATH=path, XDG_CACHE_HOME=str(tmp_path)) == "20.0"
+    assert told(ASK, PATH=path, XDG_CACHE_HOME=str(tmp_path)) == "portable"
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "half": lambda content: content[: len(content) // 2],
+    "emptied": lambda content: b"",
+    "zeroed page": lambda content: content[:4096] + bytes(4096) + content[8192:],
+    "one bit": lambda content: content[:5000] + bytes([content[5000] ^ 1]) + content[5001:],
+}
+
+
+@compiled
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_library_that_a_crash_has_torn_is_built_anew(damage: str, tmp_path: Path) -> None:
+    first = told(ASK, XDG_CACHE_HOME=str(tmp_path))
+    (built,) = (tmp_path / "steeplechase").iterdir()
+    sound = built.read_bytes()
+    built.write_bytes(DAMAGES[damage](sound))
+    assert told(COMPUTE, XDG_CACHE_HOME=str(tmp_path)) == "20.0"
+    assert told(ASK, XDG_CACHE_HOME=str(tmp_path)) == first
+    (again,) = (tmp_path / "steeplechase").iterdir()
+    assert again.stem.endswith(hashlib.sha256(again.read_bytes()).hexdigest()[:12])
+
+
+@compiled
+def test_another_compiler_is_another_arithmetic_with_a_library_of_its_own(tmp_path: Path) -> None:
+    real, keys = shutil.which("cc"), []
+    for version in ("fake 1", "fake 2", "fake 1"):
+        path = fake_compiler(tmp_path / "bin", f'exec {real} "$@"', version)
+        keys.append(told(ASK, PATH=path, XDG_CACHE_HOME=str(tmp_path)))
+    assert keys[0] == keys[2] != keys[1]
+    assert all(key.startswith("native ") for key in keys)
+    assert len(list((tmp_path / "steeplechase").iterdir())) == 2
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:

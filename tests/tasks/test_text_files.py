@@ -3,6 +3,9 @@
 import gzip
 import json
 import lzma
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +17,8 @@ from search_space.refusals import DataRefused
 from tasks.corpora.document import Document
 from tasks.corpora.text_files import TextFilesCorpus
 from tasks.progress import silent
+
+ROOT = Path(__file__).parents[2]
 
 
 def read(path: Path) -> list[Document]:
@@ -156,3 +161,37 @@ def test_addresses_and_missing_files_are_refused() -> None:
         list(TextFilesCorpus(path="s3://bucket").documents(silent))
     with pytest.raises(DataRefused, match="no such file"):
         read(Path("no/such/folder"))
+
+
+def test_a_folder_that_cannot_be_listed_is_refused_and_not_left_out(tmp_path: Path) -> None:
+    for part in ("seen", "unseen"):
+        (tmp_path / part).mkdir()
+        (tmp_path / part / "a.txt").write_text("some text of one line")
+    ask = f"""
+import os, resource
+from search_space.refusals import DataRefused
+from tasks.corpora.text_files import TextFilesCorpus
+os.scandir("/").close()
+resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+try:
+    print(TextFilesCorpus(path={str(tmp_path)!r}).inputs())
+except DataRefused as refused:
+    print(refused)
+"""
+    done = subprocess.run([sys.executable, "-c", ask], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.endswith(": Too many open files\n"), done
+
+
+@pytest.mark.parametrize("name", ["corpus", "corpus/inside.txt"])
+def test_a_pipe_is_never_waited_for(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(DataRefused, match=r"neither a file nor a folder|holds no files"):
+        read(tmp_path / "corpus")
+
+
+def test_a_link_to_nothing_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("some text of one line")
+    (tmp_path / "b.txt").symlink_to(tmp_path / "gone.txt")
+    with pytest.raises(DataRefused, match=r"b\.txt: No such file"):
+        read(tmp_path)

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ledger_rows import arm, everything, filled
 
-from runners.kept.ledger import Ledger
+from runners.kept.ledger import LEDGER_NAME, Ledger
 from runners.kept.records import Decision, Record, Status, TrialRow
 from search_space.refusals import Corruption, EnvironmentRefused
 
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[3]
 APPEND_FOREVER = """
 import sys
 from pathlib import Path
-from runners.kept.ledger import Ledger
+from runners.kept.ledger import LEDGER_NAME, Ledger
 from runners.kept.records import Record, Status
 ledger = Ledger(Path(sys.argv[1]))
 for number in range(10**6):
@@ -83,7 +83,7 @@ def test_rows_come_back_as_they_were_written_numbered_in_their_order(
 def test_a_reopened_ledger_holds_the_same_and_goes_on(tmp_path: Path) -> None:
     with closing(filled(tmp_path / "ledger.sqlite")) as ledger:
         before = everything(ledger)
-    with closing(Ledger.at(tmp_path)) as ledger:
+    with closing(Ledger(tmp_path / "ledger.sqlite")) as ledger:
         assert everything(ledger) == before
         ledger.add_trial(TrialRow("arm-0/2", "arm-0", 2))
         assert ledger.trials()[-1].seed == 2
@@ -132,6 +132,35 @@ def test_a_copy_made_while_the_ledger_is_open_can_be_read(tmp_path: Path) -> Non
                 shutil.copy(path, tmp_path / "copy")
         with closing(Ledger.at(tmp_path / "copy")) as copy, closing(Ledger.at(tmp_path)) as reader:
             assert everything(copy) == everything(reader) == everything(ledger)
+
+
+def test_what_is_read_while_a_run_writes_is_whole_and_never_older_than_what_was_acknowledged(tmp_path: Path) -> None:
+    path = tmp_path / LEDGER_NAME
+    command = [sys.executable, "-c", APPEND_FOREVER, str(path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        told, before = [json.loads(writer.stdout.readline())], 0
+        for _ in range(25):
+            told += [json.loads(writer.stdout.readline()) for _ in range(3)]
+            with closing(Ledger.at(tmp_path)) as ledger:
+                seen = [record.result["loss"] for record in ledger.records()]
+                assert seen == [record.result["loss"] for record in ledger.records()]  # it stays as it was read
+            assert seen[: len(told)] == told
+            assert len(seen) >= before
+            before = len(seen)
+        writer.kill()
+    listed = sorted(entry.name for entry in tmp_path.iterdir())
+    with closing(Ledger.at(tmp_path)) as ledger:
+        assert len(ledger.records()) >= before
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == listed
+
+
+def test_a_ledger_that_is_only_read_takes_no_row(tmp_path: Path) -> None:
+    filled(tmp_path / LEDGER_NAME).close()
+    before = (tmp_path / LEDGER_NAME).read_bytes()
+    with closing(Ledger.at(tmp_path)) as ledger, pytest.raises(EnvironmentRefused, match="readonly"):
+        ledger.add_trial(TrialRow("arm-0/9", "arm-0", 9))
+    assert (tmp_path / LEDGER_NAME).read_bytes() == before
 
 
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)

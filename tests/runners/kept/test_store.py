@@ -1,5 +1,6 @@
 """A finished stage is there whole and as it was written, or it is refused; it is computed once."""
 
+import json
 import os
 import random
 import signal
@@ -10,9 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from runners.kept.records import Status
 from runners.kept.store import MANIFEST, Outcome, StageStore
+from search_space.declaration import fingerprint
 from search_space.refusals import Corruption
 
 ROOT = Path(__file__).parents[3]
@@ -63,6 +67,61 @@ def published(root: Path) -> StageStore:
             (folder / name).write_bytes(content)
         store.publish("pretrain", "key", folder, OUTCOME)
     return StageStore(root)
+
+
+PLACES = [(kind, key) for kind in ("pretrain", "fine_tune") for key in ("one", "two", "three")]
+
+
+def several(root: Path) -> StageStore:
+    """Return a store with a stage of its own files and result under each of the places."""
+    store = StageStore(root)
+    for kind, key in PLACES:
+        with store.computing(key) as folder:
+            (folder / "weights.bin").write_text(f"{kind} {key}")
+            store.publish(kind, key, folder, Outcome(Status.FINISHED, {"from": [kind, key]}, 1.0), {"tokens": "t"})
+    return StageStore(root)
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+@given(order=st.permutations(PLACES), part=st.sampled_from(["folder", MANIFEST]))
+def test_a_stage_under_another_stages_name_is_refused_and_left_as_it_is(
+    tmp_path_factory: pytest.TempPathFactory, order: list[tuple[str, str]], part: str
+) -> None:
+    store = several(tmp_path_factory.mktemp("stages"))
+    places = [store.folder(*place) if part == "folder" else store.folder(*place) / part for place in PLACES]
+    for place in places:
+        place.rename(place.with_name(f"{place.name}.moved"))
+    for source, place in zip(order, places, strict=True):
+        moved = places[PLACES.index(source)]
+        moved.with_name(f"{moved.name}.moved").rename(place)
+    before = contents(store.root)
+    for source, place in zip(order, PLACES, strict=True):
+        if source == place:
+            assert store.outcome(*place) == Outcome(Status.FINISHED, {"from": [*place]}, 1.0)
+            assert (store.read(*place) / "weights.bin").read_text() == " ".join(place)
+            continue
+        for asked in (store.outcome, store.read):
+            with pytest.raises(Corruption, match=f"holds another stage, {'/'.join(source)}") as refused:
+                asked(*place)
+            assert str(store.folder(*place)) in str(refused.value)
+    assert contents(store.root) == before
+
+
+def test_a_manifest_that_does_not_name_its_stage_is_refused_and_kept(tmp_path: Path) -> None:
+    store = published(tmp_path)
+    path = store.folder("pretrain", "key") / MANIFEST
+    earlier = json.loads(path.read_text())
+    for name in ("version", "kind", "key", "inputs", "seal"):
+        del earlier[name]
+    path.write_text(json.dumps({**earlier, "seal": fingerprint(earlier)}))
+    before = contents(tmp_path)
+    for asked in (store.outcome, store.read):
+        with pytest.raises(Corruption, match="version 1 does not name the stage"):
+            asked("pretrain", "key")
+    assert contents(tmp_path) == before
 
 
 def test_a_published_stage_gives_back_its_outcome_and_files_and_leaves_nothing_beside_it(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from runners.stages.progress import ProgressFile
 from runners.stages.workplace import Diverged, Workplace
 from search_space.candidate import Candidate
 from search_space.declaration import JsonValue, canonical_text
+from search_space.refusals import Corruption
 from tasks.questions import Questions
 
 LEARNER = candidate(convolutions()[-1], OBJECTIVES[1], 0.1)
@@ -100,6 +101,18 @@ def test_a_killed_stage_carries_on_and_ends_the_same(
     assert computed(stage(0, 12), inputs, tmp_path / "killed") == whole
     assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
     assert [path.name for path in (tmp_path / "killed").iterdir()] == ["checkpoint"]
+
+
+def test_what_a_killed_run_left_of_another_stage_is_refused(
+    inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pretrain, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    with pytest.raises(Killed):
+        computed(stage(0, 12), inputs, tmp_path / "killed", 0.5)
+    (tmp_path / "killed").rename(tmp_path / "other")
+    with pytest.raises(Corruption, match="other/resume: belongs to another stage, killed"):
+        computed(stage(0, 12), inputs, tmp_path / "other")
+    assert (tmp_path / "other" / "resume").is_dir()
 
 
 def test_a_stage_that_diverges_says_so_in_plain_json(inputs: dict[str, Path], tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from timings import experiment, record
 
-from runners.timing.keeping import TIMING_NAME, has_timings, make, read, write
+from runners.kept.durable import make_folder
+from runners.timing.keeping import TIMING_NAME, has_timings, read, write
 from search_space.refusals import Corruption, EnvironmentRefused
 
 FULL = {
@@ -87,4 +88,4 @@ def test_missing_lengths_are_those_that_were_not_timed() -> None:
 def test_a_place_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(EnvironmentRefused, match="cannot be written to"):
-        make(tmp_path / "file")
+        make_folder(tmp_path / "file")

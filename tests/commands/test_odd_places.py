@@ -1,0 +1,346 @@
+"""Folders and files as they are found: read-only, of others, linked elsewhere, of the wrong kind, emptied."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+from types import FrameType
+
+import pytest
+from calling import ROOT, TABLE, Call
+
+from reports.files import FIGURES, REPORT_FILES
+from runners.kept.ledger import LEDGER_NAME, Ledger
+from runners.kept.ledger_export import EXPORT_FOLDER, SEAL
+from runners.kept.places import LOCK, Places
+
+MAIN = [sys.executable, "-m", "commands.main"]
+READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
+PRECIOUS = "what somebody else has written\n"
+RUN = ("run", TABLE, "--scale", "smoke", "--out")
+
+
+@pytest.fixture(autouse=True)
+def at_most_a_minute() -> Iterator[None]:
+    """Fail where a command waits for ever for the other end of a pipe."""
+
+    def late(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError("still waiting after a minute")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def listed(folder: Path) -> dict[str, bytes | None]:
+    """Return the content of every file under a folder; None for what is no regular file."""
+    found = sorted(path for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() and not path.is_symlink() else None
+        for path in found
+    }
+
+
+@pytest.fixture
+def kept(results: Path, tmp_path: Path) -> Path:
+    """Return a copy of a results folder."""
+    return Path(shutil.copytree(results, tmp_path / "kept"))
+
+
+# Reading where nothing can be written
+
+
+def read_only(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a command that sees a folder mounted read-only: permissions alone do not bind root."""
+    command = ["unshare", "--mount", "sh", "-c", READ_ONLY, str(folder), *MAIN, *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    if "unshare" in done.stderr or "mount:" in done.stderr:
+        pytest.skip(f"this machine mounts nothing read-only here: {done.stderr.strip()}")
+    return done
+
+
+@contextmanager
+def closed(results: Path, folder: Path) -> Iterator[None]:
+    """A run has ended: there is the ledger alone."""
+    shutil.copy(results / LEDGER_NAME, folder)
+    yield
+
+
+@contextmanager
+def killed(results: Path, folder: Path) -> Iterator[None]:
+    """A run was killed: what it last wrote lies in the log."""
+    with alive(results, folder / "alive"):
+        for name in (LEDGER_NAME, f"{LEDGER_NAME}-wal"):
+            shutil.copy(folder / "alive" / name, folder)
+    shutil.rmtree(folder / "alive")
+    yield
+
+
+@contextmanager
+def alive(results: Path, folder: Path) -> Iterator[None]:
+    """A run goes on: it has the ledger open."""
+    folder.mkdir(exist_ok=True)
+    shutil.copy(results / LEDGER_NAME, folder)
+    with closing(Ledger(folder / LEDGER_NAME)) as ledger:
+        ledger.set_fact("importance", {"width": 0.25})
+        yield
+
+
+@pytest.mark.parametrize("state", [closed, killed, alive])
+def test_a_folder_that_cannot_be_written_to_can_be_read(
+    results: Path, tmp_path: Path, state: Callable[[Path, Path], AbstractContextManager[None]]
+) -> None:
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    with state(results, folder):
+        before = listed(folder)
+        with closing(Ledger.at(folder)) as ledger:
+            assert (ledger.fact("importance") is not None) == (state is not closed)
+        told = read_only(folder, "report", folder, "--format", "json")
+        assert (told.returncode, told.stderr) == (0, "")
+        put = read_only(folder, "publish", folder, tmp_path / "published")
+        assert (put.returncode, put.stderr) == (0, "")
+        assert (tmp_path / "published" / "report.json").read_text() == told.stdout
+        shared = f"{LEDGER_NAME}-shm"  # holds the locks of those who read
+        assert {**listed(folder), shared: None} == {**before, shared: None}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("ui", "DIR"), 5, "mlflow.db: no runs to browse here"),  # the ledger is read; a mirror was never made
+        (("export", "DIR", "OUT", "--trial", "nobody/1"), 3, "'nobody/1' is not a trial"),
+        (("submission", "DIR", "OUT.zip", "--trial", "nobody/1"), 3, "nobody/1"),
+        (("plan", TABLE, "--scale", "smoke", "--out", "DIR"), 0, ""),
+        (("replay", "DIR", "--seeds", "1", "--budget", "1"), 0, ""),
+    ],
+)
+def test_every_command_that_reads_a_ledger_reads_it_read_only(
+    kept: Path, tmp_path: Path, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    named = {"DIR": kept, "OUT": tmp_path / "out", "OUT.zip": tmp_path / "out.zip"}
+    done = read_only(kept, *(named.get(str(argument), argument) for argument in arguments))
+    assert done.returncode == code, done.stderr
+    assert words in done.stderr
+
+
+# Places of the wrong kind
+
+
+def too_long(folder: Path) -> Path:
+    return folder / ("x" * 300)
+
+
+def loop(folder: Path) -> Path:
+    (folder / "loop").symlink_to("loop")
+    return folder / "loop"
+
+
+def below_a_file(folder: Path) -> Path:
+    (folder / "file").write_text(PRECIOUS)
+    return folder / "file" / "below"
+
+
+def holding(name: str, make: Callable[[Path], None]) -> Callable[[Path], Path]:
+    def made(folder: Path) -> Path:
+        path = folder / "kept" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        make(path)
+        return folder / "kept"
+
+    return made
+
+
+def to_a_file(path: Path) -> None:
+    target = path.parents[1] / "precious.txt"
+    target.write_text(PRECIOUS)
+    path.symlink_to(target)
+
+
+def to_a_folder(path: Path) -> None:
+    target = path.parents[1] / "precious"
+    target.mkdir()
+    (target / "picture.svg").write_text(PRECIOUS)
+    path.symlink_to(target)
+
+
+def to_nothing(path: Path) -> None:
+    path.symlink_to(path.parents[1] / "nothing")
+
+
+KINDS: dict[str, Callable[[Path], None]] = {
+    "folder": Path.mkdir,
+    "pipe": os.mkfifo,
+    "link to a file": to_a_file,
+    "link to nothing": to_nothing,
+}
+FOR_BOTH = {"a name too long": too_long, "a loop of links": loop, "below a file": below_a_file} | {
+    f"{LEDGER_NAME} a {kind}": holding(LEDGER_NAME, KINDS[kind]) for kind in ("folder", "pipe")
+}
+FOR_RUN = (
+    {f"{LOCK} a {kind}": holding(LOCK, make) for kind, make in KINDS.items()}
+    | {f"{LEDGER_NAME} a {kind}": holding(LEDGER_NAME, make) for kind, make in KINDS.items()}
+    | {f"{name} a folder": holding(name, Path.mkdir) for name in REPORT_FILES.values()}
+    | {f"{FIGURES} a link": holding(FIGURES, to_a_folder), f"{FIGURES} a file": holding(FIGURES, Path.touch)}
+)
+FOR_REPORT = {"timing.json a pipe": holding("timing.json", os.mkfifo)}
+
+
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [*(("run", name) for name in FOR_BOTH | FOR_RUN), *(("report", name) for name in FOR_BOTH | FOR_REPORT)],
+)
+def test_an_odd_place_is_refused_in_one_line_that_names_it_and_left_as_it_is(
+    call: Call, tmp_path: Path, command: str, place: str
+) -> None:
+    folder = (FOR_BOTH | FOR_RUN | FOR_REPORT)[place](tmp_path)
+    before = listed(tmp_path)
+    answer = call(*RUN, folder) if command == "run" else call("report", folder)
+    assert (answer.code, answer.out, answer.err.count("\n")) == (5, "", 1), answer
+    assert answer.err.startswith(str(folder))
+    after = listed(tmp_path)
+    after.pop(f"kept/{LOCK}", None) if f"kept/{LOCK}" not in before else None  # a run's own, where it got that far
+    assert after == before
+
+
+@pytest.mark.parametrize("kind", ["a link", "a folder"])
+def test_what_lies_where_a_file_is_written_first_is_never_written_through(
+    call: Call, results: Path, tmp_path: Path, kind: str
+) -> None:
+    kept = tmp_path / "kept"
+    assert call("publish", results, kept).code == 0
+    before = listed(kept)
+    (tmp_path / "precious.txt").write_text(PRECIOUS)
+    files = [kept / name for name in ("report.csv", "figures/curves.svg", f"{EXPORT_FOLDER}/{SEAL}")]
+    for file in files:
+        file.unlink()
+        beside = file.with_name(f".{file.name}.writing")
+        beside.symlink_to(tmp_path / "precious.txt") if kind == "a link" else beside.mkdir()
+    answer = call("publish", results, kept)
+    assert (tmp_path / "precious.txt").read_text() == PRECIOUS
+    if kind == "a link":
+        assert answer.code == 0
+        assert listed(kept) == before
+    else:
+        assert (answer.code, answer.err.count("\n")) == (5, 1), answer
+
+
+def test_an_export_is_not_written_into_a_folder_elsewhere(call: Call, results: Path, tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "records.csv").write_text(PRECIOUS)
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / EXPORT_FOLDER).symlink_to(tmp_path / "precious")
+    answer = call("publish", results, tmp_path / "kept")
+    assert (answer.code, answer.err.count("\n")) == (5, 1), answer
+    assert listed(tmp_path / "precious") == {"records.csv": PRECIOUS.encode()}
+
+
+def test_a_folder_among_the_figures_is_left_alone(call: Call, results: Path, tmp_path: Path) -> None:
+    (tmp_path / "kept" / FIGURES / "mine").mkdir(parents=True)
+    (tmp_path / "kept" / FIGURES / "mine" / "notes.txt").write_text(PRECIOUS)
+    assert call("publish", results, tmp_path / "kept").code == 0
+    assert (tmp_path / "kept" / FIGURES / "mine" / "notes.txt").read_text() == PRECIOUS
+
+
+def test_a_disk_that_is_full_while_a_report_is_printed_says_so(results: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [*MAIN, "report", str(results)]
+        done = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (5, "the output, or a file without a name: No space left on device\n")
+
+
+def test_what_the_machine_refuses_somewhere_deep_is_one_line_too(results: Path) -> None:
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3)); from commands.main import main"
+    command = [sys.executable, "-c", f"import commands.main; {limited}; main()", "report", str(results)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 5, done.stderr
+    assert done.stderr.endswith(": Too many open files\n")
+    assert done.stderr.count("\n") == 1
+
+
+# Pipes where a file is wanted
+
+
+@pytest.mark.parametrize("name", ["config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json"])
+def test_a_pipe_in_a_hugging_face_folder_is_refused(call: Call, tmp_path: Path, name: str) -> None:
+    (tmp_path / "model").mkdir()
+    os.mkfifo(tmp_path / "model" / name)
+    answer = call("import", tmp_path / "model", tmp_path / "out")
+    assert answer.code == 4
+    assert f"{tmp_path / 'model' / name}: not a regular file but a pipe" in answer.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("replay", "PIPE"), 5),
+        (("score", "squad_v1_1", "--data", "PIPE", "--predictions", "PIPE"), 4),
+        (("score", "cola", "--data", "PIPE", "--predictions", "PIPE"), 4),
+        (("plan", "PIPE"), 5),
+        (("describe", "PIPE"), 5),
+    ],
+)
+def test_a_pipe_for_a_file_is_refused(call: Call, tmp_path: Path, arguments: tuple[str, ...], code: int) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    answer = call(*(tmp_path / "pipe" if argument == "PIPE" else argument for argument in arguments))
+    assert (answer.code, answer.out) == (code, "")
+    assert str(tmp_path / "pipe") in answer.err
+
+
+# Names and ledgers that are empty
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (*RUN, ""),
+        ("plan", TABLE, "--out", ""),
+        ("report", ""),
+        ("publish", "", "out"),
+        ("publish", "results", ""),
+        ("rebuild", ""),
+        ("export", "convbert-small", ""),
+        ("import", "", "out"),
+        ("ui", ""),
+    ],
+)
+def test_an_empty_name_is_no_folder(call: Call, arguments: tuple[str, ...]) -> None:
+    answer = call(*arguments)
+    assert (answer.code, answer.out) == (2, "")
+    assert "the name is empty; write . for the current" in answer.err
+
+
+@pytest.mark.parametrize("remains", ["report.html", "figures/curves.svg", "stages/pretrain/key/manifest.json"])
+def test_an_emptied_ledger_beside_results_is_never_begun_anew(call: Call, tmp_path: Path, remains: str) -> None:
+    (tmp_path / remains).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / remains).write_text(PRECIOUS)
+    (tmp_path / LEDGER_NAME).write_bytes(b"")
+    before = listed(tmp_path)
+    answer = call(*RUN, tmp_path)
+    assert (answer.code, answer.err.count("\n")) == (7, 1), answer
+    assert f"{tmp_path / LEDGER_NAME}: is empty, but {Path(remains).parts[0]}" in answer.err
+    assert listed(tmp_path) == before
+
+
+def test_a_ledger_that_is_gone_from_beside_results_is_told(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "report.html").write_text(PRECIOUS)
+    with Places.of(tmp_path).held():  # the run ends here, before it computes anything
+        answer = call(*RUN, tmp_path)
+    assert answer.code == 6
+    assert f"warning: {tmp_path}: report.html is there, but no {LEDGER_NAME}; a new one is begun" in answer.err
+
+
+def test_a_published_report_is_no_place_for_a_run(call: Call, results: Path, tmp_path: Path) -> None:
+    call("publish", results, tmp_path / "kept")
+    before = listed(tmp_path)
+    answer = call(*RUN, tmp_path / "kept")
+    assert answer.code == 6
+    assert "holds a published report" in answer.err
+    assert listed(tmp_path) == before

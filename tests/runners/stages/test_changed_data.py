@@ -1,0 +1,56 @@
+"""Data that is not what the stage's key names gives no result, though it can be read."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from runners.stages import corpus
+from runners.stages.declarations import CorpusStage, ExamplesStage
+from runners.stages.examples import examples_of
+from runners.stages.progress import ProgressFile
+from runners.stages.workplace import Workplace
+from search_space.refusals import Conflict
+from tasks.corpora.text_files import TextFilesCorpus
+from tasks.downstream import find_task
+from tasks.published import FolderOfTasks
+
+
+def write_texts(path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    texts = (" ".join("".join(chance.choices("abcdefgh", k=6)) for _ in range(60)) for _ in range(400))
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+
+
+def test_a_text_that_changes_between_its_key_and_its_reading_is_refused(tmp_path: Path) -> None:
+    write_texts(tmp_path / "text.jsonl", 1)
+    text = TextFilesCorpus(path=str(tmp_path / "text.jsonl"))
+    stage = CorpusStage(corpus=text, read=text.inputs())
+    for place in ("first", "second"):
+        (tmp_path / place).mkdir()
+    progress = ProgressFile(tmp_path / "progress.json")
+    assert corpus.compute(stage, Workplace({}, tmp_path / "first", progress))["corpus"] == "text_files"
+    write_texts(tmp_path / "text.jsonl", 2)
+    with pytest.raises(Conflict, match="not the one that the run began with"):
+        corpus.compute(stage, Workplace({}, tmp_path / "second", progress))
+
+
+def test_files_of_a_task_that_change_between_their_key_and_their_reading_are_refused(tmp_path: Path) -> None:
+    for part in ("train", "dev"):
+        (tmp_path / f"{part}.tsv").write_text("gj04\t1\t\tA sentence.\ngj04\t0\t*\tAnother a sentence.\n")
+    task, data = find_task("cola"), FolderOfTasks(path=str(tmp_path))
+    assert task.files is not None
+    stage = ExamplesStage(
+        task="cola",
+        task_version=1,
+        train_examples=None,
+        dev_examples=None,
+        sequence_length=16,
+        data=data,
+        read=data.inputs(task.files),
+    )
+    assert len(examples_of(task, stage, None).train) == 2
+    (tmp_path / "dev.tsv").write_text("gj04\t1\t\tOne more sentence.\n")
+    with pytest.raises(Conflict, match="the files of cola are not those that the run began with"):
+        examples_of(task, stage, None)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from search_space.declaration import Count, Declaration, Number, PositiveNumber, Share
+from search_space.declaration import Count, Declaration, Number, PositiveNumber, Share, Whole
 from search_space.schedule import LinearSchedule, Schedule
 from search_space.streams import stream_seed
 from search_space.violation import Violation
@@ -45,7 +45,7 @@ class Recipe(Declaration):
     rates that the schedule would have had for a budget so much longer.
     """
     lengthened_sequence_length: Count = LENGTHENED
-    replica: int = Field(default=0, ge=0, le=2**32 - 1)
+    replica: Whole = Field(default=0, ge=0, le=2**32 - 1)
     """Draws other weights, batches and masks from the same seed and changes nothing else.
 
     Replicas are equal in expectation, so a table of replicas shows what a table says where nothing differs.

@@ -2,9 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
-
-from search_space.declaration import Count, Declaration
+from search_space.declaration import OPTION, Count, Declaration
 
 
 class LinearSchedule(Declaration):
@@ -37,4 +35,4 @@ class ConstantSchedule(Declaration):
         return min(1.0, tokens / self.warmup_tokens)
 
 
-Schedule = Annotated[LinearSchedule | ConstantSchedule, Field(discriminator="kind")]
+Schedule = Annotated[LinearSchedule | ConstantSchedule, OPTION]

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field
-
-from search_space.declaration import Declaration, JsonValue
+from search_space.declaration import OPTION, Declaration, JsonValue
 from search_space.refusals import Corruption
 from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary, vocabulary_text, word_piece_alphabet
 
@@ -48,7 +46,7 @@ class GivenVocabulary(Declaration):
         return {"kind": self.kind, "lowercase": self.lowercase, "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
-TokenizerDeclaration = Annotated[WordPieceTraining | GivenVocabulary, Field(discriminator="kind")]
+TokenizerDeclaration = Annotated[WordPieceTraining | GivenVocabulary, OPTION]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pydantic import Field
 from runners.designs.axes import unsuited
 from runners.proposing.tournament import Tournament
 from search_space.candidate import Candidate
-from search_space.declaration import Count, Declaration, Seed
+from search_space.declaration import Count, Declaration, DrawnValue, Seed
 from search_space.violation import Violation
 
 MEASURED = ("held_out_loss", "score")
@@ -26,7 +26,7 @@ class Search(Declaration):
     """
 
     kind: Literal["search"] = "search"
-    space: Mapping[str, tuple[Any, ...]] = Field(min_length=1, examples=[{"bottleneck_ratio": [1, 2, 4]}])
+    space: Mapping[str, tuple[DrawnValue, ...]] = Field(min_length=1, examples=[{"bottleneck_ratio": [1, 2, 4]}])
     candidates_in_all: Count = Field(default=20, examples=[20])
     cohort: Count = 5
     sampler: Literal["tpe", "random", "gp", "nsga2", "qmc", "brute_force", "tournament"] = "tpe"

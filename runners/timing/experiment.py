@@ -13,7 +13,7 @@ from runners.designs.arm import Arm, changed_arm
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.change import ROOTS, ImpossibleChange
-from search_space.declaration import Count, Declaration, JsonValue, Name, Seed, canonical
+from search_space.declaration import Count, Declaration, JsonValue, Name, Seed, Whole, canonical
 from search_space.recipe import Recipe
 from search_space.violation import Violation
 
@@ -42,7 +42,7 @@ class Timing(Declaration):
     batch_sequences: Count = 1
     rounds: Count = 100
     """Each round passes every arm once, in an order drawn anew: the pairs of the paired ratios."""
-    warm_up_rounds: Annotated[int, Field(ge=0, le=2**53)] = 5
+    warm_up_rounds: Annotated[Whole, Field(ge=0, le=2**53)] = 5
     """Rounds before the first that counts."""
     seed: Seed = 1
     """Draws the weights, the inputs and the orders."""

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from search_space.declaration import Declaration
+from search_space.declaration import Declaration, Whole
 from search_space.operations.amounts import Operations, linear
 from search_space.shape import AttentionShape, linear_parameters
 
@@ -16,7 +16,7 @@ def _odd(kernel_size: int) -> int:
     return kernel_size
 
 
-KernelSize = Annotated[int, Field(ge=1, le=1023), AfterValidator(_odd)]
+KernelSize = Annotated[Whole, Field(ge=1, le=1023), AfterValidator(_odd)]
 """Tokens under the kernel, centred on the output's own token."""
 
 

@@ -9,7 +9,9 @@ class LinearSchedule(Declaration):
     """Linear warm-up times linear decay to zero at the last token (ELECTRA's release applies both together)."""
 
     kind: Literal["linear"] = "linear"
-    warmup_tokens: Count = 163_840_000  # 10,000 updates of 128 x 128 tokens; ELECTRA, appendix A
+    """Chooses linear decay to zero at the last token."""
+    warmup_tokens: Count = 163_840_000
+    """Tokens until the rate is at its peak. Default: 10,000 updates of 128 x 128 (ELECTRA, appendix A)."""
 
     def horizon(self, total_tokens: int) -> int | None:
         """Return what the rate at any earlier token depends on: the whole budget."""
@@ -24,7 +26,9 @@ class ConstantSchedule(Declaration):
     """Linear warm-up, then the peak rate: a longer budget continues a shorter one's checkpoint."""
 
     kind: Literal["constant"] = "constant"
+    """Chooses a constant rate after the warm-up."""
     warmup_tokens: Count = 163_840_000
+    """Tokens until the rate is at its peak. Default: 10,000 updates of 128 x 128 (ELECTRA, appendix A)."""
 
     def horizon(self, total_tokens: int) -> int | None:
         """Return what the rate at any earlier token depends on: nothing that is still to come."""

@@ -26,7 +26,9 @@ class WordPieceTraining(Declaration):
     """A vocabulary learned from the corpus's train split alone."""
 
     kind: Literal["wordpiece"] = "wordpiece"
-    lowercase: bool = True  # also strips accents, as BERT's uncased vocabulary does
+    """Chooses a WordPiece vocabulary learned from the corpus."""
+    lowercase: bool = True
+    """Lower-case the text and strip accents, as BERT's uncased vocabulary does."""
 
     def inputs(self) -> JsonValue:
         """Return what decides the vocabulary besides the texts and its size."""
@@ -37,8 +39,11 @@ class GivenVocabulary(Declaration):
     """A vocabulary from a file with one piece to a line, such as BERT's vocab.txt."""
 
     kind: Literal["vocabulary"] = "vocabulary"
+    """Chooses a WordPiece vocabulary that is there already."""
     path: str
+    """The vocabulary file, one piece to a line, special tokens first."""
     lowercase: bool = True
+    """Lower-case the text and strip accents; has to fit the vocabulary."""
 
     def inputs(self) -> JsonValue:
         """Return the sha256 of the vocabulary; raises DataRefused where the file is wrong."""

@@ -34,8 +34,11 @@ class Fractional(PointDesign):
     listed: ClassVar[bool] = False
     recurs: ClassVar[bool] = True
     kind: Literal["fractional"] = "fractional"
+    """Chooses a two-level fraction of the full factorial."""
     vary: Axes = Field(min_length=2, max_length=FACTORS_AT_MOST)
+    """By path, the two levels of a factor."""
     resolution: Annotated[Literal[3, 4, 5], BeforeValidator(whole_from_exponent)]
+    """3: main effects are confounded with two-way interactions; 4: those with each other; 5: neither."""
 
     def size(self, baseline: Candidate) -> int:
         """Return the number of runs; all combinations where no fraction is small enough."""

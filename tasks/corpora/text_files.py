@@ -20,7 +20,9 @@ class TextFilesCorpus(Declaration):
     """A file, or every file under a folder in the order of its names; hidden files are left out."""
 
     kind: Literal["text_files"] = "text_files"
+    """Chooses files on this machine."""
     path: str
+    """A file or a folder: .txt, WikiExtractor output, .jsonl (each also .gz or .xz), .parquet."""
 
     def inputs(self) -> JsonValue:
         """Return the sha256 of every file with its name relative to the folder; raises DataRefused like reading."""

@@ -12,7 +12,7 @@ PUBLISHED = Path("reports/published")
 ReportFolder = Annotated[
     Path, typer.Argument(metavar="OUT", help="A folder such as reports/published/table2-laptop.")
 ]
-PublishedFolder = Annotated[Path, typer.Argument(metavar="[DIR]", help="A published report, or a folder of them.")]
+PublishedFolder = Annotated[Path, typer.Argument(metavar="[OUT]", help="A published report, or a folder of them.")]
 
 
 def publish(folder: ResultsFolder, out: ReportFolder) -> None:

@@ -15,7 +15,15 @@ from runners.timing.keeping import has_timings, read
 
 def report(
     folder: ResultsFolder,
-    form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(format_names())}.")] = "terminal",
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="|".join(format_names()),
+            autocompletion=lambda: [*format_names()],
+            help="How the report is written.",
+        ),
+    ] = "terminal",
 ) -> None:
     """Print the report of a results folder, finished or not."""
     print(_rendered(folder, form), end="")  # noqa: T201 — the result itself

@@ -18,6 +18,7 @@ from commands.views.mirroring import Mirroring
 from reports.files import REPORT_FILES, write_report
 from reports.formats import render
 from reports.report import build
+from runners.asked.warnings import warnings_of
 from runners.driving.driver import Request
 from runners.driving.driver import run as drive
 from runners.evidence.standing import Snapshot
@@ -70,6 +71,8 @@ def _places(experiment: str, scale: str, out: Path | None) -> Places:
 
 def _drive(chosen: Chosen, request: Request, console: Console) -> Snapshot:
     places = request.places
+    for line in warnings_of(chosen.experiment):
+        console.print(f"warning: {line}", markup=False, highlight=False, soft_wrap=True)
     mirroring = Mirroring(places, chosen.experiment.tracking)
     mirroring.check()
     with stopping(), LiveView(console, StageStore(places.stages)) as view, mirroring:

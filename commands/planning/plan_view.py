@@ -15,6 +15,10 @@ from runners.driving.prediction import Prediction, Range
 from search_space.declaration import JsonValue, canonical_text
 from search_space.operations import Convention
 
+NO_ESTIMATE = (
+    "time, disk: no estimate yet: these stages have never run on this machine. "
+    "`--scale smoke` takes about a minute and gives one"
+)
 REASONS_SHOWN = 5
 NUMBERS = ("parameters", "forward", "train FLOPs", "cached")
 CELLS_FROM = 110  # columns of the terminal from which the cells of the tables stand beside the arms
@@ -27,6 +31,10 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
     console, experiment = Console(), chosen.experiment
     heading = f"{experiment.experiment} at scale {chosen.scale}, FLOPs by {convention.name}: {experiment.question}"
     console.print(heading, markup=False, style="bold")
+    if chosen.scales:
+        console.print(f"scales of this file: {', '.join(chosen.scales)}", markup=False, highlight=False)
+    for warning in plan.warnings:
+        console.print(f"warning: {warning}", markup=False, highlight=False, style="yellow")
     _show_arms(console, plan.arms)
     for line in (_work(chosen), *_remarks(plan), *_to_come(chosen, plan)):
         console.print(line, markup=False, highlight=False)
@@ -35,6 +43,9 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
     for line in plan_published.lines(experiment):
         console.print(line, markup=False, highlight=False)
     console.print(f"FLOPs counted as {convention.name}: {convention.rule}", markup=False, style="dim")
+    if plan.unknown:
+        lines = "\n".join(f"  {line}" for line in plan.unknown.splitlines())
+        console.print(f"missing, and `run` needs it:\n{lines}", markup=False, highlight=False, style="yellow")
 
 
 def _show_arms(console: Console, arms: Sequence[ArmPlan]) -> None:
@@ -115,9 +126,7 @@ def _remarks(plan: Plan) -> Iterator[str]:
 
 def _to_come(chosen: Chosen, plan: Plan) -> Iterator[str]:
     if plan.prediction is None:
-        first, *others = plan.unknown.splitlines()
-        yield f"in the cache, time, disk: unknown; {first}"
-        yield from others
+        yield "in the cache, time, disk: unknown without the data that are missing, at the end of this plan"
         return
     tuning = plan.tuning
     stages = plan.shared_stages + sum(arm.stages for arm in plan.arms) + (tuning.stages if tuning else 0)
@@ -130,12 +139,7 @@ def _to_come(chosen: Chosen, plan: Plan) -> Iterator[str]:
 
 def _predicted(prediction: Prediction, searches: bool) -> Iterator[str]:
     if prediction.seconds is None:
-        never = ", ".join(prediction.never_measured)
-        yield (
-            f"time, disk: unknown; never measured here: {never}"
-            if never
-            else "time, disk: nothing is left to compute"
-        )
+        yield NO_ESTIMATE if prediction.never_measured else "time, disk: nothing is left to compute"
         return
     bound = ", if no hurdle stops any candidate and all are of the baseline's size" if searches else ""
     without = (

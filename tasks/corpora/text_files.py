@@ -14,6 +14,10 @@ from tasks.progress import Progress
 
 READING_VERSION = 1  # raised whenever the same files give other documents
 COMPRESSIONS = (".gz", ".xz")
+WANTED = (
+    "wanted is text that you bring: WikiExtractor output, .txt, .jsonl or .parquet, one file or a folder of them, "
+    "at the path that the experiment's `corpus` names"
+)
 
 
 class TextFilesCorpus(Declaration):
@@ -42,12 +46,16 @@ class TextFilesCorpus(Declaration):
         progress("reading text files", 1.0)
         return 0
 
+    def look(self) -> None:
+        """Raise DataRefused where there is no such file or folder; nothing is read."""
+        if "://" not in self.path and not Path(self.path).exists():
+            raise DataRefused(f"{self.path}: no such file or folder; {WANTED}")
+
     def _files(self) -> dict[str, Path]:
         root = Path(self.path)
         if "://" in self.path:
             raise DataRefused(f"{self.path}: a corpus of text files is a local path, not an address")
-        if not root.exists():
-            raise DataRefused(f"{self.path}: no such file or folder")
+        self.look()
         files = {root.name: root} if root.is_file() else dict(_files_below(root))
         if not files:
             raise DataRefused(f"{self.path}: the folder holds no files")

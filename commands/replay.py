@@ -25,9 +25,9 @@ PolicyName = Annotated[
     str,
     typer.Option(
         "--policy",
-        metavar="|".join((*POLICIES, LIST)),
+        metavar="POLICY",
         autocompletion=lambda: [*POLICIES, LIST],
-        help=f"The search policy; `{LIST}` prints their names.",
+        help=f"One of {', '.join(POLICIES)}; `{LIST}` prints them.",
     ),
 ]
 Budget = Annotated[float, typer.Option(help="Full trainings; a partial training counts its share.")]

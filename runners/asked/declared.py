@@ -11,7 +11,7 @@ from runners.asked.measures import Measures
 from runners.asked.sequential import Seeds
 from runners.designs import Design, OneDesign, Search
 from runners.designs.arm import Arm
-from runners.designs.roster import Roster, Rules
+from runners.designs.roster import Roster, Rules, told_once
 from runners.hurdles import Finite, HurdleRule
 from runners.hurdles.audit import Audit
 from runners.matching import Match, enter_twins
@@ -143,7 +143,8 @@ class DeclaredExperiment(Declaration):
         for position, design in enumerate(self.designs):
             place = ("design", position) if isinstance(self.design, tuple) else ("design",)
             if isinstance(design, Search):
-                roster.violations += [each.under(*place) for each in design.violations(self.baseline)]
+                broken = told_once([*design.violations(self.baseline)])
+                roster.violations += [each.under(*place) for each in broken]
             else:
                 roster.enter(design, place)
         if self.match is not None and not roster.violations:

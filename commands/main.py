@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import version
 from typing import Annotated
@@ -33,7 +34,7 @@ application = typer.Typer(
 )
 EXPERIMENTS, REPORTS = "Experiments", "Reports and results"
 MODELS, TASKS, FILES = "Models", "Published tasks", "Writing experiments"
-COMMANDS = {
+COMMANDS: dict[str, tuple[str, Callable[..., object]]] = {
     "plan": (EXPERIMENTS, plan.plan),
     "run": (EXPERIMENTS, run.run),
     "report": (EXPERIMENTS, report.report),

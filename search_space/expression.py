@@ -181,7 +181,7 @@ class _Parser:
         if kind == "name" and token not in _TRUTHS:
             self.names.append(token)
             return self._named(token)
-        known = _TRUTHS[token] if kind == "name" else token[1:-1] if kind == "text" else _number(token)
+        known: Constant = _TRUTHS[token] if kind == "name" else token[1:-1] if kind == "text" else _number(token)
         return self._literal(known)
 
     def _named(self, name: str) -> Meaning:

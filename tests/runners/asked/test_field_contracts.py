@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -39,7 +39,9 @@ def fields(among: dict[type[BaseModel], None]) -> Iterator[tuple[type[BaseModel]
         model = list(among)[done]
         done += 1
         for name, field in model.model_fields.items():
-            whole = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+            whole = (
+                cast("Any", Annotated)[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+            )
             yield model, name, whole
 
 

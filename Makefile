@@ -4,8 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test bench check format schema reports clean
-.DEFAULT_GOAL := demo
+.PHONY: help demo test bench check format schema reports clean
+.DEFAULT_GOAL := help
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target what; do \
+	  printf '%-14s %s\n' "$$target" "$$what"; done
 
 demo: $(VENV)/ready-to-run ## Table 2 of ConvBERT at scale `demo` on the embedded corpus
 	$(BIN)/steeplechase run experiments/table2.yaml --scale demo
@@ -42,11 +46,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/ready-to-run: $(BIN)/python pyproject.toml constraints.txt
-	@echo "Installing pinned dependencies into $(VENV); this takes a few minutes the first time."
+	@echo "Installing pinned dependencies into $(VENV); about 5 minutes and 3 to 6 GB the first time."
 	$(PIP) --editable .
 	@touch $@
 
 $(VENV)/ready-to-develop: $(BIN)/python pyproject.toml constraints.txt
-	@echo "Installing pinned dependencies into $(VENV); this takes a few minutes the first time."
+	@echo "Installing pinned dependencies into $(VENV); about 5 minutes and 3 to 6 GB the first time."
 	$(PIP) --editable '.[development]'
 	@touch $@ $(VENV)/ready-to-run

@@ -23,7 +23,15 @@ ExperimentFile = Annotated[
     Path, typer.Argument(metavar="EXPERIMENT", help="A YAML file such as experiments/table2.yaml.")
 ]
 Scale = Annotated[str | None, typer.Option(help=f"One of the file's scales; {DEFAULT_SCALE} where it has that one.")]
-FlopsName = Annotated[str, typer.Option("--flops", help=f"How operations are counted: {', '.join(CONVENTIONS)}.")]
+FlopsName = Annotated[
+    str,
+    typer.Option(
+        "--flops",
+        metavar="|".join(CONVENTIONS),
+        autocompletion=lambda: [*CONVENTIONS],
+        help="How operations are counted.",
+    ),
+]
 
 
 def folder_named(name: str | Path) -> Path:
@@ -49,6 +57,8 @@ class Chosen:
 
     experiment: Experiment
     scale: str
+    scales: tuple[str, ...] = ()
+    """Every scale of its file."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +74,7 @@ def choose(path: Path, scale: str | None) -> Chosen:
     if asks_for_time(path):
         raise ConfigurationRefused(f"{path}: a timing experiment; only plan and run read it, and report its results")
     wanted = _wanted_scale(path, scale)
-    return Chosen(load(path, Experiment, wanted), wanted or WITHOUT_SCALES)
+    return Chosen(load(path, Experiment, wanted), wanted or WITHOUT_SCALES, scales(path))
 
 
 def choose_timing(path: Path, scale: str | None) -> ChosenTiming:

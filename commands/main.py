@@ -2,8 +2,10 @@
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
-from typing import NoReturn
+from importlib.metadata import version
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -23,32 +25,50 @@ from commands import (
 )
 from search_space.refusals import EnvironmentRefused, Refusal
 
+DISTRIBUTION = "steeplechase"
 application = typer.Typer(
-    name="steeplechase",
+    name=DISTRIBUTION,
     help="Ablations and architecture search for pretrained text models.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
-COMMANDS = (
-    describe.describe,
-    export.export,
-    plan.plan,
-    publish.publish,
-    publish.rebuild,
-    report.report,
-    run.run,
-    schema.schema,
-    score.score,
-    submission.submission,
-    ui.ui,
-)
-for command in COMMANDS:
-    application.command()(command)
-application.command("import")(import_.import_)
-application.command("replay")(replay.replay_command)
+EXPERIMENTS, REPORTS = "Experiments", "Reports and results"
+MODELS, TASKS, FILES = "Models", "Published tasks", "Writing experiments"
+COMMANDS: dict[str, tuple[str, Callable[..., object]]] = {
+    "plan": (EXPERIMENTS, plan.plan),
+    "run": (EXPERIMENTS, run.run),
+    "report": (EXPERIMENTS, report.report),
+    "ui": (EXPERIMENTS, ui.ui),
+    "publish": (REPORTS, publish.publish),
+    "rebuild": (REPORTS, publish.rebuild),
+    "replay": (REPORTS, replay.replay_command),
+    "describe": (MODELS, describe.describe),
+    "export": (MODELS, export.export),
+    "import": (MODELS, import_.import_),
+    "score": (TASKS, score.score),
+    "submission": (TASKS, submission.submission),
+    "schema": (FILES, schema.schema),
+}
+"""Every command by its name, with the group it is listed in, in the order in which they are used."""
+for name, (group, command) in COMMANDS.items():
+    application.command(name, rich_help_panel=group)(command)
 
 INTERRUPTED = 130
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"{DISTRIBUTION} {version(DISTRIBUTION)}")  # noqa: T201 — what was asked for
+        raise typer.Exit
+
+
+@application.callback()
+def _options(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Ablations and architecture search for pretrained text models."""
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ ReportFolder = Annotated[
     Path, typer.Argument(metavar="OUT", help="A folder such as reports/published/table2-laptop.", parser=folder_named)
 ]
 PublishedFolder = Annotated[
-    Path, typer.Argument(metavar="[DIR]", help="A published report, or a folder of them.", parser=folder_named)
+    Path, typer.Argument(metavar="[OUT]", help="A published report, or a folder of them.", parser=folder_named)
 ]
 
 

@@ -21,7 +21,15 @@ Curves = Annotated[
     Path | None,
     typer.Argument(metavar="CURVES", help="Recorded curves: a file, a folder of files, or a results folder."),
 ]
-PolicyName = Annotated[str, typer.Option("--policy", help=f"One of {', '.join(POLICIES)}; `list` tells them.")]
+PolicyName = Annotated[
+    str,
+    typer.Option(
+        "--policy",
+        metavar="POLICY",
+        autocompletion=lambda: [*POLICIES, LIST],
+        help=f"One of {', '.join(POLICIES)}; `{LIST}` prints them.",
+    ),
+]
 Budget = Annotated[float, typer.Option(help="Full trainings; a partial training counts its share.")]
 Seeds = Annotated[int, typer.Option(min=1, help="Orders in which the candidates are drawn.")]
 

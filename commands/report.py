@@ -18,7 +18,15 @@ TERMINAL = "terminal"
 
 def report(
     folder: ResultsFolder,
-    form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(format_names())}.")] = TERMINAL,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="|".join(format_names()),
+            autocompletion=lambda: [*format_names()],
+            help="How the report is written.",
+        ),
+    ] = TERMINAL,
     everything: Annotated[
         bool, typer.Option("--all", help="In a terminal: every table, its notes, conditions.")
     ] = False,

@@ -23,6 +23,7 @@ from reports.files import REPORT_FILES, files_to_attach, refuse_taken, write_rep
 from reports.formats import render
 from reports.report import build
 from runners.asked.experiment import Experiment
+from runners.asked.warnings import warnings_of
 from runners.driving.driver import Request
 from runners.driving.driver import run as drive
 from runners.evidence.standing import Snapshot
@@ -90,6 +91,8 @@ def _places(experiment: str, scale: str, out: Path | None) -> Places:
 
 def _drive(chosen: Chosen, request: Request, console: Console) -> Snapshot:
     places = request.places
+    for line in warnings_of(chosen.experiment):
+        _warn(console, line)
     mirroring = Mirroring(places, chosen.experiment.tracking)
     _warn(console, mirroring.check())
     refuse_taken(places.folder)

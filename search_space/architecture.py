@@ -22,18 +22,27 @@ class Architecture(Declaration):
     """An encoder with post-norm blocks: mixed attention, then a (grouped) feed-forward network."""
 
     depth: Count = 12
+    """Number of blocks. Default: ELECTRA-Small's, as for every size here (arXiv 2003.10555, appendix A)."""
     width: Count = 256
+    """Channels of the residual stream, the hidden size of a token."""
     embedding_width: Count = 128
+    """Channels of the token embeddings; a linear map leads to `width` where the two differ."""
     heads: Count = 4
-    """Heads before the bottleneck; the head width is `width / heads` and never changes with it."""
+    """Attention heads before the bottleneck; the head width is `width / heads` and never changes with γ."""
     bottleneck_ratio: Count = 1
-    """γ: heads and attention width shrink by it together (ConvBERT section 3.2)."""
+    """γ: heads and attention width are divided by it together (ConvBERT, arXiv 2008.02496, section 3.2)."""
     convolution: Convolution = Field(default_factory=NoConvolution)
+    """The convolution branch beside self-attention; `none` is attention alone, as in BERT and ELECTRA."""
     feed_forward_width: Count = 1024
+    """Inner channels of the feed-forward network."""
     feed_forward_groups: Count = 1
+    """Groups of both linear maps of the feed-forward network; 1 is the usual dense network."""
     vocabulary_size: Count = 30522
+    """Pieces of the vocabulary, special tokens included. Default: BERT's uncased vocabulary."""
     positions: Count = 512
+    """Learned position embeddings, so the longest sequence in tokens."""
     segments: Count = 2
+    """Segment embeddings: 2 tell the two texts of a pair apart."""
 
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the sizes break together."""

@@ -20,8 +20,11 @@ class Candidate(Declaration):
     """One candidate; two candidates with equal canonical text are the same candidate."""
 
     architecture: Architecture = Field(default_factory=Architecture)
+    """The encoder: an option for each axis, and its sizes."""
     objective: Objective = Field(default_factory=ReplacedTokenDetection)
+    """The pretraining objective; replaced token detection where none is named, as in ELECTRA and ConvBERT."""
     recipe: Recipe = Field(default_factory=Recipe)
+    """How the candidate is trained: batches, learning rate, regularisation."""
 
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the values break together."""

@@ -108,9 +108,13 @@ def _unknown_kind(context: Mapping[str, Any]) -> str:
 def _misplaced(path: tuple[str, ...], document: dict[str, Any]) -> str:
     leaf = path[-1]
     owners = [option.model_fields["kind"].default for option in OPTIONS if leaf in option.model_fields]
-    if path[:2] == ("architecture", "convolution") and owners:
+    if path[:2] == ("architecture", "convolution"):
         kind = document["architecture"]["convolution"].get("kind")
-        return f"{leaf} is not a field of the convolution {kind}; it belongs to {', '.join(owners)}"
+        fields = [name for option in OPTIONS for name in option.model_fields if name != VARIANT_KEY]
+        close = difflib.get_close_matches(leaf, fields, n=1, cutoff=0.6)
+        hint = f". Did you mean {close[0]}?" if close else ""
+        belongs = f"; it belongs to {', '.join(owners)}" if owners else hint
+        return f"{leaf} is not a field of the convolution {kind}{belongs}"
     names = [name for part in ("architecture", *ROOTS) for name in document[part] if name != leaf]
     close = difflib.get_close_matches(leaf, names, n=1, cutoff=0.6)
     return f"{leaf} is not a field of {path[0]}" + (f". Did you mean {close[0]}?" if close else "")

@@ -8,14 +8,14 @@ on a field that a candidate's option does not have says nothing about that candi
 import difflib
 from functools import cache
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import AfterValidator
 
 from search_space.candidate import Candidate
 from search_space.change import absolute_path
 from search_space.declaration import VARIANT_KEY, Declaration
-from search_space.expression import Expression, Meaningless, Value, parse
+from search_space.expression import Constant, Expression, Meaningless, Value, parse
 
 COSTS = ("parameters", "forward_flops")
 
@@ -23,12 +23,22 @@ COSTS = ("parameters", "forward_flops")
 @cache
 def known_paths() -> tuple[str, ...]:
     """Return every path that a design may vary, those of every option included."""
-    return tuple(dict.fromkeys(path.removeprefix("architecture.") for path in _paths(Candidate, "")))
+    return tuple(_values_by_path())
+
+
+@cache
+def _values_by_path() -> dict[str, tuple[str, ...]]:
+    """Return by path the texts that may stand there: kinds of options or named choices; none where numbers do."""
+    found: dict[str, tuple[str, ...]] = {}
+    for path, annotation in _paths(Candidate, ""):
+        name = path.removeprefix("architecture.")
+        found[name] = tuple(dict.fromkeys((*found.get(name, ()), *_texts(annotation))))
+    return found
 
 
 @cache
 def parsed(text: str) -> Expression:
-    """Return the expression. Raises Meaningless where it is none or names what is nowhere in the space."""
+    """Return the expression. Raises Meaningless where it is none, or names a path or a value that is nowhere."""
     expression = parse(text)
     known = (*known_paths(), *COSTS)
     for name in expression.names:
@@ -36,7 +46,21 @@ def parsed(text: str) -> Expression:
             close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
             hint = f"Did you mean {close[0]}?" if close else "Text stands in quotes, as in convolution == 'none'"
             raise Meaningless(f"{name} is not a path of the space. {hint}")
+    for name, literal in expression.equalities:
+        _check_value(name, literal)
     return expression
+
+
+def _check_value(name: str, literal: Constant) -> None:
+    """Raise Meaningless where a path never has a value: a constraint on it would hold, or break, at every point."""
+    allowed = _values_by_path().get(name, ())
+    if allowed and literal not in allowed:
+        close = difflib.get_close_matches(str(literal), allowed, n=1, cutoff=0.6)
+        hint = f". Did you mean {close[0]!r}?" if close else ""
+        raise Meaningless(f"{literal!r} is never a value of {name}; allowed: {', '.join(map(repr, allowed))}{hint}")
+    if not allowed and isinstance(literal, bool | str):
+        shown = str(literal).lower() if isinstance(literal, bool) else repr(literal)
+        raise Meaningless(f"{shown} is never a value of {name}, which is a number")
 
 
 def broken_by(candidate: Candidate, constraints: tuple[str, ...]) -> str | None:
@@ -75,14 +99,24 @@ def _value(candidate: Candidate, name: str) -> Value:
     return found
 
 
-def _paths(annotation: Any, prefix: str) -> list[str]:
-    found: list[str] = []
+def _texts(annotation: Any) -> tuple[str, ...]:
+    """Return the kinds of a union of options, or the choices of a field that has named ones."""
+    if get_origin(annotation) is Annotated:
+        return _texts(get_args(annotation)[0])
+    if get_origin(annotation) is Literal:
+        return tuple(map(str, get_args(annotation)))
+    kinds = [model.model_fields[VARIANT_KEY].annotation for model in _models(annotation)]
+    return tuple(text for kind in kinds for text in _texts(kind))
+
+
+def _paths(annotation: Any, prefix: str) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
     for model in _models(annotation):
         for name, field in model.model_fields.items():
             path = f"{prefix}.{name}".removeprefix(".")
             inner = _paths(field.annotation, path)
             option = any(VARIANT_KEY in each.model_fields for each in _models(field.annotation))
-            found += [*([path] if option or not inner else []), *inner]
+            found += [*([(path, field.annotation)] if option or not inner else []), *inner]
     return found
 
 

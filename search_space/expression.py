@@ -20,6 +20,7 @@ from typing import Union
 
 CHARACTERS_AT_MOST = 200
 
+Constant = bool | int | float | str
 Value = Union[bool, int, float, str, None, tuple["Value", ...]]  # noqa: UP007 — it speaks of itself
 """None is a name without a value."""
 Lookup = Callable[[str], Value]
@@ -37,7 +38,7 @@ _PRODUCTS: dict[str, Callable[[float, float], float]] = {
     "*": operator.mul, "/": operator.truediv, "//": operator.floordiv, "%": operator.mod,
 }  # fmt: skip
 _WORDS = ("and", "or", "not", "in")
-_TRUTHS: dict[str, Value] = {"true": True, "false": False}
+_TRUTHS: dict[str, Constant] = {"true": True, "false": False}
 
 
 class Meaningless(ValueError):
@@ -51,6 +52,8 @@ class Expression:
     text: str
     names: tuple[str, ...]
     meaning: Meaning
+    equalities: tuple[tuple[str, Constant], ...] = ()
+    """Every name that is set equal or unequal to a literal, or looked for in a list, with that literal."""
 
     def truth(self, lookup: Lookup) -> bool | None:
         """Return whether it holds, None where that hangs on a name without a value. Raises Meaningless."""
@@ -65,7 +68,7 @@ def parse(text: str) -> Expression:
     meaning = parser.any()
     if parser.kind != "end":
         raise parser.expected("a comparison, and, or, or the end")
-    return Expression(text, tuple(dict.fromkeys(parser.names)), meaning)
+    return Expression(text, tuple(dict.fromkeys(parser.names)), meaning, tuple(dict.fromkeys(parser.equalities)))
 
 
 class _Parser:
@@ -74,6 +77,9 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self._text, self._end = text, 0
         self.names: list[str] = []
+        self.equalities: list[tuple[str, Constant]] = []
+        self._name_of: dict[Meaning, str] = {}
+        self._literals_of: dict[Meaning, tuple[Constant, ...]] = {}
         self.kind, self._token, self._start = "", "", 0
         self._advance()
 
@@ -105,6 +111,8 @@ class _Parser:
             sign = self._token
             self._advance()
             pairs.append((sign, self._sum()))
+            if sign not in _ORDERS:
+                self._note_equality(pairs[-2][1] if len(pairs) > 1 else first, pairs[-1][1])
         if not pairs:
             return first
 
@@ -113,6 +121,12 @@ class _Parser:
             return _all([_compare(values[at], sign, values[at + 1]) for at, (sign, _) in enumerate(pairs)])
 
         return meaning
+
+    def _note_equality(self, left: Meaning, right: Meaning) -> None:
+        for one, other in ((left, right), (right, left)):
+            if one in self._name_of:
+                literals = self._literals_of.get(other, ())
+                self.equalities += [(self._name_of[one], literal) for literal in literals]
 
     def _sum(self) -> Meaning:
         return self._calculated(self._product, _SUMS)
@@ -151,7 +165,12 @@ class _Parser:
             while self._take(","):
                 items.append(self.any())
             self._close("]")
-            return lambda lookup: tuple(item(lookup) for item in items)
+
+            def listed(lookup: Lookup) -> Value:
+                return tuple(item(lookup) for item in items)
+
+            self._literals_of[listed] = tuple(one for item in items for one in self._literals_of.get(item, ()))
+            return listed
         if self.kind not in ("number", "text", "name") or self._token in _WORDS:
             raise self.expected("a number, a 'text' or a name")
         return self._atom()
@@ -161,9 +180,23 @@ class _Parser:
         self._advance()
         if kind == "name" and token not in _TRUTHS:
             self.names.append(token)
-            return lambda lookup: lookup(token)
-        known = _TRUTHS[token] if kind == "name" else token[1:-1] if kind == "text" else _number(token)
-        return lambda _: known
+            return self._named(token)
+        known: Constant = _TRUTHS[token] if kind == "name" else token[1:-1] if kind == "text" else _number(token)
+        return self._literal(known)
+
+    def _named(self, name: str) -> Meaning:
+        def looked_up(lookup: Lookup) -> Value:
+            return lookup(name)
+
+        self._name_of[looked_up] = name
+        return looked_up
+
+    def _literal(self, value: Constant) -> Meaning:
+        def known(lookup: Lookup) -> Value:
+            return value
+
+        self._literals_of[known] = (value,)
+        return known
 
     def _close(self, sign: str) -> None:
         if not self._take(sign):

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from search_space.declaration import Count, Declaration, Number, PositiveNumber, Share
+from search_space.declaration import Count, Declaration, Number, PositiveNumber, Share, Whole
 from search_space.schedule import LinearSchedule, Schedule
 from search_space.streams import stream_seed
 from search_space.violation import Violation
@@ -20,24 +20,33 @@ class Recipe(Declaration):
     """Everything about training that is neither the architecture nor the objective nor the budget."""
 
     sequence_length: Count = 128
-    """Tokens per sequence, [CLS] and [SEP] included."""
+    """Tokens of a sequence, [CLS] and [SEP] included."""
     batch_sequences: Count = 128
+    """Sequences of a batch; every update is one batch."""
     peak_learning_rate: PositiveNumber = 5e-4
+    """Learning rate at the end of the warm-up, before the schedule's decay."""
     schedule: Schedule = Field(default_factory=LinearSchedule)
-    weight_decay: Number = Field(default=0.01, ge=0)  # not on normalisations and biases
+    """The learning rate over the tokens; `linear` decays to zero, `constant` stays at its peak."""
+    weight_decay: Number = Field(default=0.01, ge=0)
+    """Decoupled weight decay of AdamW; normalisations and biases have none."""
     adam_beta1: Number = Field(default=0.9, ge=0, lt=1)
+    """Decay rate of AdamW's first moment."""
     adam_beta2: Number = Field(default=0.999, ge=0, lt=1)
+    """Decay rate of AdamW's second moment."""
     adam_epsilon: PositiveNumber = 1e-6
+    """Added to AdamW's denominator. Default: ELECTRA's release."""
     gradient_norm_limit: PositiveNumber = 1.0
+    """Gradients with a larger global norm are scaled down to it. Default: ELECTRA's release."""
     device: Literal["cpu", "cuda"] = "cpu"
-    """Part of the recipe because other hardware gives other bits."""
+    """Where the candidate is trained; part of the recipe because other hardware gives other bits."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """Of matrix products and what lies between them; weights, their updates and losses stay in float32."""
+    """Precision of matrix products and what lies between them; weights, updates and losses stay in float32."""
     activations_kept: Literal["all", "matrix_products", "block_inputs"] = "all"
     """What training keeps for the backward pass; the rest is computed again, which takes time and saves memory."""
     dropout: Number = Field(default=0.1, ge=0, lt=1)
+    """Dropout probability of hidden values and of attention weights."""
     token_share: PositiveNumber = 1.0
-    """Of the experiment's tokens, how many this candidate is trained on: what a matched budget may change."""
+    """Tokens that this candidate is trained on, as a share of the experiment's; a matched budget may change it."""
     lengthening_share: Share = 0.0
     """Further updates at `lengthened_sequence_length`, as a share of all before, for the tasks that read long texts.
 
@@ -45,7 +54,8 @@ class Recipe(Declaration):
     rates that the schedule would have had for a budget so much longer.
     """
     lengthened_sequence_length: Count = LENGTHENED
-    replica: int = Field(default=0, ge=0, le=2**32 - 1)
+    """Tokens of a sequence in the updates of `lengthening_share`. Default: BERT's position table."""
+    replica: Whole = Field(default=0, ge=0, le=2**32 - 1)
     """Draws other weights, batches and masks from the same seed and changes nothing else.
 
     Replicas are equal in expectation, so a table of replicas shows what a table says where nothing differs.

@@ -2,16 +2,16 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
-
-from search_space.declaration import Count, Declaration
+from search_space.declaration import OPTION, Count, Declaration
 
 
 class LinearSchedule(Declaration):
     """Linear warm-up times linear decay to zero at the last token (ELECTRA's release applies both together)."""
 
     kind: Literal["linear"] = "linear"
-    warmup_tokens: Count = 163_840_000  # 10,000 updates of 128 x 128 tokens; ELECTRA, appendix A
+    """Chooses linear decay to zero at the last token."""
+    warmup_tokens: Count = 163_840_000
+    """Tokens until the rate is at its peak. Default: 10,000 updates of 128 x 128 (ELECTRA, appendix A)."""
 
     def horizon(self, total_tokens: int) -> int | None:
         """Return what the rate at any earlier token depends on: the whole budget."""
@@ -26,7 +26,9 @@ class ConstantSchedule(Declaration):
     """Linear warm-up, then the peak rate: a longer budget continues a shorter one's checkpoint."""
 
     kind: Literal["constant"] = "constant"
+    """Chooses a constant rate after the warm-up."""
     warmup_tokens: Count = 163_840_000
+    """Tokens until the rate is at its peak. Default: 10,000 updates of 128 x 128 (ELECTRA, appendix A)."""
 
     def horizon(self, total_tokens: int) -> int | None:
         """Return what the rate at any earlier token depends on: nothing that is still to come."""
@@ -37,4 +39,4 @@ class ConstantSchedule(Declaration):
         return min(1.0, tokens / self.warmup_tokens)
 
 
-Schedule = Annotated[LinearSchedule | ConstantSchedule, Field(discriminator="kind")]
+Schedule = Annotated[LinearSchedule | ConstantSchedule, OPTION]

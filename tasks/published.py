@@ -29,7 +29,9 @@ class FolderOfTasks(Declaration):
     """
 
     kind: Literal["folder"] = "folder"
+    """Chooses the official files; a plain text in place of the mapping is the folder's path."""
     path: str = Field(min_length=1)
+    """A folder in the layout of GLUE's download, a task's own folder, or one that holds `glue` and `squad`."""
 
     def inputs(self, files: TaskFiles) -> JsonValue:
         """Return the sha256 of every file of the task by its part; raises DataRefused as `located` does."""

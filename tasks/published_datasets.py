@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from search_space.declaration import Declaration, JsonValue
 from search_space.refusals import DataRefused
+from tasks.commit import Commit
 from tasks.datasets_library import FORMAT_OF, hub_split, saved_split, split_of_files
 from tasks.downstream.task import Part, TaskFiles
 from tasks.splits import LoadedSplit, Split
@@ -17,7 +18,6 @@ from tasks.squad.questions import SquadFile, Version
 from tasks.squad.rows import read_rows
 
 WANTED_BY = "fine_tuning.data of kind `datasets`"
-COMMIT = re.compile(r"[0-9a-f]{40}")
 SAVED = "state.json"  # `save_to_disk` writes one into the folder of each split
 TWO_PLACES = "expected either a `name` with its `revision`, or the `path` of a folder"
 
@@ -30,21 +30,17 @@ class DatasetOfTasks(Declaration):
     """
 
     kind: Literal["datasets"] = "datasets"
+    """Chooses Hugging Face's library `datasets`, an optional extra."""
     name: str | None = Field(
         default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$", examples=["nyu-mll/glue"]
     )
-    revision: str | None = None  # a whole commit
+    """The data set's name on the hub, with its owner; needs a `revision`."""
+    revision: Commit | None = None
+    """The commit that is read, as 40 hexadecimal digits; a branch may move."""
     path: str | None = Field(default=None, min_length=1)
+    """A folder of local files in place of a name."""
     tests: bool = True
     """Whether the tests without labels are read, and so predicted by every model, too; a submission needs them."""
-
-    @field_validator("revision")
-    @classmethod
-    def _a_commit(cls, revision: str | None) -> str | None:
-        if revision is not None and not COMMIT.fullmatch(revision):
-            message = f"{revision!r} is no commit; expected its 40 hexadecimal digits"
-            raise ValueError(f"{message}, since a branch or a tag may move and change results in silence")
-        return revision
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field
-
-from search_space.declaration import Declaration, JsonValue
+from search_space.declaration import OPTION, Declaration, JsonValue
 from search_space.refusals import Corruption
 from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary, vocabulary_text, word_piece_alphabet
 
@@ -28,7 +26,9 @@ class WordPieceTraining(Declaration):
     """A vocabulary learned from the corpus's train split alone."""
 
     kind: Literal["wordpiece"] = "wordpiece"
-    lowercase: bool = True  # also strips accents, as BERT's uncased vocabulary does
+    """Chooses a WordPiece vocabulary learned from the corpus."""
+    lowercase: bool = True
+    """Lower-case the text and strip accents, as BERT's uncased vocabulary does."""
 
     def inputs(self) -> JsonValue:
         """Return what decides the vocabulary besides the texts and its size."""
@@ -39,8 +39,11 @@ class GivenVocabulary(Declaration):
     """A vocabulary from a file with one piece to a line, such as BERT's vocab.txt."""
 
     kind: Literal["vocabulary"] = "vocabulary"
+    """Chooses a WordPiece vocabulary that is there already."""
     path: str
+    """The vocabulary file, one piece to a line, special tokens first."""
     lowercase: bool = True
+    """Lower-case the text and strip accents; has to fit the vocabulary."""
 
     def inputs(self) -> JsonValue:
         """Return the sha256 of the vocabulary; raises DataRefused where the file is wrong."""
@@ -48,7 +51,7 @@ class GivenVocabulary(Declaration):
         return {"kind": self.kind, "lowercase": self.lowercase, "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
-TokenizerDeclaration = Annotated[WordPieceTraining | GivenVocabulary, Field(discriminator="kind")]
+TokenizerDeclaration = Annotated[WordPieceTraining | GivenVocabulary, OPTION]
 
 
 @dataclass(frozen=True, slots=True)

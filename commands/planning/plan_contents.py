@@ -11,6 +11,7 @@ from reports.tables.isolated import isolated_pairs
 from runners.asked.claims import parse_claim, parse_orderings
 from runners.asked.metrics import HELD_OUT_LOSS, SCORE
 from runners.asked.sequential import first_seeds
+from runners.asked.warnings import warnings_of
 from runners.designs import Factorial, Fractional, Search
 from runners.designs.arm import BASELINE, Arm
 from runners.designs.axes import grid_size
@@ -72,6 +73,8 @@ class Plan:
     """Points that are left out: the name, then the reasons."""
     notes: tuple[str, ...] = field(default=())
     tuning: TuningPlan | None = None
+    warnings: tuple[str, ...] = ()
+    """What the experiment asks for and most likely does not mean."""
 
 
 def plan_of(chosen: Chosen, convention: Convention, places: Places) -> Plan:
@@ -107,6 +110,7 @@ def plan_of(chosen: Chosen, convention: Convention, places: Places) -> Plan:
         impossible=tuple((one.name, *one.reasons) for one in roster.impossible),
         notes=tuple(_notes(chosen)),
         tuning=tuning,
+        warnings=warnings_of(experiment),
     )
 
 
@@ -210,6 +214,7 @@ def plan_document(chosen: Chosen, plan: Plan, convention: Convention) -> dict[st
     return {
         "experiment": chosen.experiment.experiment,
         "scale": chosen.scale,
+        "scales": [*chosen.scales],
         "flops_convention": convention.name,
         "arms": [_arm_document(arm) for arm in plan.arms],
         "values_per_cell": {"pretraining_seeds": seeds, "fine_tuning_seeds": tuning_seeds},
@@ -219,6 +224,7 @@ def plan_document(chosen: Chosen, plan: Plan, convention: Convention) -> dict[st
         "aliases": {**plan.aliases},
         "impossible": [{"name": name, "reasons": [*reasons]} for name, *reasons in plan.impossible],
         "notes": [*plan.notes],
+        "warnings": [*plan.warnings],
         **({} if plan.tuning is None else {"tuning": tuning_document(plan.tuning)}),
         "published": published_document(chosen.experiment),
     }

@@ -37,6 +37,10 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
     scale = "" if chosen.scale == WITHOUT_SCALES else f" at scale {chosen.scale}"
     heading = f"{experiment.experiment}{scale}, FLOPs by {convention.name}: {experiment.question}"
     console.print(heading, markup=False, style="bold")
+    if chosen.scales:
+        console.print(f"scales of this file: {', '.join(chosen.scales)}", markup=False, highlight=False)
+    for warning in plan.warnings:
+        console.print(f"warning: {warning}", markup=False, highlight=False, style="yellow")
     _show_arms(console, plan.arms)
     for line in (_work(chosen), *_remarks(plan), *_to_come(chosen, plan)):
         console.print(line, markup=False, highlight=False)
@@ -45,6 +49,9 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
     for line in plan_published.lines(experiment):
         console.print(line, markup=False, highlight=False)
     console.print(f"FLOPs counted as {convention.name}: {convention.rule}", markup=False, style="dim")
+    if plan.unknown:
+        lines = "\n".join(f"  {line}" for line in plan.unknown.splitlines())
+        console.print(f"missing, and `run` needs it:\n{lines}", markup=False, highlight=False, style="yellow")
 
 
 def _show_arms(console: Console, arms: Sequence[ArmPlan]) -> None:
@@ -129,9 +136,7 @@ def _remarks(plan: Plan) -> Iterator[str]:
 
 def _to_come(chosen: Chosen, plan: Plan) -> Iterator[str]:
     if plan.prediction is None:
-        first, *others = plan.unknown.splitlines()
-        yield f"in the cache, time, disk: unknown; {first}"
-        yield from others
+        yield "in the cache, time, disk: unknown without the data that are missing, at the end of this plan"
         return
     tuning = plan.tuning
     stages = plan.shared_stages + sum(arm.stages for arm in plan.arms) + (tuning.stages if tuning else 0)

@@ -11,7 +11,7 @@ from runners.asked.measures import Measures
 from runners.asked.sequential import Seeds
 from runners.designs import Design, OneDesign, Search
 from runners.designs.arm import Arm
-from runners.designs.roster import Roster, Rules
+from runners.designs.roster import Roster, Rules, told_once
 from runners.hurdles import Finite, HurdleRule
 from runners.hurdles.audit import Audit
 from runners.matching import Match, enter_twins
@@ -36,7 +36,9 @@ class PaperStatement(Declaration):
     """What a paper says on the question, in our words, with its source."""
 
     source: str
+    """The paper, with the table or section."""
     statement: str
+    """What the paper says on the question, in our words."""
     orderings: tuple[str, ...] = Field(default=(), examples=[["span_dynamic > dynamic ~ bottleneck"]])
     """What the statement says of the arms: `a > b`, a is better; `a ~ b`, level within the margin. The report judges
     it on every headline metric as it judges `claims`; a name with spaces stands in quotes.
@@ -53,9 +55,11 @@ class Pretraining(Declaration):
     """The first stage: how many tokens, on which seeds, past which hurdles, measured on what."""
 
     tokens: Count = Field(examples=[1_000_000])
+    """Tokens that every arm is trained on, unless its `token_share` says otherwise."""
     seeds: Seeds = Field(examples=[[1, 2, 3]])
     """A list, or `until_decided`: more seeds for what the first ones leave open."""
     hurdle: HurdleRule = Field(default_factory=Finite)
+    """Which trials of a search go on past a token mark; `finite` stops only what diverged."""
     audit: Audit | None = None
     """Which of the stopped are trained to the end all the same, to see how often a hurdle is wrong."""
     held_out_sequences: Count = 256
@@ -77,16 +81,22 @@ class Forecast(Declaration):
     """A budget that nothing was trained on, to which the report draws the held-out curves on."""
 
     tokens: Count = Field(examples=[1_000_000_000])
+    """The larger budget, in tokens, for which the held-out loss is extrapolated."""
 
 
 class DeclaredExperiment(Declaration):
     """One question at one scale as it was written down; whether it keeps the rules is `Experiment`'s to say."""
 
     experiment: Name = Field(examples=["table2"])
+    """The experiment's name: part of its results folder and of its study in MLflow."""
     question: str = Field(min_length=1, max_length=400, examples=["How should convolution be joined to attention?"])
+    """What the experiment asks, in one sentence; the report begins with it."""
     paper: PaperStatement | None = None
+    """What a paper says on the question, to be judged by the results."""
     baseline: Candidate
+    """The candidate that every arm is compared with."""
     design: Design
+    """Which candidates answer the question: one design, or several whose arms follow one another."""
     constraints: tuple[Constraint, ...] = Field(default=(), examples=[["bottleneck_ratio <= heads"]])
     """What every candidate must satisfy beyond the architecture's own rules."""
     on_invalid: Literal["refuse", "skip"] = "refuse"
@@ -96,9 +106,13 @@ class DeclaredExperiment(Declaration):
     tune: Tune | None = None
     """Tries every arm at the same few recipes first; the table shows arms at the shared recipe and at their own."""
     corpus: Corpus = Field(default_factory=DocumentationCorpus)
+    """The pretraining text; the installed documentation where none is named."""
     tokenizer: TokenizerDeclaration = Field(default_factory=WordPieceTraining)
+    """The vocabulary: learned from the corpus, or given as a file."""
     pretraining: Pretraining
+    """How long and on which seeds the arms are pretrained."""
     fine_tuning: FineTuning = Field(default_factory=FineTuning)
+    """Which downstream tasks the pretrained models are taught, and how."""
     measure: Measures = Field(default_factory=Measures)
     """What is measured of every trained model beyond losses and scores."""
     level_within: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"held_out_loss": 0.02}])
@@ -106,6 +120,7 @@ class DeclaredExperiment(Declaration):
     claims: tuple[str, ...] = Field(default=(), examples=[["score(dynamic) > score(depthwise) by 0.5"]])
     """What is expected of the results, written down before there are any; the report judges each."""
     forecast: Forecast | None = None
+    """A larger budget to extrapolate the held-out curves to."""
     tracking: str | None = None
     """An MLflow tracking URI; the store under the results where none is named."""
 
@@ -128,7 +143,8 @@ class DeclaredExperiment(Declaration):
         for position, design in enumerate(self.designs):
             place = ("design", position) if isinstance(self.design, tuple) else ("design",)
             if isinstance(design, Search):
-                roster.violations += [each.under(*place) for each in design.violations(self.baseline)]
+                broken = told_once([*design.violations(self.baseline)])
+                roster.violations += [each.under(*place) for each in broken]
             else:
                 roster.enter(design, place)
         if self.match is not None and not roster.violations:

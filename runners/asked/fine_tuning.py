@@ -20,17 +20,29 @@ class TaskSettings(Declaration):
     """What one task does otherwise; what is not named here is as for every task, and is not searched for."""
 
     train_examples: Count | None = None
+    """Training examples of this task at most."""
     dev_examples: Count | None = None
+    """Dev examples of this task at most."""
     epochs: Count | None = Field(default=None, examples=[10])
+    """Passes over this task's training examples."""
     batch_examples: Count | None = None
+    """Training examples of a batch of this task."""
     peak_learning_rate: PositiveNumber | None = None
+    """Largest learning rate on this task."""
     layer_rate_decay: Share | None = Field(default=None, gt=0)
+    """Layer-wise learning-rate decay on this task."""
     warmup_share: Number | None = Field(default=None, ge=0, lt=1)
+    """Share of this task's updates in which the rate rises."""
     weight_decay: Number | None = Field(default=None, ge=0)
+    """Decoupled weight decay of AdamW on this task."""
     dropout: Number | None = Field(default=None, ge=0, lt=1)
+    """Dropout probability on this task."""
     pooling: Literal["first", "mean"] | None = None
+    """What this task's label is read from."""
     sequence_length: Count | None = None
+    """Tokens of a sequence of this task, longer texts are cut or windowed."""
     swap_pairs: bool | None = None
+    """Whether this task's training pairs are there the other way round too."""
 
     @property
     def changes(self) -> dict[str, object]:
@@ -56,8 +68,11 @@ class SettingsSearch(Declaration):
     """
 
     peak_learning_rate: tuple[PositiveNumber, ...] = Field(default=(), examples=[[1e-4, 3e-4]])
+    """Peak learning rates to try; empty keeps the one rate."""
     weight_decay: tuple[Number, ...] = ()
+    """Weight decays to try; empty keeps the one value."""
     epochs: tuple[Count, ...] = ()
+    """Numbers of epochs to try; empty keeps the one number."""
     choose_on: ChosenOn = "held_out_half"
     """`held_out_half`: by one half of the dev set, with the other half reported; `dev`: by what is reported."""
 
@@ -77,18 +92,25 @@ class FineTuning(Declaration):
     """The second stage: which tasks each pretrained model is asked, and how it is taught them."""
 
     tasks: tuple[str, ...] = ()
+    """Downstream tasks by name, such as cola or docs_pair; none skips fine-tuning."""
     seeds: tuple[Seed, ...] = Field(default=(1,), min_length=1)
+    """Fine-tuning seeds; their results are averaged within each pretraining seed."""
     corpus: Corpus | None = None
     """Where the tasks' documents come from; the pretraining corpus where none is named."""
     data: PublishedData | None = Field(default=None, examples=["data"])
     """Where the files of published tasks lie: the official layout's folder, or one that holds `glue` and `squad`."""
     train_examples: Count | None = None
+    """Training examples of a task at most; all of a published task, 4000 of one made from documents."""
     dev_examples: Count | None = None
-    """At most so many, drawn by a fixed seed; of a published task all, of one made from documents 4000 and 1000."""
+    """Dev examples of a task at most; all of a published task, 1000 of one made from documents."""
     sequence_length: Count = 128
+    """Tokens of a sequence; longer texts are cut, SQuAD's are read in windows."""
     epochs: Count = 3
+    """Passes over the training examples."""
     batch_examples: Count = 32
-    peak_learning_rate: PositiveNumber = 3e-4  # ELECTRA-Small and ConvBERT, release defaults
+    """Training examples of a batch."""
+    peak_learning_rate: PositiveNumber = 3e-4
+    """Largest learning rate. Default: ELECTRA-Small's and ConvBERT's releases."""
     layer_rate_decay: Share = Field(default=1.0, gt=0)
     """Each block learns at this share of the rate of the one above it; 0.8 in ELECTRA's and ConvBERT's releases."""
     swap_pairs: bool = False
@@ -105,5 +127,8 @@ class FineTuning(Declaration):
     pooling: Literal["first", "mean"] = "first"
     """What a label is read from: the [CLS] vector, as the releases do, or the mean over the tokens."""
     warmup_share: Number = Field(default=0.1, ge=0, lt=1)
+    """Share of the updates in which the rate rises to its peak. Default: ELECTRA's release."""
     weight_decay: Number = Field(default=0.01, ge=0)
+    """Decoupled weight decay of AdamW."""
     dropout: Number = Field(default=0.1, ge=0, lt=1)
+    """Dropout probability while a task is taught."""

@@ -25,3 +25,4 @@ class Measures(Declaration):
     """Measurements by name; one that is not named is not made."""
 
     attention_diagonal: AttentionDiagonal | None = Field(default=None, examples=[{"within": 4}])
+    """Diagonal concentration of attention, as in ConvBERT's Table 8; null measures none."""

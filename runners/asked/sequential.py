@@ -23,7 +23,9 @@ class UntilDecided(Declaration):
     """How many seeds to begin with, how many at most, and which differences are too small to matter."""
 
     start: Count = Field(default=3, ge=2)
+    """Pretraining seeds that every arm begins with."""
     max: Count = Field(examples=[10])
+    """Pretraining seeds of an arm at most."""
     step: Count = 2
     """Seeds from one look to the next; the last look is at `max`."""
     margin: Mapping[str, PositiveNumber] = Field(
@@ -49,6 +51,7 @@ class SeedsUntilDecided(Declaration):
     """Pretraining seeds 1, 2, 3 and so on, as many as it takes."""
 
     until_decided: UntilDecided
+    """How many seeds at first and at most, and which differences are too small to matter."""
 
 
 Seeds = Annotated[tuple[Seed, ...], Field(min_length=1)] | SeedsUntilDecided

@@ -15,10 +15,11 @@ from runners.designs.one_factor import OneFactor
 from runners.designs.pairs import Pairs
 from runners.designs.search import Search
 from runners.designs.zip import Zip
+from search_space.declaration import OPTION
 
 OneDesign = Annotated[
     OneFactor | LeaveOneOut | KeepOne | Ladder | Factorial | Fractional | Pairs | Zip | ListDesign | Search,
-    Field(discriminator="kind"),
+    OPTION,
 ]
 
 

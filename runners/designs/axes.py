@@ -10,10 +10,12 @@ from pydantic import Field
 from runners.designs.point import Changes, label
 from search_space.candidate import Candidate
 from search_space.change import ImpossibleChange, absolute_path, apply
+from search_space.declaration import NamingValue
 from search_space.violation import Violation
 
 Axes = Annotated[
-    Mapping[str, tuple[Any, ...]], Field(min_length=1, examples=[{"bottleneck_ratio": [1, 2], "heads": [2, 4]}])
+    Mapping[str, tuple[NamingValue, ...]],
+    Field(min_length=1, examples=[{"bottleneck_ratio": [1, 2], "heads": [2, 4]}]),
 ]
 
 

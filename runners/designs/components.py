@@ -20,6 +20,7 @@ class ComponentDesign(PointDesign):
     """The parts in their order, each with the changes that put it into the baseline."""
 
     components: Components
+    """By name, the changes that put a component into the baseline, in their order."""
 
     def together(self, names: tuple[str, ...]) -> Changes:
         """Return the changes that put the named components in, a later one's over an earlier one's."""

@@ -19,7 +19,9 @@ class Factorial(PointDesign):
     listed: ClassVar[bool] = False
     recurs: ClassVar[bool] = True
     kind: Literal["factorial"] = "factorial"
+    """Chooses every combination of the values."""
     vary: Axes
+    """By path, the levels of a factor."""
 
     def size(self, baseline: Candidate) -> int:
         """Return the number of combinations."""

@@ -6,15 +6,16 @@ confounded with two-way interactions, at 4 two-way interactions with each other,
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from runners.designs.axes import Axes, axis_violations, named, parent_of, present
 from runners.designs.fractions import Fraction, smallest
 from runners.designs.limit import ARMS_AT_MOST
 from runners.designs.point import Point, PointDesign, level
 from search_space.candidate import Candidate
+from search_space.declaration import whole_from_exponent
 from search_space.violation import Violation
 
 FACTORS_AT_MOST = 20
@@ -33,8 +34,11 @@ class Fractional(PointDesign):
     listed: ClassVar[bool] = False
     recurs: ClassVar[bool] = True
     kind: Literal["fractional"] = "fractional"
+    """Chooses a two-level fraction of the full factorial."""
     vary: Axes = Field(min_length=2, max_length=FACTORS_AT_MOST)
-    resolution: Literal[3, 4, 5]
+    """By path, the two levels of a factor."""
+    resolution: Annotated[Literal[3, 4, 5], BeforeValidator(whole_from_exponent)]
+    """3: main effects are confounded with two-way interactions; 4: those with each other; 5: neither."""
 
     def size(self, baseline: Candidate) -> int:
         """Return the number of runs; all combinations where no fraction is small enough."""

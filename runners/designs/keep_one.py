@@ -13,6 +13,7 @@ class KeepOne(ComponentDesign):
     """Components a and b give three rows: baseline, `only_a`, `only_b`."""
 
     kind: Literal["keep_one"] = "keep_one"
+    """Chooses the baseline with each component alone."""
 
     def size(self, baseline: Candidate) -> int:
         """Return the number of components."""

@@ -16,6 +16,7 @@ class Ladder(ComponentDesign):
     """
 
     kind: Literal["ladder"] = "ladder"
+    """Chooses one component more per row."""
 
     def size(self, baseline: Candidate) -> int:
         """Return the number of components."""

@@ -15,6 +15,7 @@ class LeaveOneOut(ComponentDesign):
     """Components a and b on a baseline without them give four rows: baseline, `full`, `without_a`, `without_b`."""
 
     kind: Literal["leave_one_out"] = "leave_one_out"
+    """Chooses the full model and, without each component in turn, the rest."""
 
     def size(self, baseline: Candidate) -> int:
         """Return the number of components and one."""

@@ -24,7 +24,9 @@ class ListDesign(PointDesign):
     """Arms in the order in which a table shows them; the baseline always comes first."""
 
     kind: Literal["list"] = "list"
+    """Chooses arms that are written out."""
     arms: Mapping[ArmName, Mapping[str, Any]] = Field(min_length=1, examples=[{"depthwise": {"bottleneck_ratio": 2}}])
+    """By the arm's name, its changes from the baseline by path."""
 
     def size(self, baseline: Candidate) -> int:
         """Return the number of arms beside the baseline."""

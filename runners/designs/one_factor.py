@@ -17,7 +17,9 @@ class OneFactor(PointDesign):
 
     recurs: ClassVar[bool] = True
     kind: Literal["one_factor"] = "one_factor"
+    """Chooses one factor at a time."""
     vary: Axes
+    """By path, the values beside the baseline's."""
 
     def size(self, baseline: Candidate) -> int:
         """Return the number of values."""

@@ -23,7 +23,9 @@ class Pairs(PointDesign):
     listed: ClassVar[bool] = False
     recurs: ClassVar[bool] = True
     kind: Literal["pairs"] = "pairs"
+    """Chooses every combination of two moved factors."""
     vary: Axes = Field(min_length=2)
+    """By path, the values beside the baseline's."""
 
     def size(self, baseline: Candidate) -> int:
         """Return the number of pairs of values, the baseline's own included."""

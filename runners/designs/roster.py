@@ -55,7 +55,7 @@ class Roster:
         """Add the arms of a design that is written at the place, or say why that cannot be."""
         broken = list(_too_many(design, self.baseline)) or list(design.own_violations(self.baseline))
         broken = broken or list(self._entered(design))
-        self.violations += [violation.under(*place) for violation in broken]
+        self.violations += [violation.under(*place) for violation in told_once(broken)]
 
     def add(self, arm: Arm) -> None:
         """Enter an arm; where its candidate is there already, give that one the levels of both."""
@@ -112,6 +112,15 @@ class Roster:
         elif arm.name not in ("", twin.name):
             self.aliases[arm.name] = twin.name
         self.add(arm)
+
+
+def told_once(violations: Sequence[Violation]) -> list[Violation]:
+    """Return the violations; one that several items of a list share is told once, at the list."""
+    lists: dict[tuple[Place, str], list[Violation]] = {}
+    for each in violations:
+        inside_list = bool(each.path) and isinstance(each.path[-1], int)
+        lists.setdefault((each.path[:-1] if inside_list else each.path, each.message), []).append(each)
+    return [each[0] if len(each) == 1 else Violation(place, message) for (place, message), each in lists.items()]
 
 
 def _impossible(point: Point, fault: ImpossibleChange) -> Impossible:

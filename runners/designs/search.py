@@ -8,7 +8,7 @@ from pydantic import Field
 from runners.designs.axes import unsuited
 from runners.proposing.tournament import Tournament
 from search_space.candidate import Candidate
-from search_space.declaration import Count, Declaration, Seed
+from search_space.declaration import Count, Declaration, DrawnValue, Seed
 from search_space.violation import Violation
 
 MEASURED = ("held_out_loss", "score")
@@ -26,14 +26,21 @@ class Search(Declaration):
     """
 
     kind: Literal["search"] = "search"
-    space: Mapping[str, tuple[Any, ...]] = Field(min_length=1, examples=[{"bottleneck_ratio": [1, 2, 4]}])
+    """Chooses a search: candidates are proposed from the results of earlier ones."""
+    space: Mapping[str, tuple[DrawnValue, ...]] = Field(min_length=1, examples=[{"bottleneck_ratio": [1, 2, 4]}])
+    """By path, the values to choose from: an axis of the search space each."""
     candidates_in_all: Count = Field(default=20, examples=[20])
+    """Candidates to try, the baseline and repeats at further seeds included."""
     cohort: Count = 5
+    """Candidates that are proposed together, from the results of the cohorts before."""
     sampler: Literal["tpe", "random", "gp", "nsga2", "qmc", "brute_force", "tournament"] = "tpe"
+    """Who proposes: an Optuna sampler by name, or `tournament` (So et al. 2019)."""
     tournament: Tournament = Field(default_factory=Tournament)
     """How the sampler of that name selects and mutates."""
     seed: Seed = 0
+    """Seed of the proposals."""
     objectives: tuple[Objective, ...] = Field(default=("held_out_loss",), min_length=1)
+    """What is optimised; the first has to be measured, several give a Pareto front."""
     seeds_at_most: Count = 3
     """A proposal that repeats a candidate is that candidate at its next seed, up to so many seeds; then it is drawn
     again."""

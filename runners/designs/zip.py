@@ -18,7 +18,9 @@ class Zip(PointDesign):
     listed: ClassVar[bool] = False
     recurs: ClassVar[bool] = True
     kind: Literal["zip"] = "zip"
+    """Chooses axes that move together."""
     vary: Axes
+    """By path, the values; the first values of all axes are one arm, the second another."""
 
     def size(self, baseline: Candidate) -> int:
         """Return the number of values that each axis has."""

@@ -1,7 +1,8 @@
 """From an experiment to its stages: which work a table needs, in which order, under which names. Pure, no torch."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from runners.asked.experiment import Experiment
@@ -24,6 +25,7 @@ from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
 from search_space.refusals import DataRefused
 from tasks.corpora.corpus import Corpus
+from tasks.corpora.text_files import TextFilesCorpus
 from tasks.downstream import find_task
 
 LENGTHEN = "lengthen"
@@ -58,8 +60,9 @@ class SharedStages:
 def shared_stages(experiment: Experiment) -> SharedStages:
     """Return the stages that come before any trial.
 
-    Raises DataRefused where files are missing: those of every task that lacks some.
+    Raises DataRefused with everything that is missing: the corpora, the vocabulary, the files of every task.
     """
+    _refuse_missing(experiment)
     architecture = experiment.baseline.architecture
     corpus = _corpus_stage(experiment.corpus)
     vocabulary = TokensStage(
@@ -76,6 +79,23 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     others = (documents,) if read and documents is not corpus else ()
     questions = _questions(experiment, tokens)
     return SharedStages(corpus, tokens, questions, examples, others, overlaps, _start(experiment))
+
+
+def _refuse_missing(experiment: Experiment) -> None:
+    """Raise DataRefused with every source that is not there; what is there is only looked for, not read."""
+    tuning, missing = experiment.fine_tuning, list[str]()
+    files = [find_task(task).files for task in _asked_tasks(experiment)]
+    needed: list[Callable[[], object]] = [
+        *(corpus.look for corpus in (experiment.corpus, tuning.corpus) if isinstance(corpus, TextFilesCorpus)),
+        *(partial(tuning.data.located, each) for each in files if each is not None and tuning.data is not None),
+    ]
+    for look in needed:
+        try:
+            look()
+        except DataRefused as refusal:
+            missing += refusal.lines
+    if missing:
+        raise DataRefused(dict.fromkeys(missing))
 
 
 def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:

@@ -2,17 +2,14 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
 from runners.hurdles.asha import Asha
 from runners.hurdles.extrapolate import Extrapolate
 from runners.hurdles.finite import Finite
 from runners.hurdles.hyperband import Hyperband
 from runners.hurdles.progressive_mean import ProgressiveMean
 from runners.hurdles.top_fraction import TopFraction
+from search_space.declaration import OPTION
 
-HurdleRule = Annotated[
-    Finite | ProgressiveMean | TopFraction | Asha | Hyperband | Extrapolate, Field(discriminator="kind")
-]
+HurdleRule = Annotated[Finite | ProgressiveMean | TopFraction | Asha | Hyperband | Extrapolate, OPTION]
 
 __all__ = ["Asha", "Extrapolate", "Finite", "HurdleRule", "Hyperband", "ProgressiveMean", "TopFraction"]

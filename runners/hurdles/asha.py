@@ -17,7 +17,9 @@ class Asha(Marked):
     """The best 1/reduction_factor of those declared so far go on; the first always does."""
 
     kind: Literal["asha"] = "asha"
+    """Chooses asynchronous successive halving."""
     reduction_factor: ReductionFactor = 3.0
+    """The best 1/reduction_factor go on (η). Default: 3; Li et al. 2018, section 3.6, advise 3 or 4."""
 
     def decide(self, field: Field) -> dict[str, Verdict]:
         """Return a verdict for everyone whose predecessors are all at the mark or out."""

@@ -20,7 +20,9 @@ class Audit(Declaration):
     """The share of the stopped that is trained on, rounded up, and the seed that chooses them."""
 
     share: PositiveShare = 0.1
+    """Share of the stopped trials that is trained to the end, rounded up."""
     seed: Seed = 0
+    """Seed of the draw of the trials to audit."""
 
     def chosen(self, stopped: Iterable[str]) -> tuple[str, ...]:
         """Return the trials to audit, by name; whoever was stopped first makes no difference."""

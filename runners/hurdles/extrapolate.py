@@ -26,10 +26,13 @@ class Extrapolate(Marked):
     """How many advances by one mark a cohort has, how many at once, and how much doubt counts as promise."""
 
     kind: Literal["extrapolate"] = "extrapolate"
+    """Chooses freeze-thaw: extrapolated curves decide who goes on."""
     advances: Count = 6
-    """Of a cohort, over all its members and marks."""
+    """Advances by one mark that a cohort may spend, over all its members and marks."""
     at_once: Count = 1
+    """Candidates that advance together before the next decision."""
     optimism: Number = 1.0
+    """Standard deviations of the prediction that count as promise; 0 looks at the mean alone."""
 
     def decide(self, field: Field) -> dict[str, Verdict]:
         """Return the verdicts of the next round; those that stay frozen get none until the advances are spent."""

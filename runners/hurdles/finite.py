@@ -12,6 +12,7 @@ class Finite(Declaration):
     """Only a diverged trial is stopped; a planned row of a table is never stopped for being weak."""
 
     kind: Literal["finite"] = "finite"
+    """Chooses the hurdle that only a diverged trial fails."""
 
     @property
     def probe(self) -> Probe | None:

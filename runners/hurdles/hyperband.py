@@ -23,7 +23,9 @@ class Hyperband(Marked):
     """Brackets over the marks; `design.cohort` is the size of the first, which meets every hurdle."""
 
     kind: Literal["hyperband"] = "hyperband"
-    reduction_factor: ReductionFactor = 3.0  # eta; Li et al. 2018, section 3.6: 3 or 4
+    """Chooses Hyperband's brackets."""
+    reduction_factor: ReductionFactor = 3.0
+    """The best 1/reduction_factor go on (η). Default: 3; Li et al. 2018, section 3.6, advise 3 or 4."""
 
     def bracket(self, cohort: int) -> int:
         """Return how many hurdles a cohort is let past."""

@@ -17,6 +17,7 @@ class ProgressiveMean(Marked):
     """Hurdles at the token marks, each the mean of candidates of earlier cohorts."""
 
     kind: Literal["progressive_mean"] = "progressive_mean"
+    """Chooses Progressive Dynamic Hurdles."""
     population: Literal["first_cohort", "all_so_far"] = "first_cohort"
     """Whose mean a hurdle is: of the first cohort that reached its mark, and then it never moves; or of everyone of
     earlier cohorts who has, and then it falls as the search gets better. The paper says "the current population"."""

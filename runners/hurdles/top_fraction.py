@@ -17,7 +17,9 @@ class TopFraction(Marked):
     """At every mark this share of the cohort's members that have a number goes on, one at least."""
 
     kind: Literal["top_fraction"] = "top_fraction"
+    """Chooses successive halving by cohort."""
     keep: PartOfOne = 0.5
+    """Share of a cohort that goes on at every mark; 0.5 halves it."""
 
     def decide(self, field: Field) -> dict[str, Verdict]:
         """Return the verdicts of the cohorts that are complete at a mark; the others wait."""

@@ -92,9 +92,11 @@ def _message(model: type[BaseModel], spot: Spot, detail: ErrorDetails) -> str:
         return f"this key is missing; allowed: {', '.join(kinds(spot.wanted))}"
     if kind == "union_tag_invalid":
         known = kinds(spot.wanted)
-        tag = child(spot.node, VARIANT_KEY)
+        tag = spot.node if isinstance(spot.node, Leaf) else child(spot.node, VARIANT_KEY)
         expected = ", ".join(map(repr, known)) or str(detail.get("ctx", {}).get("expected_tags"))
         return not_among(tag.value if isinstance(tag, Leaf) else "this", expected)
+    if kind == "model_attributes_type" and kinds(spot.wanted):
+        return mismatch(detail["input"], f"the name of an option ({', '.join(kinds(spot.wanted))}) or a mapping")
     return worded(detail)
 
 

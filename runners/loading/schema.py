@@ -22,7 +22,7 @@ def editor_schema(model: type[BaseModel]) -> Schema:
     definitions = _mapping(schema.pop(DEFINITIONS, {}))
     partial = {PARTIAL + name: _partial(definition) for name, definition in definitions.items()}
     whole = PARTIAL + model.__name__
-    partial[whole] = _partial({key: value for key, value in schema.items() if key != "description"})
+    partial[whole] = _partial({**schema, "description": "What a scale changes; all else is as in the file."})
     overrides: Schema = {
         "type": "object",
         "description": "One experiment at several sizes: what each scale changes.",

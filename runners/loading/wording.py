@@ -92,7 +92,7 @@ def _described(value: object) -> str:
 
 def _remedy(value: object, needed: str) -> str:
     """Return what to write, where that can be told from the value."""
-    if needed == "a list" and isinstance(value, bool | int | float | str):
+    if needed.startswith("a list") and isinstance(value, bool | int | float | str):
         return f". Write [{_bare(value)}]"
     if needed == "text" and isinstance(value, bool | int | float):
         return f". Quote it: '{_bare(value)}'"

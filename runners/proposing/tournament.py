@@ -22,10 +22,11 @@ class Tournament(Declaration):
     """Sizes and rates; the defaults are those that the paper is remembered for (100, 30, 0.025)."""
 
     population: Count = 100
+    """Candidates that live at a time."""
     contestants: Count = 30
-    """Of a tournament; at most as many as live."""
+    """Candidates of a tournament; at most as many as live."""
     mutation_rate: Rate = 0.025
-    """Of every gene; a child that equals its parent is mutated again."""
+    """Probability that a gene of a child is redrawn; a child that equals its parent is mutated again."""
     begins_with: Literal["baseline", "random"] = "baseline"
     """Whether the first generation is mutated from the baseline, or drawn evenly until the population is full."""
 

@@ -13,7 +13,7 @@ from runners.designs.arm import Arm, changed_arm
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.change import ROOTS, ImpossibleChange
-from search_space.declaration import Count, Declaration, JsonValue, Name, Seed, canonical
+from search_space.declaration import Count, Declaration, JsonValue, Name, Seed, Whole, canonical
 from search_space.recipe import Recipe
 from search_space.violation import Violation
 
@@ -25,7 +25,9 @@ class SpeedStatement(Declaration):
     """What a paper says of the arms' speed, in our words, with its source."""
 
     source: str
+    """The paper, with the table or section."""
     statement: str
+    """What the paper says on speed, in our words."""
     orderings: tuple[Annotated[str, Field(pattern=FASTER)], ...] = Field(default=(), examples=[["mixed > attention"]])
     """`a > b`: a takes fewer operations and less time than b, at every length."""
     widening: tuple[Name, ...] = Field(default=(), examples=[["mixed"]])
@@ -40,22 +42,28 @@ class Timing(Declaration):
     lengths: tuple[Count, ...] = Field(min_length=1, examples=[[64, 128, 256, 512, 1024]])
     """Tokens per sequence, none of them padding."""
     batch_sequences: Count = 1
+    """Sequences of a batch."""
     rounds: Count = 100
     """Each round passes every arm once, in an order drawn anew: the pairs of the paired ratios."""
-    warm_up_rounds: Annotated[int, Field(ge=0, le=2**53)] = 5
+    warm_up_rounds: Annotated[Whole, Field(ge=0, le=2**53)] = 5
     """Rounds before the first that counts."""
     seed: Seed = 1
     """Draws the weights, the inputs and the orders."""
     device: Literal["cpu", "cuda"] = "cpu"
+    """Where the part is timed."""
     precision: Literal["float32", "bfloat16"] = "float32"
+    """Precision of matrix products and what lies between them."""
 
 
 class TimingExperiment(Declaration):
     """One question about speed at one scale."""
 
     experiment: Name = Field(examples=["table9"])
+    """The experiment's name: part of its results folder."""
     question: str = Field(min_length=1, max_length=400, examples=["Is the mixed block faster than attention?"])
+    """What the experiment asks, in one sentence; the report begins with it."""
     paper: SpeedStatement | None = None
+    """What a paper says on the arms' speed."""
     architecture: Architecture = Field(default_factory=Architecture)
     """What the arms change. The sizes of its embeddings play no part: they are not timed."""
     arms: Mapping[Name, Mapping[str, Any]] = Field(
@@ -65,6 +73,7 @@ class TimingExperiment(Declaration):
     baseline: Name = Field(examples=["attention"])
     """The arm that every other one is compared with."""
     timing: Timing
+    """What is timed, on which inputs and how often."""
 
     @cached_property
     def candidates(self) -> tuple[Arm, ...]:

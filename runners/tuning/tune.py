@@ -17,6 +17,7 @@ class LogRange(Declaration):
     """Any value between two, drawn evenly in its logarithm: `{ log: [1e-4, 1e-2] }`."""
 
     log: tuple[PositiveNumber, PositiveNumber]
+    """The smallest and the largest value; draws are even in the logarithm."""
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -28,6 +29,7 @@ class LinearRange(Declaration):
     """Any value between two, drawn evenly: `{ linear: [0, 0.3] }`."""
 
     linear: tuple[Number, Number]
+    """The smallest and the largest value; draws are even between them."""
 
     @property
     def ends(self) -> tuple[float, float]:

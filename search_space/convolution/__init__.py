@@ -2,15 +2,14 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
 from search_space.convolution.depthwise import Depthwise
 from search_space.convolution.dynamic import Dynamic
 from search_space.convolution.lightweight import Lightweight
 from search_space.convolution.none import NoConvolution
 from search_space.convolution.span_dynamic import SpanDynamic
+from search_space.declaration import OPTION
 
-Convolution = Annotated[NoConvolution | Depthwise | Lightweight | Dynamic | SpanDynamic, Field(discriminator="kind")]
+Convolution = Annotated[NoConvolution | Depthwise | Lightweight | Dynamic | SpanDynamic, OPTION]
 
 OPTIONS = (NoConvolution, Depthwise, Lightweight, Dynamic, SpanDynamic)
 

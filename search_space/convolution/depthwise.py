@@ -11,6 +11,7 @@ class Depthwise(WithKernel):
     """One learned kernel per channel of the block's input, then a pointwise map; the same at every position."""
 
     kind: Literal["depthwise"] = "depthwise"
+    """Chooses depthwise-separable convolution."""
 
     def parameters(self, shape: AttentionShape) -> int:
         """Return the parameters of the branch, the output map excluded."""

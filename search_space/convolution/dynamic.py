@@ -16,6 +16,7 @@ class Dynamic(WithValue):
     """A kernel per head and position, made from the current token alone."""
 
     kind: Literal["dynamic"] = "dynamic"
+    """Chooses dynamic convolution."""
 
     def parameters(self, shape: AttentionShape) -> int:
         """Return the parameters of the value map and of the kernel generator."""

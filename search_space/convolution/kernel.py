@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from search_space.declaration import Declaration
+from search_space.declaration import Declaration, Whole
 from search_space.operations.amounts import Operations, linear
 from search_space.shape import AttentionShape, linear_parameters
 
@@ -16,14 +16,15 @@ def _odd(kernel_size: int) -> int:
     return kernel_size
 
 
-KernelSize = Annotated[int, Field(ge=1, le=1023), AfterValidator(_odd)]
+KernelSize = Annotated[Whole, Field(ge=1, le=1023), AfterValidator(_odd)]
 """Tokens under the kernel, centred on the output's own token."""
 
 
 class WithKernel(Declaration):
     """A mode that slides a kernel over the tokens beside the attention heads."""
 
-    kernel_size: KernelSize = 9  # ConvBERT section 4.2: 9 is best at length 128 and used throughout
+    kernel_size: KernelSize = 9
+    """Width of the kernel in tokens, odd. Default: best at length 128 in ConvBERT's section 4.2."""
 
     @property
     def branch_width_ratio(self) -> int:
@@ -35,7 +36,8 @@ class WithValue(WithKernel):
     """A mode that slides its kernel over mapped values."""
 
     value: Literal["own", "shared"] = "own"
-    """`own`: a map of the branch's own (ConvBERT's release). `shared`: attention's values (its equation 6)."""
+    """Whose values are convolved. `own`: a map of the branch's own (ConvBERT's release). `shared`: attention's
+    (eq. 6)."""
 
     def value_parameters(self, shape: AttentionShape) -> int:
         """Return the parameters of the branch's own value map, none where it is shared."""

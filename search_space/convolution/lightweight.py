@@ -11,6 +11,7 @@ class Lightweight(WithValue):
     """A learned kernel per head, shared by the head's channels and by all positions."""
 
     kind: Literal["lightweight"] = "lightweight"
+    """Chooses lightweight convolution."""
 
     def parameters(self, shape: AttentionShape) -> int:
         """Return the parameters of the value map and of one kernel per head."""

@@ -8,9 +8,10 @@ from search_space.shape import AttentionShape
 
 
 class NoConvolution(Declaration):
-    """Attention alone."""
+    """Self-attention alone, with no convolution beside it."""
 
     kind: Literal["none"] = "none"
+    """Chooses attention alone, without a convolution."""
 
     @property
     def branch_width_ratio(self) -> int:

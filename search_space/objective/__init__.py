@@ -2,11 +2,10 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
+from search_space.declaration import OPTION
 from search_space.objective.masked_language_model import MaskedLanguageModel
 from search_space.objective.replaced_token_detection import ReplacedTokenDetection
 
-Objective = Annotated[MaskedLanguageModel | ReplacedTokenDetection, Field(discriminator="kind")]
+Objective = Annotated[MaskedLanguageModel | ReplacedTokenDetection, OPTION]
 
 __all__ = ["MaskedLanguageModel", "Objective", "ReplacedTokenDetection"]

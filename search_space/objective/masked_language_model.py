@@ -12,6 +12,7 @@ class MaskedLanguageModel(Masking):
     """Cross-entropy at the predicted positions; the output table is the embedding table."""
 
     kind: Literal["masked_language_model"] = "masked_language_model"
+    """Chooses masked language modelling."""
 
     def generator_of(self, architecture: Architecture, baseline: Architecture) -> Architecture | None:
         """Return the generator that corrupts the input: none, masks suffice."""

@@ -19,8 +19,11 @@ class Masking(Declaration):
     """
 
     mask_rate: Number = Field(default=0.15, gt=0, lt=1)
-    covered_share: Share = 0.85  # of the predicted positions, those shown as [MASK]; the rest keep their token
-    random_share: Share = 0.0  # of the predicted positions, those shown as a random token; BERT uses 0.8/0.1
+    """Share of the tokens that is predicted. Default: BERT and ELECTRA-Small."""
+    covered_share: Share = 0.85
+    """Share of the predicted positions that is shown as [MASK]; the rest keep their token. Default: ELECTRA."""
+    random_share: Share = 0.0
+    """Share of the predicted positions that is shown as a random token; BERT covers 0.8 and randomises 0.1."""
 
     def predictions(self, length: int) -> int:
         """Return the predicted positions of `length` tokens: 19 of 128 at 15%, and never [CLS] or the last [SEP]."""

@@ -16,12 +16,16 @@ class ReplacedTokenDetection(Masking):
     """A generator fills the covered positions; the encoder judges every real token."""
 
     kind: Literal["replaced_token_detection"] = "replaced_token_detection"
+    """Chooses replaced token detection, with a generator beside the encoder."""
     generator: Literal["shared", "follows"] = "shared"
     """`shared`: every arm meets the baseline's generator, so that only the encoder differs.
     `follows`: the generator is built like the arm, as the paper does (ConvBERT's release)."""
-    generator_ratio: Count = 4  # ELECTRA-Small; base uses 3
+    generator_ratio: Count = 4
+    """By how much the generator is narrower than its model. Default: ELECTRA-Small; base models use 3."""
     generator_weight: PositiveNumber = 1.0
-    discriminator_weight: PositiveNumber = 50.0  # lambda, ELECTRA section 3.1
+    """Weight of the generator's loss in the sum of both losses."""
+    discriminator_weight: PositiveNumber = 50.0
+    """Weight of the discriminator's loss in the sum: λ of ELECTRA, arXiv 2003.10555, section 3.1."""
 
     def generator_of(self, architecture: Architecture, baseline: Architecture) -> Architecture | None:
         """Return the generator that corrupts the input; its embeddings are those of the encoder."""

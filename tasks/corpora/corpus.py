@@ -2,11 +2,10 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
+from search_space.declaration import OPTION
 from tasks.corpora.documentation import DocumentationCorpus
 from tasks.corpora.huggingface import HuggingFaceCorpus
 from tasks.corpora.text_files import TextFilesCorpus
 
-Corpus = Annotated[DocumentationCorpus | TextFilesCorpus | HuggingFaceCorpus, Field(discriminator="kind")]
+Corpus = Annotated[DocumentationCorpus | TextFilesCorpus | HuggingFaceCorpus, OPTION]
 """Each kind has `inputs()`, its identity for a cache key, and `documents(progress)`, in a fixed order."""

@@ -29,6 +29,7 @@ class DocumentationCorpus(Declaration):
     """English prose from docstrings, read with `ast` and never imported; a smaller corpus is a prefix of a larger."""
 
     kind: Literal["documentation"] = "documentation"
+    """Chooses the installed documentation, which needs no download."""
     distributions: Annotated[tuple[Name, ...], BeforeValidator(_tuple_from_list), Field(min_length=1)] | None = None
     """Distributions to read with all they require; None is Steeplechase's own requirements."""
     maximum_megabytes: PositiveNumber | None = None

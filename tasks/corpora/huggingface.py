@@ -7,6 +7,7 @@ from pydantic import Field
 
 from search_space.declaration import Declaration, JsonValue, PositiveNumber
 from search_space.refusals import DataRefused
+from tasks.commit import Commit
 from tasks.corpora.document import Document
 from tasks.datasets_library import streamed
 from tasks.progress import Progress
@@ -19,12 +20,19 @@ class HuggingFaceCorpus(Declaration):
     """One column of one split of a dataset on the hub; code from the hub is never run."""
 
     kind: Literal["huggingface"] = "huggingface"
+    """Chooses a data set on the Hugging Face hub."""
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$")
-    revision: str = Field(min_length=1)  # a commit; a moving branch would change results in silence
+    """The data set's name on the hub, with its owner."""
+    revision: Commit = Field(examples=["b04c8d1ceb2f5cd4588862100d08de323dccfbaa"])
+    """The commit that is read, as 40 hexadecimal digits: a branch may move and change results in silence."""
     subset: str | None = None
+    """The data set's configuration; its only one where none is named."""
     split: str = "train"
+    """The split that is read; train, validation and test are drawn from it."""
     column: str = "text"
-    maximum_megabytes: PositiveNumber | None = None  # million characters
+    """The column that holds the text."""
+    maximum_megabytes: PositiveNumber | None = None
+    """Stop reading after this many million characters; the whole split where there is no number."""
 
     def inputs(self) -> JsonValue:
         """Return the dataset's name, revision, subset, split, column and limit."""

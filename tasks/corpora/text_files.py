@@ -17,13 +17,19 @@ from tasks.progress import Progress, place
 READING_VERSION = 1  # raised whenever the same files give other documents
 COMPRESSIONS = (".gz", ".xz")
 READING = "reading text files"
+WANTED = (
+    "wanted is text that you bring: WikiExtractor output, .txt, .jsonl or .parquet, one file or a folder of them, "
+    "at the path that the experiment's `corpus` names"
+)
 
 
 class TextFilesCorpus(Declaration):
     """A file, or every file under a folder in the order of its names; hidden files are left out."""
 
     kind: Literal["text_files"] = "text_files"
+    """Chooses files on this machine."""
     path: str
+    """A file or a folder: .txt, WikiExtractor output, .jsonl (each also .gz or .xz), .parquet."""
 
     def inputs(self) -> JsonValue:
         """Return the sha256 of every file with its name relative to the folder; raises DataRefused like reading."""
@@ -48,6 +54,11 @@ class TextFilesCorpus(Declaration):
         progress(READING, 1.0)
         return 0
 
+    def look(self) -> None:
+        """Raise DataRefused where there is no such file or folder; nothing is read."""
+        if "://" not in self.path and not Path(self.path).exists():
+            raise DataRefused(f"{self.path}: no such file or folder; {WANTED}")
+
     def _files(self) -> dict[str, Path]:
         root = Path(self.path)
         if "://" in self.path:
@@ -55,7 +66,7 @@ class TextFilesCorpus(Declaration):
         try:
             mode = root.stat().st_mode
         except FileNotFoundError:
-            raise DataRefused(f"{self.path}: no such file or folder") from None
+            raise DataRefused(f"{self.path}: no such file or folder; {WANTED}") from None
         except OSError as failure:
             raise DataRefused(f"{self.path}: {failure.strerror}") from failure
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):

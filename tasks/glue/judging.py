@@ -1,5 +1,6 @@
 """A file of predictions against a labelled file of GLUE, by the metrics' official names, as shares from -1 to 1."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -14,17 +15,20 @@ OFFICIAL_NAMES = {"matthews": "matthews_correlation", "spearman": "spearmanr"}
 """What GLUE's metric in the `evaluate` library calls them; the others have the same name."""
 
 
+CORRELATIONS = frozenset({"matthews", "pearson", "spearman"})
+
+
 class AnswerTable(Protocol):
     """What is asked of a task's table: its examples, and what a predicted text means."""
 
     @property
-    def answers(self) -> str:
+    def predictions(self) -> str:
         """What a prediction may be, in words."""
 
     def read(self, part: str, path: Path, name: str) -> Part:
         """Return the examples of a file; raises DataRefused with every mistake of it."""
 
-    def answer_of(self, text: str) -> float | None:
+    def prediction_of(self, text: str) -> float | None:
         """Return the label's number or the value, None where the text is neither."""
 
 
@@ -45,21 +49,30 @@ def judged(
     mistakes = Mistakes(predictions.name)
     answers = [_answer(table, text, line, mistakes) for line, text in told]
     mistakes.refuse()
-    found = score(task, answers, [_right(example) for example in examples])
+    right = [_right(example) for example in examples]
+    found = score(task, answers, right)
     metrics = {OFFICIAL_NAMES.get(metric, metric): value / 100 for metric, value in found.items()}
-    return Judged(metrics, _remarks(predictions.name, [text for _, text in told]))
+    remarks = [*_same_predictions(predictions.name, [text for _, text in told])]
+    if CORRELATIONS.intersection(task.metrics):
+        remarks += _same_references(labelled.name, right)
+    return Judged(metrics, tuple(remarks))
 
 
-def _remarks(name: str, told: list[str]) -> tuple[str, ...]:
-    if len(told) < 2 or len(set(told)) > 1:
-        return ()
-    return (f"{name}: all {len(told)} predictions are {told[0]!r:.40}; a correlation then counts as 0",)
+def _same_predictions(name: str, told: list[str]) -> Iterator[str]:
+    if len(told) > 1 and len(set(told)) == 1:
+        yield f"{name}: all {len(told)} predictions are {told[0]!r:.40}; a correlation then counts as 0"
+
+
+def _same_references(name: str, right: list[float]) -> Iterator[str]:
+    if len(set(right)) == 1:
+        rows = f"all {len(right)} references are {right[0]:g}" if len(right) > 1 else "there is one reference"
+        yield f"{name}: {rows}; a correlation with them is undefined and counts as 0"
 
 
 def _answer(table: AnswerTable, text: str, line: int, mistakes: Mistakes) -> float:
-    answer = table.answer_of(text)
+    answer = table.prediction_of(text)
     if answer is None:
-        mistakes.add(line, f"{text[:40]!r} is no prediction; expected {table.answers}")
+        mistakes.add(line, f"{text[:40]!r} is no prediction; expected {table.predictions}")
         return 0.0
     return answer
 

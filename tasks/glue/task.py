@@ -109,27 +109,33 @@ class GlueTable:
         mistakes.refuse()
         return Part(tuple(examples), unanswered + broken.count)
 
-    def answer_of(self, text: str) -> float | None:
-        """Return the label's number, or the value of a task that asks for a number; None where a text is neither."""
-        return self.label_of(text) if self.value_range is None else self.value_of(text)
+    def prediction_of(self, text: str) -> float | None:
+        """Return the label's number, or a predicted value; None where a text is neither.
+
+        A prediction may lie outside the range of the references: a regression does not know it, and the official
+        metrics are correlations, which take any finite number.
+        """
+        return self.label_of(text) if self.value_range is None else _finite(text)
 
     def label_of(self, text: str) -> int | None:
         """Return the label that a text stands for, by its name or its spelling; None for none."""
         return self.labels.index(text) if text in self.labels else self.spellings.get(text)
 
     def value_of(self, text: str) -> float | None:
-        """Return the value that a text stands for; None where it is no number of the range."""
+        """Return the value that a reference stands for; None where it is no number of the range."""
         assert self.value_range is not None
-        try:
-            value = float(text)
-        except ValueError:
-            return None
         least, greatest = self.value_range
-        return value if math.isfinite(value) and least <= value <= greatest else None
+        value = _finite(text)
+        return value if value is not None and least <= value <= greatest else None
+
+    @property
+    def predictions(self) -> str:
+        """Return what a prediction may be, in words."""
+        return self.answers if self.value_range is None else "a finite number"
 
     @property
     def answers(self) -> str:
-        """Return what an answer may be, in words."""
+        """Return what a reference may be, in words."""
         if self.value_range is not None:
             return f"a number from {self.value_range[0]:g} to {self.value_range[1]:g}"
         return " or ".join([*self.labels, *self.spellings])
@@ -150,3 +156,11 @@ class GlueTable:
         if label is None and value is None:
             mistakes.add(row.line, f"{columns.answer} is {text[:40]!r}; expected {self.answers}")
         return label, value
+
+
+def _finite(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

@@ -195,3 +195,43 @@ def test_a_file_without_scales_and_tasks_has_neither_in_its_plan(call: Call, tmp
     assert "plain, FLOPs by" in text
     assert "at scale" not in text
     assert "of 100,000 tokens, then no fine-tuning " in text
+
+
+def test_all_data_that_are_missing_are_named_at_once_at_the_end_of_the_plan_and_by_run(
+    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    text = """
+design: { kind: one_factor, vary: { heads: [2] } }
+corpus: { kind: text_files, path: nowhere/text }
+fine_tuning: { data: nowhere/data, tasks: [cola, rte, squad_v1_1], corpus: { kind: text_files, path: nowhere/other } }
+"""
+    file, wanted = written(tmp_path, text), ("nowhere/text", "nowhere/other", "CoLA/train.tsv", "RTE/", "train-v1.1")
+    monkeypatch.setenv("COLUMNS", "300")
+    planned_ = call("plan", file, "--out", tmp_path / "results")
+    assert planned_.code == 0
+    *_, heading, one, other, cola, rte, squad = planned_.out.rstrip().splitlines()
+    assert heading == "missing, and `run` needs it:"
+    for line, words in zip((one, other, cola, rte, squad), wanted, strict=True):
+        assert words in line
+        assert "wanted" in line
+    run = call("run", file, "--out", tmp_path / "results")
+    assert run.code == 4
+    refusals = [line for line in run.err.splitlines() if not line.startswith("warning: ")]
+    assert all(words in line for words, line in zip(wanted, refusals, strict=True))
+
+
+def test_a_plan_names_the_scales_of_the_file(call: Call, tmp_path: Path) -> None:
+    assert planned(call, TABLE, "--scale", "smoke")["scales"] == [*scales(TABLE)]
+    assert f"scales of this file: {', '.join(scales(TABLE))}" in " ".join(call("plan", TABLE).out.split())
+    file = written(tmp_path, "design: { kind: one_factor, vary: { heads: [2] } }")
+    assert "scales of this file" not in call("plan", file).out
+
+
+def test_warnings_stand_above_the_arms_and_in_the_document(call: Call, tmp_path: Path) -> None:
+    text = "design: { kind: one_factor, vary: { heads: [2] } }"
+    file = written(tmp_path, text)
+    file.write_text(file.read_text().replace("batch_sequences: 32 }", "batch_sequences: 32, schedule: linear }"))
+    (warning,) = planned(call, file)["warnings"]
+    assert "the warm-up takes 80,000 updates and pretraining has 489" in warning
+    out = call("plan", file).out
+    assert out.index("warning: every arm: the warm-up") < out.index("parameters")

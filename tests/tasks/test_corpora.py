@@ -22,6 +22,8 @@ from tasks.corpora.huggingface import HuggingFaceCorpus
 from tasks.corpora.prose import clean_docstring, is_prose
 from tasks.progress import Progress, silent
 
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
 
 class Given:
     """A corpus of documents given in the test."""
@@ -163,7 +165,7 @@ def test_splits_take_about_their_share_of_sources() -> None:
 
 def test_the_kind_chooses_the_corpus_and_unknown_keys_fail() -> None:
     adapter: TypeAdapter[Corpus] = TypeAdapter(Corpus)
-    chosen = adapter.validate_python({"kind": "huggingface", "name": "someone/texts", "revision": "abc"})
+    chosen = adapter.validate_python({"kind": "huggingface", "name": "someone/texts", "revision": COMMIT})
     assert isinstance(chosen, HuggingFaceCorpus)
     with pytest.raises(ValidationError):
         adapter.validate_python({"kind": "documentation", "colour": "red"})
@@ -171,10 +173,16 @@ def test_the_kind_chooses_the_corpus_and_unknown_keys_fail() -> None:
         adapter.validate_python({"kind": "huggingface", "name": "someone/texts"})
 
 
+@pytest.mark.parametrize("revision", ["main", "v1.0", COMMIT[:12], COMMIT.upper(), "refs/convert/parquet", ""])
+def test_a_branch_a_tag_or_a_part_of_a_commit_is_no_revision_of_a_corpus(revision: str) -> None:
+    with pytest.raises(ValidationError, match="is no commit; expected its 40 hexadecimal digits"):
+        HuggingFaceCorpus(name="someone/texts", revision=revision)
+
+
 def test_a_hub_corpus_without_the_extra_tells_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)  # what Python does where it is not installed
     with pytest.raises(EnvironmentRefused, match=r"pip install 'steeplechase\[datasets\]'"):
-        list(HuggingFaceCorpus(name="someone/texts", revision="abc").documents(silent))
+        list(HuggingFaceCorpus(name="someone/texts", revision=COMMIT).documents(silent))
 
 
 def test_importing_the_data_side_loads_nothing_heavy() -> None:

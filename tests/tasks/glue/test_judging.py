@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
 from published import GLUE, write_table
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
@@ -97,6 +99,60 @@ def test_one_prediction_for_all_is_remarked_and_a_correlation_is_then_0(tmp_path
     assert constant.remarks == ("p: all 12 predictions are '1'; a correlation then counts as 0",)
     (tmp_path / "p").write_text("\n".join(right), encoding="utf-8")
     assert judge(tmp_path / "dev.tsv", tmp_path / "p", None).remarks == ()
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32), min_size=12, max_size=12))
+@example([5.02, -0.1, 7.0, 2.0, 1e6, -1e6, 0.0, 5.0, 3.3, 4.999, 5.0001, -1e-9])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_predictions_of_a_value_may_be_any_finite_number(tmp_path: Path, told: list[float]) -> None:
+    assume(len(set(told)) > 1)
+    right = [float(answer) for answer in _answers("stsb", tmp_path, 12)]
+    judge = find_task("stsb").judge
+    assert judge is not None
+    (tmp_path / "p").write_text("\n".join(map(repr, told)), encoding="utf-8")
+    found = judge(tmp_path / "dev.tsv", tmp_path / "p", None).metrics
+    assert found["spearmanr"] == pytest.approx(spearmanr(told, right).statistic, abs=1e-9)
+    assert found["pearson"] == pytest.approx(pearson(told, right))
+
+
+@pytest.mark.parametrize("wrong", ["nan", "inf", "-inf", "much", ""])
+def test_a_prediction_of_a_value_that_is_no_finite_number_is_refused(wrong: str, tmp_path: Path) -> None:
+    told = _answers("stsb", tmp_path, 12)
+    judge = find_task("stsb").judge
+    assert judge is not None
+    (tmp_path / "p").write_text("\n".join([*told[:3], wrong, *told[4:]]), encoding="utf-8")
+    with pytest.raises(DataRefused, match=f"p:4: '{wrong}' is no prediction; expected a finite number"):
+        judge(tmp_path / "dev.tsv", tmp_path / "p", None)
+
+
+@pytest.mark.parametrize("value", ["5.2", "-0.1", "nan"])
+def test_a_reference_outside_the_range_is_refused(value: str, tmp_path: Path) -> None:
+    told = _answers("stsb", tmp_path, 12)
+    dev, judge = tmp_path / "dev.tsv", find_task("stsb").judge
+    assert judge is not None
+    rows = dev.read_text(encoding="utf-8").split("\n")
+    rows[3] = "\t".join([*rows[3].split("\t")[:-1], value])
+    dev.write_text("\n".join(rows), encoding="utf-8")
+    (tmp_path / "p").write_text("\n".join(told), encoding="utf-8")
+    with pytest.raises(DataRefused, match="expected a number from 0 to 5"):
+        judge(dev, tmp_path / "p", None)
+
+
+@pytest.mark.parametrize(("name", "answer"), [("stsb", "2.5"), ("cola", "1")])
+def test_references_without_spread_are_remarked(name: str, answer: str, tmp_path: Path) -> None:
+    told = _answers(name, tmp_path, 12)
+    dev, judge = tmp_path / "dev.tsv", find_task(name).judge
+    assert judge is not None
+    column = {"cola": 1}.get(name, -1)
+    rows = [row.split("\t") for row in dev.read_text(encoding="utf-8").split("\n")[:-1]]
+    for row in rows[-12:]:
+        row[column] = answer
+    dev.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    (tmp_path / "p").write_text("\n".join(told), encoding="utf-8")
+    remarks = judge(dev, tmp_path / "p", None).remarks
+    assert remarks == (
+        f"dev.tsv: all 12 references are {answer}; a correlation with them is undefined and counts as 0",
+    )
 
 
 @pytest.mark.parametrize(

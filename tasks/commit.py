@@ -1,0 +1,18 @@
+"""A commit as a revision: 40 hexadecimal digits that always name the same files, which a branch or a tag does not."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+FORM = re.compile(r"[0-9a-f]{40}")
+
+
+def _whole(revision: str) -> str:
+    if not FORM.fullmatch(revision):
+        message = f"{revision!r} is no commit; expected its 40 hexadecimal digits"
+        raise ValueError(f"{message}, since a branch or a tag may move and change results in silence")
+    return revision
+
+
+Commit = Annotated[str, AfterValidator(_whole)]

@@ -1,0 +1,43 @@
+"""The command line itself: its version, its completion, and a help in which every choice can be seen."""
+
+from importlib.metadata import version
+
+import pytest
+from calling import Call
+
+from commands.main import COMMANDS
+from reports.formats import format_names
+from runners.policies import POLICIES
+from search_space.operations import CONVENTIONS
+
+
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("TERMINAL_WIDTH", "200")
+
+
+def test_the_version_is_that_of_the_distribution(call: Call) -> None:
+    answer = call("--version")
+    assert (answer.code, answer.out) == (0, f"steeplechase {version('steeplechase')}\n")
+
+
+def test_commands_are_listed_in_the_order_of_their_use_and_completion_is_offered(call: Call) -> None:
+    out = call("--help").out
+    places = [out.index(f"│ {name} ") for name in COMMANDS]
+    assert places == sorted(places)
+    assert [*COMMANDS][:3] == ["plan", "run", "report"]
+    assert "--install-completion" in out
+
+
+@pytest.mark.parametrize(
+    ("command", "choices"),
+    [("report", format_names()), ("replay", (*POLICIES, "list")), ("plan", CONVENTIONS), ("describe", CONVENTIONS)],
+)
+def test_an_option_with_choices_shows_them(call: Call, command: str, choices: tuple[str, ...]) -> None:
+    out = call(command, "--help").out
+    assert all(choice in out for choice in choices)
+
+
+def test_rebuild_calls_its_folder_as_publish_and_the_readme_do(call: Call) -> None:
+    assert "[OUT]" in call("rebuild", "--help").out

@@ -28,15 +28,16 @@ class Search(Declaration):
     kind: Literal["search"] = "search"
     space: Mapping[str, tuple[Any, ...]] = Field(min_length=1, examples=[{"bottleneck_ratio": [1, 2, 4]}])
     candidates_in_all: Count = Field(default=20, examples=[20])
+    """How many proposals at most: the baseline and the arms of other designs count, and so does every repeat."""
     cohort: Count = 5
     sampler: Literal["tpe", "random", "gp", "nsga2", "qmc", "brute_force", "tournament"] = "tpe"
     tournament: Tournament = Field(default_factory=Tournament)
     """How the sampler of that name selects and mutates."""
     seed: Seed = 0
     objectives: tuple[Objective, ...] = Field(default=("held_out_loss",), min_length=1)
-    seeds_at_most: Count = 3
+    seeds_at_most: Count | None = None
     """A proposal that repeats a candidate is that candidate at its next seed, up to so many seeds; then it is drawn
-    again."""
+    again. By default as many as `pretraining.seeds` names, so that no other seed is trained."""
     warm_start: tuple[str, ...] = ()
     """Results folders of earlier searches of this space: what they finished is told to the sampler."""
 

@@ -58,16 +58,17 @@ def propose(
     cohort: int,
     count: int,
     constraints: tuple[str, ...] = (),
+    seeds: int = 1,
 ) -> tuple[Point, ...]:
     """Return up to `count` points as changes; fewer only where the space has no more that can be found.
 
-    A point that was proposed before stands for its candidate at another seed, `design.seeds_at_most` seeds in all;
-    the baseline is never proposed.
+    A new candidate has so many `seeds`; a point that was proposed before is its candidate at one seed more, up to
+    `design.seeds_at_most`. The baseline is never proposed.
     """
     if design.sampler in BLIND:
         past = sum(one.proposed for one in seen)
-        return _Proposals(design, baseline, (), 0, constraints).take(past + count)[past:]
-    return _Proposals(design, baseline, seen, cohort, constraints).take(count)
+        return _Proposals(design, baseline, (), 0, constraints, seeds).take(past + count)[past:]
+    return _Proposals(design, baseline, seen, cohort, constraints, seeds).take(count)
 
 
 class _Proposals:
@@ -80,9 +81,10 @@ class _Proposals:
         seen: tuple[Seen, ...],
         cohort: int,
         constraints: tuple[str, ...],
+        seeds: int,
     ) -> None:
         self._design, self._baseline, self._seen, self._cohort = design, baseline, seen, cohort
-        self._constraints = constraints
+        self._constraints, self._seeds = constraints, seeds
         self._study = _study(design, baseline, seen, cohort)
         self._own, self._even = self._study.sampler, _even_sampler(design, cohort)
         self._taken: Counter[str] = Counter()
@@ -118,14 +120,15 @@ class _Proposals:
 
     def _wanted(self, point: Point) -> bool:
         name = possible(self._baseline, point, self._constraints)
-        if name is None or name == identity(self._baseline) or self._taken[name] >= self._most(name):
+        if name is None or name == identity(self._baseline) or self._taken[name] >= self._most:
             return False
-        self._taken[name] += 1
+        self._taken[name] += 1 if self._taken[name] else self._seeds
         return True
 
-    def _most(self, name: str) -> int:
-        """Return how many seeds a candidate may have; a sequence that ignores results meets each point once."""
-        return 1 if self._design.sampler in BLIND else self._design.seeds_at_most
+    @property
+    def _most(self) -> int:
+        """How many seeds a candidate may have; a sequence that ignores results meets each point once."""
+        return 1 if self._design.sampler in BLIND else self._design.seeds_at_most or self._seeds
 
     def _refuse(self, trial: "optuna.Trial") -> bool:
         """Tell the study that a point was of no use; False where the sampler has nothing else to offer."""

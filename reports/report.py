@@ -22,7 +22,7 @@ from reports.tables.attention import (
 )
 from reports.tables.audit import audit_table
 from reports.tables.beside import BESIDE, beside_grid, beside_table
-from reports.tables.candidates import SEARCH, candidates_table, importance_table
+from reports.tables.candidates import SEARCH, candidates_notes, candidates_table, importance_table
 from reports.tables.claims import claims_grid, claims_note, claims_table
 from reports.tables.departures import DEPARTURES, departures_grid, departures_table
 from reports.tables.details import grids_of
@@ -202,6 +202,8 @@ def _forecast_notes(outlook: Outlook | None) -> Iterator[str]:
 def _notes(results: Results, tables: tuple[Table, ...]) -> Iterator[str]:
     yield from legend_of(results)
     yield from attention_notes(results)
+    if results.setting.design.kind == SEARCH:
+        yield from candidates_notes(results)
     if results.setting.design.kind == SEARCH and len(results.arms) > 1:
         yield f"The best of {len(results.arms)} candidates was chosen by the loss shown here: its Δ flatters it."
     if has_matches(results):

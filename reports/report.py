@@ -205,7 +205,7 @@ def _notes(results: Results, tables: tuple[Table, ...]) -> Iterator[str]:
     if results.setting.design.kind == SEARCH:
         yield from candidates_notes(results)
     if results.setting.design.kind == SEARCH and len(results.arms) > 1:
-        yield f"The best of {len(results.arms)} candidates was chosen by the loss shown here: its Δ flatters it."
+        yield f"The best of {len(results.arms) - 1} candidates was chosen by the loss shown here: its Δ flatters it."
     if has_matches(results):
         yield from filter(None, [matched_note(results)])
     yield from filter(None, [lost_runs(results)])

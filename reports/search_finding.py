@@ -20,33 +20,32 @@ def search_finding(results: Results) -> str:
     """Return the sentence. Candidates are ranked by how far they came, then by their paired difference there."""
     rows = candidates_table(results).rows
     ranked = [row for row in rows if row["rank"] is not None]
-    asked = len(results.arms)
+    candidates = [arm.name for arm in results.arms if arm.name != BASELINE]
     if not ranked:
-        return _nothing(results)
-    through = sum(
-        any(history.standing is Standing.FINISHED for history in results.trials[arm.name]) for arm in results.arms
-    )
+        return _nothing(results, len(candidates))
+    through = sum(any(history.standing is Standing.FINISHED for history in results.trials[arm]) for arm in candidates)
     best = ranked[0]
-    found = f"Of {asked} candidates {through} came through; the best is {_named(best)}, {_beside(results, best)}"
-    sentences = (f"{found}{_level_with(results, ranked)}.", _audited(results), audit_sentence(results))
+    shown = f"{_named(best)}, {_beside(results, best)}{_level_with(results, ranked)}"
+    found = f"Of {len(candidates)} candidates {through} came through; the best is {shown}."
+    sentences = (found, _audited(results), audit_sentence(results))
     return " ".join(filter(None, sentences))
 
 
-def _nothing(results: Results) -> str:
-    """Return why no candidate has a result: none has reached a mark yet, or all ended without one."""
-    asked, bad = len(results.arms), (Standing.DIVERGED, Standing.FAILED)
+def _nothing(results: Results, candidates: int) -> str:
+    """Return why nothing has a result: no mark has been reached yet, or all arms ended without one."""
+    arms, bad = len(results.arms), (Standing.DIVERGED, Standing.FAILED)
     standings = [{history.standing for history in results.trials[arm.name]} for arm in results.arms]
-    if asked == 0 or not all(found and found <= {*bad} for found in standings):
-        return f"No result yet: none of {asked} candidates has reached a mark."
+    if arms == 0 or not all(found and found <= {*bad} for found in standings):
+        return f"No result yet: none of {candidates} candidates has reached a mark."
     counts = {
         word: sum(found == {standing} for found in standings) for word, standing in zip(WORDS, bad, strict=True)
     }
-    if counts["diverged"] == asked:
-        return f"No result: all {asked} candidates diverged, the baseline among them."
+    if counts["diverged"] == arms:
+        return f"No result: the baseline and all {candidates} candidates diverged."
     parts = [f"{count} {word}" for word, count in counts.items() if count]
-    mixed = asked - sum(counts.values())
-    parts += [f"{mixed} did one or the other by seed"] if mixed else []
-    return f"No result: of {asked} candidates {', '.join(parts)}, and none has reached a mark."
+    mixed = arms - sum(counts.values())
+    parts += [f"{mixed} diverged at some seeds and failed at others"] if mixed else []
+    return f"No result: of {candidates} candidates and the baseline {', '.join(parts)}; none has reached a mark."
 
 
 def _named(best: Row) -> str:

@@ -82,13 +82,11 @@ def _level_with(results: Results, ranked: Sequence[Row]) -> str:
     if not level:
         return ""
     found = differences[level[0]]
-    shown = f"Δ {difference_text(found, results.decimals(LOSS))}, n = {found.pairs}"
-    first = f"{level[0]} ({shown})"
+    shown = f"{level[0]}, Δ {difference_text(found, results.decimals(LOSS))}, n = {found.pairs}"
     if len(others) == 1:
-        return f", and not distinguishable from {first}, the only other candidate that came as far"
-    return (
-        f", and not distinguishable from {len(level)} of the {len(others)} candidates that came as far, first {first}"
-    )
+        return f", and not distinguishable from the only other candidate that came as far ({shown})"
+    many = f"{len(level)} of the {len(others)}" if len(level) < len(others) else f"any of the {len(others)}"
+    return f", and not distinguishable from {many} other candidates that came as far (next: {shown})"
 
 
 def _audited(results: Results) -> str:

@@ -122,7 +122,8 @@ def better_than_survivors(results: Results) -> tuple[tuple[str, Ending], ...]:
 def _row(name: int | str, here: list[Stop], stops: list[Stop], endings: tuple[Ending, ...]) -> Row:
     audited = [one for one in endings if one.stopped_at in here]
     survivors = sorted(one.final for one in endings if one.stopped_at is None)
-    wrong = sum(one.final < median(survivors) for one in audited) if survivors else None
+    known = bool(survivors and audited)
+    wrong = sum(one.final < median(survivors) for one in audited) if known else None
     low, high = (None, None) if wrong is None else interval_of_share(wrong, len(audited))
     best = min((one.final for one in audited), default=float("inf"))
     first = len(here) == 1 and not (here[0].sets and Stop(here[0].level) in stops)  # of the rows of one hurdle
@@ -132,15 +133,15 @@ def _row(name: int | str, here: list[Stop], stops: list[Stop], endings: tuple[En
         "stopped": sum(stop in here for stop in stops),
         "audited": len(audited),
         "wrong": wrong,
-        "share": None if wrong is None or not audited else wrong / len(audited),
+        "share": None if wrong is None else wrong / len(audited),
         "low": low,
         "high": high,
-        "beat_worst": sum(one.final < survivors[-1] for one in audited) if survivors else None,
+        "beat_worst": sum(one.final < survivors[-1] for one in audited) if known else None,
         "correlation": tau,
         "tau_low": tau_low,
         "tau_high": tau_high,
         "n": n,
-        "regret": max(0.0, survivors[0] - best) if survivors else None,
+        "regret": max(0.0, survivors[0] - best) if known else None,
     }
 
 

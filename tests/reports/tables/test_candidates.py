@@ -94,7 +94,7 @@ def test_a_candidate_kept_at_the_easy_seed_alone_is_not_best_for_it() -> None:
     assert (last["seeds"], last["n"], last["delta"]) == ("1", 1, pytest.approx(0.01))
     finding = build(searched(losses)).finding
     assert "the best is c002" in finding
-    assert "not distinguishable from c001 (Δ" in finding
+    assert "not distinguishable from the only other candidate that came as far (c001, Δ" in finding
 
 
 def test_a_seed_that_the_baseline_lacks_is_not_ranked_and_the_report_says_so() -> None:

@@ -8,7 +8,7 @@ from reports.results import Results
 from reports.statistics.crossed import lost_runs
 from reports.statistics.reference import is_finding
 from reports.tables.attention import attention_notes
-from reports.tables.candidates import SEARCH
+from reports.tables.candidates import SEARCH, candidates_notes
 from reports.tables.claims import claims_note
 from reports.tables.factors import factors_note
 from reports.tables.grids import Grid, with_notes
@@ -68,8 +68,10 @@ def annotated(grids: Iterable[Grid], legend: Legend) -> tuple[Grid, ...]:
 
 
 def _candidates(results: Results) -> Iterator[str]:
+    if results.setting.design.kind == SEARCH:
+        yield from candidates_notes(results)
     if results.setting.design.kind == SEARCH and len(results.arms) > 1:
-        yield f"The best of {len(results.arms)} candidates was chosen by the loss shown here: its Δ flatters it."
+        yield f"The best of {len(results.arms) - 1} candidates was chosen by the loss shown here: its Δ flatters it."
 
 
 def _results(results: Results) -> Iterator[str]:

@@ -9,6 +9,7 @@ from reports.statistics.effects import Difference, Effect
 UNKNOWN, NOTHING = "?", "–"
 TWO_SEEDS = "†"
 """Marks an interval of two differences, which has one degree of freedom."""
+MOST_DECIMALS = 17
 UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 
 
@@ -24,6 +25,13 @@ def decimals_for(spreads: Iterable[float | None], fallback: int) -> int:
 def fixed(value: float, decimals: int) -> str:
     """Return a number with fixed decimals; what rounds to zero has no sign."""
     return f"{round(value, decimals) + 0.0:.{decimals}f}".replace("-", "−")
+
+
+def distinct(value: float, other: float, decimals: int) -> tuple[str, str]:
+    """Return two numbers with fixed decimals: as many more as it takes until different numbers look different."""
+    while value != other and decimals < MOST_DECIMALS and fixed(value, decimals) == fixed(other, decimals):
+        decimals += 1
+    return fixed(value, decimals), fixed(other, decimals)
 
 
 def signed(value: float, decimals: int) -> str:

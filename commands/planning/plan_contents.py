@@ -29,6 +29,7 @@ from runners.driving.prediction import Prediction, predicted
 from runners.kept.places import Places
 from runners.kept.records import ArmRow
 from runners.kept.store import StageStore
+from runners.proposing.sampling import BLIND
 from runners.stages.stage import Stage
 from search_space.declaration import JsonValue
 from search_space.operations import Convention
@@ -198,6 +199,7 @@ def _notes(chosen: Chosen) -> list[str]:
         if isinstance(design, Search):
             size = grid_size(design.space, chosen.experiment.baseline)
             notes.append(f"search: {size:,} points at most, impossible ones included, are drawn from")
+            notes.append(f"search: {_repeats(design, len(first_seeds(chosen.experiment.pretraining.seeds)))}")
         else:
             notes += [f"{design.kind}: {note}" for note in design.notes()]
         if isinstance(design, Factorial | Fractional):
@@ -205,6 +207,16 @@ def _notes(chosen: Chosen) -> list[str]:
             runs = crossed(design, chosen.experiment.baseline, left_out)
             notes += [f"{design.kind}: {runs.warning()}"] if runs is not None and runs.missing else []
     return notes
+
+
+def _repeats(design: Search, seeds: int) -> str:
+    """Return what becomes of a point that is proposed again."""
+    if design.sampler in BLIND or (design.seeds_at_most or seeds) <= seeds:
+        return "a candidate that is proposed again is drawn again; no seed is added"
+    return (
+        f"a candidate that is proposed again counts as one arm more: it is trained at a further seed, up to "
+        f"{design.seeds_at_most} seeds, and so is the baseline, which does not count"
+    )
 
 
 def plan_document(chosen: Chosen, plan: Plan, convention: Convention) -> dict[str, JsonValue]:

@@ -10,6 +10,7 @@ from commands.planning import plan_published
 from commands.planning.plan_contents import ArmPlan, Plan
 from commands.planning.plan_tuning import tuning_lines
 from runners.asked.sequential import first_seeds
+from runners.designs import Search
 from runners.driving.itinerary import fine_tune_labels
 from runners.driving.prediction import Prediction, Range
 from runners.kept.records import WITHOUT_SCALES
@@ -109,15 +110,21 @@ def _numbers(row: ArmPlan) -> Iterator[str]:
 
 def _work(chosen: Chosen) -> str:
     experiment, search = chosen.experiment, chosen.experiment.search
-    arms = search.candidates_in_all if search is not None else len(experiment.arms)
+    arms = f"{len(experiment.arms)} arms" if search is None else _searched(search, len(experiment.arms))
     seeds = len(first_seeds(experiment.pretraining.seeds))
     fine_tunings = len(fine_tune_labels(experiment))
-    searched = f" (searched over {', '.join(search.space)})" if search is not None else ""
     return (
-        f"{arms} arms{searched} x {seeds} pretraining seed{'s' if seeds > 1 else ''} "
+        f"{arms} x {seeds} pretraining seed{'s' if seeds > 1 else ''} "
         f"of {experiment.pretraining.tokens:,} tokens, "
         f"then {fine_tunings or 'no'} fine-tuning{'' if fine_tunings <= 1 else 's'}{' each' if fine_tunings else ''}"
     )
+
+
+def _searched(search: Search, known: int) -> str:
+    """Return how many arms there may be: the baseline and arms of other designs count, and so does every repeat."""
+    arms = max(known, search.candidates_in_all)
+    named = "the baseline" if known == 1 else f"the baseline, {known - 1} named"
+    return f"at most {arms} arms ({named} and up to {arms - known} candidates over {', '.join(search.space)})"
 
 
 def _remarks(plan: Plan) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """What a result costs: the candidates that no other one beats on both the result and a cost. Pareto's front."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -11,6 +11,7 @@ from reports.tables.grids import Column, Grid, grid
 from reports.tables.table import Row, Table, table
 from reports.text import printable
 from runners.asked.metrics import HELD_OUT_LOSS, SCORE
+from runners.designs.arm import BASELINE
 from runners.evidence.measured import PRETRAIN
 from runners.kept.records import ArmRow
 from search_space.declaration import JsonValue
@@ -147,9 +148,28 @@ def _objectives(results: Results) -> list[str]:
 
 
 def _mean(results: Results, arm: ArmRow, metric: Metric) -> float | None:
+    """Return an arm's mean at the baseline's seeds: at those that both have, moved as the baseline moves.
+
+    Another arm's seeds may be others, and a difference between seeds would pass for one between arms. The mean of all
+    arms takes the place of a baseline that was not measured; None where an arm shares no seed with it.
+    """
     if metric.name == SCORE and metric not in results.metrics:
         return None
-    return results.effect(arm.name, metric).mean
+    measured = {name: of_arm.get(metric.name, {}) for name, of_arm in results.values.items()}
+    mine, base = measured.get(arm.name, {}), measured.get(BASELINE) or _field(measured.values())
+    shared = sorted(mine.keys() & base.keys())
+    if not shared:
+        return None
+    moved = 0.0 if len(shared) == len(base) else fmean(base.values()) - fmean(base[seed] for seed in shared)
+    return fmean(mine[seed] for seed in shared) + moved
+
+
+def _field(measured: Iterable[Mapping[int, float]]) -> dict[int, float]:
+    by_seed: dict[int, list[float]] = {}
+    for values in measured:
+        for seed, value in values.items():
+            by_seed.setdefault(seed, []).append(value)
+    return {seed: fmean(values) for seed, values in by_seed.items()}
 
 
 def _price(results: Results, arm: ArmRow, cost: str) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from reports.numbers import short
 from reports.results import Results
 from reports.statistics.effects import Difference, paired
 from reports.tables.status import status_of
@@ -11,49 +12,70 @@ from reports.tables.table import Row, Table, table
 from runners.designs.arm import BASELINE
 from runners.evidence.measured import PRETRAIN
 from runners.evidence.reading import number
+from runners.evidence.standing import TrialHistory
 from runners.kept.records import ArmRow, Standing
 from search_space.declaration import JsonValue, canonical_text
 
 SEARCH = "search"
 
 
+Losses = Mapping[int, Mapping[int, float]]
+"""Held-out loss by mark in tokens, then by pretraining seed."""
+
+
 @dataclass(frozen=True)
 class Reach:
-    """The furthest mark that any of a candidate's trials has reached, and the held-out losses there."""
+    """The furthest mark at which a candidate can be ranked, with its losses there at the seeds that count."""
 
     tokens: int
-    losses: tuple[float, ...]
+    losses: Mapping[int, float]
+    excess: float
+    """By how much the losses exceed what they are compared with at the same seeds, on the mean."""
 
 
 def candidates_table(results: Results) -> Table:
-    """Return the candidates by how far they came, then by held-out loss there; without a finite loss, unranked."""
-    columns = "rank arm changes tokens n held_out_loss sd stopped_at_hurdle value threshold status"
+    """Return the candidates by how far they came, then by their difference to the baseline there, paired by seed.
+
+    A candidate counts at the seeds at which the baseline reached its mark, so that what a seed adds to all results
+    cancels. At a mark that the baseline never reached, candidates are compared with the mean of all who did, at each
+    of the baseline's seeds. Without such a seed, or a finite loss, a candidate has no rank.
+    """
+    columns = (
+        "rank arm changes tokens n seeds held_out_loss sd delta low high stopped_at_hurdle value threshold status"
+    )
     return table("candidates", columns, _rows(results))
 
 
 def _rows(results: Results) -> Iterator[Row]:
-    reached = {arm.name: _reach(results, arm.name) for arm in results.arms}
+    losses = {arm.name: _losses(results, arm.name) for arm in results.arms}
+    reached = {arm.name: _reach(losses, arm.name) for arm in results.arms}
 
     def order(arm: ArmRow) -> tuple[int, float]:
         reach = reached[arm.name]
-        return (0, 0.0) if reach is None else (-reach.tokens, fmean(reach.losses))
+        return (0, 0.0) if reach is None else (-reach.tokens, reach.excess)
 
     for rank, arm in enumerate(sorted(results.arms, key=order), start=1):
         reach = reached[arm.name]
+        values = [*reach.losses.values()] if reach else []
+        found = Difference() if reach is None or arm.name == BASELINE else _beside(losses, arm.name, reach.tokens)
         yield {
             "rank": rank if reach else None,
             "arm": arm.name,
             "changes": changes_text(arm.changes),
             "tokens": reach.tokens if reach else None,
-            "n": len(reach.losses) if reach else 0,
-            "held_out_loss": fmean(reach.losses) if reach else None,
-            "sd": stdev(reach.losses) if reach and len(reach.losses) > 1 else None,
+            "n": len(values),
+            "seeds": " ".join(map(str, reach.losses)) if reach else None,
+            "held_out_loss": fmean(values) if values else None,
+            "sd": stdev(values) if len(values) > 1 else None,
+            "delta": found.delta,
+            "low": found.low,
+            "high": found.high,
             **_stop(results, arm.name),
             "status": status_of(results.trials[arm.name], results.seeds_in_all),
         }
 
 
-def _losses(results: Results, arm: str) -> dict[int, dict[int, float]]:
+def _losses(results: Results, arm: str) -> Losses:
     """Return held-out loss by mark, then seed; a diverged trial does not count, however well it began."""
     losses: dict[int, dict[int, float]] = {}
     for history in results.trials[arm]:
@@ -64,16 +86,78 @@ def _losses(results: Results, arm: str) -> dict[int, dict[int, float]]:
     return losses
 
 
-def _reach(results: Results, arm: str) -> Reach | None:
-    losses = _losses(results, arm)
-    return Reach(max(losses), tuple(losses[max(losses)].values())) if losses else None
+def _reach(losses: Mapping[str, Losses], arm: str) -> Reach | None:
+    """Return the furthest mark at which the arm has a loss at a seed that others can be compared at."""
+    for tokens in sorted(losses[arm], reverse=True):
+        references = _references(losses, tokens)
+        mine = {seed: loss for seed, loss in losses[arm][tokens].items() if seed in references}
+        if mine:
+            return Reach(tokens, mine, fmean(loss - references[seed] for seed, loss in mine.items()))
+    return None
+
+
+def _references(losses: Mapping[str, Losses], tokens: int) -> Mapping[int, float]:
+    """Return by seed what losses at a mark are compared with: the baseline's, or the mean of all who came there."""
+    baseline = losses.get(BASELINE, {})
+    if tokens in baseline:
+        return baseline[tokens]
+    known = {seed for at_mark in baseline.values() for seed in at_mark}
+    field: dict[int, list[float]] = {}
+    for of_arm in losses.values():
+        for seed, loss in of_arm.get(tokens, {}).items():
+            if seed in known or not known:
+                field.setdefault(seed, []).append(loss)
+    return {seed: fmean(values) for seed, values in field.items()}
+
+
+def _beside(losses: Mapping[str, Losses], arm: str, tokens: int) -> Difference:
+    return paired(losses[arm].get(tokens, {}), losses.get(BASELINE, {}).get(tokens, {}))
 
 
 def against_baseline(results: Results, arm: str) -> tuple[int, Difference] | None:
-    """Return the furthest mark that both an arm and the baseline reached, and how they differ there."""
-    mine, its = _losses(results, arm), _losses(results, BASELINE)
-    common = mine.keys() & its.keys()
-    return (max(common), paired(mine[max(common)], its[max(common)])) if common else None
+    """Return the furthest mark at which an arm and the baseline share a seed, and how they differ there."""
+    losses = {name: _losses(results, name) for name in (arm, BASELINE)}
+    found = ((tokens, _beside(losses, arm, tokens)) for tokens in sorted(losses[arm], reverse=True))
+    return next(((tokens, difference) for tokens, difference in found if difference.pairs), None)
+
+
+def between(results: Results, arm: str, other: str, tokens: int) -> Difference:
+    """Return how two candidates differ at a mark, at the seeds that both have there."""
+    mine, its = (_losses(results, name).get(tokens, {}) for name in (arm, other))
+    return paired(mine, its)
+
+
+def candidates_notes(results: Results) -> Iterator[str]:
+    """Yield how candidates are ranked, and what that leaves out."""
+    yield (
+        "Rank: by the furthest mark, then by Δ to the baseline there, paired by seed. Only seeds at which the "
+        "baseline reached that mark count, so that a difference between seeds is none between candidates."
+    )
+    losses = {arm.name: _losses(results, arm.name) for arm in results.arms}
+    rows = ((arm.name, _reach(losses, arm.name)) for arm in results.arms)
+    beyond = [
+        f"{arm}/{seed} at {short(tokens)} tokens"
+        for arm, reach in rows
+        for tokens, at_mark in losses[arm].items()
+        for seed in at_mark
+        if tokens == max(losses[arm]) and (reach is None or tokens > reach.tokens or seed not in reach.losses)
+    ]
+    if beyond:
+        yield f"Not ranked, because the baseline has no result at that mark and seed: {', '.join(beyond)}."
+    audited = [history.trial.name for history in results.snapshot.histories if history.audit]
+    if audited:
+        yield (
+            f"Audited: {', '.join(audited)} trained on to the end past the hurdle that stopped them. The audit alone "
+            "counts that; ranks, Results and the Pareto front leave it out."
+        )
+    repeats = sum(history.trial.cohort is not None for history in _of_candidates(results))
+    if repeats:
+        what = "1 proposal repeats" if repeats == 1 else f"{repeats} proposals repeat"
+        yield f"{what} an earlier candidate at a further seed; candidates_in_all counts repeats and the baseline."
+
+
+def _of_candidates(results: Results) -> Iterator[TrialHistory]:
+    return (history for history in results.snapshot.histories if history.trial.arm != BASELINE)
 
 
 def _stop(results: Results, arm: str) -> dict[str, JsonValue]:

@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from reports.figures.pareto import pareto_grid
-from reports.numbers import NOTHING, UNKNOWN, fixed, short
+from reports.numbers import NOTHING, UNKNOWN, distinct, fixed, short
 from reports.statistics.metrics import Metric
 from reports.tables.audit import audit_grid
 from reports.tables.details_text import difference_cell
 from reports.tables.grids import Cell, Column, Grid, grid
 from reports.tables.matched import MATCHED, matched_grids
 from reports.tables.table import Row, Table
+from runners.evidence.reading import number
 
 LOSS_DECIMALS, SCORE_DECIMALS = 4, 1
 DELTA = Column("Δ [95%] (n)")
@@ -61,19 +62,18 @@ def _reference(table: Table) -> Iterator[Grid]:
 
 def _candidates(table: Table) -> Iterator[Grid]:
     def cells(row: Row) -> list[str]:
-        tokens, level = row["tokens"], row["stopped_at_hurdle"]
-        stop = NOTHING if level is None else f"hurdle {level}"
-        bar = _maybe(row["threshold"], LOSS_DECIMALS)
-        against = NOTHING if level is None else f"{_maybe(row['value'], LOSS_DECIMALS)} / {bar}"
-        reached = short(tokens) if isinstance(tokens, int) else NOTHING
+        tokens, sets = row["tokens"], row["threshold"] is None and row["value"] is not None
+        level, word = row["stopped_at_hurdle"], "sets hurdle" if sets else "hurdle"
         return [
             str(row["arm"]),
             str(row["rank"] or NOTHING),
             str(row["changes"]),
-            reached,
+            short(tokens) if isinstance(tokens, int) else NOTHING,
+            str(row["seeds"] or NOTHING),
             _spread(row),
-            stop,
-            against,
+            difference_cell(row, LOSS_DECIMALS),
+            NOTHING if level is None else f"{word} {level}",
+            NOTHING if level is None else _against(row),
         ]
 
     columns = [
@@ -81,13 +81,22 @@ def _candidates(table: Table) -> Iterator[Grid]:
         Column("rank"),
         Column("changes", numeric=False),
         Column("tokens", "furthest mark"),
+        Column("seeds", "furthest mark"),
         Column("loss ± sd (n)", "furthest mark"),
+        Column("Δ [95%] (n)", "furthest mark"),
         Column("at", "stopped", numeric=False),
         Column("loss / bar", "stopped"),
     ]
-    yield grid(
-        table.name, "Candidates, by how far they came and by held-out loss there", columns, map(cells, table.rows)
-    )
+    title = "Candidates, by how far they came and by Δ to the baseline there"
+    yield grid(table.name, title, columns, map(cells, table.rows))
+
+
+def _against(row: Row) -> str:
+    """Return the value and the bar it met, with decimals enough to read which is the larger."""
+    value, bar = number(row["value"]), number(row["threshold"])
+    if value is None or bar is None:
+        return f"{_maybe(value, LOSS_DECIMALS)} / {_maybe(bar, LOSS_DECIMALS)}"
+    return " / ".join(distinct(value, bar, LOSS_DECIMALS))
 
 
 def _importance(table: Table) -> Iterator[Grid]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from runners.evidence.standing import TrialHistory
-from runners.kept.records import Standing
+from runners.kept.records import Decision, Standing
 
 
 def status_of(trials: Sequence[TrialHistory], seeds_in_all: int) -> str:
@@ -22,13 +22,19 @@ def status_of(trials: Sequence[TrialHistory], seeds_in_all: int) -> str:
 def _stopped(trials: Sequence[TrialHistory], total: int) -> list[str]:
     stops = [history.stopped_by for history in trials if history.standing is Standing.STOPPED]
     parts = []
-    for level in sorted({stop.level for stop in stops if stop is not None}):
-        here = [stop for stop in stops if stop is not None and stop.level == level]
+    for level, sets in sorted({(stop.level, _sets(stop)) for stop in stops if stop is not None}):
+        here = [stop for stop in stops if stop is not None and (stop.level, _sets(stop)) == (level, sets)]
         scores = ", ".join("not finite" if stop.value is None else f"{stop.value:.4g}" for stop in here)
         audited = sum(bool(history.audit) for history in trials if history.stopped_by in here)
         seeds = "" if len(here) == total else f" ({_seeds(len(here), total)})"
-        parts.append(f"stopped at hurdle {level + 1}{seeds}, score {scores}{', audited' if audited else ''}")
+        where = f"stopped at hurdle {level + 1}{', which it sets' if sets else ''}"
+        parts.append(f"{where}{seeds}, score {scores}{', audited' if audited else ''}")
     return parts
+
+
+def _sets(stop: Decision) -> bool:
+    """Return whether there was no bar yet, and the trial is one of those that set it."""
+    return stop.threshold is None and stop.value is not None
 
 
 def _counted(word: str, count: int, total: int, always: bool) -> list[str]:

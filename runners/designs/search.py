@@ -30,7 +30,7 @@ class Search(Declaration):
     space: Mapping[str, tuple[DrawnValue, ...]] = Field(min_length=1, examples=[{"bottleneck_ratio": [1, 2, 4]}])
     """By path, the values to choose from: an axis of the search space each."""
     candidates_in_all: Count = Field(default=20, examples=[20])
-    """Candidates to try, the baseline and repeats at further seeds included."""
+    """How many proposals at most: the baseline and the arms of other designs count, and so does every repeat."""
     cohort: Count = 5
     """Candidates that are proposed together, from the results of the cohorts before."""
     sampler: Literal["tpe", "random", "gp", "nsga2", "qmc", "brute_force", "tournament"] = "tpe"
@@ -41,9 +41,9 @@ class Search(Declaration):
     """Seed of the proposals."""
     objectives: tuple[Objective, ...] = Field(default=("held_out_loss",), min_length=1)
     """What is optimised; the first has to be measured, several give a Pareto front."""
-    seeds_at_most: Count = 3
+    seeds_at_most: Count | None = None
     """A proposal that repeats a candidate is that candidate at its next seed, up to so many seeds; then it is drawn
-    again."""
+    again. By default as many as `pretraining.seeds` names, so that no other seed is trained."""
     warm_start: tuple[str, ...] = ()
     """Results folders of earlier searches of this space: what they finished is told to the sampler."""
 

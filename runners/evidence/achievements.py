@@ -1,9 +1,11 @@
 """What trials have achieved, as a sampler is told: losses at the marks, and the values of the search's objectives."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 
 from runners.asked.experiment import Experiment
+from runners.designs.search import MEASURED
 from runners.driving.itinerary import fine_tune_labels, pretrain_labels
 from runners.driving.scoring import primary_score
 from runners.evidence.choice import cell_of, chosen_records
@@ -30,6 +32,23 @@ def achieved(
         tuple(fmean(measured[name] for measured in values) for name in objectives) if complete else (),
         proposed,
         len(histories),
+    )
+
+
+def at_the_same_seeds(seen: Seen, there: Seen, here: Seen, objectives: Sequence[str]) -> Seen:
+    """Return what a candidate would have achieved at other seeds: what was measured moves as the baseline does.
+
+    `there` is the baseline at the candidate's seeds, `here` at the others. What the baseline has not measured at both
+    is left out, because a difference between seeds would pass for one between candidates.
+    """
+    moves = [new - old for old, new in zip(there.losses, here.losses, strict=False)]
+    complete = seen.complete and there.complete and here.complete
+    values = zip(objectives, seen.values, there.values, here.values, strict=True) if complete else ()
+    return replace(
+        seen,
+        losses=tuple(loss + move for loss, move in zip(seen.losses, moves, strict=False)),
+        complete=complete,
+        objectives=tuple(value + (new - old if name in MEASURED else 0.0) for name, value, old, new in values),
     )
 
 

@@ -10,7 +10,8 @@ def best_of_cohorts(field: Field, keep: float) -> dict[str, Verdict]:
     """Return the verdicts of every cohort that is complete at a mark: the share `keep` of it goes on, one at least.
 
     The bar is the value of the last that goes on, so that nobody outside beats anybody inside; of those level with
-    it all go on. It is set once: a member that failed and comes later meets the bar that the others have met.
+    it all go on. It is set once: a member that failed and comes later meets the bar that the others have met. A
+    cohort of one has nobody to be compared with, and goes on without a bar: it would be its own value.
     """
     verdicts: dict[str, Verdict] = {}
     for cohort, level in sorted({(one.cohort, one.level) for one in field.waiting}):
@@ -18,6 +19,9 @@ def best_of_cohorts(field: Field, keep: float) -> dict[str, Verdict]:
         here = [one for one in members if one.state is State.WAITING and one.level == level]
         known = _bar_that_stands(members, level)
         if known is None and any(one.may_still_reach(level) for one in members):
+            continue
+        if len(members) == 1:
+            verdicts |= {one.name: Verdict(one.value is not None, one.value, None) for one in here}
             continue
         bar, setters = known or bar_of(here, level, keep)
         verdicts |= {one.name: against(one, bar, setters) for one in here}

@@ -3,11 +3,15 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from numpy.random import Generator
+
 from runners.designs.search import Search
 from search_space.candidate import Candidate
 from search_space.change import ImpossibleChange, absolute_path, apply
 from search_space.constraint import broken_by
 from search_space.declaration import canonical, canonical_text
+
+MUTATIONS = 1000  # of one parent, before it is given up
 
 Choose = Callable[[str, list[str]], str]
 """From an axis and its labels to the label taken."""
@@ -59,6 +63,29 @@ def possible(baseline: Candidate, point: Mapping[str, Any], constraints: tuple[s
 def identity(candidate: Candidate) -> str:
     """Return text that is equal for equal candidates."""
     return canonical_text(canonical(candidate))
+
+
+def mutant(design: Search, baseline: Candidate, genome: Mapping[str, str], chance: Generator) -> dict[str, Any]:
+    """Return changes with every gene redrawn at the mutation rate, empty where no child differs from its parent."""
+    for _ in range(MUTATIONS):
+        genes: dict[str, str] = {}
+
+        def choose(path: str, known: list[str], genes: dict[str, str] = genes) -> str:
+            own = genome.get(path)
+            others = [label for label in known if label != own] or known
+            kept = own in known and chance.random() >= design.tournament.mutation_rate
+            genes[path] = str(own) if kept else others[int(chance.integers(len(others)))]
+            return genes[path]
+
+        point = draw(design, baseline, choose)
+        if point is not None and genes != genome:
+            return point
+    return {}
+
+
+def evenly(chance: Generator) -> Choose:
+    """Return a choice of every label with the same chance."""
+    return lambda _, known: known[int(chance.integers(len(known)))]
 
 
 def _tolerant(baseline: Candidate, point: dict[str, Any]) -> Candidate | None:

@@ -1,10 +1,11 @@
 """What is tried next: a design's own arms, or a search's next cohort made from the ledger's results."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from runners.asked.experiment import Experiment
 from runners.asked.sequential import first_seeds
-from runners.designs.arm import Arm, changed_arm
+from runners.designs.arm import BASELINE, Arm, changed_arm
 from runners.kept.ledger import Ledger
 from runners.proposing.past import Past
 from runners.proposing.sampling import importance, propose
@@ -40,9 +41,10 @@ def next_cohort(experiment: Experiment, number: int, ledger: Ledger) -> tuple[En
     wanted = min(design.candidates_in_all - past.proposals, size) - len(first)
     if wanted <= 0:
         return first
-    seen = (*warm_seen(experiment, ledger), *past.seen())
-    points = propose(design, experiment.baseline, seen, number, wanted, experiment.constraints)
-    return (*first, *_entries(experiment, past, points, len(past.arms) + len(first)))
+    seen = (*warm_seen(experiment, ledger, past.baseline), *past.seen())
+    points = propose(design, experiment.baseline, seen, number, wanted, experiment.constraints, len(seeds))
+    entries = _entries(experiment, past, points, len(past.arms) + len(first))
+    return (*first, *_baseline_beside(experiment, past, entries), *entries)
 
 
 def _entries(
@@ -63,6 +65,13 @@ def _entries(
         else:
             entries.append(Entry(named, first_seeds(experiment.pretraining.seeds)))
     return tuple(entries)
+
+
+def _baseline_beside(experiment: Experiment, past: Past, entries: tuple[Entry, ...]) -> Iterator[Entry]:
+    """Yield the baseline at the seeds of repeats, so that every trial has a difference to it at its own seed."""
+    missing = past.missing_at_baseline(seed for entry in entries if entry.repeats for seed in entry.seeds)
+    if missing:
+        yield Entry(next(arm for arm in experiment.arms if arm.name == BASELINE), missing, repeats=True)
 
 
 def importance_of_axes(experiment: Experiment, ledger: Ledger) -> dict[str, JsonValue]:

@@ -10,23 +10,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from numpy.random import Generator
-
 from runners.designs.search import Search
-from runners.proposing.points import Choose, draw, identity, labels, point_of, possible
+from runners.proposing.points import draw, evenly, identity, labels, mutant, point_of, possible
 from runners.proposing.tournament import Individual, offspring
 from search_space.candidate import Candidate
 from search_space.change import apply
 from search_space.declaration import JsonValue
-from search_space.streams import stream_seed
+from search_space.streams import stream, stream_seed
 
 if TYPE_CHECKING:
     import optuna
 
 ASKS_OF_SAMPLER = 20  # TPE asks for its favourite again and again; then a point is drawn evenly
 ASKS_PER_POINT = 200  # repeats and impossible points are drawn again; a space this worn out is exhausted
-MUTATIONS = 1000  # of one parent, before it is given up
 BLIND = ("qmc", "brute_force")  # one sequence whatever the results: every cohort reads on where the last one ended
+RELATIVE = ("gp", "nsga2")  # Optuna asks these only for the axes that every finished trial has
 LARGER_IS_BETTER = ("score",)
 
 Point = dict[str, Any]
@@ -60,16 +58,17 @@ def propose(
     cohort: int,
     count: int,
     constraints: tuple[str, ...] = (),
+    seeds: int = 1,
 ) -> tuple[Point, ...]:
     """Return up to `count` points as changes; fewer only where the space has no more that can be found.
 
-    A point that was proposed before stands for its candidate at another seed, `design.seeds_at_most` seeds in all;
-    the baseline is never proposed.
+    A new candidate has so many `seeds`; a point that was proposed before is its candidate at one seed more, up to
+    `design.seeds_at_most`. The baseline is never proposed.
     """
     if design.sampler in BLIND:
         past = sum(one.proposed for one in seen)
-        return _Proposals(design, baseline, (), 0, constraints).take(past + count)[past:]
-    return _Proposals(design, baseline, seen, cohort, constraints).take(count)
+        return _Proposals(design, baseline, (), 0, constraints, seeds).take(past + count)[past:]
+    return _Proposals(design, baseline, seen, cohort, constraints, seeds).take(count)
 
 
 class _Proposals:
@@ -82,9 +81,10 @@ class _Proposals:
         seen: tuple[Seen, ...],
         cohort: int,
         constraints: tuple[str, ...],
+        seeds: int,
     ) -> None:
         self._design, self._baseline, self._seen, self._cohort = design, baseline, seen, cohort
-        self._constraints = constraints
+        self._constraints, self._seeds = constraints, seeds
         self._study = _study(design, baseline, seen, cohort)
         self._own, self._even = self._study.sampler, _even_sampler(design, cohort)
         self._taken: Counter[str] = Counter()
@@ -114,19 +114,21 @@ class _Proposals:
         self._asked += 1
         if self._design.sampler == "tournament" and not evenly:
             return self._study.ask(), self._child()
-        trial = self._study.ask(_whole_space(self._design) if self._design.sampler == "qmc" else None)
+        whole = self._design.sampler in ("qmc", *RELATIVE)
+        trial = self._study.ask(_whole_space(self._design) if whole else None)
         return trial, draw(self._design, self._baseline, trial.suggest_categorical)
 
     def _wanted(self, point: Point) -> bool:
         name = possible(self._baseline, point, self._constraints)
-        if name is None or name == identity(self._baseline) or self._taken[name] >= self._most(name):
+        if name is None or name == identity(self._baseline) or self._taken[name] >= self._most:
             return False
-        self._taken[name] += 1
+        self._taken[name] += 1 if self._taken[name] else self._seeds
         return True
 
-    def _most(self, name: str) -> int:
-        """Return how many seeds a candidate may have; a sequence that ignores results meets each point once."""
-        return 1 if self._design.sampler in BLIND else self._design.seeds_at_most
+    @property
+    def _most(self) -> int:
+        """How many seeds a candidate may have; a sequence that ignores results meets each point once."""
+        return 1 if self._design.sampler in BLIND else self._design.seeds_at_most or self._seeds
 
     def _refuse(self, trial: "optuna.Trial") -> bool:
         """Tell the study that a point was of no use; False where the sampler has nothing else to offer."""
@@ -143,8 +145,8 @@ class _Proposals:
         born = born or [Individual(point_of(design, baseline), float("inf"))]
         number = stream_seed(self._cohort, "number of a child", self._asked) % 2**32
         ways = (
-            lambda genome, chance: _mutant(design, baseline, genome, chance),
-            lambda chance: draw(design, baseline, _evenly(chance)) or {},
+            lambda genome, chance: mutant(design, baseline, genome, chance),
+            lambda chance: draw(design, baseline, evenly(chance)) or {},
         )
         return offspring(design.tournament, design.seed, born, number, ways)
 
@@ -157,7 +159,9 @@ def importance(design: Search, baseline: Candidate, seen: tuple[Seen, ...]) -> d
     study = _study(alone, baseline, (), 0)
     for one in seen:
         if one.losses:
-            study.add_trial(_told(alone, baseline, Seen(one.changes, one.losses[:1], complete=True)))
+            told = _told(alone, baseline, Seen(one.changes, one.losses[:1], complete=True), 0)
+            assert told is not None
+            study.add_trial(told)
     shared = [path for path in design.space if "." not in path]
     try:
         evaluator = optuna.importance.PedAnovaImportanceEvaluator()
@@ -211,7 +215,7 @@ def _study(design: Search, baseline: Candidate, seen: tuple[Seen, ...], cohort: 
         "tournament": lambda: made.RandomSampler(seed=seed),
         "tpe": lambda: made.TPESampler(seed=seed, n_startup_trials=design.cohort, constant_liar=True),
         "gp": lambda: made.GPSampler(seed=seed, n_startup_trials=design.cohort),
-        "nsga2": lambda: made.NSGAIISampler(seed=seed, population_size=max(2, design.cohort)),
+        "nsga2": lambda: _genetic_sampler(max(2, design.cohort), seed),
         "qmc": lambda: made.QMCSampler(seed=seed, scramble=True, warn_independent_sampling=False),
         "brute_force": lambda: made.BruteForceSampler(seed=seed),
     }
@@ -219,21 +223,30 @@ def _study(design: Search, baseline: Candidate, seen: tuple[Seen, ...], cohort: 
     ways = optuna.study.StudyDirection
     directions = [ways.MAXIMIZE if name in LARGER_IS_BETTER else ways.MINIMIZE for name in design.objectives]
     study = optuna.create_study(directions=directions, sampler=samplers[design.sampler]())  # type: ignore[no-untyped-call]
-    for one in seen:
-        if design.sampler == "nsga2":
-            _relive(study, design, _told(design, baseline, one))
-        else:
-            study.add_trial(_told(design, baseline, one))
+    for number, one in enumerate(seen):
+        told = _told(design, baseline, one, number)
+        if told is not None:
+            study.add_trial(told)
     return study
 
 
-def _relive(study: "optuna.Study", design: Search, told: "optuna.trial.FrozenTrial") -> None:
-    """Let the study ask for a trial it is then told of: a genetic sampler counts its generations as it is asked."""
-    study.enqueue_trial(told.params)
-    trial = study.ask()
-    for path in told.params:
-        trial.suggest_categorical(path, labels(design, path))
-    study.tell(trial, told.values, state=told.state) if told.values else study.tell(trial, state=_states().FAIL)
+def _genetic_sampler(population: int, seed: int) -> "optuna.samplers.BaseSampler":
+    """Return NSGA-II (Deb et al. 2002) with a cohort as its generation.
+
+    Optuna writes a trial's generation down while it samples the trial, which no trial rebuilt from a ledger has been.
+    Here the parents are the best `population` of all that finished, by non-dominated sorting and crowding distance;
+    while fewer have finished, points are drawn evenly, as in the first generation of the paper.
+    """
+    import optuna
+
+    class Generational(optuna.samplers.NSGAIISampler):
+        def get_trial_generation(self, study: optuna.Study, trial: optuna.trial.FrozenTrial) -> int:
+            return int(len(self.get_population(study, 0)) >= population)
+
+        def get_population(self, study: optuna.Study, generation: int) -> list[optuna.trial.FrozenTrial]:
+            return study.get_trials(deepcopy=False, states=(_states().COMPLETE,))
+
+    return Generational(seed=seed, population_size=population)
 
 
 def _even_sampler(design: Search, cohort: int) -> "optuna.samplers.BaseSampler":
@@ -249,11 +262,21 @@ def _whole_space(design: Search) -> "dict[str, optuna.distributions.BaseDistribu
     return {path: optuna.distributions.CategoricalDistribution(labels(design, path)) for path in design.space}
 
 
-def _told(design: Search, baseline: Candidate, one: Seen) -> "optuna.trial.FrozenTrial":
+def _told(design: Search, baseline: Candidate, one: Seen, number: int) -> "optuna.trial.FrozenTrial | None":
+    """Return the trial that a sampler sees of a candidate; None where it has no use for it.
+
+    For a sampler in RELATIVE a value that is not on its axis leaves the candidate out, and an axis that the candidate
+    does not have is filled by chance: either would end the sampler's look at the axis altogether.
+    """
     import optuna
 
     whole = point_of(design, apply(baseline, dict(one.changes)))
     point = {path: label for path, label in whole.items() if label in labels(design, path)}
+    if design.sampler in RELATIVE:
+        if point != whole:
+            return None
+        choose = evenly(stream(design.seed, "values of axes that a candidate lacks", number))
+        point = {path: point.get(path) or choose(path, labels(design, path)) for path in design.space}
     several = len(design.objectives) > 1  # then Optuna has no way to look at an unfinished trial
     stopped = _states().PRUNED if one.losses and not several else _states().FAIL
     return optuna.trial.create_trial(
@@ -268,28 +291,6 @@ def _told(design: Search, baseline: Candidate, one: Seen) -> "optuna.trial.Froze
 def _fitness(one: Seen) -> float:
     """Return what a tournament compares: the last loss known, at whichever mark, as in So et al. 2019."""
     return one.losses[-1] if one.losses else float("inf")
-
-
-def _mutant(design: Search, baseline: Candidate, genome: Mapping[str, str], chance: Generator) -> Point:
-    """Return changes with every gene redrawn at the mutation rate, empty where no child differs from its parent."""
-    for _ in range(MUTATIONS):
-        genes: dict[str, str] = {}
-
-        def choose(path: str, known: list[str], genes: dict[str, str] = genes) -> str:
-            own = genome.get(path)
-            others = [label for label in known if label != own] or known
-            kept = own in known and chance.random() >= design.tournament.mutation_rate
-            genes[path] = str(own) if kept else others[int(chance.integers(len(others)))]
-            return genes[path]
-
-        point = draw(design, baseline, choose)
-        if point is not None and genes != genome:
-            return point
-    return {}
-
-
-def _evenly(chance: Generator) -> Choose:
-    return lambda _, known: known[int(chance.integers(len(known)))]
 
 
 def _states() -> Any:

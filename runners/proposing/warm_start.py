@@ -1,10 +1,11 @@
 """Warm start: what earlier searches of the same space have finished, read once and kept in this search's ledger."""
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from runners.asked.experiment import Experiment
-from runners.evidence.achievements import as_json, from_json
+from runners.evidence.achievements import as_json, at_the_same_seeds, from_json
 from runners.kept.ledger import Ledger
 from runners.proposing.past import Past
 from runners.proposing.sampling import Seen
@@ -17,11 +18,12 @@ SEARCHED = ("space", "objectives", "constraints")
 """What must be equal for two searches' losses to be of the same question."""
 
 
-def warm_seen(experiment: Experiment, ledger: Ledger) -> tuple[Seen, ...]:
+def warm_seen(experiment: Experiment, ledger: Ledger, baseline: Seen | None) -> tuple[Seen, ...]:
     """Return what the sampler is told before its own candidates; the first call reads the other ledgers.
 
-    Each is recorded by the hash of what was taken from it, so that a later change there changes nothing here. Raises
-    Conflict where another ledger asks another question.
+    Each is recorded by the hash of what was taken from it, so that a later change there changes nothing here. Another
+    search has other seeds: its results move as the baseline does from there to here, or to the first of the other
+    searches while it is not finished here. Raises Conflict where another ledger asks another question.
     """
     design = experiment.search
     if design is None or not design.warm_start:
@@ -30,7 +32,19 @@ def warm_seen(experiment: Experiment, ledger: Ledger) -> tuple[Seen, ...]:
         ledger.set_fact(FACT, [_taken_from(experiment, Path(folder)) for folder in design.warm_start])
     told = ledger.fact(FACT)
     assert isinstance(told, list)
-    return tuple(from_json(one) for source in told for one in _candidates(source))
+    sources = [[_end_of(from_json(one)) for one in _candidates(source)] for source in told]
+    theirs = [next((one for one in source if not one.changes), None) for source in sources]
+    own = _end_of(baseline) if baseline is not None and baseline.complete else next(filter(None, theirs), None)
+    return tuple(
+        one if own is None or its is None else at_the_same_seeds(one, its, own, design.objectives)
+        for source, its in zip(sources, theirs, strict=True)
+        for one in source
+    )
+
+
+def _end_of(seen: Seen) -> Seen:
+    """Return a finished candidate by its end alone: another search may have had other hurdles on the way there."""
+    return replace(seen, losses=seen.losses[-1:])
 
 
 def _candidates(source: JsonValue) -> list[JsonValue]:

@@ -32,15 +32,24 @@ def arm_standing(histories: Sequence[TrialHistory]) -> Standing:
 def stop_reason(history: TrialHistory) -> str:
     """Return why a trial ended early, empty where it did not."""
     if history.standing is Standing.STOPPED and (decision := history.stopped_by):
-        value = "no finite loss" if decision.value is None else f"{decision.value:.4g}"
-        threshold = "no hurdle yet" if decision.threshold is None else f"{decision.threshold:.4g}"
-        return f"hurdle {decision.level + 1}: {value} against {threshold}"
+        return f"hurdle {decision.level + 1}: {_against(decision.value, decision.threshold)}"
     for record in history.records:
         if history.standing is Standing.DIVERGED and record.status is Status.DIVERGED:
             return _told("diverged", record, ("tokens", "loss"))
         if history.standing is Standing.FAILED and record.status is Status.FAILED:
             return _told("failed", record, ("error",))
     return ""
+
+
+def _against(value: float | None, threshold: float | None) -> str:
+    """Return a value and its bar, with digits enough to read which is the larger."""
+    digits = 4
+    while (
+        None not in (value, threshold) and value != threshold and f"{value:.{digits}g}" == f"{threshold:.{digits}g}"
+    ):
+        digits += 1
+    mine = "no finite loss" if value is None else f"{value:.{digits}g}"
+    return f"{mine} against {'no hurdle yet' if threshold is None else f'{threshold:.{digits}g}'}"
 
 
 def _told(what: str, record: Record, names: Sequence[str]) -> str:

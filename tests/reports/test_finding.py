@@ -169,9 +169,9 @@ def test_a_finding_is_one_sentence() -> None:
 
 def test_a_search_compares_where_both_have_been() -> None:
     assert build(search()).finding == (
-        "Of 4 candidates 1 came through; the best is c001 (convolution span_dynamic (kernel_size 5)) at 2M tokens, "
-        "which cannot be told from the baseline by held-out loss at 500k tokens, the furthest that both reached "
-        "(Δ −0.200 [?], n = 1)."
+        "Of 3 candidates 1 came through; the best is c001 (convolution span_dynamic (kernel_size 5)) at 2M tokens, "
+        "which is not distinguishable from the baseline by held-out loss at 500k tokens, the furthest that both "
+        "reached (Δ −0.200 [?], n = 1)."
     )
 
 

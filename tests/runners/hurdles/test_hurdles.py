@@ -138,6 +138,13 @@ def test_hyperbands_cohorts_take_turns_and_cost_about_the_same() -> None:
     assert through == [1, 1, 3]
 
 
+@pytest.mark.parametrize("rule", COHORTS, ids=named)
+def test_a_cohort_of_one_goes_on_without_a_bar_which_would_be_its_own_value(rule: HurdleRule) -> None:
+    others = [(5.0, 4.0), (6.0, 3.0), (4.0, 5.0)]
+    told = race(rule, runners([others, [(9.0, 8.0)]]), random.Random(5))["1-00"]
+    assert told == [Verdict(True, 9.0, None), Verdict(True, 8.0, None)]
+
+
 def test_asha_compares_with_those_declared_before_and_lets_the_first_past() -> None:
     field = runners([[(5.0, 5.0), (6.0, 0.0), (4.0, 4.0), (4.5, 0.0), (3.0, 3.0), (3.5, 3.5)]])
     verdicts = race(Asha(marks=(1, 2), reduction_factor=3.0), field, random.Random(4))

@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from simulated import SEARCH, Killed, Track, curve, folder_of, found
 
 from runners.asked.experiment import Experiment
 from runners.driving.work import Failure, Work
+from runners.evidence.achievements import at_the_same_seeds
 from runners.kept.records import Standing, Status
 from runners.kept.store import Outcome
+from runners.proposing.sampling import Seen
 
 MARKS = {"marks": [640, 1280]}
 HURDLES: dict[str, Mapping[str, Any]] = {
@@ -115,7 +118,8 @@ def test_a_search_is_the_same_from_one_seed_whatever_the_workers(tmp_path: Path,
         track.ledger_path = Path(":memory:")
         seen.add(text(track))
     assert len(seen) == 1
-    assert len(json.loads(seen.pop())["trials"]) == SEARCH["candidates_in_all"]
+    trials = json.loads(seen.pop())["trials"]
+    assert sum(name not in ("baseline/2",) for name in trials) == SEARCH["candidates_in_all"]
 
 
 @pytest.mark.parametrize("sampler", ["tpe", "gp", "nsga2", "random"])
@@ -132,9 +136,55 @@ def test_a_repeat_is_the_next_seed_of_its_candidate(tmp_path: Path) -> None:
     assert track.last is not None
     assert [arm[0] for arm in arms] == ["baseline", "candidate-001", "candidate-002"]
     seeds = {arm: sorted(history.trial.seed for history in track.last.of_arm(arm)) for arm, *_ in arms}
-    assert seeds == {"baseline": [1], "candidate-001": [1, 2, 3], "candidate-002": [1, 2, 3]}
+    assert seeds == {"baseline": [1, 2, 3], "candidate-001": [1, 2, 3], "candidate-002": [1, 2, 3]}
     resumed = Track(course, tmp_path)
     assert (found(resumed.run()), resumed.computed) == (found(track.last), [])
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "nsga2", "tournament"])
+def test_what_all_results_of_a_seed_have_in_common_changes_no_proposal(tmp_path: Path, sampler: str) -> None:
+    def moved(work: Work) -> Outcome | Failure:
+        end, seed = curve(work), getattr(work.stage.declaration, "seed", 1)
+        assert isinstance(end, Outcome)
+        loss = end.result.get("held_out_loss")
+        more = {"held_out_loss": loss + (0.0, 1.5, -0.5)[seed - 1]} if isinstance(loss, float) else {}
+        return replace(end, result={**end.result, **more})
+
+    design = {
+        **SEARCH,
+        "sampler": sampler,
+        "candidates_in_all": 30,
+        "seeds_at_most": 3,
+        "objectives": ["held_out_loss"],
+    }
+    course = simulated.search(tmp_path, design=design, pretraining={"tokens": 2560, "seeds": [1]})
+    tracks = [
+        Track(course, folder_of(tmp_path, name), answer, publishes=False)
+        for name, answer in (("plain", curve), ("moved", moved))
+    ]
+    plain, other = (found(track.run()) for track in tracks)
+    assert [*plain["trials"]] == [*other["trials"]]
+    assert plain["arms"] == other["arms"]
+    repeats = [name for name in plain["trials"] if not name.endswith("/1") and not name.startswith("baseline")]
+    assert len(repeats) > 3
+
+
+@pytest.mark.parametrize("seeds", [[1], [5, 2]])
+def test_no_seed_is_trained_that_was_not_named(tmp_path: Path, seeds: list[int]) -> None:
+    design = {**SEARCH, "sampler": "tpe", "candidates_in_all": 40, "space": {"bottleneck_ratio": [1, 2, 4]}}
+    del design["seeds_at_most"]
+    course = simulated.search(tmp_path, design=design, pretraining={"tokens": 2560, "seeds": seeds})
+    trials = found(Track(course, tmp_path).run())["trials"]
+    assert {int(name.partition("/")[2]) for name in trials} == {*seeds}
+
+
+def test_another_searchs_results_count_as_they_would_at_the_seeds_of_this_one(tmp_path: Path) -> None:
+    there, here = Seen({}, (6.0, 4.0), True, (4.0, 9.0)), Seen({}, (3.0,), True, (3.0, 9.0))
+    names = ("held_out_loss", "parameters")
+    told = at_the_same_seeds(Seen({"depth": 2}, (5.0,), True, (3.5, 7.0)), replace(there, losses=(4.0,)), here, names)
+    assert (told.losses, told.objectives, told.complete) == ((4.0,), (2.5, 7.0), True)
+    stopped = at_the_same_seeds(Seen({"depth": 2}, (5.0, 4.5), False), there, here, names)
+    assert (stopped.losses, stopped.complete) == ((2.0,), False)
 
 
 def test_the_audited_are_trained_to_the_end_and_never_pass_for_survivors(tmp_path: Path) -> None:

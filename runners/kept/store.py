@@ -28,6 +28,13 @@ class Outcome:
     status: Status
     result: Mapping[str, JsonValue]
     seconds: float
+    """Of the stage's work alone: no imports, no start of a worker, no check of what it reads."""
+    warm_up_seconds: float | None = None
+    """What its process had spent in all on getting ready for stages when this one began.
+
+    None where `seconds` are not those of the whole work alone: the stage was carried on after a kill, or a former
+    version counted the start of the process too.
+    """
 
 
 class StageStore:
@@ -51,7 +58,7 @@ class StageStore:
         if not folder.is_dir():
             return None
         manifest = _read_manifest(folder)
-        return Outcome(Status(manifest.status), manifest.result, manifest.seconds)
+        return Outcome(Status(manifest.status), manifest.result, manifest.seconds, manifest.warm_up_seconds)
 
     def read(self, kind: str, key: str) -> Path:
         """Return the folder of a finished stage after checking every file against its hash. Raises Corruption."""
@@ -83,7 +90,11 @@ class StageStore:
         files = sorted(path.relative_to(work).as_posix() for path in work.rglob("*") if path.is_file())
         hashes = {name: sha256_of(work / name) for name in files if name != MANIFEST}
         manifest = _Manifest(
-            status=outcome.status.value, result=dict(outcome.result), seconds=outcome.seconds, files=hashes
+            status=outcome.status.value,
+            result=dict(outcome.result),
+            seconds=outcome.seconds,
+            warm_up_seconds=outcome.warm_up_seconds,
+            files=hashes,
         )
         (work / MANIFEST).write_text(manifest.sealed().model_dump_json())
         for path in [work, *work.rglob("*")]:
@@ -102,13 +113,14 @@ class _Manifest(Declaration):
     status: str
     result: dict[str, JsonValue]
     seconds: float
+    warm_up_seconds: float | None = None
     files: dict[str, str]
     """sha256 by name."""
     seal: str = ""
     """Fingerprint of all the rest."""
 
     def sealed(self) -> "_Manifest":
-        return self.model_copy(update={"seal": fingerprint(self.model_dump(exclude={"seal"}))})
+        return self.model_copy(update={"seal": fingerprint(self.model_dump(exclude={"seal"}, exclude_unset=True))})
 
 
 def _read_manifest(folder: Path) -> _Manifest:

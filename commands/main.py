@@ -55,8 +55,9 @@ def main() -> None:
     try:
         application()
     except Refusal as refusal:
-        for line in refusal.lines:
-            print(line, file=sys.stderr)  # noqa: T201 — the one place that speaks to the user of mistakes
+        with suppress(OSError):  # a terminal that was closed, as SIGHUP says, changes no exit code
+            for line in refusal.lines:
+                print(line, file=sys.stderr)  # noqa: T201 — the one place that speaks to the user of mistakes
         sys.exit(refusal.exit_code)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

@@ -1,17 +1,15 @@
 """`steeplechase run`: pretrain, hurdle, fine-tune, compare. The same command carries on where a run was stopped."""
 
-import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from commands.arguments import Chosen, ExperimentFile, Scale, asks_for_time, choose, choose_timing
+from commands.stopping import Stopping, stopping
 from commands.timing import run_timing
 from commands.views.live_view import LiveView
 from commands.views.mirroring import Mirroring
@@ -20,11 +18,12 @@ from reports.formats import render
 from reports.report import build
 from runners.driving.driver import Request
 from runners.driving.driver import run as drive
+from runners.driving.work import Agenda
 from runners.evidence.standing import Snapshot
 from runners.kept.places import Places
 from runners.kept.store import StageStore
 from runners.timing.keeping import has_timings
-from search_space.refusals import ConfigurationRefused, Conflict, Stopped
+from search_space.refusals import ConfigurationRefused, Conflict
 
 DONE_WITH_FAILED_TRIALS = 8
 
@@ -59,7 +58,8 @@ def run(
     if has_timings(places.folder):
         raise Conflict(f"{places.folder}: holds timings. Did you mean another --out folder?")
     request = Request(chosen.experiment, chosen.scale, places, engine.value, workers, address)
-    found = _drive(chosen, request, Console(stderr=True))
+    with stopping() as stop:
+        found = _drive(chosen, request, Console(stderr=True), stop)
     if found.failed:
         raise typer.Exit(DONE_WITH_FAILED_TRIALS)
 
@@ -68,12 +68,18 @@ def _places(experiment: str, scale: str, out: Path | None) -> Places:
     return Places.of(out) if out else Places.default(experiment, scale)
 
 
-def _drive(chosen: Chosen, request: Request, console: Console) -> Snapshot:
+def _drive(chosen: Chosen, request: Request, console: Console, stop: Stopping) -> Snapshot:
     places = request.places
     mirroring = Mirroring(places, chosen.experiment.tracking)
     mirroring.check()
-    with stopping(), LiveView(console, StageStore(places.stages)) as view, mirroring:
-        found = drive(request, view.watch)
+    with LiveView(console, StageStore(places.stages)) as view, mirroring:
+
+        def watch(agenda: Agenda) -> None:
+            stop.safe_point()
+            view.watch(agenda)
+
+        found = drive(request, watch)
+        stop.no_more_safe_points()
     files = write_report(found, places.folder)
     warning = mirroring.finish(found, files)
     print(render(build(found, found.importance or None), "terminal"))  # noqa: T201 — the result itself
@@ -87,19 +93,3 @@ def _closing(places: Places, warning: str | None) -> Iterator[str]:
         yield f"warning: {warning}"
     yield f"report: {places.folder / REPORT_FILES['html']}"
     yield f"browse: steeplechase ui {places.folder}"
-
-
-@contextmanager
-def stopping() -> Iterator[None]:
-    """Turn the first Ctrl-C or SIGTERM into a stop that can be resumed; a second Ctrl-C ends at once."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        raise Stopped("stopped; everything finished is kept, and the same command carries on")
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

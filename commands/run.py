@@ -41,7 +41,9 @@ def run(
     engine: Annotated[EngineName, typer.Option(help="Processes on this machine, or Ray Tune.")] = EngineName.LOCAL,
     workers: Annotated[int, typer.Option(min=1, max=1024, help="Trials at a time, one thread each.")] = 2,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Default: results/EXPERIMENT-SCALE.")] = None,
-    address: Annotated[str | None, typer.Option(help="A Ray cluster, with --engine ray.")] = None,
+    address: Annotated[
+        str | None, typer.Option(help="A Ray cluster, with --engine ray; all its nodes see the --out folder.")
+    ] = None,
 ) -> None:
     """Run an experiment, or carry on where it stands, and report what was found."""
     if asks_for_time(experiment):

@@ -141,7 +141,8 @@ class _Host:
             while True:
                 glance()
                 if selector.select(SECONDS_BETWEEN_GLANCES):
-                    return self._process.stdout.readline()
+                    line = self._process.stdout.readline()
+                    return line if line.endswith("\n") else ""  # it ended in the middle of one
 
     def _answer(self, value: object) -> None:
         assert self._process.stdin is not None

@@ -14,9 +14,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from command_line import ROOT
+from command_line import ROOT, descendants
 
-RAY = Path(sys.executable).with_name("ray")
+RAY = (sys.executable, "-m", "ray.scripts.scripts")
 NOT_OURS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token"}
 
 
@@ -31,7 +31,7 @@ class Cluster:
 
     def join(self, cpus: int, *prefix: str) -> "subprocess.Popen[bytes]":
         """Add a node, started behind a prefix of words such as `unshare`."""
-        command = [*prefix, str(RAY), "start", "--block", f"--address={self.address}", f"--num-cpus={cpus}"]
+        command = [*prefix, *RAY, "start", "--block", f"--address={self.address}", f"--num-cpus={cpus}"]
         self.nodes.append(_started([*command, "--node-ip-address=127.0.0.1"], self.variables))
         return self.nodes[-1]
 
@@ -59,7 +59,7 @@ def cluster(cpus: int) -> Iterator[Cluster]:
         port = probe.getsockname()[1]
     variables = {**NOT_OURS, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     made = Cluster(f"127.0.0.1:{port}", variables, scratch)
-    head = [str(RAY), "start", "--head", "--block", f"--port={port}", f"--num-cpus={cpus}"]
+    head = [*RAY, "start", "--head", "--block", f"--port={port}", f"--num-cpus={cpus}"]
     head += ["--node-ip-address=127.0.0.1", "--include-dashboard=false", f"--temp-dir={scratch}"]
     try:
         made.nodes.append(_started(head, variables))
@@ -69,10 +69,16 @@ def cluster(cpus: int) -> Iterator[Cluster]:
         yield made
     finally:
         for node in made.nodes:
-            with suppress(ProcessLookupError):
-                os.killpg(node.pid, signal.SIGKILL)
-            node.wait()
+            kill(node)
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def kill(node: "subprocess.Popen[bytes]") -> None:
+    """Kill a node with every process of it at once."""
+    for process in [node.pid, *(below for below, _ in descendants(node.pid))]:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+    node.wait()
 
 
 def _started(command: list[str], variables: Mapping[str, str]) -> "subprocess.Popen[bytes]":

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated import Track, curve, folder_of, found, publish, small_search, small_table
 
@@ -84,6 +84,7 @@ def test_a_stage_is_tried_again_until_its_process_has_died_three_times_and_no_de
         assert failed.result["attempts"] == ATTEMPTS
 
 
+@settings(max_examples=25)
 @given(st.integers(1, 4), st.integers(0, 10_000))
 def test_a_search_decides_the_same_wherever_processes_die(
     tmp_path_factory: pytest.TempPathFactory, workers: int, seed: int

@@ -2,14 +2,13 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from clusters import Cluster, cluster
+from clusters import Cluster, cluster, kill
 from command_line import ROOT, Run, command, lend
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow]
@@ -83,7 +82,7 @@ def test_the_death_of_a_node_costs_no_trial(small: Run, small_experiment: Path, 
         with started(made.variables, "run", small_experiment, "--out", tmp_path, *asked) as run:
             while not list(tmp_path.glob("stages/progress/*.json")) and run.poll() is None:
                 time.sleep(0.05)
-            os.killpg(node.pid, signal.SIGKILL)
+            kill(node)
             made.join(1)
             _, told = run.communicate(timeout=400)
     assert run.returncode == 0, told

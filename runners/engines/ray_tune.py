@@ -71,6 +71,7 @@ def run_trials(driver: Driver, hosting: Hosting) -> None:
         storage_path=hosting.scratch,
         verbose=0,
         failure_config=tune.FailureConfig(max_failures=0),  # the course counts and hands out again
+        checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),  # all there is lies in the stage store
     )
     tune.Tuner(trainable, tune_config=settings, run_config=run_settings).fit()
 

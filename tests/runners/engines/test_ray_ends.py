@@ -73,8 +73,19 @@ def scratch() -> set[Path]:
     return set(Path(tempfile.gettempdir()).glob("steeplechase-ray-*"))
 
 
-@pytest.mark.parametrize("moment", [begun, starting, connecting, at_work, between])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    ("number", "moment"),
+    [
+        (signal.SIGTERM, begun),
+        (signal.SIGTERM, starting),
+        (signal.SIGINT, connecting),
+        (signal.SIGINT, at_work),
+        (signal.SIGTERM, at_work),
+        (signal.SIGUSR1, at_work),
+        (signal.SIGINT, between),
+    ],
+    ids=lambda value: getattr(value, "name", None) or value.__name__,
+)
 def test_a_signal_at_any_moment_ends_the_run_with_75_and_nothing_is_left(
     small: Run, small_experiment: Path, tmp_path: Path, number: signal.Signals, moment: Callable[[Path, int], bool]
 ) -> None:

@@ -55,9 +55,8 @@ def main() -> None:
     try:
         application()
     except Refusal as refusal:
-        with suppress(OSError):  # a terminal that was closed, as SIGHUP says, changes no exit code
-            for line in refusal.lines:
-                print(line, file=sys.stderr)  # noqa: T201 — the one place that speaks to the user of mistakes
+        for line in refusal.lines:
+            print(line, file=sys.stderr)  # noqa: T201 — the one place that speaks to the user of mistakes
         sys.exit(refusal.exit_code)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

@@ -112,6 +112,8 @@ class _Host:
             question, *values = json.loads(line)
             if question == "refused":
                 raise EnvironmentRefused(values)
+            if question == "lost":
+                return "unexpectedly: its node on this machine died"
             if question == "over":
                 return "before the trials"
             started = True

@@ -4,6 +4,7 @@ import json
 import logging
 import math
 import socket
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from runners.engines.worker import answer, failure
 from search_space.refusals import EnvironmentRefused
 
 ROOT = Path(__file__).resolve().parents[2]
+SECONDS_BETWEEN_LOOKS = 2.0
 PACKAGES = ("search_space", "models", "tasks", "runners")
 
 
@@ -71,9 +73,16 @@ def run_trials(driver: Driver, hosting: Hosting) -> None:
         storage_path=hosting.scratch,
         verbose=0,
         failure_config=tune.FailureConfig(max_failures=0),  # the course counts and hands out again
+        callbacks=[NodeWatch(driver)],
         checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),  # all there is lies in the stage store
     )
     tune.Tuner(trainable, tune_config=settings, run_config=run_settings).fit()
+
+
+def own_node_lives() -> bool:
+    """Return whether the Ray node that this process is connected to lives; without it nothing is ever placed."""
+    own = ray.get_runtime_context().get_node_id()
+    return any(node["NodeID"] == own and node["Alive"] for node in ray.nodes())
 
 
 def gpu_share(gpus: float, workers: int) -> float:
@@ -154,6 +163,22 @@ class CourseScheduler(FIFOScheduler):
 
     def on_trial_error(self, tune_controller: Any, trial: Any) -> None:
         """Pass on that a trial's process died; Tune is done with the trial, and tells of each death once."""
+        if not own_node_lives():
+            self._driver.ask("lost")
         error = trial.get_pickled_error()
         why = str(error).partition("\n")[0] or type(error).__name__
         self._driver.ask("died", trial.config["trial"], why)
+
+
+class NodeWatch(tune.Callback):
+    """Ends the run where Ray's node beside the driver has died: Tune would wait for it for ever."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver, self._looked = driver, time.monotonic()
+
+    def on_step_end(self, iteration: int, trials: list[Any], **info: Any) -> None:
+        """Look at the node every few seconds."""
+        if time.monotonic() - self._looked > SECONDS_BETWEEN_LOOKS:
+            self._looked = time.monotonic()
+            if not own_node_lives():
+                self._driver.ask("lost")

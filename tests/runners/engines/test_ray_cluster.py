@@ -64,7 +64,10 @@ def test_a_node_that_does_not_see_the_results_is_named_and_nothing_is_called_dam
         made.wait_for(1)
         asked = ("--engine", "ray", "--address", made.address, "--workers", "1")
         with started(made.variables, "run", small_experiment, "--out", results, *asked) as run:
-            _, told = run.communicate(timeout=240)
+            try:
+                _, told = run.communicate(timeout=240)
+            finally:
+                run.kill()
     assert run.returncode == 5, told
     last = told.splitlines()[-1]
     assert last.startswith("Ray node ")
@@ -84,7 +87,10 @@ def test_the_death_of_a_node_costs_no_trial(small: Run, small_experiment: Path, 
                 time.sleep(0.05)
             kill(node)
             made.join(1)
-            _, told = run.communicate(timeout=400)
+            try:
+                _, told = run.communicate(timeout=400)
+            finally:
+                run.kill()
     assert run.returncode == 0, told
     assert "failed" not in told
     assert Run(tmp_path, told, 0.0).table == small.table

@@ -65,7 +65,10 @@ def told_until(
             time.sleep(0.05)
         below = descendants(run.pid)
         act(run.pid)
-        _, told = run.communicate(timeout=120)
+        try:
+            _, told = run.communicate(timeout=240)
+        finally:
+            run.kill()
     return run.returncode, told, below
 
 

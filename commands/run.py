@@ -1,13 +1,10 @@
 """`steeplechase run`: pretrain, hurdle, fine-tune, compare. The same command carries on where a run was stopped."""
 
 import shlex
-import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -15,6 +12,7 @@ from rich.console import Console
 
 from commands.arguments import Chosen, ExperimentFile, Scale, asks_for_time, choose, choose_timing, folder_named
 from commands.report import TERMINAL, all_of
+from commands.stopping import Stopping, stopping
 from commands.timing import run_timing
 from commands.views.live_view import LiveView
 from commands.views.mirroring import Mirroring
@@ -26,6 +24,7 @@ from runners.asked.experiment import Experiment
 from runners.asked.warnings import warnings_of
 from runners.driving.driver import Request
 from runners.driving.driver import run as drive
+from runners.driving.work import Agenda
 from runners.evidence.standing import Snapshot
 from runners.kept.durable import disk_refusals
 from runners.kept.ledger import LEDGER_NAME
@@ -33,7 +32,7 @@ from runners.kept.ledger_export import has_export
 from runners.kept.places import Places
 from runners.kept.store import StageStore
 from runners.timing.keeping import has_timings
-from search_space.refusals import ConfigurationRefused, Conflict, Stopped
+from search_space.refusals import ConfigurationRefused, Conflict
 
 DONE_WITH_FAILED_TRIALS = 8
 
@@ -55,7 +54,9 @@ def run(
     engine: Annotated[EngineName, typer.Option(help="Processes on this machine, or Ray Tune.")] = EngineName.LOCAL,
     workers: Annotated[int, typer.Option(min=1, max=1024, help="Trials at a time, one thread each.")] = 2,
     out: OutFolder = None,
-    address: Annotated[str | None, typer.Option(help="A Ray cluster, with --engine ray.")] = None,
+    address: Annotated[
+        str | None, typer.Option(help="A Ray cluster, with --engine ray; all its nodes see the --out folder.")
+    ] = None,
 ) -> None:
     """Run an experiment, or carry on where it stands, and report what was found."""
     if asks_for_time(experiment):
@@ -73,7 +74,8 @@ def run(
         raise Conflict(f"{places.folder}: holds timings. Did you mean another --out folder?")
     command = _command(experiment, chosen.scale, engine, workers, out)
     request = Request(chosen.experiment, chosen.scale, places, engine.value, workers, address, command)
-    found = _drive(chosen, request, Console(stderr=True))
+    with stopping() as stop:
+        found = _drive(chosen, request, Console(stderr=True), stop)
     if found.failed:
         raise typer.Exit(DONE_WITH_FAILED_TRIALS)
 
@@ -89,7 +91,7 @@ def _places(experiment: str, scale: str, out: Path | None) -> Places:
     return Places.of(out) if out else Places.default(experiment, scale)
 
 
-def _drive(chosen: Chosen, request: Request, console: Console) -> Snapshot:
+def _drive(chosen: Chosen, request: Request, console: Console, stop: Stopping) -> Snapshot:
     places = request.places
     for line in warnings_of(chosen.experiment):
         _warn(console, line)
@@ -97,8 +99,14 @@ def _drive(chosen: Chosen, request: Request, console: Console) -> Snapshot:
     _warn(console, mirroring.check())
     refuse_taken(places.folder)
     _warn(console, _lost_ledger(places))
-    with stopping(), LiveView(console, StageStore(places.stages)) as view, mirroring:
-        found = drive(request, view.watch)
+    with LiveView(console, StageStore(places.stages)) as view, mirroring:
+
+        def watch(agenda: Agenda) -> None:
+            stop.safe_point()
+            view.watch(agenda)
+
+        found = drive(request, watch)
+        stop.no_more_safe_points()
     files = write_report(found, places.folder)
     shown = brief(build(found, found.importance or None), all_of(places.folder))
     print(render(shown, TERMINAL), flush=True)  # noqa: T201 — the result itself
@@ -143,19 +151,3 @@ def _warn(console: Console, warning: str | None) -> None:
 
 def _say(console: Console, line: str) -> None:
     console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-@contextmanager
-def stopping() -> Iterator[None]:
-    """Turn the first Ctrl-C or SIGTERM into a stop that can be resumed; a second Ctrl-C ends at once."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        raise Stopped("stopped; everything finished is kept, and the same command carries on")
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -265,4 +265,9 @@ def _prediction_document(prediction: Prediction) -> JsonValue:
         name: None if one is None else {"middle": one.middle, "low": one.low, "high": one.high}
         for name, one in ranges.items()
     }
-    return {**amounts, "measured_stages": prediction.measured, "never_measured": [*prediction.never_measured]}
+    return {
+        **amounts,
+        "start_seconds": prediction.start_seconds,
+        "measured_stages": prediction.measured,
+        "never_measured": [*prediction.never_measured],
+    }

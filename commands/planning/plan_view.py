@@ -171,7 +171,9 @@ def _predicted(prediction: Prediction, searches: bool) -> Iterator[str]:
         else ""
     )
     basis = f"from {prediction.measured} stages measured on this processor{without}"
-    yield f"time: {_range(prediction.seconds, _duration)} of computing{bound}, shared by the workers; {basis}"
+    start = prediction.start_seconds
+    starts = "" if start is None else f", and about {_duration(start)} for each worker to get ready"
+    yield f"time: {_range(prediction.seconds, _duration)} of computing{bound}, shared by the workers{starts}; {basis}"
     disk = "unknown" if prediction.bytes is None else _range(prediction.bytes, _size)
     yield f"disk: {disk}"
 

@@ -6,7 +6,7 @@ they stand for in closed form.
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,10 +23,11 @@ from runners.kept.store import StageStore
 from runners.tuning.view import tuning_view
 from search_space.candidate import Candidate
 from search_space.declaration import canonical_text
+from search_space.refusals import Corruption
 from tasks.downstream import find_task
 
 WEIGHED_AT_MOST = 40
-"""Stages of a kind whose folders are weighed: walking thousands would cost more than the answer is worth."""
+"""Stages of a kind whose folders are looked into: walking thousands would cost more than the answer is worth."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,9 @@ class Measured:
     """Of the encoder that it is about; 0 where it is about none."""
     bytes: int | None
     """On disk; None where the folder is gone or was not weighed."""
+    warm_up_seconds: float | None = None
+    """What its process had spent on getting ready; None where that was not looked up, or `seconds` are not those of
+    the whole work alone."""
 
 
 def measured_under(root: Path, store: StageStore) -> tuple[Measured, ...]:
@@ -92,12 +96,17 @@ def _measurement(
 ) -> Measured:
     weighed[record.stage] += 1
     folder = store.folder(record.stage, record.key)
-    size = _weight(folder) if weighed[record.stage] <= WEIGHED_AT_MOST and folder.is_dir() else None
+    size, warm_up = None, None
+    if weighed[record.stage] <= WEIGHED_AT_MOST and folder.is_dir():
+        size = _weight(folder)
+        with suppress(Corruption):  # whoever takes the stage refuses it; here its seconds are unsure
+            outcome = store.outcome(record.stage, record.key)
+            warm_up = None if outcome is None else outcome.warm_up_seconds
     if arm is None:
-        return Measured(record.stage, "cpu", 0.0, record.seconds, 0, size)
+        return Measured(record.stage, "cpu", 0.0, record.seconds, 0, size, warm_up)
     candidate = Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
-    operations = _operations(record, candidate, asked)
-    return Measured(record.stage, candidate.recipe.device, operations, record.seconds, arm.parameters, size)
+    operations, device = _operations(record, candidate, asked), candidate.recipe.device
+    return Measured(record.stage, device, operations, record.seconds, arm.parameters, size, warm_up)
 
 
 def _operations(record: Record, candidate: Candidate, asked: _Asked) -> float:

@@ -3,7 +3,7 @@
 A stage is predicted from the measured ones of its kind that are nearest in size.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log
 from statistics import median, quantiles
@@ -36,6 +36,8 @@ class Prediction:
     measured: int
     """Stages that the prediction rests on."""
     never_measured: tuple[str, ...]
+    start_seconds: float | None = None
+    """What each worker takes to get ready before its first stage; not part of `seconds`. None where unknown."""
 
 
 def predicted(stages: Iterable[Stage], known: Iterable[Measured]) -> Prediction:
@@ -43,6 +45,7 @@ def predicted(stages: Iterable[Stage], known: Iterable[Measured]) -> Prediction:
     by_kind: dict[tuple[str, str], list[Measured]] = {}
     for one in known:
         by_kind.setdefault((one.kind, one.device), []).append(one)
+    by_kind = {place: surely_timed(of_kind) for place, of_kind in by_kind.items()}
     seconds: list[Range] = []
     weights: list[Range] = []
     missing: set[str] = set()
@@ -61,7 +64,14 @@ def predicted(stages: Iterable[Stage], known: Iterable[Measured]) -> Prediction:
         seconds.append(time)
         weights += [weight] if weight is not None else []
     count = sum(len(by_kind[place]) for place in used)
-    return Prediction(_total(seconds), _total(weights), count, tuple(sorted(missing)))
+    starts = [one.warm_up_seconds for place in used for one in by_kind[place] if one.warm_up_seconds is not None]
+    start = median(starts) if starts else None
+    return Prediction(_total(seconds), _total(weights), count, tuple(sorted(missing)), start)
+
+
+def surely_timed(known: Sequence[Measured]) -> list[Measured]:
+    """Return those whose seconds are surely those of their work alone, all where there are none."""
+    return [one for one in known if one.warm_up_seconds is not None] or [*known]
 
 
 def _cost(known: list[Measured], operations: float, parameters: int) -> tuple[Range, Range | None]:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-from runners.kept.records import Record, Standing, TrialRow
+from runners.kept.records import Record, Standing, Status, TrialRow
 from runners.kept.store import Outcome
 from runners.stages.stage import Stage
 
@@ -35,6 +35,14 @@ class Failure:
         """Return the failure that a worker told of."""
         code = answer.get("exit_code")
         return cls(str(answer["error"]), str(answer.get("trace", "")), code if isinstance(code, int) else None)
+
+
+def end_of(answer: Mapping[str, Any]) -> Outcome | Failure:
+    """Return how a stage ended, from the plain values in which a worker answers."""
+    if "error" in answer:
+        return Failure.of(answer)
+    status, warm_up_seconds = Status(answer["status"]), answer["warm_up_seconds"]
+    return Outcome(status, answer["result"], answer["seconds"], warm_up_seconds)
 
 
 class Agenda(Protocol):

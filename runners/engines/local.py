@@ -9,9 +9,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from runners.driving.work import Agenda, Failure, Work
+from runners.driving.work import Agenda, Failure, Work, end_of
 from runners.engines.worker import as_line
-from runners.kept.records import Status
 from runners.kept.store import Outcome
 from runners.stages.stage import THREADS, Job
 
@@ -97,10 +96,7 @@ class _Worker:
             self.alive = False
             code = self._process.wait()
             return work, Failure(f"the worker process ended with code {code}", worker_died=True)
-        answer = json.loads(line)
-        if "error" in answer:
-            return work, Failure.of(answer)
-        return work, Outcome(Status(answer["status"]), answer["result"], answer["seconds"])
+        return work, end_of(json.loads(line))
 
     def end(self) -> None:
         if self._process is not None:
@@ -110,12 +106,17 @@ class _Worker:
 
 def _launch() -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "runners.engines.worker"]
-    root = str(Path(__file__).resolve().parents[2])
-    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
-    environment = {**os.environ, **ONE_THREAD, **QUIET, "PYTHONPATH": path}
+    environment = worker_environment()
     return subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True
     )
+
+
+def worker_environment() -> dict[str, str]:
+    """Return the variables of a process of ours: its packages are found, and it runs one quiet thread."""
+    root = str(Path(__file__).resolve().parents[2])
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    return {**os.environ, **ONE_THREAD, **QUIET, "PYTHONPATH": path}
 
 
 def open_engine(store: Path, workers: int, address: str | None) -> LocalEngine:

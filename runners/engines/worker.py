@@ -17,7 +17,7 @@ from runners.stages.stage import Job
 
 def main() -> None:
     """Serve jobs until the input ends."""
-    answers = _private_output()
+    answers = private_output()
     jobs: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_listen, args=(jobs,), daemon=True).start()
     while True:
@@ -35,7 +35,12 @@ def answer(line: str) -> dict[str, object]:
         outcome = compute(Job(**document, inputs=inputs))
     except Exception as error:
         return failure(error)
-    return {"status": outcome.status.value, "result": outcome.result, "seconds": outcome.seconds}
+    return {
+        "status": outcome.status.value,
+        "result": outcome.result,
+        "seconds": outcome.seconds,
+        "warm_up_seconds": outcome.warm_up_seconds,
+    }
 
 
 def failure(error: Exception) -> dict[str, object]:
@@ -50,7 +55,7 @@ def as_line(job: Job) -> str:
     return json.dumps(asdict(job))
 
 
-def _private_output() -> TextIO:
+def private_output() -> TextIO:
     """Keep the answers' channel to ourselves; whatever else prints goes to the error stream."""
     channel = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -35,6 +35,13 @@ class Outcome:
     status: Status
     result: Mapping[str, JsonValue]
     seconds: float
+    """Of the stage's work alone: no imports, no start of a worker, no check of what it reads."""
+    warm_up_seconds: float | None = None
+    """What its process had spent in all on getting ready for stages when this one began.
+
+    None where `seconds` are not those of the whole work alone: the stage was carried on after a kill, or a former
+    version counted the start of the process too.
+    """
 
 
 class StageStore:
@@ -58,7 +65,7 @@ class StageStore:
         if not folder.is_dir():
             return None
         manifest = _read_manifest(folder, kind, key)
-        return Outcome(Status(manifest.status), manifest.result, manifest.seconds)
+        return Outcome(Status(manifest.status), manifest.result, manifest.seconds, manifest.warm_up_seconds)
 
     def read(self, kind: str, key: str) -> Path:
         """Return the folder of a finished stage after checking every file against its hash. Raises Corruption."""
@@ -104,6 +111,7 @@ class StageStore:
             status=outcome.status.value,
             result=dict(outcome.result),
             seconds=outcome.seconds,
+            warm_up_seconds=outcome.warm_up_seconds,
             files=hashes,
         )
         write_whole(work / MANIFEST, manifest.sealed().model_dump_json().encode())
@@ -128,6 +136,7 @@ class _Manifest(Declaration):
     status: str
     result: dict[str, JsonValue]
     seconds: float
+    warm_up_seconds: float | None = None
     files: dict[str, str]
     """sha256 by name."""
     seal: str = ""

@@ -16,6 +16,7 @@ from runners.learning.training import Lesson, NotFinite, Step, held_out_loss, tr
 from runners.stages.declarations import PretrainStage
 from runners.stages.workplace import Diverged, Workplace
 from search_space.declaration import Declaration, JsonValue
+from search_space.recipe import Recipe
 from search_space.refusals import Corruption
 from tasks.batches import Batches
 from tasks.objectives import build_model
@@ -36,7 +37,7 @@ def compute(stage: PretrainStage, workplace: Workplace) -> dict[str, JsonValue]:
     questions = Questions.load(workplace.inputs["questions"])
     model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed))
     _begin(stage, model)
-    optimiser = adamw(model, recipe.weight_decay, (recipe.adam_beta1, recipe.adam_beta2), recipe.adam_epsilon)
+    optimiser = _optimiser(model, recipe)
     keeper = _Keeper(workplace.folder, model, optimiser)
     done, curves = keeper.resume(stage.from_step, workplace.inputs.get("previous"))
     every = max(1, (stage.to_step - stage.from_step) // TRAIN_CURVE_POINTS)
@@ -62,6 +63,17 @@ def compute(stage: PretrainStage, workplace: Workplace) -> dict[str, JsonValue]:
     keeper.finish(stage.to_step, curves)
     tokens, loss = curves.held_out[-1]
     return {"tokens": tokens, "held_out_loss": loss, **curves.document()}
+
+
+def rehearse(stage: PretrainStage, tokens: Path) -> None:
+    """Train a model of the stage's candidate for one update and throw it away. Raises NotFinite."""
+    recipe = stage.candidate.recipe
+    model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed))
+    train(model, lesson_of(stage, tokens), _optimiser(model, recipe), range(1), lambda step: None)
+
+
+def _optimiser(model: PretrainingModel, recipe: Recipe) -> torch.optim.AdamW:
+    return adamw(model, recipe.weight_decay, (recipe.adam_beta1, recipe.adam_beta2), recipe.adam_epsilon)
 
 
 def lesson_of(stage: PretrainStage, tokens: Path) -> Lesson:

@@ -34,7 +34,7 @@ def written(folder: Path, text: str) -> Path:
     return file
 
 
-def kept(store: StageStore, stage: Stage, content: bytes) -> None:
+def kept(store: StageStore, stage: Stage, content: bytes, warm_up_seconds: float | None = None) -> None:
     with store.computing(stage.key) as work:
         (work / "content").write_bytes(content)
-        store.publish(stage.kind, stage.key, work, Outcome(Status.FINISHED, {}, 1.0))
+        store.publish(stage.kind, stage.key, work, Outcome(Status.FINISHED, {}, 1.0, warm_up_seconds))

@@ -11,7 +11,9 @@ from commands.planning.plan_contents import plan_of
 from runners.asked.experiment import Experiment
 from runners.driving.course import Course
 from runners.driving.driver import Request, open_ledger
+from runners.driving.history import measured_under
 from runners.driving.itinerary import shared_stages, trial_stages
+from runners.driving.prediction import surely_timed
 from runners.kept.places import Places
 from runners.kept.records import Record, Status
 from runners.kept.store import StageStore
@@ -118,6 +120,28 @@ def test_time_and_disk_scale_with_the_work_from_what_was_measured(tmp_path: Path
     weight = 4 * sum(row.parameters for row in left)
     assert plan.prediction.bytes.middle == pytest.approx(weight, rel=0.05)
     assert plan.prediction.measured == 4
+
+
+def test_seconds_that_count_a_workers_start_give_way_to_those_that_do_not(tmp_path: Path) -> None:
+    """A former version's are used where there are no others; what a worker takes to get ready is told apart."""
+    chosen, places = choose(TABLE, "smoke"), Places.of(tmp_path / "here")
+    experiment, store = chosen.experiment, StageStore(places.stages)
+    shared = shared_stages(experiment)
+    predictions = []
+    for seed, seconds, warm_up in ((1, 30.0, None), (2, 10.0, 8.0)):
+        with open_ledger(Request(experiment, "smoke", places)) as ledger:
+            Course(experiment, shared, store, ledger)
+            (label, stage), *_ = trial_stages(experiment, shared, experiment.baseline, seed).items()
+            kept(store, stage, b"", warm_up)
+            record = Record(0, f"baseline/{seed}", stage.kind, label, stage.key, Status.FINISHED, {}, seconds, False)
+            ledger.add_record(record)
+        (pace,) = {one.seconds for one in surely_timed(measured_under(places.root, store))}
+        predictions.append((pace, plan_of(chosen, MATMUL, places).prediction))
+    (before, former), (after, present) = predictions
+    assert (before, after) == (30.0, 10.0)
+    assert former is not None
+    assert present is not None
+    assert (former.start_seconds, present.start_seconds) == (None, 8.0)
 
 
 def test_points_that_are_left_out_and_second_names_are_told(call: Call, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A twin spends what the baseline spends, as nearly as its sizes allow, and differs from its arm in one size."""
 
+import shutil
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ from runners.designs.roster import Roster, Rules
 from runners.kept.ledger import LEDGER_NAME, Ledger
 from runners.kept.manifest import manifest
 from runners.kept.records import ArmRow, Record, Status, TrialRow
+from runners.kept.store import Outcome, StageStore
 from runners.matching import Match, enter_twins
 from runners.matching.dimensions import dimension, nearest
+from runners.matching.seconds import seconds_per_operation
 from search_space.candidate import Candidate
 from search_space.change import apply, difference
 from search_space.declaration import canonical
@@ -173,8 +176,11 @@ def test_a_twin_in_tokens_sees_whole_updates_of_its_own() -> None:
     assert recipe.steps(TOKENS) == recipe.own_tokens(TOKENS) // recipe.tokens_per_step
 
 
-def measured_folder(folder: Path, arms: dict[str, tuple[Candidate, float]]) -> Path:
+def measured_folder(
+    folder: Path, arms: dict[str, tuple[Candidate, float]], untimed: frozenset[str] = frozenset()
+) -> Path:
     folder.mkdir()
+    store = StageStore(folder / "stages")
     ledger = Ledger(folder / LEDGER_NAME)
     ledger.set_fact("manifest", manifest())
     ledger.set_fact("document", {"pretraining": {"tokens": TOKENS}})
@@ -183,7 +189,11 @@ def measured_folder(folder: Path, arms: dict[str, tuple[Candidate, float]]) -> P
         for seed in (1, 2, 3):
             ledger.add_trial(TrialRow(f"{name}/{seed}", name, seed))
             took = seconds * (10 if seed == 3 else 1)  # one seed ran beside something else
-            ledger.add_record(Record(0, f"{name}/{seed}", "pretrain", "p", "k", Status.FINISHED, {}, took, False))
+            key = f"{name}-{seed}"
+            ledger.add_record(Record(0, f"{name}/{seed}", "pretrain", "p", key, Status.FINISHED, {}, took, False))
+            warm_up = None if f"{name}/{seed}" in untimed else 8.0
+            with store.computing(key) as work:
+                store.publish("pretrain", key, work, Outcome(Status.FINISHED, {}, took, warm_up))
     ledger.close()
     return folder
 
@@ -200,6 +210,23 @@ def test_seconds_are_matched_at_the_pace_at_which_each_arm_was_measured(
     twin: Arm = roster.arms[-1]
     pace = 100.0 * slower / spent(raw, baseline, "train_flops")
     assert spent(twin.candidate, baseline, "train_flops") * pace == pytest.approx(100.0, rel=0.01)
+
+
+def test_seconds_that_hold_more_or_less_than_the_work_are_left_out_and_alone_they_are_refused(tmp_path: Path) -> None:
+    """As those of a former version, whose clock counted a worker's start, and of a stage that was carried on."""
+    baseline, changes = Candidate(), {"bottleneck_ratio": 2}
+    arms = {"baseline": (baseline, 100.0), "x": (apply(baseline, changes), 80.0)}
+    some = measured_folder(tmp_path / "some", arms, frozenset({"baseline/2", "x/3"}))
+    (pace, other) = seconds_per_operation(some).values()
+    assert pace == pytest.approx(550.0 / spent(baseline, baseline, "train_flops"))  # of 100 and 1000
+    assert other == pytest.approx(80.0 / spent(arms["x"][0], baseline, "train_flops"))
+    none = measured_folder(tmp_path / "none", arms, frozenset({"x/1", "x/2", "x/3"}))
+    _, (line,) = matched(baseline, changes, Match(budget="seconds", by="tokens", measured_in=str(none)))
+    assert line.startswith(f"{none}: the seconds of x are not surely those of pretraining alone")
+    assert "run it again" in line
+    shutil.rmtree(some / "stages")
+    _, (line,) = matched(baseline, changes, Match(budget="seconds", by="tokens", measured_in=str(some)))
+    assert line.startswith(f"{some}: the seconds of baseline, x are not surely")
 
 
 def test_seconds_that_nobody_has_measured_are_refused(tmp_path: Path) -> None:

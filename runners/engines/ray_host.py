@@ -1,0 +1,76 @@
+"""The process that holds Ray for a run: it asks the driver what to do over its pipes and decides nothing.
+
+Ray lives in a process of its own so that its end is not the driver's: its compiled code can neither turn a signal
+into an error nor take the driver down with a node, and what it prints stays out of the terminal.
+"""
+
+import json
+import os
+import queue
+import sys
+import threading
+from dataclasses import asdict, dataclass
+from typing import Any, TextIO
+
+from runners.engines.worker import private_output
+from search_space.refusals import EnvironmentRefused
+
+
+@dataclass(frozen=True)
+class Hosting:
+    """What the host is told on its command line, as JSON."""
+
+    workers: int
+    address: str | None
+    """A cluster's address; None starts Ray on this machine."""
+    scratch: str
+    """A folder for what Ray and Tune write; on a cluster inside the results folder."""
+    token: str
+    """What the file `visible` in it holds."""
+
+    def as_text(self) -> str:
+        """Return it as JSON."""
+        return json.dumps(asdict(self))
+
+
+class Driver:
+    """The driver at the other end of the pipes; it answers one question at a time."""
+
+    def __init__(self, questions: TextIO) -> None:
+        self._questions = questions
+        self._answers: queue.Queue[str] = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Give nothing to a pickle: Tune writes one of itself, which is never read."""
+        return {}
+
+    def ask(self, question: str, *values: Any) -> Any:
+        """Return the driver's answer."""
+        self._questions.write(json.dumps([question, *values]) + "\n")
+        self._questions.flush()
+        return json.loads(self._answers.get())
+
+    def _listen(self) -> None:
+        for line in sys.stdin:
+            self._answers.put(line)
+        os._exit(0)  # the driver is gone or has stopped: Ray's processes end with this one
+
+
+def main() -> None:
+    """Run the driver's trials on Ray until there are no more."""
+    hosting = Hosting(**json.loads(sys.argv[1]))
+    driver = Driver(private_output())
+    from runners.engines.ray_tune import connect, disconnect, run_trials
+
+    try:
+        connect(hosting)
+    except EnvironmentRefused as refused:
+        driver.ask("refused", *refused.lines)
+    run_trials(driver, hosting)
+    disconnect()
+    driver.ask("over")
+
+
+if __name__ == "__main__":
+    main()

@@ -139,13 +139,13 @@ def claims_grid(results: Results, found: Table) -> Iterator[Grid]:
         shown = difference_cell(row, results.decimals(metric))
         warnings = [f"added {row['afterwards']}"] if row["afterwards"] else []
         warnings += [str(row["departure"])] if row["departure"] else []
-        beware = ["; ".join(warnings) or NOTHING] if warned else []
-        return [str(row["claim"]), str(row["by"]), str(row["verdict"]), *texts, shown, *beware]
+        caveat = ["; ".join(warnings) or NOTHING] if warned else []
+        return [str(row["claim"]), str(row["by"]), str(row["verdict"]), *texts, shown, *caveat]
 
     warned = any(row["afterwards"] or row["departure"] for row in found.rows)
     columns = [Column(title, numeric=False) for title in ("claim", "by", "verdict")]
     columns += [Column("probability"), Column("power"), Column("Δ [95%] (n)")]
-    columns += [Column("beware", numeric=False)] if warned else []
+    columns += [Column("caveat", numeric=False)] if warned else []
     yield grid("claims", "Claims and their verdicts", columns, map(cells, found.rows))
 
 

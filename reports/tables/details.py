@@ -61,7 +61,7 @@ def _reference(table: Table) -> Iterator[Grid]:
 
 
 def _candidates(table: Table) -> Iterator[Grid]:
-    def cells(row: Row) -> list[str]:
+    def cells(row: Row) -> list[str | Cell]:
         tokens, sets = row["tokens"], row["threshold"] is None and row["value"] is not None
         level, word = row["stopped_at_hurdle"], "sets hurdle" if sets else "hurdle"
         return [

@@ -15,6 +15,7 @@ from runners.driving.itinerary import (
     LENGTHEN,
     SharedStages,
     judged_labels,
+    kind_of,
     pretrain_labels,
     trial_stages,
 )
@@ -229,17 +230,14 @@ class Course:
             if entries:
                 self._cohort += 1
                 return entries
-        return () if self._failed or not self.trials else self._more_seeds()
+        if self._failed or not self.trials:
+            return ()
+        added = further_seeds(self._experiment, self._ledger, self._arms)  # that what is undecided asks for
+        return tuple(Entry(arm, added[name], repeats=True) for name, arm in self._arms.items() if name in added)
 
     @property
     def _failed(self) -> bool:
-        """Whether a trial has failed in this run."""
         return any(trial.failed for trial in self.trials.values())
-
-    def _more_seeds(self) -> tuple[Entry, ...]:
-        """Return the seeds that what is undecided asks for."""
-        added = further_seeds(self._experiment, self._ledger, self._arms)
-        return tuple(Entry(arm, added[name], repeats=True) for name, arm in self._arms.items() if name in added)
 
     def _audit(self) -> None:
         for trial in self._judges.audit():
@@ -299,10 +297,3 @@ class Course:
             own_of=arm.own_of,
             after_record=self._ledger.last_of_trials(),
         )
-
-
-def kind_of(label: str, stage: Stage) -> str:
-    """Return what the ledger calls a stage: a fine-tuning that only a hurdle looks at is a probe."""
-    if label == LENGTHEN:
-        return LENGTHEN  # what a table of pretraining is about ends before it
-    return "probe" if label.startswith("probe@") else stage.kind

@@ -1,8 +1,7 @@
 """From an experiment to its stages: which work a table needs, in which order, under which names. Pure, no torch."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from runners.asked.experiment import Experiment
@@ -10,6 +9,7 @@ from runners.asked.fine_tuning import FineTuning
 from runners.asked.measures import ATTENTION
 from runners.asked.start import WEIGHTS, Start, read_start
 from runners.asked.teaching import settings_of, teachings
+from runners.driving.missing_data import refuse_missing, tasks_of
 from runners.stages.declarations import (
     AttentionStage,
     CorpusStage,
@@ -25,7 +25,6 @@ from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
 from search_space.refusals import DataRefused
 from tasks.corpora.corpus import Corpus
-from tasks.corpora.text_files import TextFilesCorpus
 from tasks.downstream import find_task
 
 LENGTHEN = "lengthen"
@@ -62,7 +61,7 @@ def shared_stages(experiment: Experiment) -> SharedStages:
 
     Raises DataRefused with everything that is missing: the corpora, the vocabulary, the files of every task.
     """
-    _refuse_missing(experiment)
+    refuse_missing(experiment)
     architecture = experiment.baseline.architecture
     corpus = _corpus_stage(experiment.corpus)
     vocabulary = TokensStage(
@@ -79,23 +78,6 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     others = (documents,) if read and documents is not corpus else ()
     questions = _questions(experiment, tokens)
     return SharedStages(corpus, tokens, questions, examples, others, overlaps, _start(experiment))
-
-
-def _refuse_missing(experiment: Experiment) -> None:
-    """Raise DataRefused with every source that is not there; what is there is only looked for, not read."""
-    tuning, missing = experiment.fine_tuning, list[str]()
-    files = [find_task(task).files for task in _asked_tasks(experiment)]
-    needed: list[Callable[[], object]] = [
-        *(corpus.look for corpus in (experiment.corpus, tuning.corpus) if isinstance(corpus, TextFilesCorpus)),
-        *(partial(tuning.data.located, each) for each in files if each is not None and tuning.data is not None),
-    ]
-    for look in needed:
-        try:
-            look()
-        except DataRefused as refusal:
-            missing += refusal.lines
-    if missing:
-        raise DataRefused(dict.fromkeys(missing))
 
 
 def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
@@ -160,11 +142,6 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
     return stages
 
 
-def _asked_tasks(experiment: Experiment) -> tuple[str, ...]:
-    tasks, probe = experiment.fine_tuning.tasks, experiment.pretraining.hurdle.probe
-    return tasks if probe is None or probe.task in tasks else (*tasks, probe.task)
-
-
 def _token_marks(experiment: Experiment) -> tuple[int, ...]:
     return (*experiment.pretraining.hurdle.token_marks, experiment.pretraining.tokens)
 
@@ -176,7 +153,7 @@ def _corpus_stage(corpus: Corpus) -> Stage:
 def _every_examples(experiment: Experiment, documents: Stage, tokens: Stage) -> dict[str, Stage]:
     found: dict[str, Stage] = {}
     missing: list[str] = []
-    for task in _asked_tasks(experiment):
+    for task in tasks_of(experiment):
         try:
             found[task] = _examples(experiment, task, documents, tokens)
         except DataRefused as refusal:
@@ -304,3 +281,10 @@ def _fine_tune(tuning: FineTuning, candidate: Candidate, task: str, seed: int) -
         dropout=tuning.dropout,
         layer_rate_decay=tuning.layer_rate_decay,
     )
+
+
+def kind_of(label: str, stage: Stage) -> str:
+    """Return what the ledger calls a stage: a fine-tuning that only a hurdle looks at is a probe."""
+    if label == LENGTHEN:
+        return LENGTHEN  # what a table of pretraining is about ends before it
+    return "probe" if label.startswith("probe@") else stage.kind

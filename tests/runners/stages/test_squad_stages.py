@@ -12,8 +12,7 @@ import simulated
 from runners.asked.experiment import Experiment
 from runners.asked.fine_tuning import FineTuning
 from runners.asked.teaching import Teaching
-from runners.driving.course import kind_of
-from runners.driving.itinerary import LENGTHEN, shared_stages, trial_stages
+from runners.driving.itinerary import LENGTHEN, kind_of, shared_stages, trial_stages
 from runners.driving.scoring import predictions_file, scored
 from runners.evidence.choice import CHOICE
 from runners.kept.records import Status

@@ -1,0 +1,32 @@
+"""Data that an experiment reads and that are not there: every source is named before anything is made."""
+
+from collections.abc import Callable
+from functools import partial
+
+from runners.asked.experiment import Experiment
+from search_space.refusals import DataRefused
+from tasks.corpora.text_files import TextFilesCorpus
+from tasks.downstream import find_task
+
+
+def refuse_missing(experiment: Experiment) -> None:
+    """Raise DataRefused with every source that is not there; what is there is only looked for, not read."""
+    tuning, missing = experiment.fine_tuning, list[str]()
+    files = [find_task(task).files for task in tasks_of(experiment)]
+    needed: list[Callable[[], object]] = [
+        *(corpus.look for corpus in (experiment.corpus, tuning.corpus) if isinstance(corpus, TextFilesCorpus)),
+        *(partial(tuning.data.located, each) for each in files if each is not None and tuning.data is not None),
+    ]
+    for look in needed:
+        try:
+            look()
+        except DataRefused as refusal:
+            missing += refusal.lines
+    if missing:
+        raise DataRefused(dict.fromkeys(missing))
+
+
+def tasks_of(experiment: Experiment) -> tuple[str, ...]:
+    """Return the fine-tuning tasks, the one that the hurdles look at included."""
+    tasks, probe = experiment.fine_tuning.tasks, experiment.pretraining.hurdle.probe
+    return tasks if probe is None or probe.task in tasks else (*tasks, probe.task)

@@ -95,8 +95,9 @@ def main() -> None:
 
 
 def _leave(refusal: Refusal) -> NoReturn:
-    for line in refusal.lines:
-        print(line, file=sys.stderr)  # noqa: T201 — the one place that speaks to the user of mistakes
+    with suppress(OSError):  # a terminal that was closed, as SIGHUP says, changes no exit code
+        for line in refusal.lines:
+            print(line, file=sys.stderr)  # noqa: T201 — the one place that speaks to the user of mistakes
     sys.exit(refusal.exit_code)
 
 

@@ -24,11 +24,11 @@ def _stopped(trials: Sequence[TrialHistory], total: int) -> list[str]:
     parts = []
     for level, sets in sorted({(stop.level, _sets(stop)) for stop in stops if stop is not None}):
         here = [stop for stop in stops if stop is not None and (stop.level, _sets(stop)) == (level, sets)]
-        scores = ", ".join("not finite" if stop.value is None else f"{stop.value:.4g}" for stop in here)
+        values = ", ".join("not finite" if stop.value is None else f"{stop.value:.4g}" for stop in here)
         audited = sum(bool(history.audit) for history in trials if history.stopped_by in here)
         seeds = "" if len(here) == total else f" ({_seeds(len(here), total)})"
         where = f"stopped at hurdle {level + 1}{', which it sets' if sets else ''}"
-        parts.append(f"{where}{seeds}, score {scores}{', audited' if audited else ''}")
+        parts.append(f"{where}{seeds}, value {values}{', audited' if audited else ''}")
     return parts
 
 

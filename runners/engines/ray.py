@@ -6,11 +6,9 @@ from Tune's own state. Ray runs in a process of its own, and everything crosses 
 """
 
 import json
-import os
 import secrets
 import selectors
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,7 +19,7 @@ from typing import Any
 from runners.driving.course import Course
 from runners.engines.hall import Hall
 from runners.engines.local import SECONDS_BETWEEN_GLANCES, worker_environment
-from runners.engines.ray_host import Hosting
+from runners.engines.ray_host import Hosting, end_session
 from runners.engines.scratch import scratch_folder, temporary
 from search_space.refusals import EnvironmentRefused, Stopped
 
@@ -127,9 +125,7 @@ class _Host:
             self._process.stdin.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(SECONDS_TO_END)
-        for process in _of_session(self._process.pid):
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(process, signal.SIGKILL)
+        end_session(self._process.pid)
         self._process.kill()
         self._process.wait()
         assert self._process.stdout is not None
@@ -151,17 +147,6 @@ class _Host:
         with suppress(BrokenPipeError):  # a host that has ended shows as an end of its questions
             self._process.stdin.write(json.dumps(value) + "\n")
             self._process.stdin.flush()
-
-
-def _of_session(leader: int) -> list[int]:
-    """Return the processes of a session, where the system lists them."""
-    found = []
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            _, _, _, session, *_ = status.read_text().rpartition(")")[2].split()
-            if int(session) == leader:
-                found.append(int(status.parent.name))
-    return found
 
 
 def open_engine(store: Path, workers: int, address: str | None) -> RayEngine:

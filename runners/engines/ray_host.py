@@ -7,9 +7,12 @@ into an error nor take the driver down with a node, and what it prints stays out
 import json
 import os
 import queue
+import signal
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, TextIO
 
 from runners.engines.worker import private_output
@@ -54,7 +57,18 @@ class Driver:
     def _listen(self) -> None:
         for line in sys.stdin:
             self._answers.put(line)
-        os._exit(0)  # the driver is gone or has stopped: Ray's processes end with this one
+        end_session(os.getpid())  # the driver is gone or has stopped: Ray's processes end with this one
+        os._exit(0)
+
+
+def end_session(leader: int) -> None:
+    """End the processes of a session, its leader aside, where the system lists them."""
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        process = int(status.parent.name)
+        with suppress(OSError):  # it has ended meanwhile, or is another user's
+            _, _, _, session, *_ = status.read_text().rpartition(")")[2].split()
+            if int(session) == leader != process:
+                os.kill(process, signal.SIGKILL)
 
 
 def main() -> None:

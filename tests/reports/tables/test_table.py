@@ -120,9 +120,9 @@ def test_waiting_running_and_stopped_are_told() -> None:
     assert status(snapshot([Trial("baseline", 1, Standing.RUNNING)]), "baseline") == "running"
     stopped = Trial("baseline", 1).pretrained(6.25).judged(0, True, 6.5, 6.6).judged(1, False, 6.25, 6.2)
     one = document(seeds=(1,))
-    assert status(snapshot([stopped], resolved=one), "baseline") == "stopped at hurdle 2, score 6.25"
+    assert status(snapshot([stopped], resolved=one), "baseline") == "stopped at hurdle 2, value 6.25"
     mixed = [stopped, full_trial("baseline", 2, ())]
-    expected = "stopped at hurdle 2 (1 of 3 seeds), score 6.25; 1 of 3 seeds"
+    expected = "stopped at hurdle 2 (1 of 3 seeds), value 6.25; 1 of 3 seeds"
     assert status(snapshot(mixed), "baseline") == expected
 
 

@@ -212,7 +212,9 @@ def search() -> Iterator[str]:
     assert {trial for trial in plain if trial not in stopped} == {"baseline/1"}
     through = min(loss[end] for trial, loss in losses.items() if trial not in stopped)
     audited = min(loss[end] for trial, loss in losses.items() if trial in stopped and end in loss)
-    yield f"{audited:.3f} nats against {through:.3f} of the best that came through"
+    yield f"{audited:.3f} nats against {through:.3f} of the lowest that came through"
+    yield f"{len(candidates) - 1} candidates and the baseline in cohorts"
+    yield f"({losses['candidate-014/1'][end]:.3f} nats with that seed)"
     yield f"hurdles cost {through - audited:.3f} nats"
     ended = {
         trial: (loss[mark], loss[end]) for trial, loss in losses.items() if end in loss and trial != "baseline/1"

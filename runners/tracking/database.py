@@ -6,6 +6,7 @@ a file of that name is whole, and looking at it needs no lock.
 """
 
 import sqlite3
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -26,6 +27,8 @@ MIRROR_TABLES = {
 }
 SQLITE_COMPANIONS = ("", "-journal", "-wal", "-shm")
 LONGEST_READ_SECONDS = 2.0  # while another client writes
+_ONE_MIGRATION = threading.Lock()
+"""MLflow's migrations keep their connection in a global of the process, which two threads must not share."""
 
 
 def prepare_database(file: Path, lock_file: Path, artifacts: Path, patience_seconds: float) -> None:
@@ -68,7 +71,8 @@ def _make(file: Path, artifacts: Path) -> None:
     unfinished = file.with_name(f"{file.name}.unfinished")
     for companion in SQLITE_COMPANIONS:
         Path(f"{unfinished}{companion}").unlink(missing_ok=True)
-    make_database(f"sqlite:///{unfinished}", str(artifacts))
+    with _ONE_MIGRATION:
+        make_database(f"sqlite:///{unfinished}", str(artifacts))
     flush(unfinished)
     unfinished.replace(file)
     flush(file.parent)

@@ -16,6 +16,7 @@ from benchmarks.measuring import Disagreement, Interval, Pace, Skipped
 from benchmarks.row import Figure, Row, Size
 from models.fine_tuned import build_fine_tuned
 from models.initialisation import initialise
+from models.precision import has_bfloat16
 from search_space.convolution import SpanDynamic
 
 TINY = Size(operator_batch=2, batch=2, length=24, depth=2, widths=(64, 32), vocabularies=(101, 53), examples=40)
@@ -59,7 +60,10 @@ def nudge(module: torch.nn.Module, name: str) -> None:
     module.get_parameter(name).add_(NUDGE)
 
 
-@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+IN_HARDWARE = pytest.mark.skipif(not has_bfloat16(torch.device("cpu")), reason="this processor has no bfloat16")
+
+
+@pytest.mark.parametrize("precision", [torch.float32, pytest.param(torch.bfloat16, marks=IN_HARDWARE)])
 def test_an_encoder_that_differs_is_noticed(precision: torch.dtype) -> None:
     ours, theirs = encoder.pair(encoder.architecture(TINY, 64))
     encoder.agree(ours, theirs, TINY, torch.float32)

@@ -13,6 +13,7 @@ from rich.console import Console
 
 import commands.run
 from commands.arguments import Chosen, choose
+from commands.stopping import Stopping
 from commands.views import mirroring
 from commands.views.mirroring import Mirroring
 from runners.driving.driver import Request
@@ -105,7 +106,8 @@ def test_the_table_is_printed_before_the_last_mirror(
     monkeypatch.setattr(commands.run, "drive", drive)
     places.folder.mkdir(parents=True)
     console = Console(file=StringIO())
-    commands.run._drive(chosen, Request(chosen.experiment, chosen.scale, places, "local", 1, None), console)
+    request = Request(chosen.experiment, chosen.scale, places, "local", 1, None)
+    commands.run._drive(chosen, request, console, Stopping())
     assert "depthwise" in printed[0]
     assert "warning: away" in console.file.getvalue()  # type: ignore[attr-defined]
 

@@ -139,9 +139,11 @@ def _failures(found: Snapshot, experiment: Experiment) -> Iterator[str]:
     if not found.failed:
         return
     names = ", ".join(history.trial.name for history in found.failed)
-    by_results = experiment.search is not None or experiment.tune is not None
-    waits = "; nothing that depends on their results has been decided" if by_results else ""
-    yield f"failed: {names}; the same command tries them again{waits}"
+    yield f"failed: {names}; the same command tries them again"
+    if experiment.search is not None or experiment.tune is not None:
+        yield "Nothing that depends on their results has been decided."
+    if experiment.search is not None:
+        yield "A candidate that can never run is excluded by `constraints:`, in another --out folder."
 
 
 def _warn(console: Console, warning: str | None) -> None:

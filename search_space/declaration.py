@@ -25,9 +25,7 @@ NAMES_ALONE = "names alone"
 class Declaration(BaseModel):
     """A frozen, strict value: unknown keys fail, types are never coerced, defaults are the baseline."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class ExponentText(str):

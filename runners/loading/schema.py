@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from pydantic import BaseModel
 
+from runners.loading.field_docstrings import DescribingSchema
 from runners.loading.inheriting import LIKE_KEY
 from runners.loading.scaling import SCALES_KEY
 from search_space.declaration import JsonValue
@@ -18,7 +19,7 @@ Schema = dict[str, JsonValue]
 
 def editor_schema(model: type[BaseModel]) -> Schema:
     """Return the schema of the model's files: its own properties, and `scales` with partial overrides."""
-    schema: Schema = model.model_json_schema()
+    schema: Schema = model.model_json_schema(schema_generator=DescribingSchema)
     definitions = _mapping(schema.pop(DEFINITIONS, {}))
     partial = {PARTIAL + name: _partial(definition) for name, definition in definitions.items()}
     whole = PARTIAL + model.__name__

@@ -1,0 +1,31 @@
+"""What `run` says at its end of trials that failed: what the same command does, and what has waited for them."""
+
+from pathlib import Path
+
+import pytest
+import simulated
+from simulated import Track, curve
+
+from commands.run import _failures
+from runners.asked.experiment import Experiment
+from runners.driving.work import Failure, Work
+from runners.kept.store import Outcome
+
+
+def lines(experiment: Experiment, folder: Path, trial: str) -> list[str]:
+    def answer(work: Work) -> Outcome | Failure:
+        return Failure("OSError: no space") if work.trial == trial else curve(work)
+
+    return list(_failures(Track(experiment, folder, answer).run(), experiment))
+
+
+def test_a_search_waits_for_what_failed(tmp_path: Path) -> None:
+    first, *rest = lines(simulated.small_search(tmp_path), tmp_path, "candidate-001/1")
+    assert first == "failed: candidate-001/1; the same command tries them again"
+    assert [line.split()[0] for line in rest] == ["Nothing", "A"]
+
+
+@pytest.mark.parametrize(("trial", "told"), [("narrow/1", ["failed:"]), ("nobody/1", [])])
+def test_a_table_waits_for_nothing(tmp_path: Path, trial: str, told: list[str]) -> None:
+    found = lines(simulated.small_table(tmp_path), tmp_path, trial)
+    assert [line.split()[0] for line in found] == told

@@ -96,11 +96,11 @@ def _lengthening_told(recipe: Recipe, tokens: int) -> str:
     return f"before tasks of long texts {updates:,} updates of {recipe.batch_sequences} x {length}, not in the FLOPs"
 
 
-def option_departures(architecture: Architecture) -> tuple[OptionDeparture, ...]:
-    """Return where the options of an architecture differ from the paper's modes of the same names."""
-    return tuple(
-        each for each in published().option_departures.values() if _chosen(architecture, each.axis) == each.kind
-    )
+def option_departures(*architectures: Architecture) -> tuple[OptionDeparture, ...]:
+    """Return where the options of architectures differ from the paper's modes of the same names, each once."""
+    known = published().option_departures.values()
+    found = (each for one in architectures for each in known if _chosen(one, each.axis) == each.kind)
+    return tuple(dict.fromkeys(found))
 
 
 def _chosen(architecture: Architecture, axis: str) -> str:

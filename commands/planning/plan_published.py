@@ -95,8 +95,8 @@ def lines(experiment: Experiment) -> Iterator[str]:
 
 def _options(experiment: Experiment) -> Iterator[str]:
     """Yield where an option of any arm differs from the paper's mode of the same name."""
-    found = (each for arm in experiment.arms for each in option_departures(arm.candidate.architecture))
-    yield from (f"{each.axis} {each.kind} differs from the paper's: {each.what}" for each in dict.fromkeys(found))
+    for each in option_departures(*(arm.candidate.architecture for arm in experiment.arms)):
+        yield f"{each.axis} {each.kind} differs from the paper's: {each.what}"
 
 
 def _departing(what: str, gone: Mapping[str, tuple[Departure, ...]]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from math import log10
 from typing import Any
 
-from reports.drawing.door import Figure, look, new_figure, text_inches
+from reports.drawing.door import Figure, draw_sample, look, new_figure, text_inches
 from reports.figures.axis_curve import AxisCurve, AxisLine, AxisPanel
 from reports.figures.axis_cut import Cut, cut_of
 from reports.figures.style import COLOURS, QUIET
@@ -54,7 +54,7 @@ def draw_narrow(curve: AxisCurve) -> Figure:
         axes.set_xlabel(curve.axis, labelpad=1)
         for place, line in enumerate(panel.lines):
             height = -(NARROW_AXIS_INCHES + NARROW_KEY_INCHES * place) / plot
-            _draw_name(axes, place, (0.0, 0.08), height)
+            draw_sample(axes, place, (0.0, 0.08), height)
             name, start = _told(line, panel, curve.axis)
             below = {"transform": axes.transAxes, "color": look(place)["color"], "va": "center", "fontsize": 8}
             axes.text(0.11, height, f"{name}; {start}", clip_on=False, **below)
@@ -144,19 +144,11 @@ def _draw_key(axes: Any, panel: AxisPanel, axis: str) -> None:
     """Name the lines at the right, each with what its reference measured and over how many seeds."""
     for place, line in enumerate(panel.lines):
         height = 0.93 - 0.23 * place
-        _draw_name(axes, place, (1.025, 1.065), height)
+        draw_sample(axes, place, (1.025, 1.065), height)
         outside = {"transform": axes.transAxes, "color": look(place)["color"], "clip_on": False}
         name, start = _told(line, panel, axis)
         axes.text(KEY_BEGINS, height, name, va="center", fontsize=KEY_POINTS, **outside)
         axes.text(KEY_BEGINS, height - 0.095, start, va="center", fontsize=8, **outside)
-
-
-def _draw_name(axes: Any, place: int, ends: tuple[float, float], height: float) -> None:
-    """Draw a short piece of a line as it is in the plot."""
-    style = look(place)
-    outside = {"transform": axes.transAxes, "color": style["color"], "clip_on": False}
-    axes.plot(ends, [height, height], linestyle=style["linestyle"], linewidth=1.5, **outside)
-    axes.plot([sum(ends) / 2], [height], marker=style["marker"], markersize=4.5, **outside)
 
 
 def _told(line: AxisLine, panel: AxisPanel, axis: str) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from reports.drawing.door import Figure, look, new_figure, spread, text_inches
+from reports.drawing.door import Figure, draw_sample, look, new_figure, spread, text_inches
 from reports.figures.figure_data import Curves, Line
 from reports.figures.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET
 from reports.numbers import short
@@ -129,10 +129,9 @@ def _label_below(axes: Any, lines: Sequence[Line], end: int, plot_inches: float)
     """Write the names below the axis, from the highest end to the lowest."""
     ends = sorted(range(len(lines)), key=lambda position: -lines[position].mean[-1])
     for row, position in enumerate(ends):
-        share, style = -(AXIS_INCHES + NAME_INCHES * row) / plot_inches, look(position)
-        outside = {"transform": axes.transAxes, "color": style["color"], "clip_on": False}
-        axes.plot([0.0, 0.08], [share, share], linestyle=style["linestyle"], linewidth=1.5, **outside)
-        axes.plot([0.04], [share], marker=style["marker"], markersize=4.5, **outside)
+        share = -(AXIS_INCHES + NAME_INCHES * row) / plot_inches
+        outside = {"transform": axes.transAxes, "color": look(position)["color"], "clip_on": False}
+        draw_sample(axes, position, (0.0, 0.08), share)
         axes.text(0.11, share, _name(lines[position], end), va="center", fontsize=NAME_POINTS, **outside)
 
 

@@ -67,6 +67,14 @@ def look(position: int) -> dict[str, Any]:
     }
 
 
+def draw_sample(axes: Any, position: int, ends: tuple[float, float], height: float) -> None:
+    """Draw a short piece of a series as it is in the plot, beside its name; ends and height in shares of the axes."""
+    style = look(position)
+    outside = {"transform": axes.transAxes, "color": style["color"], "clip_on": False}
+    axes.plot(ends, [height, height], linestyle=style["linestyle"], linewidth=1.5, **outside)
+    axes.plot([sum(ends) / 2], [height], marker=style["marker"], markersize=4.5, **outside)
+
+
 def text_inches(texts: Iterable[str], points: float) -> float:
     """Return how wide the widest of some texts is in the figures' font; 0 where there are none."""
     widths = [_width(text, points) for text in texts if text.strip()]

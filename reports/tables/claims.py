@@ -109,9 +109,9 @@ def _rows(results: Results) -> Iterator[Row]:
 
 def _departing(results: Results, claim: Claim) -> str | None:
     """Return in which options the claim's arms differ from the paper's, None where in none."""
-    arms = [arm for arm in results.arms if arm.name in (claim.first, claim.second)]
-    found = (each for arm in arms for each in option_departures(candidate_of(arm).architecture))
-    return "; ".join(dict.fromkeys(each.brief for each in found)) or None
+    arms = (arm for arm in results.arms if arm.name in (claim.first, claim.second))
+    found = option_departures(*(candidate_of(arm).architecture for arm in arms))
+    return "; ".join(each.brief for each in found) or None
 
 
 def _judged(results: Results, claim: Claim) -> Judged:

@@ -34,8 +34,7 @@ def departures_grid(found: Table) -> Iterator[Grid]:
 
 def options_departing(results: Results) -> tuple[OptionDeparture, ...]:
     """Return what the options of any arm differ in from the paper's modes of the same names."""
-    found = (each for arm in results.arms for each in option_departures(candidate_of(arm).architecture))
-    return tuple(dict.fromkeys(found))
+    return option_departures(*(candidate_of(arm).architecture for arm in results.arms))
 
 
 def option_notes(results: Results) -> Iterator[tuple[str, str]]:

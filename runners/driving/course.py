@@ -143,8 +143,9 @@ class Course:
         self._advance()
 
     def _can_go_on(self, trial: Trial) -> bool:
-        startable = next(trial.startable(), None) is not None
-        return bool(trial.running) or (startable and not self._held_back(trial))
+        if trial.running:
+            return True
+        return next(trial.startable(), None) is not None and not self._held_back(trial)
 
     def _held_back(self, trial: Trial) -> bool:
         """Whether a trial of an earlier cohort is tried again first: hurdles are set by it."""

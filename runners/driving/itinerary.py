@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from runners.asked.experiment import Experiment
@@ -9,7 +10,7 @@ from runners.asked.fine_tuning import FineTuning
 from runners.asked.measures import ATTENTION
 from runners.asked.start import WEIGHTS, Start, read_start
 from runners.asked.teaching import settings_of, teachings
-from runners.driving.missing_data import refuse_missing, tasks_of
+from runners.driving.missing_data import answers, refuse_missing, tasks_of
 from runners.stages.declarations import (
     AttentionStage,
     CorpusStage,
@@ -23,7 +24,6 @@ from runners.stages.declarations import (
 from runners.stages.stage import Stage
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
-from search_space.refusals import DataRefused
 from tasks.corpora.corpus import Corpus
 from tasks.downstream import find_task
 
@@ -151,16 +151,9 @@ def _corpus_stage(corpus: Corpus) -> Stage:
 
 
 def _every_examples(experiment: Experiment, documents: Stage, tokens: Stage) -> dict[str, Stage]:
-    found: dict[str, Stage] = {}
-    missing: list[str] = []
-    for task in tasks_of(experiment):
-        try:
-            found[task] = _examples(experiment, task, documents, tokens)
-        except DataRefused as refusal:
-            missing += refusal.lines
-    if missing:
-        raise DataRefused(missing)
-    return found
+    tasks = tasks_of(experiment)
+    found = answers(partial(_examples, experiment, task, documents, tokens) for task in tasks)
+    return dict(zip(tasks, found, strict=True))
 
 
 def _examples(experiment: Experiment, name: str, documents: Stage, tokens: Stage) -> Stage:

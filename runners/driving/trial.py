@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from runners.evidence.choice import lasting
+from runners.evidence.choice import standing_of
 from runners.hurdles.field import Entrant, State
 from runners.hurdles.verdict import Verdict
 from runners.kept.records import Record, Standing, Status, TrialRow
@@ -68,17 +68,7 @@ class Trial:
     @property
     def standing(self) -> Standing:
         """How it stands, as a report of this moment would say; a stopped trial that is audited runs again."""
-        if self.running:
-            return Standing.RUNNING
-        if Status.DIVERGED in lasting(self.statuses):
-            return Standing.DIVERGED
-        if self.stopped:
-            return Standing.STOPPED
-        if self.failed:
-            return Standing.FAILED
-        if self.ended:
-            return Standing.FINISHED
-        return Standing.RUNNING if self.statuses else Standing.WAITING
+        return Standing.RUNNING if self.running else standing_of(self.statuses, self.stopped, self.ended)
 
     @property
     def waits(self) -> bool:

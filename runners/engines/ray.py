@@ -33,7 +33,7 @@ SETTINGS = {
     "TUNE_GLOBAL_CHECKPOINT_S": "1000000",
     "TUNE_RESULT_BUFFER_LENGTH": "1",
 }
-VISIBLE, LOG = "visible", "ray.log"
+LOG = "ray.log"
 SECONDS_TO_END = 5.0
 
 
@@ -61,7 +61,7 @@ class RayEngine:
             return
         with scratch_folder(temporary() if self._address is None else self._store) as scratch:
             hosting = Hosting(self._workers, self._address, str(scratch), secrets.token_hex(16))
-            (scratch / VISIBLE).write_text(hosting.token)
+            hosting.visible.write_text(hosting.token)
             host = _Host(hosting, scratch / LOG)
             try:
                 ended = host.serve(hall, glance)

@@ -29,7 +29,12 @@ class Hosting:
     scratch: str
     """A folder for what Ray and Tune write; on a cluster inside the results folder."""
     token: str
-    """What the file `visible` in it holds."""
+    """What the file `visible` holds."""
+
+    @property
+    def visible(self) -> Path:
+        """The file that every node must see."""
+        return Path(self.scratch, "visible")
 
     def as_text(self) -> str:
         """Return it as JSON."""

@@ -137,7 +137,7 @@ class CourseSearcher(Searcher):
         trial = self._driver.ask("next")
         if not isinstance(trial, dict):
             return trial
-        return {**trial, "visible": str(Path(self._hosting.scratch, "visible")), "token": self._hosting.token}
+        return {**trial, "visible": str(self._hosting.visible), "token": self._hosting.token}
 
     def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
         """Learn nothing: the course has seen every result."""

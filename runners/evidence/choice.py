@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from runners.kept.records import Record, Status
+from runners.kept.records import Record, Standing, Status
 from search_space.declaration import JsonValue
 
 FINE_TUNE = "fine_tune"
@@ -57,3 +57,16 @@ def lasting(statuses: Mapping[str, Status]) -> Iterator[Status]:
     for of_cell in cells.values():
         every = set(of_cell)
         yield from every - {Status.DIVERGED} if len(every) > 1 else every
+
+
+def standing_of(statuses: Mapping[str, Status], stopped: bool, complete: bool) -> Standing:
+    """Return a trial's standing by its stages, whether a hurdle stopped it and whether all its stages have ended."""
+    if Status.DIVERGED in lasting(statuses):
+        return Standing.DIVERGED
+    if stopped:
+        return Standing.STOPPED
+    if Status.FAILED in statuses.values():
+        return Standing.FAILED
+    if complete:
+        return Standing.FINISHED
+    return Standing.RUNNING if statuses else Standing.WAITING

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from runners.evidence.choice import lasting
+from runners.evidence.choice import standing_of
 from runners.kept.amendments import Amendment, amendments
 from runners.kept.ledger import LedgerRows
 from runners.kept.records import ArmRow, Decision, Record, Standing, Status, TrialRow
@@ -189,12 +189,5 @@ def _latest(records: Iterable[Record]) -> tuple[Record, ...]:
 
 def _standing(records: Sequence[Record], decisions: Sequence[Decision], labels: Sequence[str]) -> Standing:
     statuses = {record.label: record.status for record in records}
-    if Status.DIVERGED in lasting(statuses):
-        return Standing.DIVERGED
-    if any(not decision.cleared for decision in decisions):
-        return Standing.STOPPED
-    if Status.FAILED in statuses.values():
-        return Standing.FAILED
-    if all(label in statuses for label in labels):
-        return Standing.FINISHED
-    return Standing.RUNNING if records else Standing.WAITING
+    stopped = any(not decision.cleared for decision in decisions)
+    return standing_of(statuses, stopped, all(label in statuses for label in labels))

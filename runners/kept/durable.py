@@ -32,11 +32,11 @@ def write_whole(path: Path, content: bytes) -> Path:
         raise
 
 
-def open_lock(path: Path) -> int:
+def open_lock(path: Path, permissions: int = 0o666) -> int:
     """Return the descriptor of a lock file, made where there is none. Raises OSError for anything but a file."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        descriptor = os.open(path, flags, 0o666)
+        descriptor = os.open(path, flags, permissions)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise OSError(errno.ELOOP, "a symbolic link, which is not followed", str(path)) from error

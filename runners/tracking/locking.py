@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from runners.kept.durable import open_lock
 from search_space.refusals import EnvironmentRefused
 
 KERNEL_LOCKS = Path("/proc/locks")  # Linux: `1: FLOCK ADVISORY WRITE 4711 fe:00:2179558 0 EOF`
@@ -20,7 +21,7 @@ def locked(lock_file: Path, patience_seconds: float) -> Iterator[None]:
     Raises EnvironmentRefused where another process still holds it after `patience_seconds`.
     """
     lock_file.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    handle = open_lock(lock_file, permissions=0o600)
     try:
         _acquire(handle, lock_file, patience_seconds)
         yield

@@ -1,5 +1,6 @@
 """The command line called in this process, and a results folder whose numbers were put there by hand."""
 
+import shutil
 import sys
 from contextlib import chdir
 from pathlib import Path
@@ -43,3 +44,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for label in all_labels(chosen.experiment):
                 ledger.add_record(record(trial.name, label, number))
     return folder
+
+
+@pytest.fixture
+def kept(results: Path, tmp_path: Path) -> Path:
+    """Return a copy of a results folder."""
+    return Path(shutil.copytree(results, tmp_path / "kept"))

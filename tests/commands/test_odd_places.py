@@ -1,25 +1,21 @@
 """Folders and files as they are found: read-only, of others, linked elsewhere, of the wrong kind, emptied."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from types import FrameType
 
 import pytest
-from calling import ROOT, TABLE, Call
+from calling import MAIN, ROOT, TABLE, Call, listed
 
 from reports.files import FIGURES, REPORT_FILES
-from runners.kept.ledger import LEDGER_NAME, Ledger
+from runners.kept.ledger import LEDGER_NAME
 from runners.kept.ledger_export import EXPORT_FOLDER, SEAL
 from runners.kept.places import LOCK, Places
 
-MAIN = [sys.executable, "-m", "commands.main"]
-READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
 PRECIOUS = "what somebody else has written\n"
 RUN = ("run", TABLE, "--scale", "smoke", "--out")
 
@@ -36,98 +32,6 @@ def at_most_a_minute() -> Iterator[None]:
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
-
-
-def listed(folder: Path) -> dict[str, bytes | None]:
-    """Return the content of every file under a folder; None for what is no regular file."""
-    found = sorted(path for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
-    return {
-        str(path.relative_to(folder)): path.read_bytes() if path.is_file() and not path.is_symlink() else None
-        for path in found
-    }
-
-
-@pytest.fixture
-def kept(results: Path, tmp_path: Path) -> Path:
-    """Return a copy of a results folder."""
-    return Path(shutil.copytree(results, tmp_path / "kept"))
-
-
-# Reading where nothing can be written
-
-
-def read_only(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a command that sees a folder mounted read-only: permissions alone do not bind root."""
-    command = ["unshare", "--mount", "sh", "-c", READ_ONLY, str(folder), *MAIN, *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
-    if "unshare" in done.stderr or "mount:" in done.stderr:
-        pytest.skip(f"this machine mounts nothing read-only here: {done.stderr.strip()}")
-    return done
-
-
-@contextmanager
-def closed(results: Path, folder: Path) -> Iterator[None]:
-    """A run has ended: there is the ledger alone."""
-    shutil.copy(results / LEDGER_NAME, folder)
-    yield
-
-
-@contextmanager
-def killed(results: Path, folder: Path) -> Iterator[None]:
-    """A run was killed: what it last wrote lies in the log."""
-    with alive(results, folder / "alive"):
-        for name in (LEDGER_NAME, f"{LEDGER_NAME}-wal"):
-            shutil.copy(folder / "alive" / name, folder)
-    shutil.rmtree(folder / "alive")
-    yield
-
-
-@contextmanager
-def alive(results: Path, folder: Path) -> Iterator[None]:
-    """A run goes on: it has the ledger open."""
-    folder.mkdir(exist_ok=True)
-    shutil.copy(results / LEDGER_NAME, folder)
-    with closing(Ledger(folder / LEDGER_NAME)) as ledger:
-        ledger.set_fact("importance", {"width": 0.25})
-        yield
-
-
-@pytest.mark.parametrize("state", [closed, killed, alive])
-def test_a_folder_that_cannot_be_written_to_can_be_read(
-    results: Path, tmp_path: Path, state: Callable[[Path, Path], AbstractContextManager[None]]
-) -> None:
-    folder = tmp_path / "kept"
-    folder.mkdir()
-    with state(results, folder):
-        before = listed(folder)
-        with closing(Ledger.at(folder)) as ledger:
-            assert (ledger.fact("importance") is not None) == (state is not closed)
-        told = read_only(folder, "report", folder, "--format", "json")
-        assert (told.returncode, told.stderr) == (0, "")
-        put = read_only(folder, "publish", folder, tmp_path / "published")
-        assert (put.returncode, put.stderr) == (0, "")
-        assert (tmp_path / "published" / "report.json").read_text() == told.stdout
-        shared = f"{LEDGER_NAME}-shm"  # holds the locks of those who read
-        assert {**listed(folder), shared: None} == {**before, shared: None}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (("ui", "DIR"), 5, "mlflow.db: no runs to browse here"),  # the ledger is read; a mirror was never made
-        (("export", "DIR", "OUT", "--trial", "nobody/1"), 3, "'nobody/1' is not a trial"),
-        (("submission", "DIR", "OUT.zip", "--trial", "nobody/1"), 3, "nobody/1"),
-        (("plan", TABLE, "--scale", "smoke", "--out", "DIR"), 0, ""),
-        (("replay", "DIR", "--seeds", "1", "--budget", "1"), 0, ""),
-    ],
-)
-def test_every_command_that_reads_a_ledger_reads_it_read_only(
-    kept: Path, tmp_path: Path, arguments: tuple[str, ...], code: int, words: str
-) -> None:
-    named = {"DIR": kept, "OUT": tmp_path / "out", "OUT.zip": tmp_path / "out.zip"}
-    done = read_only(kept, *(named.get(str(argument), argument) for argument in arguments))
-    assert done.returncode == code, done.stderr
-    assert words in done.stderr
 
 
 # Places of the wrong kind

@@ -14,7 +14,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.families import rows
+from benchmarks.cases import rows
 from benchmarks.measuring import Disagreement, Pace, Skipped
 from benchmarks.row import Figure, Row
 

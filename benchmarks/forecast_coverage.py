@@ -17,8 +17,8 @@ from rich.console import Console
 from rich.table import Table
 
 from reports.statistics.backtest import Curve, band, law_of, widening
-from runners.curves.reading import read_curves
-from runners.curves.recorded import RecordedCurves
+from runners.replay.curves.reading import read_curves
+from runners.replay.curves.recorded import RecordedCurves
 
 SHARES = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4)
 CURVES, TABLES = 12, 8

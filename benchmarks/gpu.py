@@ -26,11 +26,11 @@ from torch.nn.utils import clip_grad_norm_
 
 from benchmarks.measuring import Interval, Work, check, median_interval
 from benchmarks.memory import saved_bytes
-from benchmarks.peers import conv_bert
+from benchmarks.references import conv_bert
+from foundation.errors import EnvironmentRefused
 from models.encoder import Encoder
-from runners.learning.optimiser import adamw, set_rate
-from search_space.presets import PRESETS
-from search_space.refusals import EnvironmentRefused
+from runners.training.optimiser import adamw, set_rate
+from search_space.released.models import PRESETS
 
 PUBLISHED = Path(__file__).parent / "published/gpu.json"
 DEVICE = torch.device("cuda")
@@ -108,7 +108,7 @@ def operator_rows() -> Iterator[Row]:
 
 def operators(sequences: int, length: int, heads: int) -> tuple[Callable[[], tuple[Tensor, ...]], ...]:
     """Return our operator and theirs on the same inputs; each gives its output and both gradients."""
-    from models.operators.triton_window import span_window
+    from models.kernels.triton_window import span_window
 
     random = torch.Generator(DEVICE).manual_seed(1)
     widths = (heads * HEAD_DIM, heads * KERNEL_SIZE, heads * HEAD_DIM)

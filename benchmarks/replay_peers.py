@@ -20,11 +20,11 @@ from ray.tune.schedulers import ASHAScheduler
 from rich.console import Console
 from rich.table import Table
 
-from runners.curves.reading import read_curves
-from runners.policies import POLICIES, Policy
-from runners.policies.race import Move, View
-from runners.policies.replaying import Task, interval, replay
-from runners.policies.rungs import ETA
+from runners.replay import POLICIES, Policy
+from runners.replay.curves.reading import read_curves
+from runners.replay.replay import Task, interval, replay
+from runners.replay.rungs import ETA
+from runners.replay.simulation import Move, View
 
 BUDGETS = (5.0, 10.0, 20.0)
 REFERENCE = "asha"

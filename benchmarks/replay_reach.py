@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from runners.curves.reading import read_curves
-from runners.curves.synthetic import ADVERSARIAL, synthetic
-from runners.policies import POLICIES, RECOMMENDED
-from runners.policies.race import Race
-from runners.policies.replaying import Task, interval, replay
+from runners.replay import POLICIES, RECOMMENDED
+from runners.replay.curves.reading import read_curves
+from runners.replay.curves.synthetic import ADVERSARIAL, synthetic
+from runners.replay.replay import Task, interval, replay
+from runners.replay.simulation import Race
 
 REFERENCE, BLIND = "asha", "random"
 AT = (5.0, 10.0)

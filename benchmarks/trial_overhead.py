@@ -14,17 +14,17 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from runners.asked.experiment import Experiment
-from runners.driving.course import Course
-from runners.driving.driver import Request, open_ledger
-from runners.driving.groundwork import Groundwork
-from runners.driving.itinerary import shared_stages
-from runners.engines import open_engine
-from runners.engines.local import LocalEngine
-from runners.engines.worker import as_line
-from runners.kept.places import Places
-from runners.kept.store import StageStore
-from runners.loading import load
+from configuration.experiment import Experiment
+from configuration.yaml import load
+from ledger.artifacts import StageStore
+from ledger.paths import Places
+from runners.dag import shared_stages
+from runners.executors import open_engine
+from runners.executors.local import LocalEngine
+from runners.executors.worker import as_line
+from runners.run import Request, open_ledger
+from runners.scheduling.course import Course
+from runners.scheduling.groundwork import Groundwork
 from runners.stages.stage import Job
 
 EXPERIMENT = Path(__file__).parents[1] / "experiments/table2.yaml"
@@ -100,7 +100,7 @@ def _plain_tune(experiment: Experiment, prepared: Path, folder: Path) -> float:
 def _trainable(config: dict[str, str]) -> None:
     from ray import tune
 
-    from runners.engines.worker import answer
+    from runners.executors.worker import answer
 
     told = answer(config["line"])
     tune.report({"seconds": told["seconds"], "ended": time.time()})

@@ -8,14 +8,16 @@ from typing import Annotated
 
 import typer
 
-from runners.asked.experiment import Experiment
-from runners.kept.records import WITHOUT_SCALES
-from runners.loading import load, scales
-from runners.loading.reading import read_document
-from runners.loading.text import read_text
-from runners.timing.experiment import TimingExperiment
-from search_space.operations import CONVENTIONS, Convention
-from search_space.refusals import ConfigurationRefused
+from configuration.experiment import Experiment
+from configuration.matched_budget import THROUGHPUT
+from configuration.timing.experiment import TimingExperiment
+from configuration.yaml import load, scales
+from configuration.yaml.reading import read_document
+from configuration.yaml.text import read_text
+from foundation.errors import ConfigurationRefused
+from ledger.measured_throughput import seconds_per_operation
+from ledger.records import WITHOUT_SCALES
+from search_space.cost import CONVENTIONS, Convention
 
 DEFAULT_SCALE = "demo"
 
@@ -74,7 +76,9 @@ def choose(path: Path, scale: str | None) -> Chosen:
     if asks_for_time(path):
         raise ConfigurationRefused(f"{path}: a timing experiment; only plan and run read it, and report its results")
     wanted = _wanted_scale(path, scale)
-    return Chosen(load(path, Experiment, wanted), wanted or WITHOUT_SCALES, scales(path))
+    return Chosen(
+        load(path, Experiment, wanted, {THROUGHPUT: seconds_per_operation}), wanted or WITHOUT_SCALES, scales(path)
+    )
 
 
 def choose_timing(path: Path, scale: str | None) -> ChosenTiming:

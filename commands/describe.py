@@ -7,15 +7,15 @@ from typing import Annotated
 import typer
 
 from commands.arguments import FlopsName, Scale, convention_named
-from commands.views.description_view import show
-from commands.views.subjects import Wanted, found
+from commands.terminal.describe_target import Wanted, found
+from commands.terminal.description_view import show
+from foundation.errors import ConfigurationRefused
+from foundation.schema import JsonValue
 from search_space.activation_memory import RULE
-from search_space.declaration import JsonValue
-from search_space.description import Description, PartCost, receptive_field
-from search_space.description import describe as described
-from search_space.operations import MATMUL
-from search_space.presets import PRESETS
-from search_space.refusals import ConfigurationRefused
+from search_space.cost import MATMUL
+from search_space.released.models import PRESETS
+from search_space.summary import Description, PartCost, receptive_field
+from search_space.summary import describe as described
 
 
 def describe(

@@ -9,15 +9,15 @@ import typer
 from rich.console import Console
 
 from commands.arguments import NewFolder
-from commands.views.subjects import Wanted, found
+from commands.terminal.describe_target import Wanted, found
+from configuration.initial_checkpoint import is_start
+from foundation.atomic_files import refuse_existing
+from foundation.errors import ConfigurationRefused
 from models.huggingface import config
-from runners.asked.start import is_start
-from runners.kept.whole import refuse_existing
-from search_space.presets import PRESETS
-from search_space.refusals import ConfigurationRefused
+from search_space.released.models import PRESETS
 
 if TYPE_CHECKING:
-    from commands.exchange.exported import Exported
+    from commands.huggingface.export_source import Exported
 
 DEFAULT_SEED = 1
 SOURCES = (
@@ -47,7 +47,7 @@ def export(
     reasons = tuple(config.obstacles(exported.architecture))
     if reasons:
         raise ConfigurationRefused(f"{source}: {reason}" for reason in reasons)
-    from commands.exchange.exporting import notes_on, write
+    from commands.huggingface.export_folder import notes_on, write
 
     notes = tuple(notes_on(exported))
     write(exported, notes, out)
@@ -70,7 +70,7 @@ def _find(source: str, trial: str | None, wanted: Wanted, seed: int | None) -> "
         ]
     )
     subject = found(wanted)[0] if untrained else None
-    from commands.exchange import exported  # torch, once it is known to be needed
+    from commands.huggingface import export_source as exported
 
     if subject is not None:
         return exported.from_declaration(subject, DEFAULT_SEED if seed is None else seed)

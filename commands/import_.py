@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from safetensors import SafetensorError
 
 from commands.arguments import NewFolder, folder_named
-from commands.exchange.import_vocabulary import FoundVocabulary, find_vocabulary, read_json
+from commands.huggingface.import_vocabulary import FoundVocabulary, find_vocabulary, read_json
+from configuration.initial_checkpoint import WEIGHTS, write_architecture, write_provenance
+from foundation.atomic_files import atomic_directory, refuse_existing, sha256_of
+from foundation.errors import DataRefused, EnvironmentRefused
 from models.huggingface import config
-from runners.asked.start import WEIGHTS, write_architecture, write_provenance
-from runners.kept.durable import sha256_of
-from runners.kept.whole import refuse_existing, whole_folder
 from search_space.architecture import Architecture
-from search_space.refusals import DataRefused, EnvironmentRefused
 
 CONFIG, MODEL = "config.json", "model.safetensors"
 SHARDED, PICKLES = f"{MODEL}.index.json", ("pytorch_model.bin", "pytorch_model.bin.index.json")
@@ -49,13 +49,13 @@ def _convert(folder: Path, out: Path, model: tuple[str, Architecture], vocabular
     """Write the start and yield what is to be known of it."""
     from safetensors.torch import save_file  # torch, once it is known to be needed
 
-    from commands.exchange.import_weights import find_weights, our_weights
+    from commands.huggingface.import_weights import find_weights, our_weights
     from tasks.tokenizer import WordPiece
 
     family, architecture = model
     found = find_weights(folder / MODEL, family)
     weights = our_weights(folder / MODEL, found, architecture)
-    with whole_folder(out) as start:
+    with atomic_directory(out, (SafetensorError,)) as start:
         write_architecture(start, architecture)
         save_file(weights, start / WEIGHTS)
         if vocabulary.sources:

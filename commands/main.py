@@ -9,21 +9,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from commands import (
-    describe,
-    export,
-    import_,
-    plan,
-    publish,
-    replay,
-    report,
-    run,
-    schema,
-    score,
-    submission,
-    ui,
-)
-from search_space.refusals import EnvironmentRefused, Refusal
+from commands import describe, export, import_, plan, publish, replay, report, run, schema, score, submission, ui
+from foundation.errors import EnvironmentRefused, Refusal
 
 DISTRIBUTION = "steeplechase"
 application = typer.Typer(

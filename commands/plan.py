@@ -19,8 +19,8 @@ from commands.arguments import (
 from commands.planning.plan_contents import plan_document, plan_of
 from commands.planning.plan_view import show_plan
 from commands.timing import plan_timing
-from runners.kept.places import Places
-from search_space.operations import MATMUL
+from ledger.paths import Places
+from search_space.cost import MATMUL
 
 PlannedFolder = Annotated[
     Path | None,

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from commands.arguments import ResultsFolder, folder_named
-from search_space.refusals import Conflict, EnvironmentRefused
+from foundation.errors import Conflict, EnvironmentRefused
 
 PUBLISHED = Path("reports/published")
 ReportFolder = Annotated[

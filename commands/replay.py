@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from commands.arguments import not_one_of
-from runners.curves.reading import read_curves
-from runners.policies import POLICIES, RECOMMENDED
-from runners.policies.replaying import Outcome, Task, interval, replay
-from search_space.declaration import JsonValue
-from search_space.refusals import ConfigurationRefused
+from foundation.errors import ConfigurationRefused
+from foundation.schema import JsonValue
+from runners.replay import POLICIES, RECOMMENDED
+from runners.replay.curves.reading import read_curves
+from runners.replay.replay import Outcome, Task, interval, replay
 
 LIST = "list"
 

@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from commands.arguments import ResultsFolder
+from ledger.reading import snapshot_at
+from ledger.timing.keeping import has_timings, read
 from reports.brief import brief
 from reports.formats import format_names, render
 from reports.report import build
 from reports.timing.report import render as render_timing
-from runners.kept.results_folder import snapshot_at
-from runners.timing.keeping import has_timings, read
 
 TERMINAL = "terminal"
 

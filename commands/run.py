@@ -13,26 +13,26 @@ from rich.console import Console
 from commands.arguments import Chosen, ExperimentFile, Scale, asks_for_time, choose, choose_timing, folder_named
 from commands.report import TERMINAL, all_of
 from commands.stopping import Stopping, stopping
+from commands.terminal.live_view import LiveView
+from commands.terminal.mlflow_sync import Mirroring
 from commands.timing import run_timing
-from commands.views.live_view import LiveView
-from commands.views.mirroring import Mirroring
+from configuration.experiment import Experiment
+from configuration.validation.warnings import warnings_of
+from foundation.atomic_files import disk_refusals
+from foundation.errors import ConfigurationRefused, Conflict
+from ledger.artifacts import StageStore
+from ledger.csv_export import has_export
+from ledger.database import LEDGER_NAME
+from ledger.paths import Places
+from ledger.snapshot import Snapshot
+from ledger.timing.keeping import has_timings
 from reports.brief import brief
-from reports.files import REPORT_FILES, files_to_attach, refuse_taken, write_report
 from reports.formats import render
 from reports.report import build
-from runners.asked.experiment import Experiment
-from runners.asked.warnings import warnings_of
-from runners.driving.driver import Request
-from runners.driving.driver import run as drive
-from runners.driving.work import Agenda
-from runners.evidence.standing import Snapshot
-from runners.kept.durable import disk_refusals
-from runners.kept.ledger import LEDGER_NAME
-from runners.kept.ledger_export import has_export
-from runners.kept.places import Places
-from runners.kept.store import StageStore
-from runners.timing.keeping import has_timings
-from search_space.refusals import ConfigurationRefused, Conflict
+from reports.write import REPORT_FILES, files_to_attach, refuse_taken, write_report
+from runners.run import Request
+from runners.run import run as drive
+from runners.work_queue import Agenda
 
 DONE_WITH_FAILED_TRIALS = 8
 

@@ -9,9 +9,9 @@ import typer
 from rich.console import Console
 
 from commands.arguments import not_one_of
-from search_space.refusals import ConfigurationRefused
+from foundation.errors import ConfigurationRefused
 from tasks.downstream import find_task, task_names
-from tasks.downstream.task import Judge
+from tasks.labelled.task import Judge
 
 Task = Annotated[str, typer.Argument(metavar="TASK", help="A published task, such as cola or mnli.")]
 Data = Annotated[Path, typer.Option(metavar="PATH", help="The data's folder, the task's, or a labelled file.")]

@@ -8,8 +8,8 @@ import typer
 from rich.console import Console
 
 from commands.arguments import ResultsFolder
-from runners.evidence.submission import submission as files_of
-from runners.kept.whole import refuse_existing
+from foundation.atomic_files import refuse_existing
+from ledger.submission import submission as files_of
 from tasks.glue.submission import FILES
 
 LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can say: equal predictions give equal bytes

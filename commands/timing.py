@@ -8,16 +8,16 @@ from rich.console import Console
 from rich.table import Table
 
 from commands.arguments import ChosenTiming
-from commands.views.timing_view import TimingView
-from reports.files import REPORT_FILES, refuse_taken
-from reports.numbers import fixed, scientific
+from commands.terminal.timing_view import TimingView
+from configuration.arm import Arm
+from configuration.timing.costs import part_flops, part_parameters
+from foundation.schema import JsonValue, canonical_text
+from ledger.paths import Places
+from reports.number_format import fixed, scientific
 from reports.timing.report import render
-from runners.designs.arm import Arm
-from runners.kept.places import Places
-from runners.timing.costs import part_flops, part_parameters
+from reports.write import REPORT_FILES, refuse_taken
 from runners.timing.driver import run as drive
-from search_space.declaration import JsonValue, canonical_text
-from search_space.operations import Convention
+from search_space.cost import Convention
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def plan_timing(chosen: ChosenTiming, convention: Convention, as_json: bool) -> 
 
 def run_timing(chosen: ChosenTiming, places: Places) -> None:
     """Time what has not been timed, write the report and print it."""
-    from reports.timing.files import write_report  # matplotlib
+    from reports.timing.files import write_report
 
     refuse_taken(places.folder)
     console = Console(stderr=True)

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from commands.arguments import folder_named
-from runners.evidence.standing import snapshot
-from runners.kept.ledger import LEDGER_NAME, Ledger
-from runners.kept.places import RESULTS, Places
+from foundation.errors import EnvironmentRefused
+from ledger.database import LEDGER_NAME, Ledger
+from ledger.paths import RESULTS, Places
+from ledger.snapshot import snapshot
 from runners.tracking import TrackingStore, serve
-from search_space.refusals import EnvironmentRefused
 
 BrowsedFolder = Annotated[
     Path, typer.Argument(metavar="[DIR]", help="A results folder, or all of them.", parser=folder_named)

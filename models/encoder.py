@@ -5,11 +5,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
+from models.activation_checkpointing import ActivationsKept, run_keeping
 from models.attention import MixedAttention
 from models.convolution import Real
 from models.feed_forward import FeedForward
 from models.precision import as_computed
-from models.recomputation import ActivationsKept, run_keeping
 from search_space.architecture import Architecture
 
 NORM_EPSILON = 1e-12  # BERT's release

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from search_space.streams import stream_seed
+from foundation.randomness import stream_seed
 
 STANDARD_DEVIATION = 0.02
 

@@ -9,8 +9,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from models.processor import instructions
-from search_space.refusals import EnvironmentRefused
+from foundation.environment import instructions
+from foundation.errors import EnvironmentRefused
 
 Precision = Literal["float32", "bfloat16"]
 INSTRUCTIONS = ("avx512_bf16", "amx_bf16", "bf16")  # as Linux names them on x86 and ARM

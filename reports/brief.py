@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from reports.report import Report
-from reports.tables.failures import TERM as FAILED
-from reports.tables.tuned import TUNED
+from reports.sections.failures import TERM as FAILED
+from reports.sections.tuned_effects import TUNED
 
 VERDICTS = ("candidates", "results", "factors main", "factors interaction", "effects", "claims", TUNED)
 CONDITIONS = (FAILED,)

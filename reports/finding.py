@@ -2,20 +2,20 @@
 
 from collections.abc import Iterator
 
+from analysis.effects import Difference
+from configuration.arm import BASELINE
+from ledger.records import Standing
 from reports.crossed_finding import crossed_clauses
-from reports.numbers import told_with_n
+from reports.number_format import told_with_n
 from reports.results import Results
 from reports.search_finding import search_finding
+from reports.sections.attention import attention_clause
+from reports.sections.candidates import SEARCH
+from reports.sections.failures import failures_clause
+from reports.sections.single_change_effects import IsolatedPair
 from reports.statistics.comparisons import Verdict
-from reports.statistics.effects import Difference
 from reports.statistics.metrics import Metric
 from reports.statistics.reference import is_finding
-from reports.tables.attention import attention_clause
-from reports.tables.candidates import SEARCH
-from reports.tables.failures import failures_clause
-from reports.tables.isolated import IsolatedPair
-from runners.designs.arm import BASELINE
-from runners.kept.records import Standing
 
 PAIRS_NAMED = 2  # as many effects of one change alone as a sentence can name
 OPEN = (Standing.WAITING, Standing.RUNNING)

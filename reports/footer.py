@@ -2,29 +2,29 @@
 
 from collections.abc import Iterable
 
-from reports.numbers import short
+from analysis.paired import ALPHA
+from configuration.arm import BASELINE
+from configuration.seeds import first_seeds
+from foundation.schema import JsonValue
+from ledger.metrics import PRETRAIN
+from ledger.records import WITHOUT_SCALES, Standing, Status
+from reports.number_format import short
 from reports.results import Results
-from reports.tables.afterwards import addition_notes, known_before
-from reports.tables.candidates import SEARCH
-from reports.tables.constants import constant_notes
-from reports.tables.departures import option_notes
-from reports.tables.evaluation_set import evaluation_set_notes
-from reports.tables.failures import failures_notes
-from reports.tables.grids import Grid
-from reports.tables.leakage import leakage_notes
-from reports.tables.settings import settings_notes
-from reports.tables.squad import squad_notes
-from reports.tables.truncation import truncation_notes
-from runners.asked.sequential import first_seeds
-from runners.designs.arm import BASELINE
-from runners.evidence.measured import PRETRAIN
-from runners.inference.paired import ALPHA
-from runners.kept.records import WITHOUT_SCALES, Standing, Status
+from reports.sections.candidates import SEARCH
+from reports.sections.constant_predictions import constant_notes
+from reports.sections.contamination import leakage_notes
+from reports.sections.differences_from_paper import option_notes
+from reports.sections.evaluation_set import evaluation_set_notes
+from reports.sections.failures import failures_notes
+from reports.sections.grids import Grid
+from reports.sections.post_hoc_additions import addition_notes, known_before
+from reports.sections.searched_settings import settings_notes
+from reports.sections.squad import squad_notes
+from reports.sections.truncation import truncation_notes
 from search_space.candidate import Candidate
-from search_space.change import difference
-from search_space.declaration import JsonValue
-from search_space.presets import PRESETS
-from search_space.published import published
+from search_space.overrides import difference
+from search_space.released.models import PRESETS
+from search_space.released.papers import published
 
 ORIGIN = "ELECTRA-Small, arXiv 2003.10555, appendix A"
 ORIGIN_CORPUS = str(published().corpora["convbert"]["pretraining"])

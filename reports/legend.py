@@ -3,21 +3,21 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from reports.numbers import TWO_SEEDS
+from configuration.arm import BASELINE
+from configuration.metrics import ATTENTION_DIAGONAL
+from reports.number_format import TWO_SEEDS
 from reports.results import Results
+from reports.sections.attention import attention_notes
+from reports.sections.candidates import SEARCH, candidates_notes
+from reports.sections.claims import claims_note
+from reports.sections.factors import factors_note
+from reports.sections.grids import Grid, with_notes
+from reports.sections.matched_budget import matched_note
+from reports.sections.searched_settings import settings_legend
+from reports.sections.table import Table
+from reports.sections.variance import low_variance
 from reports.statistics.crossed import lost_runs
 from reports.statistics.reference import is_finding
-from reports.tables.attention import attention_notes
-from reports.tables.candidates import SEARCH, candidates_notes
-from reports.tables.claims import claims_note
-from reports.tables.factors import factors_note
-from reports.tables.grids import Grid, with_notes
-from reports.tables.matched import matched_note
-from reports.tables.noise import low_variance
-from reports.tables.settings import settings_legend
-from reports.tables.table import Table
-from runners.asked.metrics import ATTENTION_DIAGONAL
-from runners.designs.arm import BASELINE
 
 RESULTS = "results"
 FACTORS = ("factors main", "factors interaction")

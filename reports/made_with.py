@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
+from foundation.schema import JsonValue
+from ledger.records import Record, Status
+from ledger.sessions import Session
+from ledger.snapshot import Snapshot
 from reports.footer import Notes
-from reports.text import printable
-from runners.evidence.standing import Snapshot
-from runners.kept.records import Record, Status
-from runners.kept.sessions import Session
-from search_space.declaration import JsonValue
+from reports.sanitise import printable
 
 PROGRAM = "steeplechase"
 

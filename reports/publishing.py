@@ -6,13 +6,13 @@ timings themselves.
 
 from pathlib import Path
 
-from reports.files import write_report
-from runners.evidence.standing import snapshot
-from runners.kept.durable import make_folder, sha256_of
-from runners.kept.ledger_export import has_export, read_export, write_export
-from runners.kept.results_folder import opened
-from runners.timing import keeping
-from search_space.refusals import EnvironmentRefused
+from foundation.atomic_files import make_folder, sha256_of
+from foundation.errors import EnvironmentRefused
+from ledger.csv_export import has_export, read_export, write_export
+from ledger.reading import opened
+from ledger.snapshot import snapshot
+from ledger.timing import keeping
+from reports.write import write_report
 
 
 def publish(source: Path, folder: Path) -> None:
@@ -38,7 +38,7 @@ def rebuild(folder: Path) -> tuple[str, ...]:
     """
     before = _hashes(folder)
     if keeping.has_timings(folder):
-        from reports.timing.files import write_report as write_timing  # it draws
+        from reports.timing.files import write_report as write_timing
 
         write_timing(keeping.read(folder), folder)
     elif has_export(folder):

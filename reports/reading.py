@@ -1,9 +1,9 @@
-"""Reading a record's curve, beside its numbers (`runners/evidence/reading.py`)."""
+"""Reading a record's curve, beside its numbers (`ledger/json_values.py`)."""
 
 from collections.abc import Mapping
 
-from runners.evidence.reading import number
-from search_space.declaration import JsonValue
+from foundation.schema import JsonValue
+from ledger.json_values import number
 
 
 def curve(result: Mapping[str, JsonValue]) -> dict[int, float]:

@@ -3,6 +3,10 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from configuration.metrics import PrimaryMetric, primary_metric
+from ledger.snapshot import Snapshot
+from reports.by_recipe import at_own_recipes, at_shared_recipe
+from reports.experiment_view import setting_of
 from reports.figures.axis_curve import AxisCurve, axis_curve_of
 from reports.figures.figure_data import Curves, Forest, curves_of, forest_of
 from reports.figures.ladder import Ladder, ladder_of
@@ -11,24 +15,18 @@ from reports.finding import finding_of
 from reports.footer import Notes, footer_of, intervals_note, scale_of
 from reports.legend import RESULTS, Below, Legend, annotated, legend_of
 from reports.made_with import made_with_of
-from reports.recipes import at_own_recipes, at_shared_recipe
 from reports.results import Results, results_of
-from reports.setting import setting_of
-from reports.tables.attention import (
-    AttentionMaps,
-    attention_grids,
-    attention_maps_of,
-    attention_table,
-)
-from reports.tables.audit import audit_table
-from reports.tables.beside import BESIDE, beside_grid, beside_table
-from reports.tables.candidates import SEARCH, candidates_table, importance_table
-from reports.tables.claims import claims_grid, claims_table
-from reports.tables.departures import DEPARTURES, departures_grid, departures_table
-from reports.tables.details import grids_of
-from reports.tables.divergence import divergence_grid, divergence_table
-from reports.tables.factors import factors_grids, factors_table
-from reports.tables.forecast import (
+from reports.sanitise import printable
+from reports.sections.attention import AttentionMaps, attention_grids, attention_maps_of, attention_table
+from reports.sections.audit import audit_table
+from reports.sections.candidates import SEARCH, candidates_table, importance_table
+from reports.sections.claims import claims_grid, claims_table
+from reports.sections.contamination import leakage_table
+from reports.sections.details import grids_of
+from reports.sections.differences_from_paper import DEPARTURES, departures_grid, departures_table
+from reports.sections.divergence import divergence_grid, divergence_table
+from reports.sections.factors import factors_grids, factors_table
+from reports.sections.forecast import (
     LOSS,
     Outlook,
     crossings_table,
@@ -38,21 +36,18 @@ from reports.tables.forecast import (
     forecast_table,
     outlook_of,
 )
-from reports.tables.grids import Grid
-from reports.tables.isolated import isolated_pairs, isolated_table
-from reports.tables.judgements import effects_grid, effects_table
-from reports.tables.leakage import leakage_table
-from reports.tables.matched import has_matches, matched_table
-from reports.tables.noise import noise_grid, noise_table
-from reports.tables.overview import overview
-from reports.tables.settings import settings_table
-from reports.tables.table import Table, reference_table, results_table
-from reports.tables.truncation import truncation_table
-from reports.tables.tuned import TUNED, tuned_finding, tuned_grids, tuned_note, tuned_tables
-from reports.tables.tuning import tuning_footer, tuning_grids, tuning_notes, tuning_table
-from reports.text import printable
-from runners.asked.metrics import PrimaryMetric, primary_metric
-from runners.evidence.standing import Snapshot
+from reports.sections.grids import Grid
+from reports.sections.main_table import overview
+from reports.sections.matched_budget import has_matches, matched_table
+from reports.sections.paper_comparison import BESIDE, beside_grid, beside_table
+from reports.sections.searched_settings import settings_table
+from reports.sections.single_change_effects import isolated_pairs, isolated_table
+from reports.sections.table import Table, reference_table, results_table
+from reports.sections.truncation import truncation_table
+from reports.sections.tuned_effects import TUNED, tuned_finding, tuned_grids, tuned_note, tuned_tables
+from reports.sections.tuning_trials import tuning_footer, tuning_grids, tuning_notes, tuning_table
+from reports.sections.variance import noise_grid, noise_table
+from reports.sections.verdicts import effects_grid, effects_table
 
 
 @dataclass(frozen=True)

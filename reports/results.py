@@ -4,20 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from reports.numbers import decimals_for
-from reports.setting import Setting
+from analysis.effects import Difference, Effect, effect, paired
+from analysis.group_sequential import Looks
+from analysis.paired import ALPHA
+from configuration.arm import BASELINE
+from configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMetric
+from configuration.seeds import first_seeds, looks_of
+from ledger.attention_locality import Attention, attention_of
+from ledger.records import ArmRow, Standing
+from ledger.snapshot import Snapshot, TrialHistory
+from reports.experiment_view import Setting
+from reports.number_format import decimals_for
 from reports.statistics.comparisons import Cell, Comparison, Judging, compare
-from reports.statistics.effects import Difference, Effect, effect, paired
 from reports.statistics.metrics import Metric, ordered
 from reports.statistics.values import ArmValues, NestedArmValues, means_of, nested_values_of
-from runners.asked.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMetric
-from runners.asked.sequential import first_seeds, looks_of
-from runners.designs.arm import BASELINE
-from runners.evidence.attention_readings import Attention, attention_of
-from runners.evidence.standing import Snapshot, TrialHistory
-from runners.inference.looks import Looks
-from runners.inference.paired import ALPHA
-from runners.kept.records import ArmRow, Standing
 
 
 @dataclass(frozen=True)

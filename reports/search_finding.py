@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from reports.numbers import difference_text, fixed, short
+from configuration.arm import BASELINE
+from configuration.metrics import HELD_OUT_LOSS
+from ledger.records import Standing
+from reports.number_format import difference_text, fixed, short
 from reports.results import Results
+from reports.sections.audit import audit_sentence, better_than_survivors
+from reports.sections.candidates import against_baseline, between, candidates_table
+from reports.sections.table import Row
 from reports.statistics.metrics import Metric
-from reports.tables.audit import audit_sentence, better_than_survivors
-from reports.tables.candidates import against_baseline, between, candidates_table
-from reports.tables.table import Row
-from runners.asked.metrics import HELD_OUT_LOSS
-from runners.designs.arm import BASELINE
-from runners.kept.records import Standing
 
 LOSS, LOSS_DECIMALS = Metric(HELD_OUT_LOSS), 4
 WORDS = ("diverged", "failed")

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from search_space.architecture import Architecture
-from search_space.operations import Part, Role
+from search_space.cost import Part, Role
 
 RULE = (
     "estimate: what each part needs again in the backward pass, kept once; fused attention (no map of token pairs), "

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from pydantic import Field
 
+from foundation.errors import Violation
+from foundation.schema import Count, Declaration
 from search_space.convolution import Convolution, NoConvolution
-from search_space.declaration import Count, Declaration
-from search_space.operations import MATMUL, Convention, Operations, Part, Role, linear
+from search_space.cost import MATMUL, Convention, Operations, Part, Role, linear
 from search_space.shape import AttentionShape, layer_norm_parameters, linear_parameters
-from search_space.violation import Violation
 
 NORMALISATION_STATISTICS = 2  # a mean and a deviation per token
 

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
+from foundation.errors import Violation
+from foundation.schema import Declaration
 from search_space.architecture import Architecture
 from search_space.convolution.kernel import WithKernel
-from search_space.declaration import Declaration
+from search_space.cost import MATMUL, Convention
 from search_space.objective import Objective
 from search_space.objective.replaced_token_detection import ReplacedTokenDetection
-from search_space.operations import MATMUL, Convention
 from search_space.recipe import Recipe
-from search_space.violation import Violation
 
 BACKWARD_AND_FORWARD = MATMUL.training_passes
 

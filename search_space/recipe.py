@@ -8,10 +8,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from search_space.declaration import Count, Declaration, Number, PositiveNumber, Share, Whole
+from foundation.errors import Violation
+from foundation.randomness import stream_seed
+from foundation.schema import Count, Declaration, Number, PositiveNumber, Share, Whole
 from search_space.schedule import LinearSchedule, Schedule
-from search_space.streams import stream_seed
-from search_space.violation import Violation
 
 LENGTHENED = 512  # tokens; the longest that BERT's position table holds
 

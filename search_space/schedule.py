@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from search_space.declaration import OPTION, Count, Declaration
+from foundation.schema import OPTION, Count, Declaration
 
 
 class LinearSchedule(Declaration):

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from search_space.streams import stream
-from tasks.downstream.scoring import score
-from tasks.downstream.task import DownstreamTask, Example, Examples
+from foundation.randomness import stream
+from tasks.labelled.scoring import score
+from tasks.labelled.task import DownstreamTask, Example, Examples
 
 WORD_PATTERN = r"(?u)\b\w+\b"
 LONGEST_NGRAM = 2  # words and pairs of neighbours

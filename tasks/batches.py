@@ -7,8 +7,8 @@ number, so a run that was interrupted carries on with the batch it would have se
 import numpy as np
 from numpy.typing import NDArray
 
-from search_space.refusals import DataRefused
-from search_space.streams import stream
+from foundation.errors import DataRefused
+from foundation.randomness import stream
 from tasks.tokenizer import WordPiece
 
 Tokens = NDArray[np.int64]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from search_space.declaration import OPTION, Declaration, JsonValue
-from search_space.refusals import Corruption
+from foundation.errors import Corruption
+from foundation.schema import OPTION, Declaration, JsonValue
 from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary, vocabulary_text, word_piece_alphabet
 
 if TYPE_CHECKING:

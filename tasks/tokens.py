@@ -9,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.lib import format as npy_format
 
-from search_space.refusals import Corruption
+from foundation.errors import Corruption
 from tasks.progress import Progress, place
 from tasks.tokenizer import WordPiece
 

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from search_space.refusals import DataRefused
-from search_space.regular_files import read_regular
+from foundation.atomic_files import read_regular
+from foundation.errors import DataRefused
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 LARGEST_ALPHABET = 1000  # rarer characters become [UNK]

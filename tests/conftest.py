@@ -11,9 +11,6 @@ from jaxtyping import install_import_hook
 ROOT = Path(__file__).parents[1]
 SHARED_DATA = ROOT / "../shared/data"
 
-# pytest puts `tests/` on the path, and its folders bear our packages' names; the root first, so that ours are found
-sys.path.insert(0, str(ROOT))
-
 # only the packages that hold tensors: their annotations are shapes, everywhere else mypy is enough
 install_import_hook(["models", "tasks.objectives"], "beartype.beartype")
 

@@ -7,33 +7,26 @@ from functools import partial
 from commands.arguments import Chosen
 from commands.planning.plan_published import document as published_document
 from commands.planning.plan_tuning import TuningPlan, plan_tuning_of, tuning_document
-from reports.tables.isolated import isolated_pairs
-from runners.asked.claims import parse_claim, parse_orderings
-from runners.asked.metrics import HELD_OUT_LOSS, SCORE
-from runners.asked.sequential import first_seeds
-from runners.asked.warnings import warnings_of
-from runners.designs import Factorial, Fractional, Search
-from runners.designs.arm import BASELINE, Arm
-from runners.designs.axes import grid_size
-from runners.designs.crossed import crossed
-from runners.driving.history import measured_under
-from runners.driving.itinerary import (
-    SharedStages,
-    fine_tune_labels,
-    is_lengthened,
-    measure_labels,
-    shared_stages,
-    trial_stages,
-)
-from runners.driving.prediction import Prediction, predicted
-from runners.kept.places import Places
-from runners.kept.records import ArmRow
-from runners.kept.store import StageStore
-from runners.proposing.sampling import BLIND
+from configuration.arm import BASELINE, Arm
+from configuration.claims import parse_claim, parse_orderings
+from configuration.designs import Factorial, Fractional, Search
+from configuration.designs.axes import grid_size
+from configuration.designs.crossed import crossed
+from configuration.metrics import HELD_OUT_LOSS, SCORE
+from configuration.seeds import first_seeds
+from configuration.validation.warnings import warnings_of
+from foundation.errors import DataRefused, EnvironmentRefused
+from foundation.schema import JsonValue
+from ledger.artifacts import StageStore
+from ledger.paths import Places
+from ledger.records import ArmRow
+from reports.sections.single_change_effects import isolated_pairs
+from runners.cost_estimate.past_runs import measured_under
+from runners.cost_estimate.prediction import Prediction, predicted
+from runners.dag import SharedStages, fine_tune_labels, is_lengthened, measure_labels, shared_stages, trial_stages
+from runners.search.optuna_sampler import BLIND
 from runners.stages.stage import Stage
-from search_space.declaration import JsonValue
-from search_space.operations import Convention
-from search_space.refusals import DataRefused, EnvironmentRefused
+from search_space.cost import Convention
 
 PAIRS_AMONG_AT_MOST = 128
 """Arms among which pairs are looked for; every arm is held against every other."""

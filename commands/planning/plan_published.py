@@ -6,15 +6,15 @@ The FLOPs here are ELECTRA's count whatever `--flops` says, because that is how 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from reports.numbers import scientific
-from runners.asked.experiment import Experiment
-from runners.asked.teaching_released import size_of, teachings_told
-from runners.designs.arm import BASELINE
-from search_space.declaration import JsonValue
-from search_space.departure import Departure, departures, option_departures, recipe_told
-from search_space.operations import CONVENTIONS
-from search_space.presets import costs_of, preset_of
-from search_space.published import PublishedRow, published
+from configuration.arm import BASELINE
+from configuration.experiment import Experiment
+from configuration.released_fine_tuning import size_of, teachings_told
+from foundation.schema import JsonValue
+from reports.number_format import scientific
+from search_space.cost import CONVENTIONS
+from search_space.released.differences import Departure, departures, option_departures, recipe_told
+from search_space.released.models import costs_of, preset_of
+from search_space.released.papers import PublishedRow, published
 
 ELECTRA = CONVENTIONS["electra"]
 UNFOUND, RELEASED = "not found", "released"

@@ -5,18 +5,18 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.asked.experiment import Experiment
-from runners.asked.sequential import first_seeds
-from runners.driving.itinerary import SharedStages, trial_stages
-from runners.kept.ledger import LEDGER_NAME, Ledger
+from configuration.experiment import Experiment
+from configuration.seeds import first_seeds
+from configuration.tuning_experiment import tuning_view
+from configuration.tuning_points import Point, grid_points, name_of, point_count
+from foundation.schema import JsonValue, canonical_text
+from ledger.database import LEDGER_NAME, Ledger
+from ledger.tuning_plan import CHOICES, TUNING, Tried, choices_of
+from ledger.tuning_selection import Choice
+from runners.dag import SharedStages, trial_stages
 from runners.stages.stage import Stage
-from runners.tuning.choosing import Choice
-from runners.tuning.points import Point, grid_points, name_of, point_count
-from runners.tuning.record import CHOICES, TUNING, Tried, choices_of
-from runners.tuning.view import tuning_view
-from search_space.change import apply
-from search_space.declaration import JsonValue, canonical_text
-from search_space.operations import Convention
+from search_space.cost import Convention
+from search_space.overrides import apply
 
 Kept = Callable[[Stage], bool]
 UNKNOWN: Point = {"recipe.replica": 1}

@@ -9,13 +9,13 @@ from commands.arguments import Chosen
 from commands.planning import plan_published
 from commands.planning.plan_contents import ArmPlan, Plan
 from commands.planning.plan_tuning import tuning_lines
-from runners.asked.sequential import first_seeds
-from runners.designs import Search
-from runners.driving.itinerary import fine_tune_labels
-from runners.driving.prediction import Prediction, Range
-from runners.kept.records import WITHOUT_SCALES
-from search_space.declaration import JsonValue, canonical_text
-from search_space.operations import Convention
+from configuration.designs import Search
+from configuration.seeds import first_seeds
+from foundation.schema import JsonValue, canonical_text
+from ledger.records import WITHOUT_SCALES
+from runners.cost_estimate.prediction import Prediction, Range
+from runners.dag import fine_tune_labels
+from search_space.cost import Convention
 
 REASONS_SHOWN = 5
 NUMBERS = ("parameters", "forward", "train FLOPs", "cached")

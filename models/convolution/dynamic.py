@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from models.convolution import ConvolutionBranch, Real, value_map
 from models.convolution.separable import without_padding
-from models.operators.window import dynamic_window_sum
+from models.kernels.window import dynamic_window_sum
 from search_space.convolution import Dynamic
 from search_space.shape import AttentionShape
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from models.convolution import ConvolutionBranch, Real, value_map
 from models.convolution.separable import without_padding
 from models.initialisation import truncated_normal
-from models.operators.window import depthwise_window_sum
+from models.kernels.window import depthwise_window_sum
 from search_space.convolution import Lightweight
 from search_space.shape import AttentionShape
 

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from models.convolution import Real
-from models.operators.window import depthwise_window_sum
+from models.kernels.window import depthwise_window_sum
 from search_space.shape import AttentionShape
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from foundation.schema import JsonValue
 from search_space.architecture import Architecture
 from search_space.convolution import NoConvolution, SpanDynamic
-from search_space.declaration import JsonValue
 
 CONVBERT, ELECTRA, BERT = "convbert", "electra", "bert"
 HEAD_RATIO = 2  # γ as ConvBertModel builds it: half the width for attention, half for convolution

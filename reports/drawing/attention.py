@@ -3,9 +3,9 @@
 from math import log10
 from typing import Any
 
-from reports.drawing.door import Figure, new_figure
+from reports.figures.matplotlib_style import Figure, new_figure
 from reports.figures.style import QUIET
-from reports.tables.attention import ArmMaps, AttentionMaps
+from reports.sections.attention import ArmMaps, AttentionMaps
 
 WIDTH_INCHES, NAME_INCHES, GAP_INCHES, LEGEND_INCHES = 7.4, 1.15, 0.14, 0.85
 HEAD_INCHES, FOOT_INCHES, UNDER_INCHES = 0.62, 0.24, 0.26

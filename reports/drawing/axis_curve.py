@@ -3,11 +3,11 @@
 from math import log10
 from typing import Any
 
-from reports.drawing.door import Figure, draw_sample, look, new_figure, text_inches
 from reports.figures.axis_curve import AxisCurve, AxisLine, AxisPanel
 from reports.figures.axis_cut import Cut, cut_of
+from reports.figures.matplotlib_style import Figure, draw_sample, look, new_figure, text_inches
 from reports.figures.style import COLOURS, QUIET
-from reports.numbers import difference_text, fixed
+from reports.number_format import difference_text, fixed
 
 LEFT_INCHES, PLOT_INCHES, KEY_INCHES, PANEL_INCHES = 0.74, 4.7, 2.56, 2.75
 KEY_BEGINS, KEY_POINTS, PAD_INCHES = 1.08, 9, 0.1

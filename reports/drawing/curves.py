@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from reports.drawing.door import Figure, draw_sample, look, new_figure, spread, text_inches
 from reports.figures.figure_data import Curves, Line
+from reports.figures.matplotlib_style import Figure, draw_sample, look, new_figure, spread, text_inches
 from reports.figures.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET
-from reports.numbers import short
+from reports.number_format import short
 
 LEFT_INCHES, PLOT_INCHES, NAMES_INCHES, HEIGHT_INCHES = 0.63, 4.96, 1.81, 4.0
 NAME_POINTS, NAMES_BEGIN, PAD_INCHES = 9, 1.05, 0.1

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from reports.drawing.door import Figure, new_figure, text_inches
+from analysis.effects import Difference
 from reports.figures.figure_data import Forest, Panel
+from reports.figures.matplotlib_style import Figure, new_figure, text_inches
 from reports.figures.style import COLOURS, INK, QUIET
-from reports.numbers import difference_text
-from reports.statistics.effects import Difference
+from reports.number_format import difference_text
 from reports.statistics.metrics import Metric
 
 NAMES_INCHES, PLOT_INCHES, NUMBERS_INCHES, ROW_INCHES = 1.48, 3.85, 2.07, 0.3

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from reports.drawing.door import Figure, new_figure
 from reports.drawing.forest import draw_interval
 from reports.figures.ladder import Ladder
+from reports.figures.matplotlib_style import Figure, new_figure
 from reports.figures.style import COLOURS, QUIET
-from reports.numbers import difference_text, fixed, scientific, short
+from reports.number_format import difference_text, fixed, scientific, short
 from reports.statistics.metrics import Metric
 
 WIDTH_INCHES, ROW_INCHES, NAMES_INCHES, PARAMETERS_INCHES = 7.4, 0.44, 1.35, 1.75

@@ -3,10 +3,10 @@
 from itertools import pairwise, product
 from typing import Any
 
-from reports.drawing.door import Figure, new_figure
+from reports.figures.matplotlib_style import Figure, new_figure
 from reports.figures.pareto import TITLES, Pareto, Spot, Trade
 from reports.figures.style import COLOURS, INK, QUIET
-from reports.numbers import scientific, short
+from reports.number_format import scientific, short
 
 WIDTH_INCHES, HEIGHT_INCHES = 7.4, 3.1
 NARROW_INCHES, NARROW_PANEL_INCHES = 3.9, 2.9

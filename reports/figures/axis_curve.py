@@ -9,13 +9,13 @@ whose losses cannot be compared still can be.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from analysis.effects import Difference
+from foundation.schema import JsonValue, canonical_text
 from reports.figures.candidate_fields import Fields, fields_of, usual_value
 from reports.results import Results
-from reports.statistics.effects import Difference
+from reports.sanitise import printable
+from reports.sections.table import Row, Table, interval, table
 from reports.statistics.metrics import Metric
-from reports.tables.table import Row, Table, interval, table
-from reports.text import printable
-from search_space.declaration import JsonValue, canonical_text
 
 FEWEST_POINTS = 3
 MOST_LINES = 8

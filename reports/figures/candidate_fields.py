@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import ValidationError
 
-from runners.kept.records import ArmRow
+from foundation.schema import JsonValue, canonical_text
+from ledger.records import ArmRow
 from search_space.candidate import Candidate
-from search_space.declaration import JsonValue, canonical_text
 
 Fields = Mapping[str, JsonValue]
 

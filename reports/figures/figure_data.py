@@ -4,17 +4,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from statistics import fmean
 
+from analysis.effects import Difference
+from configuration.arm import BASELINE
+from ledger.metrics import PRETRAIN
+from ledger.records import Standing
+from ledger.snapshot import TrialHistory
 from reports.reading import curve
 from reports.results import Results
-from reports.statistics.effects import Difference
+from reports.sanitise import printable
+from reports.sections.main_table import metric_columns
+from reports.sections.table import Row, Table, interval, table
 from reports.statistics.metrics import Metric
-from reports.tables.overview import metric_columns
-from reports.tables.table import Row, Table, interval, table
-from reports.text import printable
-from runners.designs.arm import BASELINE
-from runners.evidence.measured import PRETRAIN
-from runners.evidence.standing import TrialHistory
-from runners.kept.records import Standing
 
 
 @dataclass(frozen=True)

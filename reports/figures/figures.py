@@ -4,12 +4,12 @@ from functools import partial
 from pathlib import Path
 
 from reports.drawing import attention, axis_curve, curves, forest, ladder, pareto
-from reports.drawing.door import Draw, pdf_bytes, png_bytes, svg_text
 from reports.figures.axis_curve import AxisCurve
 from reports.figures.figure_data import Curves, Forest
 from reports.figures.ladder import Ladder
+from reports.figures.matplotlib_style import Draw, pdf_bytes, png_bytes, svg_text
 from reports.figures.pareto import Pareto
-from reports.tables.attention import AttentionMaps
+from reports.sections.attention import AttentionMaps
 
 Drawn = Curves | Forest | Pareto | AxisCurve | Ladder | AttentionMaps
 

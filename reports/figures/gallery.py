@@ -4,16 +4,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from reports.drawing.door import svg_document
 from reports.figures.axis_curve import AxisCurve, axis_table
 from reports.figures.figure_data import Curves, Forest, curves_table, forest_table
 from reports.figures.figures import Drawn, narrow_svg_of, pdf_of, svg_of
 from reports.figures.ladder import Ladder, ladder_table
+from reports.figures.matplotlib_style import svg_document
 from reports.figures.pareto import Pareto, pareto_table
 from reports.formats.csv import render_table
 from reports.report import Report
-from reports.tables.attention import AttentionMaps, maps_table
-from reports.tables.table import Table
+from reports.sections.attention import AttentionMaps, maps_table
+from reports.sections.table import Table
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ ConvBERT's Table 1 is one (arXiv 2008.02496). Steps are paired by seed with the 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from analysis.effects import Difference
+from configuration.arm import BASELINE
+from foundation.schema import JsonValue
+from ledger.records import ArmRow
 from reports.results import Results
-from reports.statistics.effects import Difference
+from reports.sanitise import printable
+from reports.sections.table import Row, Table, interval, table
 from reports.statistics.metrics import Metric
-from reports.tables.table import Row, Table, interval, table
-from reports.text import printable
-from runners.designs.arm import BASELINE
-from runners.kept.records import ArmRow
-from search_space.declaration import JsonValue
 
 KIND = "ladder"
 

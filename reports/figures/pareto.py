@@ -4,17 +4,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from reports.numbers import fixed, short
+from configuration.arm import BASELINE
+from configuration.metrics import HELD_OUT_LOSS, SCORE
+from foundation.schema import JsonValue
+from ledger.metrics import PRETRAIN
+from ledger.records import ArmRow
+from reports.number_format import fixed, short
 from reports.results import Results
+from reports.sanitise import printable
+from reports.sections.grids import Column, Grid, grid
+from reports.sections.table import Row, Table, table
 from reports.statistics.metrics import Metric
-from reports.tables.grids import Column, Grid, grid
-from reports.tables.table import Row, Table, table
-from reports.text import printable
-from runners.asked.metrics import HELD_OUT_LOSS, SCORE
-from runners.designs.arm import BASELINE
-from runners.evidence.measured import PRETRAIN
-from runners.kept.records import ArmRow
-from search_space.declaration import JsonValue
 
 COSTS = ("parameters", "forward_flops", "train_flops")
 TITLES = {

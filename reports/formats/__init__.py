@@ -4,8 +4,8 @@ import pkgutil
 from importlib import import_module
 from typing import Protocol, cast
 
+from foundation.errors import ConfigurationRefused
 from reports.report import Report
-from search_space.refusals import ConfigurationRefused
 
 
 class Format(Protocol):

@@ -7,10 +7,10 @@ formula starts with an apostrophe (CWE-1236); numbers are never touched.
 import csv
 import io
 
+from foundation.schema import JsonValue
 from reports.report import Report
-from reports.tables.table import Table
-from reports.text import printable
-from search_space.declaration import JsonValue
+from reports.sanitise import printable
+from reports.sections.table import Table
 
 DECIMALS = 6
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")

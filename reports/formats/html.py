@@ -12,7 +12,7 @@ from reports.figures.gallery import Picture, pictures_of
 from reports.links import LinkGroup
 from reports.palette import following_the_page, variables
 from reports.report import Report
-from reports.tables.grids import Grid
+from reports.sections.grids import Grid
 
 HERE = Path(__file__).parent
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"

@@ -2,9 +2,9 @@
 
 import json
 
+from foundation.schema import JsonValue
 from reports.report import Report
-from reports.tables.table import Table
-from search_space.declaration import JsonValue
+from reports.sections.table import Table
 
 DECIMALS = 6
 

@@ -7,8 +7,8 @@ from itertools import count
 from tabulate import tabulate
 
 from reports.report import Report
-from reports.tables.grids import Cell, Column, Grid, packed
-from reports.text import printable
+from reports.sanitise import printable
+from reports.sections.grids import Cell, Column, Grid, packed
 
 PAGE_CHARACTERS = 100
 SPECIAL = {

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from tabulate import tabulate
 
 from reports.report import Report
-from reports.tables.grids import Cell, Column, Grid
-from reports.text import printable
+from reports.sanitise import printable
+from reports.sections.grids import Cell, Column, Grid
 
 ESCAPED = re.compile(r"([\\`*_\[\]<>|~#$!&])")
 

@@ -14,7 +14,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from reports.report import Report
-from reports.tables.grids import Cell, Grid, packed
+from reports.sections.grids import Cell, Grid, packed
 
 NARROWEST, WIDEST = 40, 200
 ASCII = str.maketrans(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reports.statistics.power_law import PowerLaw
+from analysis.power_law import PowerLaw
 
 COVERAGE = 0.9
 POINTS_KEPT = 8

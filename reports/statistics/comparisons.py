@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import stdev
 
-from reports.statistics.effects import Difference, SeedValues, differences_of
+from analysis.effects import Difference, SeedValues, differences_of
+from analysis.group_sequential import Looks
+from analysis.paired import ALPHA, holm, sign_flip_p, t_p
+from analysis.power import power, power_within, seeds_needed, smallest_effect
 from reports.statistics.metrics import Metric
-from runners.inference.looks import Looks
-from runners.inference.paired import ALPHA, holm, sign_flip_p, t_p
-from runners.inference.power import power, power_within, seeds_needed, smallest_effect
 
 Cell = tuple[str, str]
 """An arm and the name of a metric."""

@@ -2,10 +2,10 @@
 
 import json
 
+from configuration.designs import Factorial, Fractional
+from configuration.designs.crossed import Crossed, Levels, crossed
+from foundation.schema import canonical_text
 from reports.results import Results
-from runners.designs import Factorial, Fractional
-from runners.designs.crossed import Crossed, Levels, crossed
-from search_space.declaration import canonical_text
 
 KINDS: dict[str, type[Factorial] | type[Fractional]] = {"factorial": Factorial, "fractional": Fractional}
 

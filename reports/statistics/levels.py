@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from runners.designs.arm import BASELINE
-from runners.designs.point import label
-from runners.kept.records import ArmRow
+from configuration.arm import BASELINE
+from configuration.designs.point import label
+from foundation.schema import Declaration, JsonValue, canonical, canonical_text
+from ledger.records import ArmRow
 from search_space.candidate import Candidate
-from search_space.change import absolute_path
-from search_space.declaration import Declaration, JsonValue, canonical, canonical_text
+from search_space.overrides import absolute_path
 
 Place = tuple[int, ...]
 """A level per factor, 0 being the baseline's."""

@@ -8,13 +8,13 @@ with Holm's correction over the arms.
 from collections.abc import Iterable
 from statistics import fmean, stdev
 
+from analysis.paired import ALPHA, holm, vary
+from analysis.students_t import below
+from configuration.metrics import SCORE
+from ledger.json_values import number
+from ledger.records import Status
 from reports.results import Results
 from reports.statistics.metrics import Metric
-from runners.asked.metrics import SCORE
-from runners.evidence.reading import number
-from runners.inference.paired import ALPHA, holm, vary
-from runners.inference.student import below
-from runners.kept.records import Status
 
 
 def chance_of(results: Results, metric: Metric) -> float | None:

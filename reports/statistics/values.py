@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from statistics import fmean
 
-from reports.statistics.effects import SeedValues
-from reports.statistics.nested import NestedValues
-from runners.asked.metrics import PrimaryMetric
-from runners.evidence.measured import values_of_trial
-from runners.evidence.standing import Snapshot
+from analysis.effects import SeedValues
+from analysis.variance_components import NestedValues
+from configuration.metrics import PrimaryMetric
+from ledger.metrics import values_of_trial
+from ledger.snapshot import Snapshot
 
 ArmValues = Mapping[str, Mapping[str, SeedValues]]
 """Arm -> metric -> pretraining seed -> value."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from reports.timing.bootstrap import Estimate, median, median_ratio
-from runners.timing.costs import part_flops
-from runners.timing.experiment import TimingExperiment
-from runners.timing.record import Measured, TimingRecord
+from analysis.bootstrap import Estimate, median, median_ratio
+from configuration.timing.costs import part_flops
+from configuration.timing.experiment import TimingExperiment
+from ledger.timing.record import Measured, TimingRecord
 
 
 @dataclass(frozen=True)

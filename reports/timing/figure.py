@@ -1,15 +1,15 @@
 """The picture of a timing report: time by length, and its ratio to the baseline beside the ratio of operations.
 
-Drawing is deterministic, as `reports.drawing.door` makes it.
+Drawing is deterministic, as `reports.figures.matplotlib_style` makes it.
 """
 
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from reports.drawing.door import Figure, new_figure, png_bytes, spread, svg_text
+from reports.figures.matplotlib_style import Figure, new_figure, png_bytes, spread, svg_text
 from reports.figures.style import COLOURS, MARKERS, QUIET
-from reports.text import printable
+from reports.sanitise import printable
 from reports.timing.analysis import Analysis, Timed
 from reports.timing.tables import MILLISECOND
 

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from reports.files import REPORT_FILES, put
+from foundation.atomic_files import disk_refusals
+from ledger.timing.record import TimingRecord
 from reports.links import links_beside
 from reports.timing.analysis import Analysis
 from reports.timing.figure import png_of, svg_of
 from reports.timing.page import page
 from reports.timing.report import rendered, report_of
-from runners.kept.durable import disk_refusals
-from runners.timing.record import TimingRecord
+from reports.write import REPORT_FILES, put
 
 SVG_NAME, PNG_NAME = "speed.svg", "speed.png"
 

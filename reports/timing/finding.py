@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from reports.numbers import UNKNOWN, decimals_for, fixed
+from analysis.bootstrap import Estimate
+from reports.number_format import UNKNOWN, decimals_for, fixed
 from reports.timing.analysis import Analysis, Timed
-from reports.timing.bootstrap import Estimate
 
 FLOPS_DECIMALS = 3
 SAYS = {1: "faster", -1: "slower", 0: "no significant difference"}

@@ -9,7 +9,7 @@ from reports.timing.analysis import Analysis
 
 def page(report: Report, analysis: Analysis, files: Sequence[LinkGroup] = ()) -> str:
     """Return one self-contained page, with links to the files beside it."""
-    from reports.formats import html  # drawing takes a third of a second to load, and only a page needs it
+    from reports.formats import html
     from reports.timing.figure import svg_of
 
     shown = [html.Drawing("Time and FLOPs by length", svg_of(analysis))] if analysis.lengths else []

@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator
 
+from analysis.bootstrap import RESAMPLES
+from ledger.timing.record import TimingRecord
 from reports.footer import Notes, scale_of
 from reports.formats import render as render_report
 from reports.report import Report
-from reports.tables.grids import Grid, with_notes
-from reports.text import printable
+from reports.sanitise import printable
+from reports.sections.grids import Grid, with_notes
 from reports.timing.analysis import Analysis
-from reports.timing.bootstrap import RESAMPLES
 from reports.timing.finding import finding_of
 from reports.timing.page import page
 from reports.timing.tables import grids_of, intervals, tables_of
-from runners.timing.record import TimingRecord
-from search_space.operations import MATMUL
+from search_space.cost import MATMUL
 
 PARTS = {
     "attention": "the attention sublayer with its maps, without feed-forward network and normalisation",

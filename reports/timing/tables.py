@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from reports.numbers import fixed, scientific
-from reports.tables.grids import Cell, Column, Grid, grid
-from reports.tables.overview import BEST_MARK
-from reports.tables.table import Row, Table, table
+from analysis.bootstrap import Estimate
+from reports.number_format import fixed, scientific
+from reports.sections.grids import Cell, Column, Grid, grid
+from reports.sections.main_table import BEST_MARK
+from reports.sections.table import Row, Table, table
 from reports.timing.analysis import Analysis, Timed
-from reports.timing.bootstrap import Estimate
 from reports.timing.finding import FLOPS_DECIMALS, interval_text, speedup_decimals, speedup_text
 from reports.timing.verdicts import OPERATIONS, TIME, Judged, judged
 

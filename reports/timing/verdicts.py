@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reports.tables.claims import Judgement
+from analysis.bootstrap import Estimate
+from reports.sections.claims import Judgement
 from reports.timing.analysis import Analysis
-from reports.timing.bootstrap import Estimate
 
 OPERATIONS, TIME = "FLOPs", "time"
 

@@ -1,6 +1,6 @@
 """Measure how near the diagonal a pretrained encoder attends, and keep its mean map per layer.
 
-ConvBERT, arXiv 2008.02496, Table 8; what its text leaves open is told in `runners.asked.measures`.
+ConvBERT, arXiv 2008.02496, Table 8; what its text leaves open is told in `configuration.measurements`.
 """
 
 import numpy as np
@@ -9,15 +9,15 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from foundation.errors import DataRefused
+from foundation.schema import JsonValue
 from models.attention_maps import visit_attention_maps
-from models.device import open_device
+from models.devices import open_device
 from models.encoder import Encoder
-from runners.learning.checkpoint import load_weights
+from runners.stages.context import Workplace
 from runners.stages.declarations import AttentionStage
 from runners.stages.pretrain import CHECKPOINT
-from runners.stages.workplace import Workplace
-from search_space.declaration import JsonValue
-from search_space.refusals import DataRefused
+from runners.training.checkpoint import load_weights
 from tasks.batches import Batches
 from tasks.tokenizer import load_tokenizer
 from tasks.tokens import read_tokens

@@ -1,9 +1,9 @@
 """Read a corpus, remove duplicates and split it by source."""
 
+from foundation.errors import Conflict
+from foundation.schema import JsonValue, canonical_text
+from runners.stages.context import Workplace
 from runners.stages.declarations import CorpusStage
-from runners.stages.workplace import Workplace
-from search_space.declaration import JsonValue, canonical_text
-from search_space.refusals import Conflict
 from tasks.corpora.assembly import assemble
 
 

@@ -2,12 +2,12 @@
 
 from typing import ClassVar, Literal
 
+from foundation.schema import Count, JsonValue, Number, PositiveNumber, Seed, Share
 from runners.stages.stage import StageDeclaration
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.declaration import Count, JsonValue, Number, PositiveNumber, Seed, Share
 from tasks.corpora.corpus import Corpus
-from tasks.published import PublishedData
+from tasks.dataset_folder import PublishedData
 from tasks.tokenizer import TokenizerDeclaration
 
 

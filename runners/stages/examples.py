@@ -4,17 +4,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from foundation.errors import Conflict
+from foundation.randomness import stream
+from foundation.schema import JsonValue
+from runners.stages.context import Workplace
 from runners.stages.declarations import ExamplesStage, OverlapStage
-from runners.stages.workplace import Workplace
-from search_space.declaration import JsonValue
-from search_space.refusals import Conflict
-from search_space.streams import stream
 from tasks.bag_of_words import bag_of_words_scores, learned_from
 from tasks.corpora.assembly import read_documents
 from tasks.downstream import find_task
-from tasks.downstream.encoding import EncodedExamples, encode_examples, save_examples
-from tasks.downstream.task import DownstreamTask, Example, Examples
-from tasks.squad.preparing import Amounts, prepare
+from tasks.labelled.encoding import EncodedExamples, encode_examples, save_examples
+from tasks.labelled.task import DownstreamTask, Example, Examples
+from tasks.squad.prepare import Amounts, prepare
 from tasks.tokenizer import WordPiece, load_tokenizer
 
 PARTS = ("train", "dev")

@@ -11,22 +11,22 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from models.device import open_device
-from models.fine_tuned import FineTuned, build_fine_tuned
+from foundation.randomness import stream, stream_seed
+from foundation.schema import JsonValue
+from ledger.result_files import other_parts, predictions_file
+from models.devices import open_device
+from models.downstream_model import FineTuned, build_fine_tuned
 from models.heads.span import SpanHead
 from models.initialisation import initialise
 from models.precision import Precision, computing_in
-from runners.driving.scoring import other_parts, predictions_file
-from runners.learning.checkpoint import load_weights
-from runners.learning.optimiser import adamw, layered_adamw, set_rate
-from runners.stages.answering import answer_questions
+from runners.stages.context import Diverged, Workplace
 from runners.stages.declarations import FineTuneStage
 from runners.stages.pretrain import CHECKPOINT
-from runners.stages.workplace import Diverged, Workplace
-from search_space.declaration import JsonValue
-from search_space.streams import stream, stream_seed
+from runners.stages.squad_answers import answer_questions
+from runners.training.checkpoint import load_weights
+from runners.training.optimiser import adamw, layered_adamw, set_rate
 from tasks.downstream import find_task
-from tasks.downstream.encoding import EncodedExamples, load_examples
+from tasks.labelled.encoding import EncodedExamples, load_examples
 
 LONGEST_ANSWER_TOKENS = 30  # SQuAD's usual limit
 EXAMPLES_PER_PREDICTION_BATCH = 64

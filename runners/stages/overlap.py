@@ -1,20 +1,20 @@
-"""Count the dev examples of one task that the pretraining text holds, by the rule of `tasks.overlap`."""
+"""Count the dev examples of one task that the pretraining text holds, by the rule of `tasks.contamination`."""
 
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from foundation.schema import JsonValue
+from runners.stages.context import Workplace
 from runners.stages.declarations import OverlapStage
 from runners.stages.examples import examples_of, refuse_changed
-from runners.stages.workplace import Workplace
-from search_space.declaration import JsonValue
+from tasks.contamination.index import RUN_WORDS, overlap
 from tasks.corpora.assembly import read_documents, read_summary
 from tasks.corpora.document import Document
 from tasks.downstream import find_task
-from tasks.downstream.task import DownstreamTask, Example, Examples
-from tasks.overlap.index import RUN_WORDS, overlap
+from tasks.labelled.task import DownstreamTask, Example, Examples
 from tasks.progress import place
-from tasks.squad.drawing import taken
+from tasks.squad.subsets import taken
 
 WHICH = "overlapping.json"
 EXAMPLES_NAMED = 5

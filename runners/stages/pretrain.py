@@ -9,19 +9,19 @@ from pathlib import Path
 
 import torch
 
-from runners.asked.start import WEIGHTS, read_start
-from runners.learning.checkpoint import discard, load_checkpoint, load_weights, save_checkpoint
-from runners.learning.optimiser import adamw
-from runners.learning.training import Lesson, NotFinite, Step, held_out_loss, train
+from configuration.initial_checkpoint import WEIGHTS, read_start
+from foundation.errors import Corruption
+from foundation.schema import Declaration, JsonValue
+from runners.stages.context import Diverged, Workplace
 from runners.stages.declarations import PretrainStage
-from runners.stages.workplace import Diverged, Workplace
-from search_space.declaration import Declaration, JsonValue
+from runners.training.checkpoint import discard, load_checkpoint, load_weights, save_checkpoint
+from runners.training.loop import Lesson, NotFinite, Step, held_out_loss, train
+from runners.training.optimiser import adamw
 from search_space.recipe import Recipe
-from search_space.refusals import Corruption
 from tasks.batches import Batches
+from tasks.evaluation_set import Questions
 from tasks.objectives import build_model
 from tasks.objectives.pretraining_model import PretrainingModel
-from tasks.questions import Questions
 from tasks.tokenizer import load_tokenizer
 from tasks.tokens import read_tokens
 

@@ -7,21 +7,21 @@ generator, the baseline's, is first trained on the training split and then fills
 import numpy as np
 import torch
 
-from models.operators.word_loss import drawn_words
+from foundation.errors import DataRefused
+from foundation.randomness import stream
+from foundation.schema import JsonValue
+from models.kernels.vocabulary_cross_entropy import drawn_words
 from models.precision import computing_in
-from runners.learning.optimiser import adamw
-from runners.learning.training import Lesson, Step, train
+from runners.stages.context import Workplace
 from runners.stages.declarations import QuestionsStage
-from runners.stages.workplace import Workplace
-from search_space.declaration import JsonValue
+from runners.training.loop import Lesson, Step, train
+from runners.training.optimiser import adamw
 from search_space.objective import MaskedLanguageModel
-from search_space.refusals import DataRefused
-from search_space.streams import stream
 from tasks.batches import Batches
+from tasks.evaluation_set import Questions
 from tasks.masking import Masked, mask
 from tasks.objectives import build_model, masked_language_model
 from tasks.progress import place
-from tasks.questions import Questions
 from tasks.tokenizer import WordPiece, load_tokenizer
 from tasks.tokens import read_tokens
 

@@ -6,8 +6,8 @@ from functools import cache, cached_property
 from importlib.metadata import version
 from typing import ClassVar
 
-from models.operators.native.library import arithmetic
-from search_space.declaration import Declaration, JsonValue, canonical, fingerprint
+from foundation.schema import Declaration, JsonValue, canonical, fingerprint
+from models.kernels.native.build import arithmetic
 
 THREADS = 1  # per stage: two threads sum in another order and give other bits
 

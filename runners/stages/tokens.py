@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from foundation.schema import JsonValue
+from runners.stages.context import Workplace
 from runners.stages.declarations import TokensStage
-from runners.stages.workplace import Workplace
-from search_space.declaration import JsonValue
 from tasks.corpora.assembly import Split, read_documents, read_summary
 from tasks.progress import Progress, place
 from tasks.tokenizer import train_tokenizer

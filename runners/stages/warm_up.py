@@ -9,9 +9,9 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
+from foundation.schema import canonical, canonical_text
 from runners.stages.declarations import PretrainStage
 from runners.stages.stage import THREADS, StageDeclaration
-from search_space.declaration import canonical, canonical_text
 
 MODULES = {"scikit-learn": "sklearn.linear_model"}
 """Where a distribution's import is not its name."""
@@ -43,8 +43,8 @@ class WarmUp:
         candidate = canonical_text(canonical(stage.candidate))
         if candidate in self._rehearsed:
             return
-        from runners.learning.training import NotFinite
         from runners.stages.pretrain import rehearse
+        from runners.training.loop import NotFinite
 
         with suppress(NotFinite):  # the stage itself will say so
             rehearse(stage, tokens)
@@ -61,6 +61,6 @@ def _settle() -> None:
 
 
 def _load_operators() -> None:
-    from models.operators.native.library import library
+    from models.kernels.native.build import library
 
     library()

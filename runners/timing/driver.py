@@ -8,15 +8,15 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from runners.kept.durable import make_folder
-from runners.kept.ledger import LEDGER_NAME
-from runners.kept.places import Places
-from runners.timing.costs import part_flops
-from runners.timing.experiment import TimingExperiment
-from runners.timing.keeping import has_timings, read, write
-from runners.timing.record import Machine, Measured, TimingRecord
-from search_space.declaration import JsonValue, canonical_text
-from search_space.refusals import Conflict
+from configuration.timing.costs import part_flops
+from configuration.timing.experiment import TimingExperiment
+from foundation.atomic_files import make_folder
+from foundation.errors import Conflict
+from foundation.schema import JsonValue, canonical_text
+from ledger.database import LEDGER_NAME
+from ledger.paths import Places
+from ledger.timing.keeping import has_timings, read, write
+from ledger.timing.record import Machine, Measured, TimingRecord
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ Watch = Callable[[Progress], None]
 
 def run(experiment: TimingExperiment, scale: str, places: Places, watch: Watch) -> TimingRecord:
     """Time what has not been timed and return the record. Raises a Refusal; all finished lengths are kept."""
-    from runners.timing.measuring import measure, this_machine  # torch
+    from runners.timing.measuring import measure, this_machine
 
     machine = this_machine(experiment)  # a device that is missing is refused before a folder is made
     make_folder(places.folder)

@@ -15,19 +15,19 @@ import torch
 from torch import Tensor
 
 import models
+from configuration.timing.experiment import TimingExperiment
+from foundation.atomic_files import sha256_of
+from foundation.environment import manifest
+from foundation.errors import EnvironmentRefused
+from foundation.randomness import stream, stream_seed
+from foundation.schema import fingerprint
+from ledger.timing.record import Machine, Measured
 from models.attention import MixedAttention
-from models.device import open_device
+from models.devices import open_device
 from models.encoder import Block
 from models.initialisation import initialise
-from models.operators.native.library import arithmetic
-from runners.kept.durable import sha256_of
-from runners.kept.manifest import manifest
-from runners.timing.experiment import TimingExperiment
-from runners.timing.record import Machine, Measured
+from models.kernels.native.build import arithmetic
 from search_space.architecture import Architecture
-from search_space.declaration import fingerprint
-from search_space.refusals import EnvironmentRefused
-from search_space.streams import stream, stream_seed
 
 THREADS = 1
 CODE_DIGITS = 12

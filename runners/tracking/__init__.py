@@ -3,9 +3,9 @@
 Importing this package is light. MLflow itself is imported by `door` alone, and only when a store is opened.
 """
 
-from runners.tracking.mirror import MirrorSummary, Patience, mirror
-from runners.tracking.outage import TrackingUnavailable
+from runners.tracking.errors import TrackingUnavailable
 from runners.tracking.server import serve
 from runners.tracking.store import TrackingStore
+from runners.tracking.sync import MirrorSummary, Patience, mirror
 
 __all__ = ["MirrorSummary", "Patience", "TrackingStore", "TrackingUnavailable", "mirror", "serve"]

@@ -10,10 +10,10 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
-from runners.kept.durable import flush
+from foundation.atomic_files import flush
+from foundation.errors import Corruption, EnvironmentRefused, Refusal
+from runners.tracking.errors import reason_of
 from runners.tracking.locking import locked
-from runners.tracking.outage import reason_of
-from search_space.refusals import Corruption, EnvironmentRefused, Refusal
 
 MIRROR_TABLES = {
     "alembic_version",
@@ -66,7 +66,7 @@ def _made(file: Path) -> bool:
 
 
 def _make(file: Path, artifacts: Path) -> None:
-    from runners.tracking.door import make_database  # two seconds of import, once per results folder
+    from runners.tracking.mlflow_client import make_database
 
     unfinished = file.with_name(f"{file.name}.unfinished")
     for companion in SQLITE_COMPANIONS:
@@ -93,7 +93,7 @@ def _refuse_strangers(file: Path) -> None:
         raise Corruption(f"{file}: not a whole MLflow database ({reason_of(error)}); {advice}") from error
     if not whole:
         raise Corruption(f"{file}: not a whole MLflow database; {advice}")
-    from runners.tracking.door import schema_version  # two seconds of import, after the quick questions
+    from runners.tracking.mlflow_client import schema_version
 
     if versions != [schema_version()]:
         told = f"schema {', '.join(versions) or 'none'}, this MLflow reads {schema_version()}"

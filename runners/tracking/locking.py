@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from runners.kept.durable import open_lock
-from search_space.refusals import EnvironmentRefused
+from foundation.atomic_files import open_lock
+from foundation.errors import EnvironmentRefused
 
 KERNEL_LOCKS = Path("/proc/locks")  # Linux: `1: FLOCK ADVISORY WRITE 4711 fe:00:2179558 0 EOF`
 SECONDS_BETWEEN_TRIES = 0.05

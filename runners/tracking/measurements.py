@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from runners.asked import metrics
-from runners.evidence.choice import chosen_records
-from runners.evidence.measured import values_of_trial
-from runners.evidence.standing import TrialHistory
-from runners.kept.records import Record, Status
+from configuration import metrics
+from foundation.schema import JsonValue
+from ledger.metrics import values_of_trial
+from ledger.records import Record, Status
+from ledger.selected_settings import chosen_records
+from ledger.snapshot import TrialHistory
 from runners.tracking.mirrored_run import Point
-from search_space.declaration import JsonValue
 
 PRETRAIN = "pretrain"
 FINE_TUNE = "fine_tune"

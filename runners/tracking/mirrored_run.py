@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from search_space.declaration import fingerprint
+from foundation.schema import fingerprint
 
 IDENTITY_TAG = "steeplechase.identity"
 STUDY_TAG = "steeplechase.study"

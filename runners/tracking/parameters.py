@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator, Mapping
 
+from foundation.schema import JsonValue
 from search_space.candidate import Candidate
-from search_space.declaration import JsonValue
 
 LONGEST_PARAMETER_CHARACTERS = 500  # MLflow's own limit is 6000, cut in silence; a column shows far less
 SHORT_CODE_CHARACTERS = 10  # parallel coordinates cut a category there and then merge equal beginnings

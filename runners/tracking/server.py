@@ -9,12 +9,12 @@ from contextlib import suppress
 from threading import Thread
 from typing import NoReturn
 
+from foundation.errors import EnvironmentRefused
+from runners.tracking.connectivity import not_reachable
 from runners.tracking.environment import server_environment
-from runners.tracking.outage import reason_of
-from runners.tracking.reach import not_reachable
+from runners.tracking.errors import reason_of
+from runners.tracking.saved_views import ARMS_VIEW, TAG_PREFIX, TRIALS_VIEW
 from runners.tracking.store import TrackingStore
-from runners.tracking.views import ARMS_VIEW, TAG_PREFIX, TRIALS_VIEW
-from search_space.refusals import EnvironmentRefused
 
 HOST = "127.0.0.1"
 FIRST_PORT = 5000  # MLflow's own
@@ -59,7 +59,7 @@ def serve(store: TrackingStore, port: int | None, experiment: str | None = None)
 def _run(store: TrackingStore, port: int) -> None:
     import uvicorn  # MLflow's own server; a second of import
 
-    from runners.tracking.door import pages
+    from runners.tracking.mlflow_client import pages
 
     application = pages(store.uri, str(store.artifacts), FIRST_SETTINGS)
     uvicorn.run(
@@ -80,7 +80,7 @@ def _announce(base: str, lines: Sequence[str]) -> None:
 
 def links(store: TrackingStore, base: str, experiment: str | None) -> list[str]:
     """Return a line per page: two of the experiment, else one of each experiment that was mirrored, newest first."""
-    from runners.tracking.door import Door  # two seconds of import
+    from runners.tracking.mlflow_client import Door
 
     try:
         known = [one for one in Door(store.uri).experiments() if f"{TAG_PREFIX}{ARMS_VIEW}" in one.tags]

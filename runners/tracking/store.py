@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from foundation.errors import EnvironmentRefused
+from runners.tracking.connectivity import not_reachable
 from runners.tracking.database import look_at_database, prepare_database
-from runners.tracking.outage import redacted
-from runners.tracking.reach import not_reachable
-from search_space.refusals import EnvironmentRefused
+from runners.tracking.errors import redacted
 
 URI_VARIABLE = "MLFLOW_TRACKING_URI"
 DATABASE_NAME = "mlflow.db"

@@ -2,12 +2,12 @@
 
 from typing import Annotated
 
+from foundation.schema import OPTION
 from search_space.convolution.depthwise import Depthwise
 from search_space.convolution.dynamic import Dynamic
 from search_space.convolution.lightweight import Lightweight
 from search_space.convolution.none import NoConvolution
 from search_space.convolution.span_dynamic import SpanDynamic
-from search_space.declaration import OPTION
 
 Convolution = Annotated[NoConvolution | Depthwise | Lightweight | Dynamic | SpanDynamic, OPTION]
 

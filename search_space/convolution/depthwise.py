@@ -3,7 +3,7 @@
 from typing import Literal
 
 from search_space.convolution.kernel import WithKernel, separable_operations, separable_parameters
-from search_space.operations.amounts import Operations
+from search_space.cost.operation_counts import Operations
 from search_space.shape import AttentionShape
 
 

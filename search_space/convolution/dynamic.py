@@ -2,13 +2,13 @@
 
 The gated linear unit (GLU) that Wu et al. and ConvBERT's text put before the kernel is left out, so that this mode
 differs from the span-based one in the source of the kernel and in nothing else. It is thus not the mode of ConvBERT's
-Table 2: `published.toml` has the departure, and every report with such an arm states it.
+Table 2: `papers.toml` has the departure, and every report with such an arm states it.
 """
 
 from typing import Literal
 
 from search_space.convolution.kernel import WithValue, weighted_window
-from search_space.operations.amounts import Operations, linear
+from search_space.cost.operation_counts import Operations, linear
 from search_space.shape import AttentionShape, linear_parameters
 
 

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from search_space.declaration import Declaration, Whole
-from search_space.operations.amounts import Operations, linear
+from foundation.schema import Declaration, Whole
+from search_space.cost.operation_counts import Operations, linear
 from search_space.shape import AttentionShape, linear_parameters
 
 

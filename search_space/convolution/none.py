@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from search_space.declaration import Declaration
-from search_space.operations.amounts import Operations
+from foundation.schema import Declaration
+from search_space.cost.operation_counts import Operations
 from search_space.shape import AttentionShape
 
 

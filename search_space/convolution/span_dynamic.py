@@ -5,13 +5,8 @@ Sizes follow the release: one map with bias generates the kernels of all heads.
 
 from typing import Literal
 
-from search_space.convolution.kernel import (
-    WithValue,
-    separable_operations,
-    separable_parameters,
-    weighted_window,
-)
-from search_space.operations.amounts import Operations, linear
+from search_space.convolution.kernel import WithValue, separable_operations, separable_parameters, weighted_window
+from search_space.cost.operation_counts import Operations, linear
 from search_space.shape import AttentionShape, linear_parameters
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from search_space.declaration import OPTION
+from foundation.schema import OPTION
 from search_space.objective.masked_language_model import MaskedLanguageModel
 from search_space.objective.replaced_token_detection import ReplacedTokenDetection
 

@@ -3,8 +3,8 @@
 from typing import Literal
 
 from search_space.architecture import Architecture
+from search_space.cost import Operations, Part, Role, linear
 from search_space.objective.masking import Masking
-from search_space.operations import Operations, Part, Role, linear
 from search_space.shape import layer_norm_parameters, linear_parameters
 
 

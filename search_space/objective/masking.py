@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
+from foundation.errors import Violation
+from foundation.schema import Declaration, Number, Share
 from search_space.architecture import Architecture
-from search_space.declaration import Declaration, Number, Share
-from search_space.operations import MATMUL, Convention, Part
-from search_space.violation import Violation
+from search_space.cost import MATMUL, Convention, Part
 
 
 class Masking(Declaration):

@@ -2,11 +2,11 @@
 
 from typing import Literal
 
+from foundation.schema import Count, PositiveNumber
 from search_space.architecture import Architecture
-from search_space.declaration import Count, PositiveNumber
+from search_space.cost import Operations, Part, Role, linear
 from search_space.objective.masked_language_model import vocabulary_head
 from search_space.objective.masking import Masking
-from search_space.operations import Operations, Part, Role, linear
 from search_space.shape import linear_parameters
 
 GENERATOR = "generator"

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Literal, Protocol, get_args
 
-from search_space.declaration import Declaration, canonical_text
-from search_space.refusals import Corruption, DataRefused
+from foundation.errors import Corruption, DataRefused
+from foundation.schema import Declaration, canonical_text
 from tasks.corpora.document import Document
 from tasks.corpora.duplicates import DuplicateFilter
 from tasks.progress import Progress

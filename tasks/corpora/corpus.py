@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from search_space.declaration import OPTION
+from foundation.schema import OPTION
 from tasks.corpora.documentation import DocumentationCorpus
 from tasks.corpora.huggingface import HuggingFaceCorpus
 from tasks.corpora.text_files import TextFilesCorpus

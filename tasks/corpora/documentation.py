@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from search_space.declaration import Declaration, JsonValue, Name, PositiveNumber
+from foundation.schema import Declaration, JsonValue, Name, PositiveNumber
 from tasks.corpora.docstrings import documents_of_source
 from tasks.corpora.document import Document
 from tasks.corpora.installed_modules import content_of, modules_of, runtime_closure, standard_library, version_of

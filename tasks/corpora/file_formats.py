@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from search_space.refusals import DataRefused
+from foundation.errors import DataRefused
 from tasks.corpora.document import Document
 from tasks.corpora.file_lines import text_lines
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from search_space.refusals import DataRefused
+from foundation.errors import DataRefused
 
 MAXIMUM_LINE_BYTES = 16 * 2**20
 MAXIMUM_EXPANSION = 200  # text compresses 3 to 10 times; thousands of times is a decompression bomb

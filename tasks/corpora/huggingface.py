@@ -5,11 +5,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from search_space.declaration import Declaration, JsonValue, PositiveNumber
-from search_space.refusals import DataRefused
+from foundation.errors import DataRefused
+from foundation.schema import Declaration, JsonValue, PositiveNumber
 from tasks.commit import Commit
 from tasks.corpora.document import Document
-from tasks.datasets_library import streamed
+from tasks.hub_client import streamed
 from tasks.progress import Progress
 
 CHARACTERS_PER_MEGABYTE = 1_000_000

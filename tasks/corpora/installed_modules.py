@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from search_space.refusals import EnvironmentRefused
+from foundation.errors import EnvironmentRefused
 
 OWN_DISTRIBUTION = "steeplechase"
 

@@ -7,8 +7,8 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Literal
 
-from search_space.declaration import Declaration, JsonValue
-from search_space.refusals import DataRefused
+from foundation.errors import DataRefused
+from foundation.schema import Declaration, JsonValue
 from tasks.corpora.document import Document
 from tasks.corpora.file_formats import READERS
 from tasks.corpora.file_lines import check_signature

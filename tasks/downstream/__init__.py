@@ -4,8 +4,8 @@ import difflib
 import importlib
 from pathlib import Path
 
-from search_space.refusals import ConfigurationRefused
-from tasks.downstream.task import DownstreamTask
+from foundation.errors import ConfigurationRefused
+from tasks.labelled.task import DownstreamTask
 
 WORKSHOP = frozenset({"task", "drawing", "sentences", "parameters", "encoding", "halves", "scoring"})
 """Files that are no task but what tasks are made of, encoded and scored with."""

@@ -18,9 +18,9 @@ from itertools import product
 
 from tasks.corpora.document import Document
 from tasks.corpora.prose import FUNCTION_WORDS
-from tasks.downstream.drawing import Group, by_module, draw, in_hashed_order
-from tasks.downstream.sentences import sentences
-from tasks.downstream.task import DownstreamTask, Example, Examples
+from tasks.documentation.drawing import Group, by_module, draw, in_hashed_order
+from tasks.documentation.sentences import sentences
+from tasks.labelled.task import DownstreamTask, Example, Examples
 
 NAME = "docs_acceptability"
 BROKEN, WRITTEN = 0, 1

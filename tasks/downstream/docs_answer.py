@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tasks.corpora.document import Document
-from tasks.downstream.drawing import Group, by_module, draw, in_hashed_order
-from tasks.downstream.parameters import Parameter, parameters
-from tasks.downstream.task import DownstreamTask, Example, Examples
+from tasks.documentation.drawing import Group, by_module, draw, in_hashed_order
+from tasks.documentation.parameters import Parameter, parameters
+from tasks.labelled.task import DownstreamTask, Example, Examples
 
 NAME = "docs_answer"
 LONGEST_CONTEXT = 500  # characters; with the name it mostly fits 128 tokens

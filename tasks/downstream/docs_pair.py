@@ -11,9 +11,9 @@ that both sides share 72 %.
 from collections.abc import Iterable, Iterator, Sequence
 
 from tasks.corpora.document import Document
-from tasks.downstream.drawing import Group, by_module, draw, in_hashed_order
-from tasks.downstream.sentences import first_paragraph
-from tasks.downstream.task import DownstreamTask, Example, Examples
+from tasks.documentation.drawing import Group, by_module, draw, in_hashed_order
+from tasks.documentation.sentences import first_paragraph
+from tasks.labelled.task import DownstreamTask, Example, Examples
 
 NAME = "docs_pair"
 OTHER, OWN = 0, 1

@@ -6,9 +6,9 @@ than a window is read in several.
 
 from functools import partial
 
-from tasks.downstream.task import DownstreamTask
+from tasks.labelled.task import DownstreamTask
+from tasks.squad.evaluate import score_files
 from tasks.squad.files import published
-from tasks.squad.scored import score_files
 
 TASK = DownstreamTask(
     name="squad_v1_1",

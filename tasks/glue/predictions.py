@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from search_space.refusals import DataRefused
+from foundation.errors import DataRefused
 from tasks.corpora.file_lines import text_lines
 from tasks.glue.table import Mistakes
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from search_space.refusals import DataRefused
+from foundation.errors import DataRefused
 from tasks.glue.columns import Columns
 from tasks.glue.table import Mistakes, Row
 from tasks.splits import LoadedSplit

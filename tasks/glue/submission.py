@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from tasks.downstream.task import DownstreamTask
 from tasks.glue.predictions import HEADER
+from tasks.labelled.task import DownstreamTask
 
 FILES = {
     ("cola", "test"): "CoLA.tsv",

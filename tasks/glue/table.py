@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from search_space.refusals import DataRefused
+from foundation.errors import DataRefused
 from tasks.corpora.file_lines import check_signature, text_lines
 
 MISTAKES_SHOWN = 20

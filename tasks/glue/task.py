@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from search_space.refusals import DataRefused
-from tasks.downstream.task import DownstreamTask, Example, Form, Part, TaskFiles
+from foundation.errors import DataRefused
 from tasks.glue.columns import Columns, Configuration
-from tasks.glue.judging import judged
+from tasks.glue.evaluate import judged
 from tasks.glue.splits import HIDDEN, check_columns, check_numbers_have_names, rows_of_split
 from tasks.glue.table import Mistakes, Row, rows_of
+from tasks.labelled.task import DownstreamTask, Example, Form, Part, TaskFiles
 from tasks.splits import LoadedSplit
 
 ORIGIN = "gluebenchmark.com/tasks"

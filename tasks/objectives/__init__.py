@@ -5,7 +5,7 @@ Each file defines `Model(candidate, generator)`, a PretrainingModel.
 
 from importlib import import_module
 
-from models.device import open_device
+from models.devices import open_device
 from models.initialisation import initialise
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate

@@ -6,12 +6,12 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from models.encoder import Encoder
-from models.heads.vocabulary import VocabularyHead, asked_tokens
+from models.heads.masked_language_model import VocabularyHead, asked_tokens
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
+from tasks.evaluation_set import Questions
 from tasks.masking import Masked
 from tasks.objectives.pretraining_model import PretrainingModel
-from tasks.questions import Questions
 
 
 class Model(PretrainingModel):

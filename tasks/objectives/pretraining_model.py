@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from models.encoder import Encoder
+from tasks.evaluation_set import Questions
 from tasks.masking import Masked
-from tasks.questions import Questions
 
 
 class PretrainingModel(nn.Module):

@@ -7,14 +7,14 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from models.encoder import Encoder
-from models.heads.judge import JudgeHead
-from models.heads.vocabulary import VocabularyHead, asked_tokens
+from models.heads.discriminator import JudgeHead
+from models.heads.masked_language_model import VocabularyHead, asked_tokens
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import ReplacedTokenDetection
+from tasks.evaluation_set import Questions
 from tasks.masking import Masked
 from tasks.objectives.pretraining_model import PretrainingModel
-from tasks.questions import Questions
 
 
 class Model(PretrainingModel):

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from search_space.refusals import DataRefused
-from tasks.downstream.task import TaskFiles, folder_within
+from foundation.errors import DataRefused
+from tasks.labelled.task import TaskFiles, Version, folder_within
 from tasks.splits import Split
-from tasks.squad.questions import Version
 
 Part = Literal["train", "dev"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from search_space.refusals import DataRefused
-from search_space.regular_files import read_regular
+from foundation.atomic_files import read_regular
+from foundation.errors import DataRefused
 from tasks.corpora.file_lines import check_signature
 
 LARGEST_FILE_BYTES = 2**29  # SQuAD 2.0's training file has 42 million

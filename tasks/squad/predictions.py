@@ -5,7 +5,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TypeVar
 
-from search_space.refusals import DataRefused
+from foundation.errors import DataRefused
 from tasks.squad.json_files import Fields, read_json, told
 
 Value = TypeVar("Value", str, float)

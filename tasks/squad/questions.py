@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from search_space.refusals import DataRefused
+from foundation.errors import DataRefused
+from tasks.labelled.task import Version
 from tasks.squad.json_files import Fields, read_json, told, whole_characters
 
-Version = Literal["v1.1", "v2.0"]
 Kind = TypeVar("Kind")
 
 NEARBY_CHARACTERS = 32  # an answer that does not stand where the file says is looked for this far to either side

@@ -3,10 +3,11 @@
 from itertools import groupby
 from typing import Any
 
-from search_space.refusals import DataRefused
+from foundation.errors import DataRefused
+from tasks.labelled.task import Version
 from tasks.splits import LoadedSplit
 from tasks.squad.json_files import Fields
-from tasks.squad.questions import SquadFile, Version, read_document
+from tasks.squad.questions import SquadFile, read_document
 
 COLUMNS = ("id", "title", "context", "question", "answers")
 

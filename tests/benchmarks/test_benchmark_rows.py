@@ -10,11 +10,11 @@ from torch import Tensor
 pytest.importorskip("transformers", reason="the peers are in the development extra")
 
 from benchmarks.__main__ import as_json
-from benchmarks.families import activations, encoder, feed_forward, fine_tuning, pretraining, rows, span_dynamic
-from benchmarks.families.glue_lengths import PERCENTILES, measured_lengths, read_lengths
+from benchmarks.cases import activations, encoder, feed_forward, fine_tuning, pretraining, rows, span_dynamic
+from benchmarks.cases.glue_lengths import PERCENTILES, measured_lengths, read_lengths
 from benchmarks.measuring import Disagreement, Interval, Pace, Skipped
 from benchmarks.row import Figure, Row, Size
-from models.fine_tuned import build_fine_tuned
+from models.downstream_model import build_fine_tuned
 from models.initialisation import initialise
 from models.precision import has_bfloat16
 from search_space.convolution import SpanDynamic

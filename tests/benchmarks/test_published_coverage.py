@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.forecast_coverage import SHARES, judged
+from ledger.csv_export import read_export
 from reports.statistics.backtest import Curve
-from runners.kept.ledger_export import read_export
 
 ROOT = Path(__file__).parents[2]
 END = 18_000_000

@@ -6,15 +6,15 @@ from contextlib import chdir
 from pathlib import Path
 
 import pytest
-from calling import ROOT, TABLE, Answer, Call, record
 
 from commands.arguments import choose
 from commands.main import main
-from runners.driving.course import Course
-from runners.driving.driver import Request, open_ledger
-from runners.driving.itinerary import all_labels, shared_stages
-from runners.kept.places import Places
-from runners.kept.store import StageStore
+from ledger.artifacts import StageStore
+from ledger.paths import Places
+from runners.dag import all_labels, shared_stages
+from runners.run import Request, open_ledger
+from runners.scheduling.course import Course
+from tests.factories.command_calls import ROOT, TABLE, Answer, Call, record
 
 
 @pytest.fixture

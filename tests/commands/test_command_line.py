@@ -3,12 +3,12 @@
 from importlib.metadata import version
 
 import pytest
-from calling import Call
 
 from commands.main import COMMANDS
 from reports.formats import format_names
-from runners.policies import POLICIES
-from search_space.operations import CONVENTIONS
+from runners.replay import POLICIES
+from search_space.cost import CONVENTIONS
+from tests.factories.command_calls import Call
 
 
 @pytest.fixture(autouse=True)

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from calling import TABLE, Call
 
-from search_space.operations import CONVENTIONS
-from search_space.presets import PRESETS
+from search_space.cost import CONVENTIONS
+from search_space.released.models import PRESETS
+from tests.factories.command_calls import TABLE, Call
 
 ARCHITECTURE = "{ depth: 3, width: 64, embedding_width: 64, heads: 4, feed_forward_width: 128, positions: 96 }\n"
 MISTAKEN = """\

@@ -6,11 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from calling import TABLE, Answer, Call
 
 from commands.main import INTERRUPTED
 from commands.run import DONE_WITH_FAILED_TRIALS
-from search_space.refusals import Refusal
+from foundation.errors import Refusal
+from tests.factories.command_calls import TABLE, Answer, Call
 
 MISTAKES = """\
 experiment: mistaken

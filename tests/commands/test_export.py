@@ -8,8 +8,16 @@ from typing import Any
 
 import pytest
 import torch
-from calling import ROOT, Call
-from models_at_hand import (
+
+from commands.huggingface.export_source import from_trial
+from ledger.checkpoints import trained
+from runners.stages.pretrain import CHECKPOINT
+from runners.training.checkpoint import load_weights
+from search_space.architecture import Architecture
+from tasks.objectives import build_model
+from tasks.tokenizer import load_tokenizer
+from tests.factories.command_calls import ROOT, Call
+from tests.factories.local_models import (
     ELECTRA,
     ELECTRA_AS_WIDE,
     GROUPED,
@@ -22,14 +30,6 @@ from models_at_hand import (
     stirred_start,
     transformers,
 )
-
-from commands.exchange.exported import from_trial
-from runners.evidence.trained import trained
-from runners.learning.checkpoint import load_weights
-from runners.stages.pretrain import CHECKPOINT
-from search_space.architecture import Architecture
-from tasks.objectives import build_model
-from tasks.tokenizer import load_tokenizer
 
 TRICKY = [
     "The Kernel slides, naïvely: the kernels of Straße!",

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from calling import ROOT, TABLE, Call
-from models_at_hand import ELECTRA, GROUPED, experiment, run, stirred_start
 from safetensors.torch import save_file
 
-from runners.kept.ledger import Ledger
+from ledger.database import Ledger
 from runners.stages.pretrain import CHECKPOINT
+from tests.factories.command_calls import ROOT, TABLE, Call
+from tests.factories.local_models import ELECTRA, GROUPED, experiment, run, stirred_start
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,7 @@ def test_nothing_is_written_over_and_a_failure_leaves_nothing(
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("commands.exchange.exporting._card", killed)  # the last file of all
+    monkeypatch.setattr("commands.huggingface.export_folder._card", killed)  # the last file of all
     assert call("export", tmp_path / "start", tmp_path / "out").code == 130
     assert [path.name for path in tmp_path.iterdir()] == ["start"]
 

@@ -6,8 +6,13 @@ from typing import Any
 
 import pytest
 import torch
-from calling import Call
-from models_at_hand import (
+from safetensors.torch import load_file, save_file
+
+from configuration.initial_checkpoint import WEIGHTS, read_start
+from search_space.architecture import Architecture
+from tasks.tokenizer import load_tokenizer
+from tests.factories.command_calls import Call
+from tests.factories.local_models import (
     ELECTRA,
     ELECTRA_AS_WIDE,
     GROUPED,
@@ -18,12 +23,7 @@ from models_at_hand import (
     stirred_start,
     transformers,
 )
-from safetensors.torch import load_file, save_file
-from small import WORDS, stir
-
-from runners.asked.start import WEIGHTS, read_start
-from search_space.architecture import Architecture
-from tasks.tokenizer import load_tokenizer
+from tests.factories.small_experiments import WORDS, stir
 
 SIZES: dict[str, Any] = {
     "vocab_size": WORDS.vocabulary_size,

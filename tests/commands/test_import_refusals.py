@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 import torch
-from calling import Call
-from models_at_hand import LEAKING, stirred_start, transformers
 from safetensors.torch import load_file, save_file
-from small import WORDS
+
+from tests.factories.command_calls import Call
+from tests.factories.local_models import LEAKING, stirred_start, transformers
+from tests.factories.small_experiments import WORDS
 
 
 @pytest.fixture

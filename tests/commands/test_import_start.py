@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 import torch
-from calling import Call
-from models_at_hand import MIXED, RELEASED, corpus, experiment, run, sized, stirred_start
 from safetensors.torch import load_file
 
-from runners.asked.experiment import Experiment
-from runners.asked.start import WEIGHTS
-from runners.driving.itinerary import shared_stages, trial_stages
-from runners.evidence.trained import trained
-from search_space.declaration import canonical
-from search_space.refusals import Corruption
+from configuration.experiment import Experiment
+from configuration.initial_checkpoint import WEIGHTS
+from foundation.errors import Corruption
+from foundation.schema import canonical
+from ledger.checkpoints import trained
+from runners.dag import shared_stages, trial_stages
+from tests.factories.command_calls import Call
+from tests.factories.local_models import MIXED, RELEASED, corpus, experiment, run, sized, stirred_start
 
 ARCHITECTURE = sized(**RELEASED)
 

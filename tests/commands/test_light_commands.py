@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
-from calling import TABLE
-from light import heavy_after
+
+from tests.factories.command_calls import TABLE
+from tests.factories.import_check import heavy_after
 
 
 def test_plan_imports_nothing_heavy() -> None:

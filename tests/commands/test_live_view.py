@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import simulated
 from rich.console import Console
 
-from commands.views import live_view, screen
-from commands.views.live_view import LiveView
-from runners.driving.effort import effort
+from commands.terminal import live_view, screen
+from commands.terminal.live_view import LiveView
+from runners.cost_estimate.flops import effort
 from runners.stages.progress import ProgressFile, read_progress
 from runners.stages.stage import Stage
+from tests.factories import simulated_training as simulated
 
 
 @pytest.mark.parametrize("terminal", [False, True])

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from models_at_hand import experiment, run
 
-from runners.evidence.attention_readings import ALL, attention_of, uniform_concentration
-from runners.kept.records import Standing
-from runners.kept.results_folder import snapshot_at
+from ledger.attention_locality import ALL, attention_of, uniform_concentration
+from ledger.reading import snapshot_at
+from ledger.records import Standing
+from tests.factories.local_models import experiment, run
 
 
 def test_every_trained_arm_is_looked_at(tmp_path: Path) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from calling import MAIN, ROOT, TABLE, Call, listed
 
-from reports.files import FIGURES, REPORT_FILES
-from runners.kept.ledger import LEDGER_NAME
-from runners.kept.ledger_export import EXPORT_FOLDER, SEAL
-from runners.kept.places import LOCK, Places
+from ledger.csv_export import EXPORT_FOLDER, SEAL
+from ledger.database import LEDGER_NAME
+from ledger.paths import LOCK, Places
+from reports.write import FIGURES, REPORT_FILES
+from tests.factories.command_calls import MAIN, ROOT, TABLE, Call, listed
 
 PRECIOUS = "what somebody else has written\n"
 RUN = ("run", TABLE, "--scale", "smoke", "--out")

@@ -3,22 +3,22 @@
 from pathlib import Path
 
 import pytest
-from calling import ROOT, TABLE, Call
-from planning import kept, planned, written
 
 from commands.arguments import choose
 from commands.planning.plan_contents import plan_of
-from runners.asked.experiment import Experiment
-from runners.driving.course import Course
-from runners.driving.driver import Request, open_ledger
-from runners.driving.history import measured_under
-from runners.driving.itinerary import shared_stages, trial_stages
-from runners.driving.prediction import surely_timed
-from runners.kept.places import Places
-from runners.kept.records import Record, Status
-from runners.kept.store import StageStore
-from runners.loading import load, scales
-from search_space.operations import MATMUL
+from configuration.experiment import Experiment
+from configuration.yaml import load, scales
+from ledger.artifacts import StageStore
+from ledger.paths import Places
+from ledger.records import Record, Status
+from runners.cost_estimate.past_runs import measured_under
+from runners.cost_estimate.prediction import surely_timed
+from runners.dag import shared_stages, trial_stages
+from runners.run import Request, open_ledger
+from runners.scheduling.course import Course
+from search_space.cost import MATMUL
+from tests.factories.command_calls import ROOT, TABLE, Call
+from tests.factories.plans import kept, planned, written
 
 COMPONENTS = ROOT / "experiments" / "components.yaml"
 

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from calling import ROOT, Call
 
-from search_space.published import published
+from search_space.released.papers import published
+from tests.factories.command_calls import ROOT, Call
 
 
 @pytest.mark.parametrize("table", ["table1", "table3", "table4", "kernel_size"])

@@ -1,7 +1,8 @@
 """What `plan` says of a search: how many arms there may be at most, and what becomes of repeats."""
 
 import pytest
-from calling import ROOT, Call
+
+from tests.factories.command_calls import ROOT, Call
 
 SEARCH = ROOT / "experiments" / "search.yaml"
 

@@ -4,17 +4,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from calling import ROOT, Call
-from light import heavy_after
-from planning import kept, planned, written
 
 from commands.arguments import choose
-from runners.driving.course import Course
-from runners.driving.driver import Request, open_ledger
-from runners.driving.itinerary import shared_stages, trial_stages
-from runners.kept.places import Places
-from runners.kept.store import StageStore
-from runners.tuning.view import tuning_view
+from configuration.tuning_experiment import tuning_view
+from ledger.artifacts import StageStore
+from ledger.paths import Places
+from runners.dag import shared_stages, trial_stages
+from runners.run import Request, open_ledger
+from runners.scheduling.course import Course
+from tests.factories.command_calls import ROOT, Call
+from tests.factories.import_check import heavy_after
+from tests.factories.plans import kept, planned, written
 
 TUNED = ROOT / "experiments" / "tuned.yaml"
 DESIGN = "design: { kind: list, arms: { narrow: { bottleneck_ratio: 2 }, shallow: { depth: 1 } } }\n"

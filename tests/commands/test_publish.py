@@ -5,9 +5,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from calling import ROOT, Call
 
-from reports.files import REPORT_FILES
+from reports.write import REPORT_FILES
+from tests.factories.command_calls import ROOT, Call
 
 PUBLISHED = ROOT / "reports" / "published"
 DRAWN = {".svg", ".pdf", ".png", ".html"}

@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 import pytest
-from calling import MAIN, ROOT, TABLE, listed
 
-from runners.kept.ledger import LEDGER_NAME, Ledger
+from ledger.database import LEDGER_NAME, Ledger
+from tests.factories.command_calls import MAIN, ROOT, TABLE, listed
 
 READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
 

@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from calling import ROOT, Call
 
-from runners.curves import plain
-from runners.curves.synthetic import synthetic
-from runners.policies import POLICIES, RECOMMENDED
+from runners.replay import POLICIES, RECOMMENDED
+from runners.replay.curves import plain
+from runners.replay.curves.synthetic import synthetic
+from tests.factories.command_calls import ROOT, Call
 
 HEAVY = ("torch", "ray", "mlflow", "optuna", "sklearn", "scipy")
 

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
-import simulated
-from simulated import Track, curve
 
 from commands.run import _failures
-from runners.asked.experiment import Experiment
-from runners.driving.work import Failure, Work
-from runners.kept.store import Outcome
+from configuration.experiment import Experiment
+from ledger.artifacts import Outcome
+from runners.work_queue import Failure, Work
+from tests.factories import simulated_training as simulated
+from tests.factories.simulated_training import Track, curve
 
 
 def lines(experiment: Experiment, folder: Path, trial: str) -> list[str]:

@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
-from calling import ROOT, TABLE
+
+from tests.factories.command_calls import ROOT, TABLE
 
 pytestmark = pytest.mark.engines
 

@@ -5,15 +5,15 @@ import subprocess
 import sys
 
 import pytest
-from calling import ROOT
 
 from commands.stopping import SIGNALS, stopping
-from search_space.refusals import Stopped
+from foundation.errors import Stopped
+from tests.factories.command_calls import ROOT
 
 DURING = """
 import os, signal, sys
 from commands.stopping import stopping
-from search_space.refusals import Stopped
+from foundation.errors import Stopped
 number = int(sys.argv[1])
 try:
     with stopping() as stop:

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from calling import ROOT, TABLE, Call
+
+from tests.factories.command_calls import ROOT, TABLE, Call
 
 TABLE9 = ROOT / "experiments" / "table9.yaml"
 TIMES = ("run", TABLE9, "--scale", "smoke", "--out")

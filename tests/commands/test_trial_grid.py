@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from commands.views.trial_grid import ENDED, MARKS, counts, trial_grid
-from runners.kept.records import Standing, TrialRow
+from commands.terminal.trial_grid import ENDED, MARKS, counts, trial_grid
+from ledger.records import Standing, TrialRow
 
 STANDINGS = st.lists(
     st.tuples(st.integers(0, 60), st.integers(1, 5), st.sampled_from(Standing)),

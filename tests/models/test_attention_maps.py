@@ -2,8 +2,6 @@
 
 import pytest
 import torch
-from small import architecture, title, variants
-from small import stir as moved
 from torch import Tensor, nn
 
 from models.attention import MixedAttention
@@ -11,6 +9,8 @@ from models.attention_maps import attention_map, visit_attention_maps
 from models.encoder import Encoder
 from models.initialisation import initialise
 from search_space.convolution import Convolution
+from tests.factories.small_experiments import architecture, title, variants
+from tests.factories.small_experiments import stir as moved
 
 LENGTH = 13
 REAL = torch.arange(LENGTH)[None] < torch.tensor([LENGTH, 9, 1])[:, None]

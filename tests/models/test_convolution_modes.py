@@ -2,9 +2,6 @@
 
 import pytest
 import torch
-from beside import Beside
-from beside import beside as built_beside
-from small import convolution, convolutions, leaking, title, variants
 from torch import Tensor
 from torch.nn.functional import avg_pool1d
 
@@ -13,6 +10,9 @@ from models.initialisation import initialise
 from search_space.convolution import OPTIONS, Convolution, Depthwise
 from search_space.convolution.kernel import WithKernel, WithValue
 from search_space.shape import AttentionShape
+from tests.factories.branch_harness import Beside
+from tests.factories.branch_harness import beside as built_beside
+from tests.factories.small_experiments import convolution, convolutions, leaking, title, variants
 
 SHAPE = AttentionShape(width=12, heads=3, head_width=4)
 LENGTH, KERNEL_SIZE, MIDDLE = 15, 5, 7

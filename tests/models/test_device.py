@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from models.device import open_device
-from search_space.refusals import EnvironmentRefused
+from foundation.errors import EnvironmentRefused
+from models.devices import open_device
 
 
 def test_the_processor_is_always_there() -> None:

@@ -4,16 +4,16 @@ from typing import get_args
 
 import pytest
 import torch
-from small import GROUPS, architecture, convolutions, leaking, stir, title, variants
 from torch import Tensor
 
+from models.downstream_model import Form, build_fine_tuned
 from models.encoder import Encoder
-from models.fine_tuned import Form, build_fine_tuned
 from models.heads.classification import Pooling
 from models.heads.span import SpanHead
 from models.initialisation import initialise
 from search_space.architecture import Architecture
 from search_space.convolution import Convolution
+from tests.factories.small_experiments import GROUPS, architecture, convolutions, leaking, stir, title, variants
 
 ARCHITECTURES = [
     pytest.param(architecture(convolution, groups), id=f"{title(convolution)}-{groups}")

@@ -2,12 +2,12 @@
 
 import pytest
 import torch
-from small import architecture, convolutions, divisors, stir
 from torch import Tensor
 from torch.nn.functional import gelu, linear
 
 from models.feed_forward import FeedForward, GroupedLinear
 from models.initialisation import initialise
+from tests.factories.small_experiments import architecture, convolutions, divisors, stir
 
 
 @pytest.mark.parametrize("groups", divisors(12))

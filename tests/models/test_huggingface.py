@@ -6,16 +6,16 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from small import architectures, stir
 from torch import nn
 
+from foundation.schema import JsonValue
 from models.encoder import Encoder
 from models.huggingface import config
-from models.huggingface.twins import encoder_twins, head_twins, to_ours, to_theirs, under
+from models.huggingface.weight_names import encoder_twins, head_twins, to_ours, to_theirs, under
 from models.initialisation import initialise
 from search_space.architecture import Architecture
 from search_space.convolution import NoConvolution, SpanDynamic
-from search_space.declaration import JsonValue
+from tests.factories.small_experiments import architectures, stir
 
 transformers: Any = pytest.importorskip("transformers", reason="the reference models are in the development extra")
 

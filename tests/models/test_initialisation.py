@@ -4,12 +4,12 @@ from itertools import combinations
 
 import pytest
 import torch
-from small import GROUPS, architecture, convolutions, title, variants
 from torch import nn
 
 from models.encoder import Encoder
 from models.initialisation import STANDARD_DEVIATION, initialise
 from search_space.architecture import Architecture
+from tests.factories.small_experiments import GROUPS, architecture, convolutions, title, variants
 
 ARMS = [architecture(convolution, groups) for convolution in variants() for groups in GROUPS]
 

@@ -4,9 +4,6 @@ from collections.abc import Callable, Iterator
 
 import pytest
 import torch
-from by_the_equations import encoder as encoder_by_the_equations
-from by_the_equations import mixed_attention
-from small import architecture, leaking, stir, title, variants
 from torch import Tensor, nn
 
 from models.attention import MixedAttention
@@ -14,6 +11,9 @@ from models.encoder import Encoder
 from models.initialisation import initialise
 from search_space.architecture import Architecture
 from search_space.convolution import Convolution
+from tests.factories.reference_equations import encoder as encoder_by_the_equations
+from tests.factories.reference_equations import mixed_attention
+from tests.factories.small_experiments import architecture, leaking, stir, title, variants
 
 RATIOS = (1, 2, 4, 8)
 KERNEL_SIZES = range(1, 34, 2)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from models.operators.native.library import library
+from models.kernels.native.build import library
 
-ASK = "from models.operators.native.library import arithmetic; print(arithmetic())"
+ASK = "from models.kernels.native.build import arithmetic; print(arithmetic())"
 COMPUTE = """
 import torch
-from models.operators.window import depthwise_window_sum
+from models.kernels.window import depthwise_window_sum
 print(depthwise_window_sum(torch.ones(1, 4, 2), torch.ones(3, 2)).sum().item())
 """
 compiled = pytest.mark.skipif(library() is None, reason="this machine has no C compiler")

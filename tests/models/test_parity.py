@@ -2,8 +2,9 @@
 
 import pytest
 import torch
-from theirs import MODELS, Pair, conv_bert, with_same_weights
 from torch import Tensor, nn
+
+from tests.factories.huggingface_reference import MODELS, Pair, conv_bert, with_same_weights
 
 LARGEST = {torch.float64: 1e-10, torch.float32: 1e-5}  # of the difference, against the largest value or 1
 NUDGE = 1e-3

@@ -10,8 +10,6 @@ from functools import cache
 
 import pytest
 import torch
-from beside import Beside
-from small import stir, title, variants
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
@@ -19,6 +17,8 @@ from models.initialisation import initialise
 from search_space.convolution import Convolution
 from search_space.convolution.kernel import WithKernel
 from search_space.shape import AttentionShape
+from tests.factories.branch_harness import Beside
+from tests.factories.small_experiments import stir, title, variants
 
 WORDS, CENTRE, CUES = 16, 16, (17, 18)  # the words 0 to 15 may be copied
 LEFT_PLACE, CENTRE_PLACE, RIGHT_PLACE, LENGTH = 1, 2, 3, 5

@@ -2,17 +2,17 @@
 
 import pytest
 import torch
-from small import architecture, stir, title, variants
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from foundation.errors import EnvironmentRefused
 from models import precision
 from models.attention import _by_matrix_products
 from models.encoder import Encoder
 from models.initialisation import initialise
 from models.precision import as_computed, computing_in, exactly, has_bfloat16
 from search_space.convolution import Convolution
-from search_space.refusals import EnvironmentRefused
+from tests.factories.small_experiments import architecture, stir, title, variants
 
 CPU = torch.device("cpu")
 CLOSE = 0.1  # of the largest value; weights are stirred far from where they start

@@ -2,14 +2,14 @@
 
 import pytest
 import torch
-from small import architecture, convolutions, stir, title
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from models.activation_checkpointing import MATRIX_PRODUCTS, ActivationsKept
 from models.encoder import Encoder
 from models.initialisation import initialise
-from models.recomputation import MATRIX_PRODUCTS, ActivationsKept
 from search_space.convolution import Convolution, SpanDynamic
+from tests.factories.small_experiments import architecture, convolutions, stir, title
 
 LESS: tuple[ActivationsKept, ...] = ("matrix_products", "block_inputs")
 every_convolution = pytest.mark.parametrize("convolution", convolutions(), ids=title)

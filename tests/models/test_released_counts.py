@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from search_space.architecture import Architecture
-from search_space.presets import PRESETS
-from search_space.published import published
+from search_space.released.models import PRESETS
+from search_space.released.papers import published
 
 transformers = pytest.importorskip("transformers", reason="the reference models are in the development extra")
 

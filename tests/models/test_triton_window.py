@@ -130,7 +130,7 @@ def test_the_compiler_takes_the_kernels_and_spills_no_register(tmp_path: Path) -
 
 def operate(device: str, file: str) -> None:
     """Write the operator's results and gradients of all cases."""
-    from models.operators.triton_window import span_window
+    from models.kernels.triton_window import span_window
 
     told = {}
     for case in CASES:
@@ -151,7 +151,7 @@ def compile_all() -> None:
     """Print the registers and the spilled bytes of each kernel, compiled for cards that load and do nothing."""
     import triton
 
-    from models.operators.triton_window import span_window
+    from models.kernels.triton_window import span_window
 
     usage: dict[str, tuple[int, int]] = {}
     values, logits, gradient = drawn(Case(9, 64, 128, torch.bfloat16))

@@ -7,9 +7,9 @@ from scipy.stats import chisquare
 from torch import Tensor
 from torch.nn.functional import cross_entropy, linear
 
-from models.operators import word_loss as module
-from models.operators.native import calls
-from models.operators.word_loss import drawn_words, word_loss
+from models.kernels import vocabulary_cross_entropy as module
+from models.kernels.native import bindings as calls
+from models.kernels.vocabulary_cross_entropy import drawn_words, word_loss
 
 ROWS, WORDS, WIDTH = 40, 700, 16  # words: two whole blocks of the compiled operator and a part of one
 ROUNDING = {torch.float64: 1e-12, torch.float32: 2e-6, torch.bfloat16: 3e-2}

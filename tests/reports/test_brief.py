@@ -3,15 +3,15 @@
 import re
 
 import pytest
-from building import document, search, snapshot, table2, troubled
 from test_finding import scored
 from test_intervals import everything
 
+from ledger.records import WITHOUT_SCALES
 from reports.brief import brief
 from reports.formats import render
 from reports.formats.terminal import draw
 from reports.report import build
-from runners.kept.records import WITHOUT_SCALES
+from tests.factories.reports import document, search, snapshot, table2, troubled
 
 COMMAND = "steeplechase report results/table2 --all"
 

@@ -2,11 +2,10 @@
 
 from itertools import product
 
-from building import Trial, document, empty, full_trial, search, snapshot, table2, troubled
-
 from reports.formats import format_names, render
 from reports.report import Report, build
-from reports.tables.grids import Cell
+from reports.sections.grids import Cell
+from tests.factories.reports import Trial, document, empty, full_trial, search, snapshot, table2, troubled
 
 
 def two_arms(differences: dict[int, float], seeds: tuple[int, ...] = (1, 2, 3)) -> str:

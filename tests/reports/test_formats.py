@@ -8,13 +8,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from building import Trial, document, empty, primary, search, snapshot, table2, troubled, tuned
 
+from foundation.errors import ConfigurationRefused
 from reports.figures.figures import svg_of
 from reports.formats import format_names, render
 from reports.formats.terminal import draw
 from reports.report import Report, build
-from search_space.refusals import ConfigurationRefused
+from tests.factories.reports import Trial, document, empty, primary, search, snapshot, table2, troubled, tuned
 
 GOLDEN = Path(__file__).parent / "golden"
 WRITE = os.environ.get("STEEPLECHASE_GOLDEN") == "write"

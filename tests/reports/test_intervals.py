@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from building import Trial, document, primary, search, snapshot, table2, troubled, tuned
 
+from ledger.snapshot import Snapshot
 from reports.formats import render
 from reports.formats.terminal import draw
 from reports.report import Report, build
-from runners.evidence.standing import Snapshot
+from tests.factories.reports import Trial, document, primary, search, snapshot, table2, troubled, tuned
 
 NUMBER = r"[+−]?\d+(?:\.\d+)?"
 INTERVAL = re.compile(rf"\[{NUMBER}, {NUMBER}\]")

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from foundation.environment import manifest
+from ledger.csv_export import read_export, write_export
+from ledger.database import Ledger
+from ledger.sessions import Session, Stopwatch, sessions
+from ledger.snapshot import snapshot
 from reports.made_with import _times, made_with_of
-from runners.evidence.standing import snapshot
-from runners.kept.ledger import Ledger
-from runners.kept.ledger_export import read_export, write_export
-from runners.kept.manifest import manifest
-from runners.kept.sessions import Session, Stopwatch, sessions
 
 MOMENT = "2026-01-02 03:04 UTC"
 MACHINE = {"processor": "a processor", "cores": 2, "system": "Linux x86_64", "threads": 1}

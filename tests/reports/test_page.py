@@ -7,16 +7,16 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from building import Trial, empty, search, snapshot, table2, troubled, tuned
 from test_formats import HOSTILE, hostile_report
 
 from reports.figures.gallery import pictures_of
 from reports.figures.style import LIGHT
-from reports.files import files_to_attach, write_report
 from reports.formats.html import page, render, without_files
 from reports.links import links_beside
 from reports.palette import following_the_page
 from reports.report import Report, build
+from reports.write import files_to_attach, write_report
+from tests.factories.reports import Trial, empty, search, snapshot, table2, troubled, tuned
 
 VIEWS = {"table2": table2, "troubled": troubled, "search": search, "tuned": tuned, "empty": empty}
 

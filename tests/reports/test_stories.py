@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from reports.numbers import difference_text
+from configuration.metrics import primary_metric
+from ledger.csv_export import has_export, read_export
+from ledger.snapshot import snapshot
+from reports.experiment_view import setting_of
+from reports.number_format import difference_text
 from reports.publishing import published_in
 from reports.results import Results, results_of
-from reports.setting import setting_of
 from reports.statistics.comparisons import Verdict
 from reports.statistics.metrics import Metric
-from runners.asked.metrics import primary_metric
-from runners.evidence.standing import snapshot
-from runners.kept.ledger_export import has_export, read_export
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "reports" / "published"

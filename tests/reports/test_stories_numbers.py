@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 from test_stories import PUBLISHED, results_in, stories
 
+from analysis.paired import interval, t_p
+from analysis.power import smallest_effect
+from configuration.metrics import HELD_OUT_LOSS, SCORE
+from ledger.csv_export import read_export
 from reports.results import Results
 from reports.statistics.metrics import Metric
-from runners.asked.metrics import HELD_OUT_LOSS, SCORE
-from runners.inference.paired import interval, t_p
-from runners.inference.power import smallest_effect
-from runners.kept.ledger_export import read_export
 from search_space.candidate import Candidate
 
 scipy_stats = pytest.importorskip("scipy.stats", reason="the independent statistics are scipy's")

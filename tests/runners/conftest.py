@@ -4,7 +4,8 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import Run, steeplechase
+
+from tests.factories.command_line import Run, steeplechase
 
 TABLE = "experiments/table2.yaml"
 

@@ -6,13 +6,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small import GROUPS, architectures, convolutions
 from torch import Tensor
 
 from models.encoder import Encoder
 from search_space.activation_memory import activation_memory
 from search_space.architecture import Architecture
 from search_space.convolution import Convolution
+from tests.factories.small_experiments import GROUPS, architectures, convolutions
 
 TOLERANCE = 0.05  # the joined copy of the maps' weights, 1 to 3% at these sizes, is no activation
 SIZES: dict[str, Any] = {

@@ -3,16 +3,16 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small import architectures
 
+from foundation.schema import Declaration
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.change import ImpossibleChange, apply, difference
 from search_space.convolution import OPTIONS, Depthwise, SpanDynamic
-from search_space.declaration import Declaration
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
+from search_space.overrides import ImpossibleChange, apply, difference
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule, LinearSchedule
+from tests.factories.small_experiments import architectures
 
 OBJECTIVES = st.one_of(
     st.builds(MaskedLanguageModel, mask_rate=st.sampled_from((0.15, 0.4))),

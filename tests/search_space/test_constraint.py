@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_space.candidate import Candidate
-from search_space.change import apply
-from search_space.constraint import broken_by, known_paths, parsed
+from search_space.constraint_language import CHARACTERS_AT_MOST, Meaningless, parse
+from search_space.constraints import broken_by, known_paths, parsed
 from search_space.convolution import OPTIONS
-from search_space.expression import CHARACTERS_AT_MOST, Meaningless, parse
+from search_space.overrides import apply
 
 VALUES = {"a": 3, "b": 0.5, "c": "text", "d": True}
 numbers = st.integers(0, 99).map(str) | st.sampled_from(["a", "b", "2.5", "1e2"])

@@ -7,7 +7,6 @@ import pytest
 import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from small import GROUPS, WORDS, architecture, architectures, convolutions, divisors, text
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
@@ -22,6 +21,7 @@ from search_space.recipe import Recipe
 from tasks.batches import Batches
 from tasks.masking import mask
 from tasks.objectives import build_model
+from tests.factories.small_experiments import GROUPS, WORDS, architecture, architectures, convolutions, divisors, text
 
 
 def parameters(module: nn.Module) -> int:

@@ -6,7 +6,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small import GROUPS, architecture, architectures, convolutions
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -14,10 +13,11 @@ from models.encoder import Block
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import Convolution, Depthwise, Dynamic, Lightweight, NoConvolution, SpanDynamic
+from search_space.cost import CONVENTIONS, MATMUL, Role
 from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
-from search_space.operations import CONVENTIONS, MATMUL, Role
-from search_space.presets import PRESETS
 from search_space.recipe import Recipe
+from search_space.released.models import PRESETS
+from tests.factories.small_experiments import GROUPS, architecture, architectures, convolutions
 
 ELECTRA, CORRECTED = CONVENTIONS["electra"], CONVENTIONS["electra_corrected"]
 UPDATES = 1_000_000

@@ -8,15 +8,15 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import create_model
-from small import architectures, convolutions
 
+from foundation.schema import Count, Declaration, canonical, canonical_text, fingerprint
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import OPTIONS
-from search_space.declaration import Count, Declaration, canonical, canonical_text, fingerprint
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule, LinearSchedule
+from tests.factories.small_experiments import architectures, convolutions
 
 FEW = st.integers(1, 3)
 SHARES = st.sampled_from((0.0, -0.0, 0.1, 0.15, 0.5))

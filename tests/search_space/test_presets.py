@@ -2,9 +2,9 @@
 
 import pytest
 
+from foundation.schema import canonical
 from search_space.candidate import Candidate
-from search_space.declaration import canonical
-from search_space.presets import PRESETS
+from search_space.released.models import PRESETS
 
 POOLER = 768 * 768 + 768
 

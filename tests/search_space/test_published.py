@@ -9,11 +9,11 @@ import pytest
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.change import apply
-from search_space.departure import departures, option_departures, recipe_told
-from search_space.operations import CONVENTIONS
-from search_space.presets import PRESETS, preset_of
-from search_space.published import FILE, PublishedRow, published
+from search_space.cost import CONVENTIONS
+from search_space.overrides import apply
+from search_space.released.differences import departures, option_departures, recipe_told
+from search_space.released.models import PRESETS, preset_of
+from search_space.released.papers import FILE, PublishedRow, published
 
 ELECTRA = CONVENTIONS["electra"]
 

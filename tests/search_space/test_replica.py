@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from foundation.schema import canonical
 from search_space.candidate import Candidate
-from search_space.change import apply, difference
-from search_space.declaration import canonical
+from search_space.overrides import apply, difference
 from search_space.recipe import Recipe
 
 SEEDS = st.integers(0, 2**32 - 1)

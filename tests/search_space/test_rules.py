@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from small import divisors
 
+from foundation.errors import Violation
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import OPTIONS, Depthwise, NoConvolution, SpanDynamic
 from search_space.convolution.kernel import WithKernel
 from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
 from search_space.recipe import Recipe
-from search_space.violation import Violation
+from tests.factories.small_experiments import divisors
 
 WITH_KERNEL = tuple(option for option in OPTIONS if issubclass(option, WithKernel))
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.learning.training import rate_at
+from runners.training.loop import rate_at
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule, LinearSchedule, Schedule
 

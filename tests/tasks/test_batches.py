@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small import WORDS, text
 
-from search_space.refusals import DataRefused
+from foundation.errors import DataRefused
 from tasks.batches import Batches
+from tests.factories.small_experiments import WORDS, text
 
 LENGTH = 10
 PIECE = LENGTH - 2

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from search_space.refusals import Corruption, DataRefused, EnvironmentRefused
+from foundation.errors import Corruption, DataRefused, EnvironmentRefused
 from tasks.corpora.assembly import SPLITS, assemble, read_documents, read_summary, split_of
 from tasks.corpora.corpus import Corpus
 from tasks.corpora.docstrings import documents_of_source
@@ -189,7 +189,7 @@ def test_importing_the_data_side_loads_nothing_heavy() -> None:
     heavy = ["torch", "sklearn", "tokenizers", "pyarrow", "datasets", "scipy", "packaging"]
     program = (
         "import sys, tasks.corpora.corpus, tasks.corpora.assembly, tasks.downstream as d, tasks.tokenizer, "
-        "tasks.bag_of_words, tasks.downstream.encoding, tasks.tokens\n"
+        "tasks.bag_of_words, tasks.labelled.encoding, tasks.tokens\n"
         "[d.find_task(name) for name in d.task_names()]\n"
         f"print([name for name in {heavy} if name in sys.modules])"
     )

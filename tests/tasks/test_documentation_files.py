@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from search_space.refusals import EnvironmentRefused
+from foundation.errors import EnvironmentRefused
 from tasks.corpora.documentation import DocumentationCorpus
 from tasks.progress import silent
 
@@ -20,7 +20,7 @@ PROSE = "This function is for the {} of a thing, and it can be used by all who w
 NAMES = (f"installed-{number}" for number in count())  # metadata is read once per name and process
 NO_FILES_LEFT = """
 import resource
-from search_space.refusals import EnvironmentRefused
+from foundation.errors import EnvironmentRefused
 from tasks.corpora.documentation import DocumentationCorpus
 DocumentationCorpus(distributions=("packaging",)).inputs()  # imports what it needs
 resource.setrlimit(resource.RLIMIT_NOFILE, (3, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from search_space.refusals import ConfigurationRefused, DataRefused
+from foundation.errors import ConfigurationRefused, DataRefused
 from tasks.bag_of_words import bag_of_words_scores, learned_from
 from tasks.corpora.document import Document
+from tasks.documentation.parameters import parameters
+from tasks.documentation.sentences import sentences
 from tasks.downstream import find_task, task_names
-from tasks.downstream.parameters import parameters
-from tasks.downstream.sentences import sentences
-from tasks.downstream.task import BuildExamples, Example, Examples
+from tasks.labelled.task import BuildExamples, Example, Examples
 from tasks.metrics import overlap_f1
 
 TRAIN_COUNT, DEV_COUNT = 600, 200

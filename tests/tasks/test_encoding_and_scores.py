@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, matthews_corrcoef
 
-from search_space.refusals import Corruption
+from foundation.errors import Corruption
 from tasks.corpora.document import Document
 from tasks.downstream import find_task, task_names
-from tasks.downstream.encoding import encode_examples, load_examples, save_examples
-from tasks.downstream.scoring import score
-from tasks.downstream.task import Example
+from tasks.labelled.encoding import encode_examples, load_examples, save_examples
+from tasks.labelled.scoring import score
+from tasks.labelled.task import Example
 from tasks.metrics import exact_match, matthews, overlap_f1
 from tasks.tokenizer import WordPiece
 

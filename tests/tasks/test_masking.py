@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
-from small import WORDS, text
 
 from search_space.objective import MaskedLanguageModel
 from tasks.batches import Batches, Tokens
 from tasks.masking import Masked, mask
+from tests.factories.small_experiments import WORDS, text
 
 SPECIAL = (WORDS.pad, WORDS.classify, WORDS.separate)
 UNLIKELY = 1e-6  # a test with these odds fails once in a million seeds; the seed is fixed

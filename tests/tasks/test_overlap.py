@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.contamination.index import FEWEST_SENTENCE_WORDS, PIECES_JOINED, RUN_WORDS, overlap
+from tasks.contamination.words import BREAK, sentences_of, words_of
 from tasks.corpora.document import Document
-from tasks.overlap.index import FEWEST_SENTENCE_WORDS, PIECES_JOINED, RUN_WORDS, overlap
-from tasks.overlap.words import BREAK, sentences_of, words_of
 
 WORDS = ("a", "b", "c")
 """So few that runs come back by chance, and almost come back more often."""

@@ -13,7 +13,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from search_space.refusals import DataRefused
+from foundation.errors import DataRefused
 from tasks.corpora.document import Document
 from tasks.corpora.text_files import TextFilesCorpus
 from tasks.progress import silent
@@ -169,7 +169,7 @@ def test_a_folder_that_cannot_be_listed_is_refused_and_not_left_out(tmp_path: Pa
         (tmp_path / part / "a.txt").write_text("some text of one line")
     ask = f"""
 import os, resource
-from search_space.refusals import DataRefused
+from foundation.errors import DataRefused
 from tasks.corpora.text_files import TextFilesCorpus
 os.scandir("/").close()
 resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))

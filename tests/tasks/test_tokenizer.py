@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_space.refusals import Corruption, DataRefused
+from foundation.errors import Corruption, DataRefused
 from tasks.corpora.assembly import read_documents
 from tasks.progress import silent
 from tasks.tokenizer import GivenVocabulary, WordPiece, WordPieceTraining, load_tokenizer, train_tokenizer

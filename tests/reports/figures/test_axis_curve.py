@@ -5,16 +5,16 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from building import Trial, document, snapshot, table2
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ledger.records import ArmRow
+from ledger.snapshot import Snapshot
 from reports.figures.axis_curve import AxisCurve, AxisPanel
 from reports.figures.axis_cut import cut_of
 from reports.figures.gallery import pictures_of
 from reports.report import build
-from runners.evidence.standing import Snapshot
-from runners.kept.records import ArmRow
+from tests.factories.reports import Trial, document, snapshot, table2
 
 KERNELS = (1, 3, 5, 9, 33)
 

@@ -6,19 +6,19 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from building import TOKENS, Standing, Trial, document, search, snapshot, table2
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
 
+from ledger import snapshot as standing
+from ledger.csv_export import read_export
 from reports.drawing.curves import LABEL_GAP
-from reports.drawing.door import png_bytes, spread, svg_document
 from reports.figures.figure_data import HurdleMark
 from reports.figures.figures import narrow_draw, pdf_of, save_png, svg_of
 from reports.figures.gallery import files_of, numbers_of, pictures_of
+from reports.figures.matplotlib_style import png_bytes, spread, svg_document
 from reports.report import build
-from runners.evidence import standing
-from runners.kept.ledger_export import read_export
+from tests.factories.reports import TOKENS, Standing, Trial, document, search, snapshot, table2
 
 PUBLISHED = Path(__file__).parents[3] / "reports" / "published"
 WITH_LEDGERS = sorted(path.parent for path in PUBLISHED.glob("*/ledger"))

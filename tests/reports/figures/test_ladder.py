@@ -5,13 +5,13 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from building import Trial, document, snapshot
 
+from ledger.records import ArmRow
+from ledger.snapshot import Snapshot
 from reports.figures.gallery import pictures_of
 from reports.figures.ladder import Ladder
 from reports.report import build
-from runners.evidence.standing import Snapshot
-from runners.kept.records import ArmRow
+from tests.factories.reports import Trial, document, snapshot
 
 PARTS = ("wide", "bottleneck", "convolution")  # not in the order of the alphabet
 LOSSES = {"baseline": 5.0, "+wide": 4.8, "+bottleneck": 4.9, "+convolution": 4.5}

@@ -6,16 +6,26 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from building import Trial, document, snapshot
 from hypothesis import given
 from hypothesis import strategies as st
 
+from configuration.arms import Roster, Rules
+from configuration.designs import (
+    Factorial,
+    Fractional,
+    KeepOne,
+    Ladder,
+    LeaveOneOut,
+    ListDesign,
+    OneFactor,
+    Pairs,
+    Zip,
+)
+from configuration.designs.point import PointDesign
 from reports.report import Report, build
-from runners.designs import Factorial, Fractional, KeepOne, Ladder, LeaveOneOut, ListDesign, OneFactor, Pairs, Zip
-from runners.designs.point import PointDesign
-from runners.designs.roster import Roster, Rules
 from search_space.candidate import Candidate
-from search_space.change import apply
+from search_space.overrides import apply
+from tests.factories.reports import Trial, document, snapshot
 
 SEEDS = (1, 2, 3)
 BASELINE = apply(Candidate(), {"convolution": "span_dynamic", "bottleneck_ratio": 2, "depth": 2})

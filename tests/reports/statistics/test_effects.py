@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from reports.statistics.effects import Difference, effect, paired
+from analysis.effects import Difference, effect, paired
 
 VALUES = st.floats(-50, 50).map(lambda value: round(value, 4))
 SEEDED = st.dictionaries(st.integers(0, 30), st.tuples(VALUES, VALUES), min_size=2, max_size=12)

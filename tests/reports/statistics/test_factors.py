@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from building import Trial, document, snapshot
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.report import Report, build
-from reports.tables.table import Row
+from reports.sections.table import Row
+from tests.factories.reports import Trial, document, snapshot
 
 PATHS = {"bottleneck_ratio": 2, "width": 512, "depth": 6}
 SEEDS = (1, 2, 3)

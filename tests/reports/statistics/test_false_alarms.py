@@ -8,13 +8,13 @@ from functools import cache
 
 import numpy as np
 import pytest
-from building import Trial, document, primary, snapshot
 
+from configuration.seeds import UntilDecided, next_seeds
+from reports.experiment_view import setting_of
 from reports.results import Results, results_of
-from reports.setting import setting_of
 from reports.statistics.comparisons import Verdict
 from reports.statistics.metrics import Metric
-from runners.asked.sequential import UntilDecided, next_seeds
+from tests.factories.reports import Trial, document, primary, snapshot
 
 TABLES, ARMS = 400, 8
 TASKS = ("docs_acceptability", "docs_answer", "docs_pair")

@@ -5,13 +5,13 @@ from statistics import fmean
 
 import numpy as np
 import pytest
-from building import Trial, document, snapshot
 
+from analysis.power_law import PowerLaw
 from reports.report import Report, build
+from reports.sections.table import Row
 from reports.statistics.backtest import POINTS_KEPT, Widening, error_of, widening, worth_of
-from reports.statistics.power_law import PowerLaw
-from reports.tables.table import Row
-from runners.curves.reading import read_curves
+from runners.replay.curves.reading import read_curves
+from tests.factories.reports import Trial, document, snapshot
 
 RECORDED = Path(__file__).parents[3] / "../shared/data/curves"
 SHARES = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4)

@@ -1,17 +1,17 @@
 """Whether a score exceeds chance: the one-sided t agrees with scipy; the score's chance is the mean of its tasks'."""
 
 import pytest
-from building import examples_record, snapshot, table2
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from ledger.records import Record
+from ledger.snapshot import Snapshot
+from reports.experiment_view import setting_of
 from reports.results import Results, results_of
-from reports.setting import setting_of
 from reports.statistics.metrics import Metric
 from reports.statistics.reference import above_chance, chance_of, exceeds_p
-from runners.evidence.standing import Snapshot
-from runners.kept.records import Record
+from tests.factories.reports import examples_record, snapshot, table2
 
 
 def results(view: Snapshot) -> Results:

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from scipy.stats import bootstrap
-from timings import ARMS, Seconds, experiment, record
 
-from reports.tables.claims import Judgement
+from analysis.bootstrap import RESAMPLES, median, median_ratio
+from reports.sections.claims import Judgement
 from reports.timing.analysis import Analysis
-from reports.timing.bootstrap import RESAMPLES, median, median_ratio
 from reports.timing.finding import finding_of
 from reports.timing.verdicts import OPERATIONS, TIME, judged
+from tests.factories.timings import ARMS, Seconds, experiment, record
 
 ROUNDS = 12
 CONTROLLED = {"attention": {}, "control": {}, "mixed": ARMS["mixed"]}

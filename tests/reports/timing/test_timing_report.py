@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from timings import ARMS, experiment, record
 
-from reports.files import REPORT_FILES
 from reports.formats import format_names
 from reports.timing.analysis import Analysis
 from reports.timing.figure import svg_of
 from reports.timing.files import write_report
 from reports.timing.report import build, render
+from reports.write import REPORT_FILES
+from tests.factories.timings import ARMS, experiment, record
 
 CONTROLLED = {"attention": {}, "control": {}, "mixed": ARMS["mixed"]}
 TIMES = {"attention": (1.0, 1.1, 1.2), "control": (1.01, 1.09, 1.2), "mixed": (0.5, 0.6, 0.55)}

@@ -9,11 +9,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.asked.experiment import Experiment
-from runners.driving.itinerary import all_labels, shared_stages, trial_stages
-from runners.evidence.attention_readings import uniform_concentration
+from configuration.experiment import Experiment
+from foundation.schema import canonical
+from ledger.attention_locality import uniform_concentration
+from runners.dag import all_labels, shared_stages, trial_stages
 from runners.stages.attention import MAP_CELLS, UNIFORM, cells, near_and_far
-from search_space.declaration import canonical
 
 LENGTHS = st.integers(3, 80)
 

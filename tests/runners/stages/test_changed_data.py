@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from foundation.errors import Conflict
 from runners.stages import corpus
+from runners.stages.context import Workplace
 from runners.stages.declarations import CorpusStage, ExamplesStage
 from runners.stages.examples import examples_of
 from runners.stages.progress import ProgressFile
-from runners.stages.workplace import Workplace
-from search_space.refusals import Conflict
 from tasks.corpora.text_files import TextFilesCorpus
+from tasks.dataset_folder import FolderOfTasks
 from tasks.downstream import find_task
-from tasks.published import FolderOfTasks
 
 
 def write_texts(path: Path, seed: int) -> None:

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 import pytest
 
-from runners.driving.trial import Trial
-from runners.kept.records import Record, Status, TrialRow
+from foundation.schema import canonical
+from ledger.records import Record, Status, TrialRow
+from runners.scheduling.trial import Trial
 from runners.stages.declarations import CorpusStage
 from runners.stages.stage import Stage
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.declaration import canonical
 from search_space.recipe import Recipe
 from tasks.corpora.documentation import DocumentationCorpus
 

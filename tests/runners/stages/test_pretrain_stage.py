@@ -5,16 +5,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small import OBJECTIVES, WORDS, candidate, convolutions, text
 
+from foundation.errors import Corruption
+from foundation.schema import JsonValue, canonical_text
 from runners.stages import pretrain
+from runners.stages.context import Diverged, Workplace
 from runners.stages.declarations import PretrainStage
 from runners.stages.progress import ProgressFile
-from runners.stages.workplace import Diverged, Workplace
 from search_space.candidate import Candidate
-from search_space.declaration import JsonValue, canonical_text
-from search_space.refusals import Corruption
-from tasks.questions import Questions
+from tasks.evaluation_set import Questions
+from tests.factories.small_experiments import OBJECTIVES, WORDS, candidate, convolutions, text
 
 LEARNER = candidate(convolutions()[-1], OBJECTIVES[1], 0.1)
 

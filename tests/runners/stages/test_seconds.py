@@ -27,7 +27,7 @@ class SlowImport:
         now[0] += float(sys.argv[1]) * (name == "runners.stages.corpus")
 
 sys.meta_path.insert(0, SlowImport())
-from runners.stages.compute import compute
+from runners.stages.execute import compute
 from runners.stages.stage import Job
 for line in sys.stdin:
     outcome = compute(Job(**json.loads(line)))

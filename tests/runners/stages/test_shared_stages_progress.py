@@ -6,9 +6,9 @@ from itertools import groupby, product
 from pathlib import Path
 
 from runners.stages import tokens
+from runners.stages.context import Workplace
 from runners.stages.declarations import TokensStage
 from runners.stages.progress import ProgressFile
-from runners.stages.workplace import Workplace
 from tasks.corpora.assembly import assemble
 from tasks.corpora.text_files import TextFilesCorpus
 from tasks.progress import silent

@@ -7,24 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import simulated
 
-from runners.asked.experiment import Experiment
-from runners.asked.fine_tuning import FineTuning
-from runners.asked.teaching import Teaching
-from runners.driving.itinerary import LENGTHEN, kind_of, shared_stages, trial_stages
-from runners.driving.scoring import predictions_file, scored
-from runners.evidence.choice import CHOICE
-from runners.kept.records import Status
-from runners.kept.store import Outcome, StageStore
-from runners.stages.compute import compute
+from configuration.experiment import Experiment
+from configuration.fine_tuning import FineTuning
+from configuration.fine_tuning_runs import Teaching
+from foundation.errors import Conflict, DataRefused
+from ledger.artifacts import Outcome, StageStore
+from ledger.records import Status
+from ledger.result_files import predictions_file
+from ledger.selected_settings import CHOICE
+from runners.dag import LENGTHEN, kind_of, shared_stages, trial_stages
+from runners.scoring import scored
 from runners.stages.declarations import PretrainStage
+from runners.stages.execute import compute
 from runners.stages.stage import Job, Stage
-from search_space.change import apply
-from search_space.refusals import Conflict, DataRefused
-from tasks.downstream.halves import choice_half_of_questions
-from tasks.squad.asked import load_questions
-from tasks.squad.scored import score_files
+from search_space.overrides import apply
+from tasks.squad.evaluate import score_files
+from tasks.squad.subsets import choice_half_of_questions
+from tasks.squad.windows_on_disk import load_questions
+from tests.factories import simulated_training as simulated
 
 SENTENCE = "a river runs through the old town and past its walls into broad green fields where sheep graze"
 WORDS = SENTENCE.split(" ")

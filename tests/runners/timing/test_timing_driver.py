@@ -7,20 +7,20 @@ import sys
 from pathlib import Path
 
 import pytest
-from timings import experiment
 
-from runners.kept.places import Places
+from foundation.errors import Conflict, Corruption
+from ledger.paths import Places
+from ledger.timing.keeping import TIMING_NAME, read, write
 from runners.timing.driver import Progress, run
-from runners.timing.keeping import TIMING_NAME, read, write
 from runners.timing.measuring import measure
-from search_space.refusals import Conflict, Corruption
+from tests.factories.timings import experiment
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from timings import experiment
-from runners.kept.places import Places
+from ledger.paths import Places
 from runners.timing.driver import run
 
 def watch(progress):

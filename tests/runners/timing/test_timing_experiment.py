@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from timings import experiment
 
-from runners.loading import load, scales
-from runners.timing.costs import part_flops, part_parameters
-from runners.timing.experiment import TimingExperiment
-from runners.timing.schema import files_schema, files_schema_text
-from search_space.operations import CONVENTIONS, MATMUL
-from search_space.refusals import ConfigurationRefused
+from configuration.timing.costs import part_flops, part_parameters
+from configuration.timing.experiment import TimingExperiment
+from configuration.timing.schema import files_schema, files_schema_text
+from configuration.yaml import load, scales
+from foundation.errors import ConfigurationRefused
+from search_space.cost import CONVENTIONS, MATMUL
+from tests.factories.timings import experiment
 
 ROOT = Path(__file__).parents[3]
 TABLE9 = ROOT / "experiments" / "table9.yaml"

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from timings import experiment, record
 
-from runners.kept.durable import make_folder
-from runners.timing.keeping import TIMING_NAME, has_timings, read, write
-from search_space.refusals import Corruption, EnvironmentRefused
+from foundation.atomic_files import make_folder
+from foundation.errors import Corruption, EnvironmentRefused
+from ledger.timing.keeping import TIMING_NAME, has_timings, read, write
+from tests.factories.timings import experiment, record
 
 FULL = {
     8: {"attention": (0.1, 0.2, 0.3), "mixed": (0.05, 0.1, 0.15)},
@@ -53,7 +53,7 @@ def test_what_is_no_record_is_corruption(text: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seconds", ["NaN", "Infinity", "-1.0", "0.0", '"x"', "null"])
 def test_seconds_that_cannot_be_are_corruption_even_with_the_right_hash(seconds: str, tmp_path: Path) -> None:
-    from search_space.declaration import fingerprint
+    from foundation.schema import fingerprint
 
     write(record(FULL), tmp_path)
     document = json.loads((tmp_path / TIMING_NAME).read_text())

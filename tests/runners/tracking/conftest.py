@@ -4,9 +4,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from example_study import study
 
 from runners.tracking import TrackingStore, mirror
+from tests.factories.tracked_study import study
 
 
 @pytest.fixture(scope="session")

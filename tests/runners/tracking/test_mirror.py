@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from database_rows import everything, rows, statuses, values_of_tag
-from example_study import LABELS, arm_row, pretrained, still_running, study
 
-from runners.evidence.standing import Snapshot, TrialHistory
-from runners.kept.records import Standing, Status
+from foundation.schema import JsonValue
+from ledger.records import Standing, Status
+from ledger.snapshot import Snapshot, TrialHistory
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.mirrored_run import IDENTITY_TAG
 from runners.tracking.parameters import short_code, shortened
-from runners.tracking.projection import projected
+from runners.tracking.runs import projected
 from search_space.convolution import OPTIONS
-from search_space.declaration import JsonValue
+from tests.factories.mlflow_rows import everything, rows, statuses, values_of_tag
+from tests.factories.tracked_study import LABELS, arm_row, pretrained, still_running, study
 
 GROUPS = ("experiment", "scale", "level", "arm", "seed", "convolution", "standing")
 

@@ -7,21 +7,21 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from database_rows import rows
-from example_study import study
 from rich.console import Console
 
 import commands.run
 from commands.arguments import Chosen, choose
 from commands.stopping import Stopping
-from commands.views import mirroring
-from commands.views.mirroring import Mirroring
-from runners.driving.driver import Request
-from runners.evidence.standing import Snapshot
-from runners.kept.places import Places
+from commands.terminal import mlflow_sync as mirroring
+from commands.terminal.mlflow_sync import Mirroring
+from foundation.errors import EnvironmentRefused
+from ledger.paths import Places
+from ledger.snapshot import Snapshot
+from runners.run import Request
 from runners.tracking import TrackingStore
 from runners.tracking.locking import locked
-from search_space.refusals import EnvironmentRefused
+from tests.factories.mlflow_rows import rows
+from tests.factories.tracked_study import study
 
 ROOT = Path(__file__).parents[3]
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from threading import Event, Thread
 
 import pytest
-from example_study import study
 
+from foundation.errors import EnvironmentRefused
 from runners.tracking import Patience, TrackingStore, TrackingUnavailable, mirror
 from runners.tracking.locking import locked
-from search_space.refusals import EnvironmentRefused
+from tests.factories.tracked_study import study
 
 HOLD = (
     "import fcntl, sys, time; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX); "

@@ -6,11 +6,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from database_rows import rows, statuses, values_of_tag
-from example_study import study
-
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.mirrored_run import IDENTITY_TAG
+from tests.factories.mlflow_rows import rows, statuses, values_of_tag
+from tests.factories.tracked_study import study
 
 HERE = Path(__file__).parent
 

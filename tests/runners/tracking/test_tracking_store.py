@@ -14,13 +14,13 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-from example_study import study
 
+from foundation.errors import Corruption, EnvironmentRefused
 from runners.tracking import TrackingStore, TrackingUnavailable, mirror
 from runners.tracking.environment import DECIDED, server_environment
-from runners.tracking.outage import redacted
+from runners.tracking.errors import redacted
 from runners.tracking.server import links
-from search_space.refusals import Corruption, EnvironmentRefused
+from tests.factories.tracked_study import study
 
 ROOT = Path(__file__).parents[3]
 SERVER = "from pathlib import Path; import sys; from runners.tracking import TrackingStore, serve; "

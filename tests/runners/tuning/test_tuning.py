@@ -8,16 +8,17 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulated import search
-from tuned import RATE, TUNE, tuned
 
-from runners.driving.itinerary import shared_stages, trial_stages
-from runners.tuning import Tune
-from runners.tuning.choosing import Choice, chosen, mean_over_seeds
-from runners.tuning.points import change_size, grid_points, name_of, point_count, points_of, value_at
+from configuration.tuning import Tune
+from configuration.tuning_points import change_size, grid_points, name_of, point_count, points_of, value_at
+from foundation.schema import canonical, canonical_text
+from ledger.tuning_selection import Choice, chosen, mean_over_seeds
+from runners.dag import shared_stages, trial_stages
+from runners.search.optuna_sampler import draws
 from search_space.candidate import Candidate
-from search_space.change import apply
-from search_space.declaration import canonical, canonical_text
+from search_space.overrides import apply
+from tests.factories.simulated_training import search
+from tests.factories.tuning_runs import RATE, TUNE, tuned
 
 BASELINE = Candidate()
 RANGES: dict[str, Any] = {
@@ -54,7 +55,7 @@ def identity(point: Any) -> str:
 @settings(max_examples=40)
 @given(tunings())
 def test_points_are_distinct_lie_within_their_axes_and_begin_with_the_shared_recipe(tune: Tune) -> None:
-    points = points_of(tune, BASELINE, lambda _: True)
+    points = points_of(tune, BASELINE, lambda _: True, draws)
     assert points[0] == {}
     assert len(points) == point_count(tune, BASELINE) <= tune.trials
     assert len({identity(point) for point in points}) == len({name_of(point, tune, BASELINE) for point in points})
@@ -68,9 +69,9 @@ def test_points_are_distinct_lie_within_their_axes_and_begin_with_the_shared_rec
 @settings(max_examples=25)
 @given(tunings())
 def test_the_points_depend_on_one_seed_and_nothing_else(tune: Tune) -> None:
-    assert points_of(tune, BASELINE, lambda _: True) == points_of(tune, BASELINE, lambda _: True)
+    assert points_of(tune, BASELINE, lambda _: True, draws) == points_of(tune, BASELINE, lambda _: True, draws)
     other = tune.model_copy(update={"seed": tune.seed ^ 1})
-    drawn = [points_of(one, BASELINE, lambda _: True) for one in (tune, other)]
+    drawn = [points_of(one, BASELINE, lambda _: True, draws) for one in (tune, other)]
     whole, numbers = grid_points(tune, BASELINE), set(tune.vary) & {RATE, "recipe.dropout"} & set(tune.ranges)
     assert whole is None or drawn[0] == drawn[1] == whole
     assert not numbers or drawn[0] != drawn[1]
@@ -82,7 +83,7 @@ def test_the_whole_grid_is_tried_where_it_fits_and_never_more_points_than_trials
         tune = Tune.model_validate_json(json.dumps({"vary": axes, "trials": trials, "seeds": [101]}))
         whole = grid_points(tune, BASELINE)
         assert (whole is not None) is (trials >= 6)  # the shared recipe is one of the six
-        assert len(points_of(tune, BASELINE, lambda _: True)) == min(trials, 6)
+        assert len(points_of(tune, BASELINE, lambda _: True, draws)) == min(trials, 6)
 
 
 def test_a_point_that_some_arm_cannot_have_is_drawn_again() -> None:

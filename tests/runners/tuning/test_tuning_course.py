@@ -7,20 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mortal_ledger import MortalLedger
-from simulated import SMALL, TOKENS_PER_STEP, Killed, Track, chance_of, curve, folder_of
-from tuned import RATE, SHARED_RATE, TUNE, best_at, came_to, own_names, ran, tuned
 
-from runners.designs.arm import BASELINE
-from runners.driving.work import Failure, Work
-from runners.kept.ledger import Ledger
-from runners.kept.records import Standing, Status
-from runners.kept.store import Outcome
+from configuration.arm import BASELINE
+from foundation.schema import canonical_text
+from ledger.artifacts import Outcome
+from ledger.database import Ledger
+from ledger.records import Standing, Status
+from ledger.tuning_plan import CHOICES
 from runners.stages.declarations import PretrainStage
-from runners.tuning.record import CHOICES
+from runners.work_queue import Failure, Work
 from search_space.candidate import Candidate
-from search_space.change import difference
-from search_space.declaration import canonical_text
+from search_space.overrides import difference
+from tests.factories.crashing_ledger import MortalLedger
+from tests.factories.simulated_training import SMALL, TOKENS_PER_STEP, Killed, Track, chance_of, curve, folder_of
+from tests.factories.tuning_runs import RATE, SHARED_RATE, TUNE, best_at, came_to, own_names, ran, tuned
 
 DYNAMIC = '"dynamic"'
 IN_MEMORY: dict[str, Any] = {"publishes": False, "ledger_path": Path(":memory:")}

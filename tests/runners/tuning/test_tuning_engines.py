@@ -5,10 +5,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from command_line import SHARED, Run, ended_within, kill, lend, start, steeplechase
 
-from runners.kept.ledger import Ledger
-from runners.tuning.record import CHOICES
+from ledger.database import Ledger
+from ledger.tuning_plan import CHOICES
+from tests.factories.command_line import SHARED, Run, ended_within, kill, lend, start, steeplechase
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow]
 

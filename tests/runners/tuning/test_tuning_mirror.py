@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from simulated import curve
-from tuned import best_at, ran, tuned
 
-from runners.driving.work import Failure
-from runners.evidence.standing import Snapshot
+from ledger.snapshot import Snapshot
 from runners.tracking.mirrored_run import RunStatus
-from runners.tracking.projection import projected
+from runners.tracking.runs import projected
+from runners.work_queue import Failure
+from tests.factories.simulated_training import curve
+from tests.factories.tuning_runs import best_at, ran, tuned
 
 
 @pytest.fixture

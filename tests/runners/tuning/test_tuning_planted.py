@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tuned import SHARED_RATE, best_at, ran, tuned
 
 from reports.report import Report, build
+from tests.factories.tuning_runs import SHARED_RATE, best_at, ran, tuned
 
 NARROW = '"bottleneck_ratio":2'
 

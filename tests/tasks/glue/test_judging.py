@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
-from published import GLUE, write_table
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
-from search_space.refusals import DataRefused
+from foundation.errors import DataRefused
 from tasks.downstream import find_task
 from tasks.metrics import accuracy, f1, matthews, pearson, spearman
+from tests.factories.glue_folders import GLUE, write_table
 
 
 def _pairs(random_: random.Random, values: bool) -> tuple[list[float], list[float]]:
@@ -83,7 +83,7 @@ def test_official_names() -> None:
         "mrpc": {"accuracy", "f1"},
         "rte": {"accuracy"},
     }
-    from tasks.glue.judging import OFFICIAL_NAMES
+    from tasks.glue.evaluate import OFFICIAL_NAMES
 
     for task, wanted in names.items():
         assert {OFFICIAL_NAMES.get(metric, metric) for metric in find_task(task).metrics} == wanted

@@ -4,11 +4,11 @@ import random
 from pathlib import Path
 
 import pytest
-from published import GLUE, TEXTS, files_of, write_table
 
-from search_space.refusals import DataRefused
+from foundation.errors import DataRefused
+from tasks.dataset_folder import FolderOfTasks
 from tasks.downstream import find_task
-from tasks.published import FolderOfTasks
+from tests.factories.glue_folders import GLUE, TEXTS, files_of, write_table
 
 # SOURCES.md of the shared data: rows of train and dev, without headers
 COUNTS = {

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hub_columns import NAMES, columns_of, read_file, split_of
-from published import GLUE, TEXTS, files_of, write_table
 from pydantic import TypeAdapter, ValidationError
 
-from search_space.declaration import canonical
-from search_space.refusals import DataRefused, EnvironmentRefused
-from tasks.downstream.task import Example, Part
-from tasks.published import FolderOfTasks, PublishedData
-from tasks.published_datasets import DatasetOfTasks
+from foundation.errors import DataRefused, EnvironmentRefused
+from foundation.schema import canonical
+from tasks.dataset_folder import FolderOfTasks, PublishedData
+from tasks.dataset_hub import DatasetOfTasks
+from tasks.labelled.task import Example, Part
 from tasks.splits import LoadedSplit
+from tests.factories.glue_folders import GLUE, TEXTS, files_of, write_table
+from tests.factories.hub_columns import NAMES, columns_of, read_file, split_of
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

@@ -1,10 +1,10 @@
 """A submission as the leaderboard takes it: each file's labels are those of the task's own train file."""
 
 import pytest
-from published import ANSWERS, GLUE
 
 from tasks.downstream import find_task
 from tasks.glue.submission import FILES, table_of
+from tests.factories.glue_folders import ANSWERS, GLUE
 
 
 @pytest.mark.parametrize("name", GLUE)

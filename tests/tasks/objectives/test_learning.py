@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 import torch
-from small import OBJECTIVES, WORDS, candidate, convolutions, stir, text, title, variants
 
-from runners.learning.optimiser import adamw, set_rate
+from runners.training.optimiser import adamw, set_rate
 from search_space.candidate import Candidate
 from search_space.convolution import Convolution
 from search_space.objective import Objective
 from search_space.objective.masking import Masking
 from tasks.batches import Batches
+from tasks.evaluation_set import ROWS_AT_A_TIME, Questions
 from tasks.masking import Masked, mask
 from tasks.objectives import build_model
 from tasks.objectives.pretraining_model import PretrainingModel
-from tasks.questions import ROWS_AT_A_TIME, Questions
+from tests.factories.small_experiments import OBJECTIVES, WORDS, candidate, convolutions, stir, text, title, variants
 
 STEPS, FRACTION = 80, 0.05
 every_objective = pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.kind)

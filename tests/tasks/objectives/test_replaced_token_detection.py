@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from small import WORDS, candidate, convolutions, stir, text
 from torch import Tensor
 
 from search_space.objective import ReplacedTokenDetection
@@ -14,6 +13,7 @@ from tasks.batches import Batches
 from tasks.masking import Masked, mask
 from tasks.objectives import build_model
 from tasks.objectives.replaced_token_detection import Model
+from tests.factories.small_experiments import WORDS, candidate, convolutions, stir, text
 
 CERTAIN = 12  # a word that the generator of some tests always answers with
 VERDICT = 1.5  # the judge of some tests says this logit of every token

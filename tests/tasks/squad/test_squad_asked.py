@@ -5,15 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from search_space.refusals import Corruption
-from tasks.squad.asked import answers_of, as_rows, load_asked, save_asked
-from tasks.squad.drawing import held_out, taken
+from foundation.errors import Corruption
 from tasks.squad.files import squad_file
-from tasks.squad.official import squad_scores
+from tasks.squad.official_metrics import squad_scores
 from tasks.squad.questions import Answer, Question, read_squad
 from tasks.squad.spans import with_threshold
+from tasks.squad.subsets import held_out, taken
 from tasks.squad.thresholds import chosen_threshold
 from tasks.squad.windows import Windows, encode_windows
+from tasks.squad.windows_on_disk import answers_of, as_rows, load_asked, save_asked
 from tasks.tokenizer import WordPiece
 
 

@@ -5,12 +5,12 @@ import random
 from pathlib import Path
 from typing import Any
 
-from written_squad import document, question, write
-
-from search_space.refusals import DataRefused
-from tasks.squad.questions import SquadFile, Version, read_squad
+from foundation.errors import DataRefused
+from tasks.labelled.task import Version
+from tasks.squad.questions import SquadFile, read_squad
 from tasks.squad.windows import encode_windows
 from tasks.tokenizer import WordPiece
+from tests.factories.squad_files import document, question, write
 
 TEXT = "Der Müller’s 1st  mill, built in 1066 by the Normans (sic) — on a river."
 VALUES: tuple[Any, ...] = (None, True, 0, -1, 10**30, 1.5, "", "x", " ", [], {}, [None], {"id": 1}, "\ud83d")

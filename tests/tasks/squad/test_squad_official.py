@@ -9,15 +9,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from written_squad import write
 
-from search_space.refusals import DataRefused
+from foundation.errors import DataRefused
+from tasks.labelled.task import Version
 from tasks.metrics import exact_match, normal_answer, overlap_f1
 from tasks.squad.files import squad_file
-from tasks.squad.official import after_threshold, squad_scores
+from tasks.squad.official_metrics import after_threshold, squad_scores
 from tasks.squad.predictions import read_null_odds, read_predictions
-from tasks.squad.questions import Answer, Question, Version, read_squad
+from tasks.squad.questions import Answer, Question, read_squad
 from tasks.squad.thresholds import chosen_threshold
+from tests.factories.squad_files import write
 
 SYSTEMS: list[tuple[Version, str, int, int]] = [
     ("v1.1", "bert_ensemble_google", 0, 0),

@@ -4,11 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from written_squad import document, question, write
 
-from search_space.refusals import DataRefused
+from foundation.errors import DataRefused
+from tasks.labelled.task import Version
 from tasks.squad.files import is_official_name, squad_file
-from tasks.squad.questions import Version, read_squad
+from tasks.squad.questions import read_squad
+from tests.factories.squad_files import document, question, write
 
 TEXT = "The Normans gave their name to Normandy, a region in France."
 PUBLISHED: list[tuple[Version, str, int, int]] = [

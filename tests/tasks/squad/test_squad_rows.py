@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from search_space.refusals import DataRefused
+from foundation.errors import DataRefused
+from tasks.dataset_hub import DatasetOfTasks
 from tasks.downstream import find_task
-from tasks.published_datasets import DatasetOfTasks
+from tasks.labelled.task import Version
 from tasks.splits import LoadedSplit
 from tasks.squad.files import CONFIGURATION, squad_file
-from tasks.squad.questions import SquadFile, Version, read_squad
+from tasks.squad.questions import SquadFile, read_squad
 from tasks.squad.rows import COLUMNS, read_rows
 
 TEXT = "The Normans gave their name to Normandy."

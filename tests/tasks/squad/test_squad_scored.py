@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from written_squad import document, question, write
 
-from search_space.refusals import DataRefused
-from tasks.squad.scored import score_files
+from foundation.errors import DataRefused
+from tasks.squad.evaluate import score_files
+from tests.factories.squad_files import document, question, write
 
 TEXT = "The Normans gave their name to Normandy."
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasks.labelled.task import Version
 from tasks.squad.files import squad_file
-from tasks.squad.questions import Answer, Question, Version, read_squad
+from tasks.squad.questions import Answer, Question, read_squad
 from tasks.squad.spans import Span, combined, window_spans, with_threshold
 from tasks.squad.windows import Windows, answer_tokens, encode_windows, window_bounds, windows_with_most_context
 from tasks.tokenizer import GivenVocabulary, WordPiece, train_tokenizer

@@ -1,0 +1,14 @@
+"""The rows of the table, one file per family; each has `rows(size)`."""
+
+from collections.abc import Iterator
+
+from benchmarks.cases import activations, encoder, feed_forward, fine_tuning, pretraining, span_dynamic
+from benchmarks.row import FULL_SIZE, Row, Size
+
+FAMILIES = (span_dynamic, encoder, activations, pretraining, feed_forward, fine_tuning)
+
+
+def rows(size: Size = FULL_SIZE) -> Iterator[Row]:
+    """Yield every row, in the order of the table."""
+    for family in FAMILIES:
+        yield from family.rows(size)

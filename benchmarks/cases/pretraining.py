@@ -1,0 +1,162 @@
+"""The whole step of replaced token detection: masks, generator, samples, discriminator, clipping and AdamW.
+
+Our side is the training loop itself. The peer meets the same batches and masks.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
+
+from benchmarks.cases.encoder import architecture, scatter
+from benchmarks.measuring import Pace, check, compare
+from benchmarks.precision import TOLERANCES, named, need
+from benchmarks.references import conv_bert
+from benchmarks.references.electra import Electra
+from benchmarks.row import FULL_SIZE, Figure, Row, Size, speed_figure
+from models.precision import computing_in
+from runners.training.loop import Lesson, train
+from runners.training.optimiser import adamw
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.objective import ReplacedTokenDetection
+from search_space.recipe import Recipe
+from tasks.batches import Batches
+from tasks.masking import Masked, mask
+from tasks.objectives import build_model
+from tasks.objectives.pretraining_model import PretrainingModel
+from tasks.tokenizer import WordPiece
+from tasks.vocabulary import SPECIAL_TOKENS
+
+PEER = "fair transformers ELECTRA, float32"
+REACH = {torch.float32: (3.0, 1.85), torch.bfloat16: (5.5, 3.3)}  # per vocabulary
+GENERATOR_RATIO = 4
+TEXT_SEQUENCES = 64
+HORIZON_TOKENS = 10**9
+RATE = 1e-4
+
+
+def rows(size: Size = FULL_SIZE) -> Iterator[Row]:
+    """Yield one row per precision and vocabulary; the peer is in float32 throughout."""
+    for precision, reaches in REACH.items():
+        for vocabulary, reach in zip(size.vocabularies, reaches, strict=True):
+            name = f"RTD step, V={vocabulary:,}, ours {named(precision)}, h={size.widths[0]}, {size.depth} layers"
+            yield Row(name, PEER, reach, lambda pace, v=vocabulary, p=precision: _measure(size, v, p, pace))  # type: ignore[misc]
+
+
+@dataclass
+class Match:
+    """Both sides with the same weights, and the lesson that both are taught."""
+
+    lesson: Lesson
+    ours: PretrainingModel
+    theirs: Electra
+    baseline: Architecture
+    """Whose generator it is."""
+    steps: int = field(default=0)
+
+    def masked(self, number: int) -> Masked:
+        """Return the masked batch of a step, drawn as the training loop draws it."""
+        recipe, lesson = self.lesson.candidate.recipe, self.lesson
+        batch = lesson.batches.at(number, recipe.batch_sequences, lesson.seed)
+        return mask(batch, lesson.candidate.objective, lesson.words, np.random.default_rng(number))
+
+
+def match(size: Size, vocabulary: int, precision: torch.dtype = torch.float32) -> Match:
+    """Build both sides; the generator is a quarter of the width and keeps two heads, which transformers needs."""
+    built = architecture(size, size.widths[0]).model_copy(update={"vocabulary_size": vocabulary})
+    recipe = Recipe(sequence_length=size.length, batch_sequences=size.batch, dropout=0.0, precision=named(precision))
+    objective = ReplacedTokenDetection(generator_ratio=GENERATOR_RATIO)
+    baseline = built.model_copy(update={"heads": 2 * GENERATOR_RATIO})
+    generator = objective.generator_of(built, baseline)
+    assert generator is not None
+    candidate = Candidate(architecture=built, objective=objective, recipe=recipe)
+    words = WordPiece([*SPECIAL_TOKENS, *(f"w{place}" for place in range(vocabulary - 5))], lowercase=True)
+    random = np.random.default_rng(1)
+    text = random.integers(len(SPECIAL_TOKENS), vocabulary, TEXT_SEQUENCES * size.length).astype(np.uint16)
+    lesson = Lesson(candidate, Batches(text, words, size.length), words, 1, HORIZON_TOKENS)
+    ours, theirs = build_model(candidate, generator, 1), Electra(built, generator)
+    scatter(theirs)
+    _copy_weights(theirs, ours)
+    return Match(lesson, ours.train(), theirs.train(), baseline)
+
+
+def agree(match: Match) -> None:
+    """Compare the losses on the same batch with the same samples. Raises Disagreement."""
+    masked, precision = match.masked(0), match.lesson.candidate.recipe.precision
+    filled: list[Tensor] = []
+    watch = match.ours.encoder.register_forward_pre_hook(lambda _, inputs: filled.append(inputs[0]))
+    with torch.no_grad(), computing_in(precision, torch.device("cpu")):
+        ours = match.ours.loss(masked, np.random.default_rng(2))
+    watch.remove()
+    shown, positions, answers = _tensors(masked)
+    with torch.no_grad():
+        theirs = match.theirs.loss(shown, positions, answers, filled[0].gather(1, positions))
+    check("loss", ours, theirs, TOLERANCES[getattr(torch, precision)])
+
+
+def _measure(size: Size, vocabulary: int, precision: torch.dtype, pace: Pace) -> Figure:
+    need(precision)
+    built = match(size, vocabulary, precision)
+    agree(built)
+    candidate, tokens = built.lesson.candidate, size.batch * size.length
+    operations = candidate.train_flops(tokens, built.baseline)
+    compared = compare(_our_step(built), _their_step(built), pace, precision)
+    speed = tokens / compared.their_seconds
+    return speed_figure(compared, operations, f"peer {speed:,.0f} tokens/s")
+
+
+def _our_step(match: Match) -> Callable[[], None]:
+    """Return the training loop, one update at a time."""
+    recipe = match.lesson.candidate.recipe
+    optimiser = adamw(match.ours, recipe.weight_decay, (recipe.adam_beta1, recipe.adam_beta2), recipe.adam_epsilon)
+
+    def step() -> None:
+        train(match.ours, match.lesson, optimiser, range(match.steps, match.steps + 1), lambda _: None)
+        match.steps += 1
+
+    return step
+
+
+def _their_step(match: Match) -> Callable[[], None]:
+    optimiser = torch.optim.AdamW(match.theirs.parameters(), lr=RATE)
+
+    def step() -> None:
+        loss = match.theirs.loss(*_tensors(match.masked(match.steps)))
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        clip_grad_norm_(match.theirs.parameters(), match.lesson.candidate.recipe.gradient_norm_limit)
+        optimiser.step()
+
+    return step
+
+
+def _tensors(masked: Masked) -> tuple[Tensor, Tensor, Tensor]:
+    return torch.from_numpy(masked.shown), torch.from_numpy(masked.positions), torch.from_numpy(masked.answers)
+
+
+@torch.no_grad()
+def _copy_weights(theirs: Electra, ours: PretrainingModel) -> None:
+    ours_by_name = dict(ours.named_children())
+    conv_bert.copy_weights(theirs.encoder, ours.encoder)
+    conv_bert.copy_weights(theirs.generator, ours_by_name["generator"])  # type: ignore[arg-type]
+    named = dict(theirs.named_parameters(remove_duplicate=False))
+    own = dict(ours.named_parameters())
+    for our_name, their_name in HEADS.items():
+        own[our_name].copy_(named[their_name])
+
+
+HEADS = {
+    "judge.transform.weight": "judge.dense.weight",
+    "judge.transform.bias": "judge.dense.bias",
+    "judge.verdict.weight": "judge.dense_prediction.weight",
+    "judge.verdict.bias": "judge.dense_prediction.bias",
+    "generator_head.transform.weight": "predictions.dense.weight",
+    "generator_head.transform.bias": "predictions.dense.bias",
+    "generator_head.norm.weight": "predictions.LayerNorm.weight",
+    "generator_head.norm.bias": "predictions.LayerNorm.bias",
+    "generator_head.words.bias": "words.bias",
+}

@@ -1,0 +1,56 @@
+"""A fair ELECTRA step on transformers' parts: ConvBERT encoders, a dense vocabulary head, sparse sampling.
+
+As careful public code does it (electra_pytorch's path over transformers' models): logits at every position, then the
+masked ones are picked and only those are sampled. Embeddings and output table are tied; the losses are
+1 x MLM + 50 x RTD (arXiv 2003.10555, section 3.1).
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+
+from benchmarks.references import conv_bert
+from search_space.architecture import Architecture
+
+DISCRIMINATOR_WEIGHT = 50.0
+
+
+class Electra(nn.Module):
+    """Generator, discriminator and their heads, every module from transformers."""
+
+    def __init__(self, architecture: Architecture, generator: Architecture) -> None:
+        super().__init__()
+        from transformers.models.convbert.modeling_convbert import ConvBertGeneratorPredictions
+        from transformers.models.electra.modeling_electra import ElectraDiscriminatorPredictions
+
+        self.encoder, self.generator = conv_bert.build(architecture), conv_bert.build(generator)
+        self.generator.embeddings = self.encoder.embeddings
+        self.predictions: nn.Module = ConvBertGeneratorPredictions(conv_bert.config_of(generator))  # type: ignore[no-untyped-call]
+        self.words = nn.Linear(architecture.embedding_width, architecture.vocabulary_size)
+        self.words.weight = self.table
+        self.judge: nn.Module = ElectraDiscriminatorPredictions(conv_bert.config_of(architecture))  # type: ignore[no-untyped-call]
+
+    @property
+    def table(self) -> nn.Parameter:
+        """The embedding of every word, which is the output map too."""
+        weight: nn.Parameter = self.encoder.get_input_embeddings().weight  # type: ignore[operator]
+        return weight
+
+    def loss(self, shown: Tensor, positions: Tensor, answers: Tensor, samples: Tensor | None = None) -> Tensor:
+        """Return the weighted sum of both losses; `samples` [batch predictions] replaces drawing them."""
+        dense = self.words(self.predictions(self.generator(input_ids=shown)[0]))
+        rows = torch.arange(len(shown))[:, None]
+        guesses = dense[rows, positions].flatten(0, 1)
+        generator_loss = cross_entropy(guesses, answers.flatten())
+        drawn = sample(guesses.detach()).view_as(answers) if samples is None else samples
+        filled = shown.scatter(1, positions, drawn)
+        replaced = torch.zeros_like(shown).scatter(1, positions, (drawn != answers).long())
+        verdicts = self.judge(self.encoder(input_ids=filled)[0])
+        judge_loss = binary_cross_entropy_with_logits(verdicts, replaced.float())
+        return generator_loss + DISCRIMINATOR_WEIGHT * judge_loss
+
+
+def sample(logits: Tensor) -> Tensor:
+    """Return one token per row by the Gumbel maximum; torch.multinomial takes a tenth longer."""
+    noise = torch.empty_like(logits).exponential_().log_()
+    return noise.neg_().add_(logits).argmax(-1)

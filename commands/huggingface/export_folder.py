@@ -1,0 +1,98 @@
+"""The files of a Hugging Face folder: config.json, weights, tokenizer and a model card, whole or not at all."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+
+from commands.huggingface.export_source import Exported
+from foundation.atomic_files import atomic_directory, sha256_of
+from foundation.schema import JsonValue
+from models.huggingface import config
+from models.huggingface.weight_names import encoder_twins, head_twins, to_theirs, under
+from search_space.convolution import SpanDynamic
+from tasks.tokenizer import VOCABULARY_FILE, WordPiece
+from tasks.vocabulary import SPECIAL_TOKENS, vocabulary_text
+
+CONFIG, MODEL, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer_config.json", "README.md"
+PAD = 0  # of a model without a vocabulary; the vocabularies that are trained here begin with [PAD]
+
+
+def notes_on(exported: Exported) -> Iterator[str]:
+    """Yield what a user of the folder has to know: where it differs from the model it was made from."""
+    convolution = exported.architecture.convolution
+    if isinstance(convolution, SpanDynamic) and convolution.pad_leak == "masked":
+        why = "transformers' ConvBERT lets padding into the convolution and this model does not (pad_leak: masked)"
+        yield f"outputs are equal on sequences without padding only: {why}"
+    if exported.words is None:
+        yield "no tokenizer files: the model has no vocabulary yet"
+    if exported.objective is not None and _class_with_head(exported) is None:
+        yield "the encoder alone: transformers has no ConvBERT with a head for replaced token detection"
+
+
+def write(exported: Exported, notes: Sequence[str], out: Path) -> None:
+    """Write the folder. Raises Conflict where it is there already, EnvironmentRefused where it cannot be written."""
+    architecture, words = exported.architecture, exported.words
+    family, whole = config.model_type(architecture), _class_with_head(exported)
+    twins = encoder_twins(architecture)
+    if whole is not None and exported.objective is not None:
+        twins = (*under(family, twins), *head_twins(exported.objective))
+    class_name = whole or config.BARE_CLASSES[family]
+    pad = PAD if words is None else words.pad
+    with atomic_directory(out, (SafetensorError,)) as folder:
+        save_file(to_theirs(exported.weights, twins), folder / MODEL, {"format": "pt"})
+        _write_json(folder / CONFIG, config.written(architecture, class_name, exported.dropout, pad))
+        if words is not None:
+            _write_tokenizer(folder, words, architecture.positions)
+        (folder / MODEL).chmod((folder / CONFIG).stat().st_mode)  # safetensors writes for its owner's eyes alone
+        (folder / CARD).write_text(_card(exported, class_name, notes, sha256_of(folder / MODEL)), encoding="utf-8")
+
+
+def _class_with_head(exported: Exported) -> str | None:
+    """Return their class that holds the model's pretraining head, None where there is no such head or class."""
+    objective = exported.objective
+    return None if objective is None else config.CLASSES.get((config.model_type(exported.architecture), objective))
+
+
+def _write_tokenizer(folder: Path, words: WordPiece, positions: int) -> None:
+    """Write what BertTokenizer reads; text is only text, so that "[MASK]" in it is no mask, as in training."""
+    text = vocabulary_text(words.pieces)
+    (folder / VOCABULARY_FILE).write_text(text, encoding="utf-8", newline="\n")
+    names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
+    _write_json(
+        folder / TOKENIZER,
+        {
+            "tokenizer_class": "BertTokenizer",
+            "do_lower_case": words.lowercase,
+            "strip_accents": None,
+            "tokenize_chinese_chars": True,
+            "split_special_tokens": True,
+            "model_max_length": positions,
+            **dict(zip(names, SPECIAL_TOKENS, strict=True)),
+        },
+    )
+
+
+def _write_json(path: Path, document: Mapping[str, JsonValue]) -> None:
+    path.write_text(json.dumps(document, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _card(exported: Exported, class_name: str, notes: Sequence[str], weights_hash: str) -> str:
+    architecture = exported.architecture
+    facts = {**exported.story, f"{MODEL} sha256": weights_hash, "encoder parameters": f"{architecture.parameters:,}"}
+    opening = ["---", "library_name: transformers", "---", "", f"# {exported.title}", ""]
+    opening += [f"{class_name}, exported by Steeplechase. `AutoModel.from_pretrained` on this folder opens it.", ""]
+    table = ["| | |", "|---|---|", *(f"| {name} | {_cell(value)} |" for name, value in facts.items()), ""]
+    differences = [f"- {note[0].upper()}{note[1:]}." for note in notes]
+    if exported.words is not None:
+        differences.append(
+            "- The tokenizer takes text as text: `[MASK]` in a text is six characters. To write masks into a text, "
+            "open it with `AutoTokenizer.from_pretrained(..., split_special_tokens=False)`."
+        )
+    return "\n".join([*opening, *table, *(["## What to know", "", *differences, ""] if differences else [])])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,85 @@
+"""What `steeplechase export` takes: a trial, an imported start, or a declaration that no one has trained yet."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from configuration.initial_checkpoint import WEIGHTS as START_WEIGHTS
+from configuration.initial_checkpoint import read_start
+from foundation.atomic_files import sha256_of
+from ledger.checkpoints import trained
+from models.encoder import Encoder
+from models.initialisation import initialise
+from runners.stages.pretrain import CHECKPOINT
+from runners.training.checkpoint import WEIGHTS
+from search_space.architecture import Architecture
+from search_space.recipe import Recipe
+from search_space.summary import Subject
+from tasks.tokenizer import WordPiece, load_tokenizer
+
+ENCODER = "encoder"
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A model and its story."""
+
+    title: str
+    architecture: Architecture
+    dropout: float
+    weights: Mapping[str, Tensor]
+    """The encoder's under their own names; a pretraining head's as `head.` or `judge.`."""
+    story: Mapping[str, str]
+    """What a reader asks of weights: where from, how much, which bytes."""
+    words: WordPiece | None = None
+    objective: str | None = None
+    """The kind of objective whose head is among the weights, None where there is none."""
+
+
+def from_trial(folder: Path, trial: str | None) -> Exported:
+    """Return a trial whose pretraining has come to its end, with its head and its vocabulary."""
+    found = trained(folder, trial)
+    file = found.stage / CHECKPOINT / WEIGHTS
+    saved = load_file(file)
+    weights = {name.removeprefix(f"{ENCODER}."): value for name, value in saved.items() if not _of_generator(name)}
+    words = load_tokenizer(found.tokens)
+    arm, _, seed = found.trial.rpartition("/")
+    story = {
+        "experiment": f"{found.experiment} at scale {found.scale}",
+        "arm": arm,
+        "pretraining seed": seed,
+        "objective": found.candidate.objective.kind,
+        "tokens seen": f"{found.result['tokens']:,}",
+        "held-out loss": f"{found.result['held_out_loss']} nats",
+        "checkpoint sha256": sha256_of(file),
+        "vocabulary sha256": words.vocabulary_hash,
+    }
+    title, candidate = f"{found.experiment}: {found.trial}", found.candidate
+    dropout, objective = candidate.recipe.dropout, candidate.objective.kind
+    return Exported(title, candidate.architecture, dropout, weights, story, words, objective)
+
+
+def from_start(folder: Path) -> Exported:
+    """Return a folder that `steeplechase import` has written, with its vocabulary where it has one."""
+    start = read_start(folder)
+    words = None if start.vocabulary is None else load_tokenizer(folder)
+    weights = load_file(start.verify(START_WEIGHTS))
+    story = {"imported from": f"a {start.provenance.model_type} folder", "weights sha256": start.weights_hash}
+    story |= {f"source {name} sha256": found for name, found in start.provenance.sources.items()}
+    return Exported(folder.name, start.architecture, Recipe().dropout, weights, story, words)
+
+
+def from_declaration(subject: Subject, seed: int) -> Exported:
+    """Return an untrained model; it starts where a pretraining with the same seed does."""
+    encoder = Encoder(subject.architecture, subject.dropout)
+    initialise(nn.ModuleDict({ENCODER: encoder}), seed)  # each weight's stream bears its name in the whole model
+    weights = {name: value.detach() for name, value in encoder.named_parameters()}
+    story = {"trained": "not at all", "initialised from seed": str(seed)}
+    return Exported(subject.name, subject.architecture, subject.dropout, weights, story)
+
+
+def _of_generator(name: str) -> bool:
+    return name.startswith(("generator.", "generator_head."))

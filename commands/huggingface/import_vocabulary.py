@@ -1,0 +1,133 @@
+"""The WordPiece vocabulary of a Hugging Face folder, from vocab.txt or tokenizer.json, as ours or with reasons.
+
+Source: transformers 5.23, tokenization_bert.py (ELECTRA and ConvBERT use the same); tokenizers' JSON format.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from foundation.atomic_files import read_regular
+from foundation.errors import DataRefused
+from tasks.tokenizer import LONGEST_WORD_CHARACTERS, VOCABULARY_FILE
+from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary
+
+TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
+NOT_WORDPIECE = "BERT's WordPiece is the one kind of tokenizer that can be read"
+
+
+@dataclass(frozen=True)
+class FoundVocabulary:
+    """The pieces in order and whether text is lowered first; or what is wrong. Neither where there are no files."""
+
+    pieces: tuple[str, ...]
+    lowercase: bool
+    sources: tuple[str, ...]
+    """The files that were read."""
+    reasons: tuple[str, ...]
+
+
+def find_vocabulary(folder: Path, vocabulary_size: int | None) -> FoundVocabulary:
+    """Read what the folder holds; `vocabulary_size` is the most pieces that the model has room for."""
+    plain, pieces_told = _from_text(folder / VOCABULARY_FILE, vocabulary_size)
+    document, document_told = read_json(folder / TOKENIZER, missing_ok=True)
+    settings, settings_told = read_json(folder / TOKENIZER_CONFIG, missing_ok=True)
+    reasons = [*pieces_told, *document_told, *settings_told]
+    if document:
+        reasons += (f"{folder / TOKENIZER}: {line}" for line in _mistakes(document))
+    if reasons:
+        return FoundVocabulary((), True, (), tuple(reasons))
+    ordered = _pieces(document) if document else plain
+    lowercase = bool(document["normalizer"]["lowercase"] if document else settings.get("do_lower_case", True))
+    if document and plain and ordered != plain:
+        reasons.append(f"{folder}: {VOCABULARY_FILE} and {TOKENIZER} hold different vocabularies; keep the right one")
+    if vocabulary_size is not None and len(ordered) > vocabulary_size:
+        reasons.append(f"{folder}: {len(ordered)} pieces, but the model has a vocab_size of {vocabulary_size}")
+    reasons += _wrong_settings(folder, {**settings, **_as_settings(document)}, lowercase)
+    sources = (VOCABULARY_FILE,) * bool(plain) + (TOKENIZER,) * bool(document)
+    return FoundVocabulary(tuple(ordered), lowercase, sources, tuple(reasons))
+
+
+def _from_text(path: Path, largest: int | None) -> tuple[list[str], tuple[str, ...]]:
+    """Return the pieces of vocab.txt, none where it is not there, and what is wrong with it."""
+    if not path.exists():
+        return [], ()
+    try:
+        return read_vocabulary(path, largest), ()
+    except DataRefused as refusal:
+        return [], refusal.lines
+
+
+def read_json(path: Path, missing_ok: bool = False) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return a JSON mapping, or an empty one with the reason why there is none."""
+    if missing_ok and not path.exists():
+        return {}, ()
+    try:
+        document = json.loads(read_regular(path))
+    except OSError as error:
+        return {}, (f"{path}: {error.strerror}",)
+    except (ValueError, RecursionError):
+        return {}, (f"{path}: is not JSON",)
+    return (document, ()) if isinstance(document, dict) else ({}, (f"{path}: a mapping is needed",))
+
+
+def _mistakes(document: dict[str, Any]) -> Iterator[str]:
+    """Yield what keeps a tokenizer.json from being BERT's WordPiece."""
+    expected = {
+        ("model", "type"): "WordPiece",
+        ("model", "unk_token"): "[UNK]",
+        ("model", "continuing_subword_prefix"): "##",
+        ("model", "max_input_chars_per_word"): LONGEST_WORD_CHARACTERS,
+        ("normalizer", "type"): "BertNormalizer",
+        ("normalizer", "clean_text"): True,
+        ("pre_tokenizer", "type"): "BertPreTokenizer",
+    }
+    for (part, key), value in expected.items():
+        found = _section(document, part).get(key)
+        if found != value:
+            yield f"{part}.{key}: {found!r} cannot be read; allowed: {value!r}, {NOT_WORDPIECE}"
+    if not isinstance(_section(document, "normalizer").get("lowercase"), bool):
+        yield "normalizer.lowercase: true or false is needed"
+    vocabulary = _section(document, "model").get("vocab")
+    if not isinstance(vocabulary, dict) or sorted(vocabulary.values(), key=str) != sorted(
+        range(len(vocabulary)), key=str
+    ):
+        yield "model.vocab: the pieces are not numbered from 0 without gaps"
+        return
+    missing = [token for token in SPECIAL_TOKENS if token not in vocabulary]
+    if missing:
+        yield f"model.vocab: no {', '.join(missing)}; all of {', '.join(SPECIAL_TOKENS)} are needed"
+    for added in document.get("added_tokens") or ():
+        if added.get("content") not in vocabulary:
+            yield f"added_tokens: {added.get('content')!r} stands outside the vocabulary"
+
+
+def _section(document: dict[str, Any], name: str) -> dict[str, Any]:
+    section = document.get(name)
+    return section if isinstance(section, dict) else {}
+
+
+def _pieces(document: dict[str, Any]) -> list[str]:
+    vocabulary: dict[str, int] = document["model"]["vocab"]
+    return sorted(vocabulary, key=vocabulary.__getitem__)
+
+
+def _as_settings(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of the normaliser in tokenizer.json under their names in tokenizer_config.json."""
+    names = {"strip_accents": "strip_accents", "handle_chinese_chars": "tokenize_chinese_chars"}
+    normaliser = document.get("normalizer", {})
+    return {theirs: normaliser[name] for name, theirs in names.items() if name in normaliser}
+
+
+def _wrong_settings(folder: Path, settings: dict[str, Any], lowercase: bool) -> Iterator[str]:
+    if settings.get("do_lower_case", lowercase) is not lowercase:
+        yield f"{folder}: {TOKENIZER} and {TOKENIZER_CONFIG} differ on do_lower_case; make them say the same"
+    strips = settings.get("strip_accents")
+    if strips is not None and strips != lowercase:
+        yield f"{folder}: strip_accents: {strips!r} cannot be read; accents go exactly where letters are lowered"
+    if settings.get("tokenize_chinese_chars", True) is not True:
+        yield f"{folder}: tokenize_chinese_chars: false cannot be read; each Chinese character is a word here"
+    if settings.get("do_basic_tokenize", True) is not True:
+        yield f"{folder}: do_basic_tokenize: false cannot be read; {NOT_WORDPIECE}"

@@ -1,0 +1,103 @@
+"""The encoder's weights in a Hugging Face folder: found under any of its classes, held against the architecture."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+
+from foundation.errors import DataRefused
+from models.encoder import Encoder
+from models.huggingface.weight_names import Twin, encoder_twins, to_ours, to_theirs
+from search_space.architecture import Architecture
+
+LEGACY = ((".gamma", ".weight"), (".beta", ".bias"))  # of a normalisation, in files from before 2019
+BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")  # counted, not learned; older files hold them
+POOLER = "pooler."  # a map on the first token, which only BERT's own second objective teaches
+WIDENED = (torch.float16, torch.bfloat16)
+TOLD_AT_MOST = 20
+MOST_PARAMETERS = 10**12  # beyond any file; what claims more is not even built
+
+
+@dataclass(frozen=True)
+class FoundWeights:
+    """The encoder's tensors under their names without a prefix, and what else the file holds."""
+
+    encoder: Mapping[str, Tensor]
+    left_out: tuple[str, ...]
+    """Names of what an encoder does not have: heads, a pooler."""
+    widened: bool
+    """Whether half-precision values were made float32, which changes none."""
+
+
+def find_weights(path: Path, model_type: str) -> FoundWeights:
+    """Read the file. Raises DataRefused where it is not safetensors."""
+    try:
+        every = load_file(path)
+    except (OSError, SafetensorError, ValueError) as damage:
+        raise DataRefused(f"{path}: cannot be read as safetensors ({damage})") from damage
+    prefix = f"{model_type}."
+    prefixed = any(name.startswith(prefix) for name in every)
+    encoder: dict[str, Tensor] = {}
+    left_out = []
+    for name, value in every.items():
+        bare = _modern(name.removeprefix(prefix))
+        if bare in BUFFERS:
+            continue
+        if (prefixed and not name.startswith(prefix)) or bare.startswith(POOLER):
+            left_out.append(name)
+        else:
+            encoder[bare] = value
+    widened = any(value.dtype in WIDENED for value in encoder.values())
+    return FoundWeights(encoder, tuple(sorted(map(_printable, left_out))), widened)
+
+
+def our_weights(path: Path, found: FoundWeights, architecture: Architecture) -> dict[str, Tensor]:
+    """Return the weights under our names. Raises DataRefused with every tensor that is missing, odd or idle."""
+    if architecture.parameters > MOST_PARAMETERS or architecture.depth > len(found.encoder):
+        claim = f"config.json asks for {architecture.depth} layers and {architecture.parameters} values"
+        raise DataRefused(f"{path}: {claim}; the file holds {len(found.encoder)} tensors of an encoder")
+    twins = encoder_twins(architecture)
+    mistakes = [f"{path}: {line}" for line in _mistakes(found.encoder, _shapes(architecture, twins))]
+    if len(mistakes) > TOLD_AT_MOST:
+        mistakes[TOLD_AT_MOST:] = [f"{path}: … and {len(mistakes) - TOLD_AT_MOST} more such lines"]
+    if mistakes:
+        raise DataRefused(mistakes)
+    return to_ours({name: value.float() for name, value in found.encoder.items()}, twins)
+
+
+def _modern(name: str) -> str:
+    for before, after in LEGACY:
+        if name.endswith(f"LayerNorm{before}"):
+            return name.removesuffix(before) + after
+    return name
+
+
+def _printable(name: str) -> str:
+    """Return a name from someone's file as a terminal may show it."""
+    return name if name.isprintable() else ascii(name)
+
+
+def _shapes(architecture: Architecture, twins: tuple[Twin, ...]) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each tensor under their names, from an encoder that takes no memory."""
+    with torch.device("meta"):
+        weights = dict(Encoder(architecture, 0.0).named_parameters())
+    return {name: tuple(value.shape) for name, value in to_theirs(weights, twins).items()}
+
+
+def _mistakes(found: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...]]) -> Iterator[str]:
+    for name in sorted(wanted.keys() - found.keys()):
+        yield f"{name} is missing"
+    for name in sorted(found.keys() - wanted.keys()):
+        yield f"{_printable(name)} is no weight of the model that config.json describes"
+    for name in sorted(wanted.keys() & found.keys()):
+        value = found[name]
+        if tuple(value.shape) != wanted[name]:
+            yield f"{name} has the shape {[*value.shape]}, config.json asks for {[*wanted[name]]}"
+        elif value.dtype not in (torch.float32, *WIDENED):
+            yield f"{name} holds {str(value.dtype).removeprefix('torch.')}; allowed: float32, float16, bfloat16"
+        elif not bool(value.isfinite().all()):
+            yield f"{name} holds values that are not finite"

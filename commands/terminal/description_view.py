@@ -1,0 +1,146 @@
+"""A description in a terminal: the block as a picture, then its cost by part; plain where the terminal is."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich import box
+from rich.align import Align
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from search_space.activation_memory import RULE
+from search_space.architecture import Architecture
+from search_space.convolution.kernel import WithKernel
+from search_space.cost import Role
+from search_space.summary import Description, PartCost, receptive_field
+
+PICTURE_WIDTH = 64
+
+
+def show(description: Description, updates: int | None) -> None:
+    """Print the description; `updates` are those of a published model."""
+    console = Console(highlight=False)
+    subject = description.subject
+    text(console, f"{subject.name}: {description.parameters:,} parameters", "bold")
+    text(console, f"sequences of {description.length} tokens, {description.batch} in a batch")
+    console.print()
+    console.print(picture(subject.architecture))
+    console.print(_costs(description))
+    console.print(_branches(description))
+    for line in (*_lines(description), *_training(description, updates)):
+        text(console, line)
+
+
+def text(console: Console, line: str, style: str = "") -> None:
+    """Print a line as it is: what a user has named is no markup."""
+    console.print(Text(line, style=style))
+
+
+def picture(architecture: Architecture) -> RenderableType:
+    """Return one block, drawn from its input at the top to its output at the bottom."""
+    width, shape, groups = architecture.width, architecture.attention_shape, architecture.feed_forward_groups
+    heads = "1 head" if shape.heads == 1 else f"{shape.heads} heads"
+    sides = [_box("self-attention", f"{heads} of {shape.head_width}\n{width} -> {shape.inner_width} channels")]
+    convolution = architecture.convolution
+    if isinstance(convolution, WithKernel):
+        own = architecture.context_width - shape.inner_width
+        sides.append(_box(convolution.kind, f"kernel {convolution.kernel_size}\n{width} -> {own} channels"))
+    branches = Table.grid(expand=True)
+    for _ in sides:
+        branches.add_column(ratio=1)
+    branches.add_row(*sides)
+    joined = "concatenated, then " if len(sides) > 1 else ""
+    inner = f"{width} -> {architecture.feed_forward_width} -> {width}"
+    grouped = f", {groups} groups" if groups > 1 else ""
+    block = Group(
+        branches,
+        _row(f"{joined}output map {architecture.context_width} -> {width}"),
+        _row("+ input, layer normalisation"),
+        _box("feed-forward", f"{inner}{grouped}, GELU"),
+        _row("+ its input, layer normalisation"),
+    )
+    title = "1 block" if architecture.depth == 1 else f"{architecture.depth} blocks"
+    return Panel(block, title=title, width=PICTURE_WIDTH, box=box.HEAVY)
+
+
+def _box(title: str, inside: str) -> Panel:
+    return Panel(Align.center(Text(inside, justify="center")), title=title, box=box.SQUARE)
+
+
+def _row(inside: str) -> Align:
+    return Align.center(Text(inside))
+
+
+def _costs(description: Description) -> Table:
+    table = _table("part", "parameters", "in a block", "FLOPs", "in a block")
+    blocks = [part for part in description.parts if part.role.in_block]
+    for part in description.parts:
+        if part.parameters or part.forward_flops:
+            table.add_row(*_cost_cells(part.name, (part,), part.copies if part.role.in_block else None))
+    table.add_section()
+    depth = blocks[0].copies
+    within = _cost_cells("", blocks, depth)
+    whole = _cost_cells("encoder", description.parts, None)
+    table.add_row(whole[0], whole[1], within[2], whole[3], within[4], style="bold")
+    for name, parts in _added(description.heads).items():
+        table.add_row(*_cost_cells(f"+ {name}", parts, None))
+    return table
+
+
+def _cost_cells(name: str, parts: Sequence[PartCost], copies: int | None) -> tuple[str, str, str, str, str]:
+    """Return the cells of a row: what the parts cost together, and in one of their copies where there are some."""
+    parameters, flops = sum(part.parameters for part in parts), sum(part.forward_flops for part in parts)
+    if copies is None:
+        return name, f"{parameters:,}", "", power(flops), ""
+    return name, f"{parameters:,}", f"{parameters // copies:,}", power(flops), power(flops // copies)
+
+
+def _added(heads: Iterable[PartCost]) -> dict[str, list[PartCost]]:
+    """Return what pretraining adds by name: each head by itself, and a generator's body as one."""
+    rows: dict[str, list[PartCost]] = {}
+    for part in heads:
+        is_head = part.role in (Role.VOCABULARY, Role.JUDGE)
+        rows.setdefault(part.name if is_head else part.owner, []).append(part)
+    return rows
+
+
+def _branches(description: Description) -> Table:
+    table = _table("branch", "parameters", "FLOPs", "of the concatenation")
+    for name, share in (("attention", description.attention), ("convolution", description.convolution)):
+        table.add_row(name, *(f"{part:.1%}" for part in (share.parameters, share.forward_flops, share.width)))
+    return table
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for position, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if position else "left")
+    return table
+
+
+def _lines(description: Description) -> Iterator[str]:
+    reach = receptive_field(description.subject.architecture)
+    by_convolution = f"{reach} tokens by the convolutions, all {description.length} by attention"
+    yield f"receptive field: {'all by attention alone' if reach is None else by_convolution}"
+    memory = " or ".join(
+        f"{size.total / 1e6:,.1f} MB in {name} ({size.block / 1e6:,.1f} MB a block)"
+        for name, size in description.memory.items()
+    )
+    yield f"kept for the backward pass: {memory}"
+    yield f"  {RULE}"
+    yield f"FLOPs of one sequence by {description.convention.name}"
+    yield f"  {description.convention.rule}"
+
+
+def _training(description: Description, updates: int | None) -> Iterator[str]:
+    if description.update_flops is not None:
+        yield f"one pretraining update: {power(description.update_flops)} FLOPs"
+    whole = description.train_flops(updates)
+    if whole is not None:
+        yield f"as published, {updates:,} updates: {power(whole)} FLOPs"
+
+
+def power(number: int) -> str:
+    """Return a count in short: 2.48e9."""
+    return f"{number:.2e}".replace("e+0", "e").replace("e+", "e") if number else "0"

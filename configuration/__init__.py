@@ -1,0 +1,1 @@
+"""What an experiment file declares, and the rules its values keep. No torch."""

@@ -1,0 +1,175 @@
+"""What an experiment declares: a question, a baseline, what varies, what may be spent. Pure data, no torch."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Literal
+
+from pydantic import Field, PrivateAttr
+
+from configuration.arm import Arm
+from configuration.arms import Roster, Rules, told_once
+from configuration.designs import Design, OneDesign, Search
+from configuration.fine_tuning import FineTuning
+from configuration.hurdles import Finite, HurdleRule
+from configuration.hurdles.audit import Audit
+from configuration.matched_budget import THROUGHPUT, Match, Throughput, enter_twins, nothing_measured
+from configuration.measurements import Measures
+from configuration.seeds import Seeds
+from configuration.tuning import Tune
+from foundation.schema import Count, Declaration, JsonValue, Name, PositiveNumber, canonical
+from search_space.candidate import Candidate
+from search_space.constraints import Constraint
+from search_space.overrides import ImpossibleChange
+from tasks.corpora.corpus import Corpus
+from tasks.corpora.documentation import DocumentationCorpus
+from tasks.tokenizer import TokenizerDeclaration, WordPieceTraining
+
+
+class PaperStatement(Declaration):
+    """What a paper says on the question, in our words, with its source."""
+
+    source: str
+    """The paper, with the table or section."""
+    statement: str
+    """What the paper says on the question, in our words."""
+    orderings: tuple[str, ...] = Field(default=(), examples=[["span_dynamic > dynamic ~ bottleneck"]])
+    """What the statement says of the arms: `a > b`, a is better; `a ~ b`, level within the margin. The report judges
+    it on every headline metric as it judges `claims`; a name with spaces stands in quotes.
+    """
+    margins: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"score": 1.0}])
+    """By metric: the largest difference that still counts as level."""
+    table: str | None = Field(default=None, examples=["table3"])
+    """The table in `search_space/released/papers.toml` whose numbers stand beside ours."""
+    rows: Mapping[str, str] = Field(default_factory=dict, examples=[{"baseline": "ELECTRA-Small"}])
+    """By arm, the row of that table."""
+
+
+class Pretraining(Declaration):
+    """The first stage: how many tokens, on which seeds, past which hurdles, measured on what."""
+
+    tokens: Count = Field(examples=[1_000_000])
+    """Tokens that every arm is trained on, unless its `token_share` says otherwise."""
+    seeds: Seeds = Field(examples=[[1, 2, 3]])
+    """A list, or `until_decided`: more seeds for what the first ones leave open."""
+    hurdle: HurdleRule = Field(default_factory=Finite)
+    """Which trials of a search go on past a token mark; `finite` stops only what diverged."""
+    audit: Audit | None = None
+    """Which of the stopped are trained to the end all the same, to see how often a hurdle is wrong."""
+    held_out_sequences: Count = 256
+    """Held-out sequences that every arm is asked the same questions about."""
+    evaluations: Count = 8
+    """Points of the held-out curve between the hurdles, the last one included."""
+    reference_generator_tokens: Count = 1_000_000
+    """Tokens the generator that corrupts the held-out set is trained on (replaced token detection only)."""
+    start: str | None = None
+    """A folder that `steeplechase import` has written: every arm's encoder begins with its weights."""
+    reference: Candidate | None = None
+    """Whose length, recipe and generator the held-out questions are made with; the baseline's where none is named.
+
+    Experiments with different baselines ask the same questions, and so share their common rows, when they name one.
+    """
+
+
+class Forecast(Declaration):
+    """A budget that nothing was trained on, to which the report draws the held-out curves on."""
+
+    tokens: Count = Field(examples=[1_000_000_000])
+    """The larger budget, in tokens, for which the held-out loss is extrapolated."""
+
+
+class DeclaredExperiment(Declaration):
+    """One question at one scale as it was written down; whether it keeps the rules is `Experiment`'s to say."""
+
+    experiment: Name = Field(examples=["table2"])
+    """The experiment's name: part of its results folder and of its study in MLflow."""
+    question: str = Field(min_length=1, max_length=400, examples=["How should convolution be joined to attention?"])
+    """What the experiment asks, in one sentence; the report begins with it."""
+    paper: PaperStatement | None = None
+    """What a paper says on the question, to be judged by the results."""
+    baseline: Candidate
+    """The candidate that every arm is compared with."""
+    design: Design
+    """Which candidates answer the question: one design, or several whose arms follow one another."""
+    constraints: tuple[Constraint, ...] = Field(default=(), examples=[["bottleneck_ratio <= heads"]])
+    """What every candidate must satisfy beyond the architecture's own rules."""
+    on_invalid: Literal["refuse", "skip"] = "refuse"
+    """What becomes of an experiment with impossible points; `skip` records them and `plan` and the report say so."""
+    match: Match | None = None
+    """Gives every arm a twin of the baseline's budget."""
+    tune: Tune | None = None
+    """Tries every arm at the same few recipes first; the table shows arms at the shared recipe and at their own."""
+    corpus: Corpus = Field(default_factory=DocumentationCorpus)
+    """The pretraining text; the installed documentation where none is named."""
+    tokenizer: TokenizerDeclaration = Field(default_factory=WordPieceTraining)
+    """The vocabulary: learned from the corpus, or given as a file."""
+    pretraining: Pretraining
+    """How long and on which seeds the arms are pretrained."""
+    fine_tuning: FineTuning = Field(default_factory=FineTuning)
+    """Which downstream tasks the pretrained models are taught, and how."""
+    measure: Measures = Field(default_factory=Measures)
+    """What is measured of every trained model beyond losses and scores."""
+    level_within: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"held_out_loss": 0.02}])
+    """By metric: the largest difference that is none worth naming; over the paper's margins."""
+    claims: tuple[str, ...] = Field(default=(), examples=[["score(dynamic) > score(depthwise) by 0.5"]])
+    """What is expected of the results, written down before there are any; the report judges each."""
+    forecast: Forecast | None = None
+    """A larger budget to extrapolate the held-out curves to."""
+    tracking: str | None = None
+    """An MLflow tracking URI; the store under the results where none is named."""
+
+    _throughput: Throughput = PrivateAttr(nothing_measured)
+
+    def model_post_init(self, context: Any) -> None:
+        """Take what reads measured times from the validation context."""
+        if isinstance(context, Mapping):
+            self._throughput = context.get(THROUGHPUT, nothing_measured)
+
+    @property
+    def designs(self) -> tuple[OneDesign, ...]:
+        """The designs in the order of their arms."""
+        return self.design if isinstance(self.design, tuple) else (self.design,)
+
+    @property
+    def search(self) -> Search | None:
+        """The search among the designs; the others' arms are its first candidates."""
+        return next((design for design in self.designs if isinstance(design, Search)), None)
+
+    @cached_property
+    def roster(self) -> Roster:
+        """The arms that are known before anything has run, and what is wrong with the designs."""
+        roster = Roster(self.baseline, Rules(self.constraints, self.on_invalid == "skip"))
+        if roster.violations:
+            return roster  # what the baseline breaks, its arms break too
+        for position, design in enumerate(self.designs):
+            place = ("design", position) if isinstance(self.design, tuple) else ("design",)
+            if isinstance(design, Search):
+                broken = told_once([*design.violations(self.baseline)])
+                roster.violations += [each.under(*place) for each in broken]
+            else:
+                roster.enter(design, place)
+        if self.match is not None and not roster.violations:
+            roster.violations += enter_twins(roster, self.match, self.pretraining.tokens, self._throughput)
+        return roster
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """The arms that are known before anything has run, the baseline first. Raises ImpossibleChange."""
+        if self.roster.violations:
+            raise ImpossibleChange(self.roster.violations)
+        return tuple(self.roster.arms)
+
+    def identity(self) -> dict[str, JsonValue]:
+        """Return everything that changes a number, and nothing else; the order of tasks does not."""
+        document = canonical(self)
+        for presentation in ("question", "paper", "level_within", "claims", "forecast", "tracking", "on_invalid"):
+            document.pop(presentation, None)
+        if self.search is None:  # what the arms are, however they were written down
+            document["design"] = {arm.name: canonical(arm.candidate) for arm in self.arms}
+            for shaping in ("constraints", "match"):
+                document.pop(shaping, None)
+        tuning = document.get("fine_tuning")
+        if isinstance(tuning, dict):
+            tuning.pop("max_overlap", None)  # it refuses, and changes no number
+            if "tasks" in tuning:
+                tuning["tasks"] = [*sorted(self.fine_tuning.tasks)]
+        return document

@@ -1,0 +1,49 @@
+"""Which candidates answer the question: one file per design, and several of them one after the other."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import Discriminator, Field, Tag
+
+from configuration.designs.factorial import Factorial
+from configuration.designs.fractional import Fractional
+from configuration.designs.keep_one import KeepOne
+from configuration.designs.ladder import Ladder
+from configuration.designs.leave_one_out import LeaveOneOut
+from configuration.designs.list import ListDesign
+from configuration.designs.one_factor import OneFactor
+from configuration.designs.pairs import Pairs
+from configuration.designs.search import Search
+from configuration.designs.zip import Zip
+from foundation.schema import OPTION
+
+OneDesign = Annotated[
+    OneFactor | LeaveOneOut | KeepOne | Ladder | Factorial | Fractional | Pairs | Zip | ListDesign | Search,
+    OPTION,
+]
+
+
+def _tag(value: Any) -> str:
+    return "several" if isinstance(value, Sequence) and not isinstance(value, str) else "one"
+
+
+Design = Annotated[
+    Annotated[OneDesign, Tag("one")] | Annotated[tuple[OneDesign, ...], Field(min_length=1), Tag("several")],
+    Discriminator(_tag),
+]
+"""One design, or several whose arms follow one another; a candidate that two of them ask for is one arm."""
+
+__all__ = [
+    "Design",
+    "Factorial",
+    "Fractional",
+    "KeepOne",
+    "Ladder",
+    "LeaveOneOut",
+    "ListDesign",
+    "OneDesign",
+    "OneFactor",
+    "Pairs",
+    "Search",
+    "Zip",
+]

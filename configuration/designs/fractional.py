@@ -1,0 +1,111 @@
+"""A two-level regular fraction: few runs tell many factors apart, at the price of stated confusions.
+
+Box and Hunter 1961, The 2^(k-p) fractional factorial designs, Technometrics 3. At resolution 3 main effects are
+confounded with two-way interactions, at 4 two-way interactions with each other, at 5 neither.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field
+
+from analysis.fractions import Fraction, smallest
+from configuration.designs.axes import Axes, axis_violations, named, parent_of, present
+from configuration.designs.point import ARMS_AT_MOST, Point, PointDesign, level
+from foundation.errors import Violation
+from foundation.schema import whole_from_exponent
+from search_space.candidate import Candidate
+
+FACTORS_AT_MOST = 20
+LETTERS = "ABCDEFGHJKLMNOPQRSTU"  # without I, which is the mean
+WORDS_SHOWN = 15
+ROMAN = {3: "III", 4: "IV", 5: "V"}
+
+
+class Fractional(PointDesign):
+    """`vary: { a: [1, 2], b: [1, 2], c: [1, 2], d: [1, 2] }, resolution: 4` is 8 points in place of 16.
+
+    Every axis has two values. The run with all first values belongs to the fraction, so that a baseline with these
+    values is one of the runs.
+    """
+
+    listed: ClassVar[bool] = False
+    recurs: ClassVar[bool] = True
+    kind: Literal["fractional"] = "fractional"
+    """Chooses a two-level fraction of the full factorial."""
+    vary: Axes = Field(min_length=2, max_length=FACTORS_AT_MOST)
+    """By path, the two levels of a factor."""
+    resolution: Annotated[Literal[3, 4, 5], BeforeValidator(whole_from_exponent)]
+    """3: main effects are confounded with two-way interactions; 4: those with each other; 5: neither."""
+
+    def size(self, baseline: Candidate) -> int:
+        """Return the number of runs; all combinations where no fraction is small enough."""
+        fraction = self.fraction
+        return 2 ** len(self.vary) if fraction is None else fraction.runs
+
+    def points(self, baseline: Candidate) -> Iterator[Point]:
+        """Yield the runs, the first basis factor fastest (Yates's order)."""
+        fraction = self.fraction
+        assert fraction is not None
+        for run in range(fraction.runs):
+            chosen = zip(self.vary.items(), fraction.bits(run), strict=True)
+            changes = {path: values[bit] for (path, values), bit in chosen}
+            levels = {path: level(value) for path, value in changes.items()}
+            yield Point(named(changes, self.vary, baseline), changes, ("vary",), levels)
+
+    def own_violations(self, baseline: Candidate) -> Iterator[Violation]:
+        """Yield axes without two values, and those that are not there at every point."""
+        for path, values in self.vary.items():
+            if values and len(values) != 2:
+                message = f"{len(values)} values; a fraction has two per factor. Did you mean factorial?"
+                yield Violation(("vary", path), message)
+            parent = parent_of(path, self.vary)
+            without = (
+                [each for each in self.vary[parent] if not present(path, {parent: each}, baseline)] if parent else []
+            )
+            if without:
+                message = (
+                    f"not a field of every {parent} that varies here; a fraction needs factors that are always there"
+                )
+                yield Violation(("vary", path), message)
+        yield from axis_violations(self.vary, baseline)
+
+    def notes(self) -> Iterator[str]:
+        """Yield the letters of the factors, the resolution, the defining relation and the aliases."""
+        fraction = self.fraction
+        if fraction is None:
+            return
+        factors = len(self.vary)
+        words = fraction.defining_relation() if factors - fraction.basis <= 10 else tuple(fraction.words())
+        shortest = min(map(len, words), default=None)
+        stated = "full, nothing is confounded" if shortest is None else f"resolution {ROMAN.get(shortest, shortest)}"
+        size = f"2^({factors}-{factors - fraction.basis})" if words else f"2^{factors}"
+        yield f"{size}, {fraction.runs} runs, {stated}"
+        yield ", ".join(f"{letter} {path}" for letter, path in zip(LETTERS, self.vary, strict=False))
+        if words:
+            more = f" and {len(words) - WORDS_SHOWN} longer words" if len(words) > WORDS_SHOWN else ""
+            yield f"I = {' = '.join(map(_signed, islice(words, WORDS_SHOWN)))}{more}"
+        aliases = fraction.aliases()
+        yield from (_alias(effects) for effects in aliases)
+        if words and not aliases:
+            yield "no main effect or two-way interaction is confounded with another"
+
+    @property
+    def fraction(self) -> Fraction | None:
+        """The columns, None where the resolution needs more runs than a table may have arms."""
+        return smallest(len(self.vary), self.resolution, ARMS_AT_MOST.bit_length() - 1)
+
+
+def _signed(word: tuple[int, ...]) -> str:
+    """Return a word with the sign that its product has where first values count -1 and second ones +1."""
+    return ("-" if len(word) % 2 else "") + "".join(LETTERS[position] for position in word)
+
+
+def _alias(effects: tuple[tuple[int, ...], ...]) -> str:
+    """Return effects that share a column; the sign is relative to the first."""
+    first, *others = effects
+    signs = ("-" if (len(first) + len(other)) % 2 else "" for other in others)
+    letters = ("".join(LETTERS[position] for position in other) for other in others)
+    named_first = "".join(LETTERS[position] for position in first)
+    return " = ".join([named_first, *(sign + text for sign, text in zip(signs, letters, strict=True))])

@@ -1,0 +1,40 @@
+"""One factor at a time: every listed value of every axis, all else as in the baseline."""
+
+from collections.abc import Iterator
+from typing import ClassVar, Literal
+
+from configuration.designs.axes import Axes, same_as
+from configuration.designs.point import Point, PointDesign, label, level
+from foundation.errors import Violation
+from search_space.candidate import Candidate
+
+
+class OneFactor(PointDesign):
+    """The axes that may leave the baseline, each with the values it takes: `vary: { heads: [2, 8] }` is two arms.
+
+    A value that is the baseline's own makes no arm. A field of an option varies here only where the baseline has it.
+    """
+
+    recurs: ClassVar[bool] = True
+    kind: Literal["one_factor"] = "one_factor"
+    """Chooses one factor at a time."""
+    vary: Axes
+    """By path, the values beside the baseline's."""
+
+    def size(self, baseline: Candidate) -> int:
+        """Return the number of values."""
+        return sum(len(values) for values in self.vary.values())
+
+    def points(self, baseline: Candidate) -> Iterator[Point]:
+        """Yield a point for every value that differs from the baseline's."""
+        for path, values in self.vary.items():
+            for position, value in enumerate(values):
+                if not same_as(baseline, {path: value}):
+                    name = f"{path.rsplit('.', 1)[-1]}={label(value)}"
+                    yield Point(name, {path: value}, ("vary", path, position), {path: level(value)})
+
+    def own_violations(self, baseline: Candidate) -> Iterator[Violation]:
+        """Yield the axes on which nothing varies."""
+        for path, values in self.vary.items():
+            if not values:
+                yield Violation(("vary", path), "no values to vary over; list at least one")

@@ -1,0 +1,61 @@
+"""How tasks are taught: every fine-tuning of a trial, with its task's own settings and one searched combination."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from configuration.fine_tuning import ChosenOn, FineTuning, TaskSettings
+from foundation.schema import JsonValue
+
+
+@dataclass(frozen=True)
+class Teaching:
+    """One fine-tuning of a trial: a task, a seed, and how it is taught."""
+
+    task: str
+    seed: int
+    settings: FineTuning
+    """With what the task does otherwise put in."""
+    searched: Mapping[str, JsonValue]
+    """The values of this combination; empty where the task is taught in one way."""
+    chosen_on: ChosenOn | None
+
+    @property
+    def label(self) -> str:
+        """The stage's name within its trial."""
+        return " ".join([f"{self.task}#{self.seed}", *(f"{name}={value}" for name, value in self.searched.items())])
+
+
+def settings_of(tuning: FineTuning, task: str) -> FineTuning:
+    """Return how a task is taught where nothing is searched for."""
+    otherwise = tuning.by_task.get(task)
+    return tuning if otherwise is None else tuning.model_copy(update=otherwise.changes)
+
+
+def teachings(tuning: FineTuning) -> tuple[Teaching, ...]:
+    """Return every fine-tuning of a trial, by task, seed and combination."""
+    return tuple(
+        teaching
+        for task in sorted(tuning.tasks)
+        for seed in tuning.seeds
+        for teaching in _of_seed(tuning, task, seed)
+    )
+
+
+def combinations_of(tuning: FineTuning, task: str) -> tuple[dict[str, JsonValue], ...]:
+    """Return what is searched for on a task; empty where it is taught in one way."""
+    if tuning.search is None:
+        return ()
+    fixed = tuning.by_task.get(task, TaskSettings()).changes
+    found = tuple(tuning.search.combinations(fixed))
+    return found if found != ({},) else ()
+
+
+def _of_seed(tuning: FineTuning, task: str, seed: int) -> Iterator[Teaching]:
+    settings = settings_of(tuning, task)
+    found = combinations_of(tuning, task)
+    if not found:
+        yield Teaching(task, seed, settings, {}, None)
+    assert tuning.search is not None or not found
+    for searched in found:
+        chosen_on = tuning.search.choose_on if tuning.search else None
+        yield Teaching(task, seed, settings.model_copy(update=dict(searched)), searched, chosen_on)

@@ -1,0 +1,15 @@
+"""Which trials spend the next budget: one file per hurdle. A hurdle is a pure function of recorded values."""
+
+from typing import Annotated
+
+from configuration.hurdles.asha import Asha
+from configuration.hurdles.extrapolate import Extrapolate
+from configuration.hurdles.finite import Finite
+from configuration.hurdles.hyperband import Hyperband
+from configuration.hurdles.progressive_mean import ProgressiveMean
+from configuration.hurdles.top_fraction import TopFraction
+from foundation.schema import OPTION
+
+HurdleRule = Annotated[Finite | ProgressiveMean | TopFraction | Asha | Hyperband | Extrapolate, OPTION]
+
+__all__ = ["Asha", "Extrapolate", "Finite", "HurdleRule", "Hyperband", "ProgressiveMean", "TopFraction"]

@@ -1,0 +1,87 @@
+"""Freeze and thaw: all of a cohort begin, then only what promises most goes on. Swersky et al. 2014, arXiv 1406.3896.
+
+Everyone trains to the first mark and is frozen. In every round those with the best promise, the predicted final value
+less `optimism` times its doubt, are thawed for one more mark, until the cohort has had its advances. A round waits
+for all whom the last one thawed, so that it is the same whoever arrives first.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+from analysis.learning_curve import Numbers, predict_final
+from configuration.hurdles.decision import Verdict
+from configuration.hurdles.population import Entrant, Field, State, finite
+from configuration.hurdles.rungs import Marked
+from foundation.schema import Count, Number
+
+CurveModel = Callable[[Numbers, Numbers | None], tuple[Numbers, Numbers]]
+"""From curves [candidates, points] and features [candidates, features] to each final value's mean and its doubt."""
+
+GRID = 40  # evenly spaced points that a curve is read at
+
+
+class Extrapolate(Marked):
+    """How many advances by one mark a cohort has, how many at once, and how much doubt counts as promise."""
+
+    kind: Literal["extrapolate"] = "extrapolate"
+    """Chooses freeze-thaw: extrapolated curves decide who goes on."""
+    advances: Count = 6
+    """Advances by one mark that a cohort may spend, over all its members and marks."""
+    at_once: Count = 1
+    """Candidates that advance together before the next decision."""
+    optimism: Number = 1.0
+    """Standard deviations of the prediction that count as promise; 0 looks at the mean alone."""
+
+    def decide(self, field: Field) -> dict[str, Verdict]:
+        """Return the verdicts of the next round; those that stay frozen get none until the advances are spent."""
+        verdicts: dict[str, Verdict] = {}
+        for cohort in sorted({one.cohort for one in field.waiting}):
+            members = field.cohort(cohort)
+            frozen = [one for one in members if one.state is State.WAITING]
+            verdicts |= {one.name: Verdict(False, None, None) for one in frozen if one.value is None}
+            if not any(one.state is State.MOVING for one in members):
+                verdicts |= self._round(field, members, [one for one in frozen if one.value is not None])
+        return verdicts
+
+    def _round(self, field: Field, members: tuple[Entrant, ...], frozen: list[Entrant]) -> dict[str, Verdict]:
+        spent = sum(verdict.cleared for one in members for verdict in one.verdicts)
+        left = self.advances - spent
+        promise = promises(field, frozen[0].cohort, self.optimism) if frozen else {}
+        ranked = sorted(frozen, key=lambda one: (promise[one.name], one.name))
+        names = tuple(sorted(one.name for one in frozen))
+        if left <= 0:
+            return {one.name: Verdict(False, finite(promise[one.name]), None, names) for one in frozen}
+        thawed = ranked[: min(left, self.at_once)]
+        bar = finite(promise[thawed[-1].name]) if thawed else None
+        return {one.name: Verdict(True, finite(promise[one.name]), bar, names) for one in thawed}
+
+
+def promises(field: Field, cohort: int, optimism: float, model: CurveModel = predict_final) -> dict[str, float]:
+    """Return by name what each started entrant promises: a small final value, or much doubt of it.
+
+    Earlier cohorts have ended and are known whole. Of the present one only what was there at the marks is looked at:
+    how far those past the last hurdle have come since depends on who is quick, and so does the baseline.
+    """
+    known = {
+        one: one.curve if one.cohort < cohort else one.curve[: one.settled]
+        for one in field.entrants
+        if one.cohort < cohort or (one.cohort == cohort and not one.exempt)
+    }
+    started = [one for one, curve in known.items() if curve]
+    curves = np.array([_on_grid(known[one], field.tokens) for one in started])
+    features = np.array([one.features for one in started])
+    mean, doubt = model(curves, features if features.size else None)
+    return {one.name: float(m - optimism * d) for one, m, d in zip(started, mean, doubt, strict=True)}
+
+
+def _on_grid(curve: tuple[tuple[int, float], ...], tokens: int) -> Numbers:
+    """Return a curve at evenly spaced points up to the end of the budget, NaN where it has not come."""
+    places = np.arange(1, GRID + 1) * (tokens / GRID)
+    at, values = np.array(curve, dtype=np.float64).T
+    read: Numbers = np.interp(places, at, values)
+    read[places > at[-1] * (1 + 1e-9)] = np.nan
+    if np.isnan(read).all():
+        read[0] = values[-1]  # nearer to the start than the first point
+    return read

@@ -1,0 +1,81 @@
+"""What hurdles look at: the trials of one replicate of a search, with what each has brought to the marks so far."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from configuration.hurdles.decision import Verdict
+
+
+class State(StrEnum):
+    """Where a trial is."""
+
+    MOVING = "moving"
+    """On its way to the next mark."""
+    WAITING = "waiting"
+    """At a mark, for a verdict."""
+    OUT = "out"
+    """Nothing more will be asked of it: stopped, diverged, failed, past every hurdle, or never judged."""
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """One trial as a hurdle sees it. All values are such that smaller is better."""
+
+    name: str
+    cohort: int
+    state: State
+    values: tuple[float | None, ...] = ()
+    """At mark 0, 1, …, as far as it came; None where there was no number."""
+    verdicts: tuple[Verdict, ...] = ()
+    """At hurdle 0, 1, …, as far as it was judged."""
+    exempt: bool = False
+    """The baseline: never judged, so that every candidate has something to be compared with."""
+    curve: tuple[tuple[int, float], ...] = ()
+    """Tokens seen and the value then, between the marks too."""
+    settled: int = 0
+    """How many points of the curve were there at the last mark; the others may or may not have come yet."""
+    features: tuple[float, ...] = ()
+    """Numbers that describe the candidate; as many for each."""
+
+    @property
+    def level(self) -> int:
+        """The hurdle that it stands at or moves to, counted from 0."""
+        return len(self.verdicts)
+
+    @property
+    def value(self) -> float | None:
+        """What it has brought to the hurdle it stands at, None where that is no finite number."""
+        return finite(self.values[self.level])
+
+    def may_still_reach(self, level: int) -> bool:
+        """Whether its value at a mark is still to come."""
+        return self.state is not State.OUT and len(self.values) <= level
+
+    def value_at(self, level: int) -> float | None:
+        """Return its finite value at a mark, None where it has none."""
+        return finite(self.values[level]) if len(self.values) > level else None
+
+
+@dataclass(frozen=True)
+class Field:
+    """Everyone, in the order in which they were declared, whoever arrives first."""
+
+    entrants: tuple[Entrant, ...]
+    tokens: int = 0
+    """The whole budget of a trial."""
+
+    @property
+    def waiting(self) -> Iterator[Entrant]:
+        """Those that want a verdict."""
+        return (entrant for entrant in self.entrants if entrant.state is State.WAITING)
+
+    def cohort(self, number: int) -> tuple[Entrant, ...]:
+        """Return the members of a cohort that are judged."""
+        return tuple(entrant for entrant in self.entrants if entrant.cohort == number and not entrant.exempt)
+
+
+def finite(value: float | None) -> float | None:
+    """Return a finite number as it is and None for everything else."""
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,26 @@
+"""Successive halving by cohort: the best of each cohort go on. Jamieson and Talwalkar 2016, arXiv 1502.07943."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field as Setting
+
+from configuration.hurdles.cohorts import best_of_cohorts
+from configuration.hurdles.decision import Verdict
+from configuration.hurdles.population import Field
+from configuration.hurdles.rungs import Marked
+from foundation.schema import Number
+
+PartOfOne = Annotated[Number, Setting(gt=0, lt=1)]
+
+
+class TopFraction(Marked):
+    """At every mark this share of the cohort's members that have a number goes on, one at least."""
+
+    kind: Literal["top_fraction"] = "top_fraction"
+    """Chooses successive halving by cohort."""
+    keep: PartOfOne = 0.5
+    """Share of a cohort that goes on at every mark; 0.5 halves it."""
+
+    def decide(self, field: Field) -> dict[str, Verdict]:
+        """Return the verdicts of the cohorts that are complete at a mark; the others wait."""
+        return best_of_cohorts(field, self.keep)

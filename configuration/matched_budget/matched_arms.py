@@ -1,0 +1,138 @@
+"""Twins: each arm once more at the baseline's budget, one size of it changed as little as that takes."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from configuration.arm import BASELINE, Arm
+from configuration.arms import Impossible, Roster
+from configuration.matched_budget.adjustable_sizes import dimension, nearest
+from configuration.matched_budget.match import Match
+from foundation.errors import EnvironmentRefused, Refusal, Violation
+from search_space.candidate import Candidate
+from search_space.overrides import ImpossibleChange, apply, difference
+
+SUFFIX = " (matched)"
+Spending = Callable[[Candidate], float]
+THROUGHPUT = "throughput"
+"""Under this name the validation context gives what reads measurements."""
+Throughput = Callable[[Path], Mapping[str, float]]
+"""From a results folder: seconds per operation by the canonical text of the candidate. Raises a Refusal."""
+
+
+def nothing_measured(folder: Path) -> Mapping[str, float]:
+    """Refuse: this declaration was read without access to measurements. Raises EnvironmentRefused."""
+    raise EnvironmentRefused(f"{folder}: measurements are not read here")
+
+
+class NoTwin(Exception):
+    """No size in reach gives an arm the baseline's budget; the message says how near one comes."""
+
+
+def enter_twins(roster: Roster, match: Match, tokens: int, throughput: Throughput) -> list[Violation]:
+    """Put each arm's twin behind it. An arm that has the baseline's budget is its own twin.
+
+    `throughput` reads what pretraining took in the results folder that `match` names.
+    """
+    if match.budget == "parameters" and match.by == "tokens":
+        return [Violation(("match", "by"), "tokens change no parameters. Did you mean feed_forward_width?")]
+    try:
+        rates = _rates(match, throughput)
+    except Refusal as refusal:
+        return [Violation(("match", "measured_in"), line) for line in refusal.lines]
+    except NoTwin as unknown:
+        return [Violation(("match", "measured_in"), str(unknown))]
+    return list(_entered(roster, match, tokens, rates))
+
+
+def _entered(roster: Roster, match: Match, tokens: int, rates: Mapping[str, float] | None) -> Iterator[Violation]:
+    baseline, *raw = roster.arms
+    twins: dict[str, Arm] = {}
+    shares: dict[str, float] = {}
+    for arm in raw:
+        try:
+            twin = _allowed(_twin(arm, baseline, match, tokens, rates), roster)
+        except NoTwin as unmatched:
+            if roster.rules.skip:
+                roster.impossible.append(Impossible(arm.name + SUFFIX, (str(unmatched),)))
+            else:
+                yield Violation(("match",), f"{arm.name + SUFFIX}: {unmatched}")
+        else:
+            twins[arm.name] = twin
+            target = _spending(baseline, baseline, match, tokens, rates)(baseline.candidate)
+            shares[arm.name] = _spending(arm, baseline, match, tokens, rates)(twin.candidate) / target
+    _place(roster, twins, shares)
+
+
+def _allowed(twin: Arm, roster: Roster) -> Arm:
+    reason = roster.reason(twin.candidate)
+    if reason is not None:
+        raise NoTwin(reason)
+    return twin
+
+
+def _place(roster: Roster, twins: Mapping[str, Arm], shares: Mapping[str, float]) -> None:
+    """Put every twin behind its arm. A twin that is another arm, or another's twin, is there once and serves both."""
+    baseline, *raw = roster.arms
+    roster.arms[:] = [baseline]
+    known = {arm.identity: arm.name for arm in raw}
+    for arm in raw:
+        twin = twins.get(arm.name)
+        own = twin is not None and twin.identity == arm.identity
+        other = None if twin is None or own else known.get(twin.identity)
+        matched_by = next((name for name, each in twins.items() if each.identity == arm.identity), None)
+        name = None if twin is None else arm.name if own else other or twin.name
+        roster.arms.append(replace(arm, matches=matched_by, twin=name, twin_spends=shares.get(arm.name)))
+        if other is not None:
+            roster.aliases[arm.name + SUFFIX] = other
+        elif twin is not None and not own:
+            roster.arms.append(twin)
+            known[twin.identity] = twin.name
+
+
+def _twin(arm: Arm, baseline: Arm, match: Match, tokens: int, rates: Mapping[str, float] | None) -> Arm:
+    """Return the arm at the baseline's budget. Raises NoTwin."""
+    target = _spending(baseline, baseline, match, tokens, rates)(baseline.candidate)
+    spending = _spending(arm, baseline, match, tokens, rates)
+    if abs(spending(arm.candidate) / target - 1) <= match.tolerance:
+        return arm
+    free = dimension(match.by, arm.candidate, tokens)
+    steps = nearest(lambda count: spending(free.resized(count)), target, free.kinks)
+    candidate = free.resized(steps)
+    reached = spending(candidate) / target - 1
+    if abs(reached) > match.tolerance:
+        wanted = f"{target:,.{0 if target > 1000 else 1}f}"
+        raise NoTwin(
+            f"{match.by} {steps * free.step} comes nearest, {abs(reached):.1%} {'above' if reached > 0 else 'below'} "
+            f"the baseline's {match.budget} {wanted}; the tolerance is {match.tolerance:.1%}. "
+            "Did you mean another size in match.by?"
+        )
+    if candidate == baseline.candidate:
+        raise NoTwin(f"it would be the baseline: {match.by} is all that {arm.name} changes")
+    try:
+        apply(candidate, {})
+    except ImpossibleChange as impossible:
+        raise NoTwin(f"{match.by} {steps * free.step} is impossible: {impossible}") from None
+    changes = difference(baseline.candidate, candidate)
+    return Arm(arm.name + SUFFIX, candidate, changes, {}, arm.name)
+
+
+def _spending(arm: Arm, baseline: Arm, match: Match, tokens: int, rates: Mapping[str, float] | None) -> Spending:
+    """Return what a candidate spends of the budget; time at the pace at which the arm was measured."""
+    if match.budget == "parameters":
+        return lambda candidate: candidate.architecture.parameters
+    pace = 1.0
+    if rates is not None:
+        if arm.identity not in rates:
+            name = BASELINE if arm is baseline else arm.name
+            raise NoTwin(f"{name} was never measured in {match.measured_in}; run it there without match first")
+        pace = rates[arm.identity]
+    return lambda candidate: pace * candidate.train_flops(tokens, baseline.candidate.architecture)
+
+
+def _rates(match: Match, throughput: Throughput) -> Mapping[str, float] | None:
+    if match.budget != "seconds":
+        return None
+    if match.measured_in is None:
+        raise NoTwin("seconds are unknown before they were measured; name the results folder of a run without match")
+    return throughput(Path(match.measured_in))

@@ -1,0 +1,26 @@
+"""The experiment as a tuning trial sees it: tuning's budget and seeds, no hurdles, tasks only where they decide."""
+
+from configuration.experiment import Experiment
+from configuration.hurdles import Finite
+from configuration.measurements import Measures
+
+
+def tuning_view(experiment: Experiment) -> Experiment:
+    """Return the experiment whose trials are the tuning trials; the experiment must have `tune`."""
+    tune = experiment.tune
+    assert tune is not None
+    settings = {
+        "tokens": tune.tokens or experiment.pretraining.tokens,
+        "seeds": tune.seeds,
+        "hurdle": Finite(),
+        "audit": None,
+    }
+    tasks = experiment.fine_tuning.tasks if tune.metric == "score" else ()
+    return experiment.model_copy(
+        update={
+            "pretraining": experiment.pretraining.model_copy(update=settings),
+            "fine_tuning": experiment.fine_tuning.model_copy(update={"tasks": tasks}),
+            "measure": Measures(),
+            "tune": None,
+        }
+    )

@@ -1,0 +1,1 @@
+"""Rules between sections of an experiment, one file per section."""

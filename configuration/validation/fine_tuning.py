@@ -1,0 +1,43 @@
+"""What fine-tuning settings must satisfy beyond their own types: single tasks' values, and what is searched for."""
+
+from collections.abc import Iterator
+
+from configuration.declared import DeclaredExperiment
+from configuration.fine_tuning import SettingsSearch
+from configuration.fine_tuning_runs import settings_of
+from foundation.errors import Violation
+from tasks.downstream import find_task, task_names
+
+
+def teaching_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
+    """Yield what is wrong with single tasks' values and with the search."""
+    tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.probe
+    asked = (*tuning.tasks, *([probe.task] if probe else []))
+    for task, otherwise in tuning.by_task.items():
+        place = ("by_task", task)
+        if task not in asked:
+            yield Violation(place, f"is not asked; allowed: {', '.join(asked) or 'none, fine_tuning.tasks is empty'}")
+        elif otherwise.swap_pairs and task in task_names() and not find_task(task).unordered:
+            yield Violation((*place, "swap_pairs"), f"the two texts of {task} may not change places")
+        positions, length = experiment.baseline.architecture.positions, settings_of(tuning, task).sequence_length
+        if otherwise.sequence_length is not None and length > positions:
+            message = f"{length} is longer than the {positions} positions of the architecture"
+            yield Violation((*place, "sequence_length"), message)
+    if tuning.search is not None:
+        yield from (violation.under("search") for violation in _search_violations(tuning.search))
+
+
+def _search_violations(search: SettingsSearch) -> Iterator[Violation]:
+    axes: dict[str, tuple[float, ...]] = {
+        "peak_learning_rate": search.peak_learning_rate,
+        "weight_decay": search.weight_decay,
+        "epochs": search.epochs,
+    }
+    if not any(axes.values()):
+        yield Violation((), f"searches for nothing; give at least one list of {', '.join(axes)}")
+    for name, values in axes.items():
+        for position, value in enumerate(values):
+            if value in values[:position]:
+                yield Violation((name, position), f"{value!r} stands twice")
+            if value < 0:
+                yield Violation((name, position), f"{value!r} is below 0")

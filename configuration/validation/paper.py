@@ -1,0 +1,36 @@
+"""What the paper's rows of an experiment must satisfy: the table, its rows and the arms they stand beside exist."""
+
+from collections.abc import Iterator
+
+from configuration.declared import DeclaredExperiment
+from configuration.yaml.errors import did_you_mean
+from foundation.errors import Violation
+from search_space.overrides import ImpossibleChange
+from search_space.released.papers import published
+
+
+def published_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
+    """Yield every table, row and arm that is not there."""
+    paper = experiment.paper
+    if paper is None or (paper.table is None and not paper.rows):
+        return
+    if paper.table is None:
+        yield Violation(("paper", "rows"), "rows of which table? Name it under paper.table")
+        return
+    tables = published().tables
+    if paper.table not in tables:
+        message = f"{paper.table!r} is not a published table. Allowed: {', '.join(tables)}"
+        yield Violation(("paper", "table"), f"{message}.{did_you_mean(paper.table, list(tables))}")
+        return
+    try:
+        arms = [arm.name for arm in experiment.arms]
+    except ImpossibleChange:
+        return  # the design's own violations say why
+    rows = list(tables[paper.table].rows)
+    for arm, row in paper.rows.items():
+        if arm not in arms:
+            message = f"{arm!r} is not an arm. Allowed: {', '.join(sorted(arms))}.{did_you_mean(arm, arms)}"
+            yield Violation(("paper", "rows", arm), message)
+        if row not in rows:
+            message = f"{row!r} is not a row of {paper.table}. Allowed: {', '.join(rows)}.{did_you_mean(row, rows)}"
+            yield Violation(("paper", "rows", arm), message)

@@ -1,0 +1,64 @@
+"""Warnings: what an experiment may ask for and most likely does not mean. Nothing here is refused. Pure."""
+
+from collections.abc import Iterator
+
+from configuration.declared import DeclaredExperiment
+from search_space.recipe import Recipe
+from search_space.released.differences import warmup_updates
+
+ARMS_NAMED = 4
+
+
+def warnings_of(experiment: DeclaredExperiment) -> tuple[str, ...]:
+    """Return one line per warning, for an experiment that keeps its rules."""
+    return (*_objective(experiment), *_warm_up(experiment), *_evaluations(experiment))
+
+
+def _objective(experiment: DeclaredExperiment) -> Iterator[str]:
+    if "objective" not in experiment.baseline.model_fields_set:
+        yield (
+            "baseline.objective is left out, which means replaced_token_detection. Small models learn nothing by it "
+            "within some million tokens (docs/laptop_scale.md). Write objective: masked_language_model, or "
+            "objective: replaced_token_detection to keep it"
+        )
+
+
+def _warm_up(experiment: DeclaredExperiment) -> Iterator[str]:
+    """Yield the arms whose learning rate is still rising when training ends, by the lengths of both."""
+    budgets = {"pretraining": experiment.pretraining.tokens}
+    if experiment.tune is not None and experiment.tune.tokens is not None:
+        budgets["tuning"] = experiment.tune.tokens
+    for stage, tokens in budgets.items():
+        found: dict[tuple[int, int], list[str]] = {}
+        for arm in experiment.arms:
+            rises, updates = warmup_updates(arm.candidate.recipe), arm.candidate.recipe.steps(tokens)
+            if rises >= updates:
+                found.setdefault((rises, updates), []).append(arm.name)
+        for (rises, updates), names in found.items():
+            yield (
+                f"{_named(names, len(experiment.arms))}: the warm-up takes {rises:,} updates and {stage} has "
+                f"{updates:,}, so the peak learning rate is never reached. Write a smaller "
+                f"recipe.schedule.warmup_tokens, such as {_tenth(experiment.baseline.recipe, tokens)}"
+            )
+
+
+def _evaluations(experiment: DeclaredExperiment) -> Iterator[str]:
+    points = experiment.pretraining.evaluations
+    updates = experiment.baseline.recipe.steps(experiment.pretraining.tokens)
+    if points > updates:
+        yield (
+            f"pretraining.evaluations asks for {points:,} points of the held-out curve and there are {updates:,} "
+            "updates: every update is a point"
+        )
+
+
+def _tenth(recipe: Recipe, tokens: int) -> int:
+    """Return a tenth of the updates, in tokens; one update at least."""
+    return max(1, recipe.steps(tokens) // 10) * recipe.tokens_per_step
+
+
+def _named(names: list[str], among: int) -> str:
+    if len(names) == among:
+        return "every arm"
+    more = f" and {len(names) - ARMS_NAMED} more" if len(names) > ARMS_NAMED else ""
+    return f"{', '.join(names[:ARMS_NAMED])}{more}"

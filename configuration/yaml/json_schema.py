@@ -1,0 +1,72 @@
+"""The JSON schema of an experiment file for editors: derived from the types, with the scales on top."""
+
+import json
+from collections.abc import Callable
+
+from pydantic import BaseModel
+
+from configuration.yaml.field_docstrings import DescribingSchema
+from configuration.yaml.inheritance import LIKE_KEY
+from configuration.yaml.scales import SCALES_KEY
+from foundation.schema import JsonValue
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+DEFINITIONS = "$defs"
+PARTIAL = "Partial"
+
+Schema = dict[str, JsonValue]
+
+
+def editor_schema(model: type[BaseModel]) -> Schema:
+    """Return the schema of the model's files: its own properties, and `scales` with partial overrides."""
+    schema: Schema = model.model_json_schema(schema_generator=DescribingSchema)
+    definitions = _mapping(schema.pop(DEFINITIONS, {}))
+    partial = {PARTIAL + name: _partial(definition) for name, definition in definitions.items()}
+    whole = PARTIAL + model.__name__
+    partial[whole] = _partial({**schema, "description": "What a scale changes; all else is as in the file."})
+    overrides: Schema = {
+        "type": "object",
+        "description": "One experiment at several sizes: what each scale changes.",
+        "properties": {LIKE_KEY: {"type": "string", "description": "A file whose scales these are."}},
+        "additionalProperties": {"anyOf": [{"$ref": f"#/{DEFINITIONS}/{whole}"}, {"type": "null"}]},
+    }
+    properties = _mapping(schema["properties"]) | {SCALES_KEY: overrides}
+    return schema | {"$schema": DIALECT, "properties": properties, DEFINITIONS: definitions | partial}
+
+
+def schema_text(model: type[BaseModel]) -> str:
+    """Return the schema as it is written to disk: sorted keys, ending in a newline."""
+    return json.dumps(editor_schema(model), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _partial(schema: JsonValue) -> JsonValue:
+    """Return the schema with nothing required, and with references to partial definitions."""
+    if isinstance(schema, list):
+        return [_partial(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    loosened: Schema = {}
+    for key, value in schema.items():
+        if key in _LOOSENED:
+            loosened |= _LOOSENED[key](value)
+        elif key in _VERBATIM:
+            loosened[key] = value
+        elif key == "properties":
+            loosened[key] = {name: _partial(item) for name, item in _mapping(value).items()}
+        else:
+            loosened[key] = _partial(value)
+    return loosened
+
+
+_LOOSENED: dict[str, Callable[[JsonValue], Schema]] = {
+    "required": lambda _: {},
+    "discriminator": lambda _: {},
+    "oneOf": lambda value: {"anyOf": _partial(value)},
+    "$ref": lambda value: {"$ref": str(value).replace(f"#/{DEFINITIONS}/", f"#/{DEFINITIONS}/{PARTIAL}")},
+}
+_VERBATIM = frozenset({"default", "examples", "enum", "const"})
+
+
+def _mapping(value: JsonValue) -> Schema:
+    assert isinstance(value, dict)
+    return value

@@ -1,0 +1,126 @@
+"""PyYAML nodes as nodes with places: keys are text and stand once, scalars mean one thing to every reader."""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+import yaml
+
+from configuration.yaml.composing import Composed, compose
+from configuration.yaml.errors import Mistake, Place, mistake, refuse, shown
+from configuration.yaml.nodes import Entries, Items, Leaf, Node
+from configuration.yaml.scalars import Misread, plain_scalar
+from configuration.yaml.syntax import Malformed, missing_space
+
+MERGE_KEY = "<<"
+_INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})  # controls, formats, unassigned, private, breaks
+
+
+@lru_cache(maxsize=16)
+def read_document(file: str, text: str) -> tuple[Entries, tuple[Mistake, ...]]:
+    """Return the top mapping and the mistakes in it that reading can go on after; the same text is read once.
+
+    Raises ConfigurationRefused where it cannot: broken YAML, or no mapping at the top.
+    """
+    try:
+        composed = compose(text)
+    except Malformed as malformed:
+        refuse([Mistake(file, malformed.line, "", malformed.message)])
+    reader = _Reader(file, composed, text.splitlines())
+    top = reader.node(composed.top, Place(composed.top.start_mark.line + 1))
+    if not isinstance(top, Entries):
+        refuse([*reader.mistakes, *_no_mapping(file, composed.top, top)])
+    return top, tuple(reader.mistakes)
+
+
+def _no_mapping(file: str, written: yaml.Node, top: Leaf | Items) -> tuple[Mistake, ...]:
+    if isinstance(top, Leaf) and top.flawed:
+        return ()
+    if isinstance(top, Leaf) and top.value is None:
+        message = "the document is empty; an experiment is a mapping of keys to values"
+    elif isinstance(top, Items):
+        message = "a mapping is needed, got a list"
+    else:
+        message = missing_space(written.value) or f"a mapping is needed, got {shown(written.value)}"
+    return (mistake(file, top.place, message),)
+
+
+class _Reader:
+    """Turns nodes into nodes with places and keeps the mistakes met on the way."""
+
+    def __init__(self, file: str, composed: Composed, lines: list[str]) -> None:
+        self.mistakes: list[Mistake] = []
+        self._file = file
+        self._refused = composed.refused
+        self._lines = lines
+
+    def node(self, node: yaml.Node, place: Place) -> Node:
+        refusal = self._refused.get(id(node))
+        if refusal:
+            self._tell(place, refusal)
+            return Leaf(place, None, flawed=True)
+        if isinstance(node, yaml.MappingNode):
+            return self._entries(node, place)
+        if isinstance(node, yaml.SequenceNode):
+            items = (Place(item.start_mark.line + 1, (*place.path, i)) for i, item in enumerate(node.value))
+            return Items(place, tuple(map(self.node, node.value, items)))
+        assert isinstance(node, yaml.ScalarNode)
+        return self._leaf(node, place)
+
+    def _entries(self, node: yaml.MappingNode, place: Place) -> Entries:
+        nodes: dict[str, Node] = {}
+        flawed = False
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            refusal = self._refused.get(id(key_node)) or _key_refusal(key_node)
+            if refusal:
+                self._tell(Place(line, place.path), refusal)
+                flawed = True
+            elif key_node.value in nodes:
+                first = nodes[key_node.value].place.line
+                self._tell(Place(line, place.path).under(key_node.value), f"this key stands at line {first} already")
+            else:
+                nodes[key_node.value] = self.node(value_node, Place(line, (*place.path, key_node.value)))
+        return Entries(place, nodes, flawed)
+
+    def _leaf(self, node: yaml.ScalarNode, place: Place) -> Leaf:
+        if not node.value.isascii() and any(unicodedata.category(each) == "Cs" for each in node.value):
+            self._tell(place, f"{shown(node.value)} holds half of a surrogate pair, which is no character")
+            return Leaf(place, None, flawed=True)
+        if node.style is not None:
+            return Leaf(place, str(node.value))
+        later_lines = range(node.start_mark.line + 1, min(node.end_mark.line + 1, len(self._lines)))
+        for line in later_lines:
+            hint = missing_space(self._lines[line])
+            if hint:  # the line has been swallowed by the text above it
+                self._tell(Place(line + 1, place.path), hint)
+                return Leaf(place, None, flawed=True)
+        value = plain_scalar(node.value)
+        if isinstance(value, Misread):
+            self._tell(place, value.message)
+            return Leaf(place, None, flawed=True)
+        return Leaf(place, value)
+
+    def _tell(self, place: Place, message: str) -> None:
+        self.mistakes.append(mistake(self._file, place, message))
+
+
+def _key_refusal(node: yaml.Node) -> str:
+    if not isinstance(node, yaml.ScalarNode):
+        return "a key must be text, not a list or a mapping"
+    text = str(node.value)
+    invisible = next((each for each in text if unicodedata.category(each) in _INVISIBLE), None)
+    if invisible is not None:
+        name = unicodedata.name(invisible, "a control character")
+        return f"the key {shown(text)} holds U+{ord(invisible):04X} ({name}), which cannot be seen; remove it"
+    return _plain_key_refusal(text) if node.style is None else ""
+
+
+def _plain_key_refusal(text: str) -> str:
+    if text == MERGE_KEY:
+        return "the merge key << is not allowed; write the keys out"
+    if re.fullmatch(r"[A-Za-z_][\w-]*:\S+", text):
+        return missing_space(text)
+    if type(plain_scalar(text)) is not str:
+        return f"a key must be text; quote it: {shown(text)}" if text else "a key is missing before ':'"
+    return ""

@@ -1,0 +1,140 @@
+"""Crash-safe files: atomic writes (temporary name, fsync, rename), locks, sha256, regular files only."""
+
+import errno
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from foundation.errors import Conflict, EnvironmentRefused
+
+
+def write_whole(path: Path, content: bytes) -> Path:
+    """Write a file under a temporary name, flush it, rename it, and return its path: it is there whole or not at all.
+
+    The temporary file is always a new one, so that a symbolic link under its name is replaced and never followed.
+    """
+    temporary = path.with_name(f".{path.name}.writing")
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        return temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def open_lock(path: Path, permissions: int = 0o666) -> int:
+    """Return the descriptor of a lock file, made where there is none. Raises OSError for anything but a file."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, permissions)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, "a symbolic link, which is not followed", str(path)) from error
+        raise
+    try:
+        refuse_irregular(path, descriptor)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+@contextmanager
+def disk_refusals(place: Path) -> Iterator[None]:
+    """Turn what the operating system refuses into one line with the file, or the place where it names none."""
+    try:
+        yield
+    except OSError as error:
+        file = error.filename2 or error.filename or place  # the second one of a rename is the name that was wanted
+        raise EnvironmentRefused(f"{file}: {error.strerror or error}") from error
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder that can be written to. Raises EnvironmentRefused where that cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise EnvironmentRefused(f"{folder}: cannot be written to ({error.strerror})") from error
+
+
+def flush(path: Path) -> None:
+    """Put a file, or a folder's list of names, on the disk; on return it survives a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sha256_of(path: Path) -> str:
+    """Return the sha256 of a file's bytes as 64 hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def refuse_existing(folder: Path) -> None:
+    """Raise Conflict where something is there already: nothing is ever written over."""
+    if folder.exists() or folder.is_symlink():
+        raise Conflict(f"{folder}: is there already and is left as it is; name a folder that is not, or move it away")
+
+
+@contextmanager
+def atomic_directory(folder: Path, also: tuple[type[Exception], ...] = ()) -> Iterator[Path]:
+    """Give a folder to write into; it takes its name when all is on disk, and is gone where anything goes wrong.
+
+    What a killed process leaves lies beside it under `.NAME.writing`, and the next try clears it away. Raises
+    Conflict where the name is taken, EnvironmentRefused where the disk refuses: on OSError, and on
+    what a library raises in its place (`also`).
+    """
+    refuse_existing(folder)
+    refused: tuple[type[Exception], ...] = (OSError, *also)
+    temporary = folder.with_name(f".{folder.name}.writing")
+    try:
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        yield temporary
+        for path in [*temporary.iterdir(), temporary]:
+            flush(path)
+        refuse_existing(folder)
+        temporary.rename(folder)
+        flush(folder.parent)
+    except refused as error:
+        raise EnvironmentRefused(f"{folder}: cannot be written ({error})") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def read_regular(path: Path, at_most: int | None = None) -> bytes:
+    """Return a file's bytes, `at_most` of them where that is given.
+
+    A symbolic link is followed. Raises OSError where the path cannot be read, and where it is no regular file.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        refuse_irregular(path, descriptor)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read() if at_most is None else file.read(at_most)
+    finally:
+        os.close(descriptor)
+
+
+def refuse_irregular(path: Path, descriptor: int) -> None:
+    """Raise OSError, which says what was opened, where that is not a regular file."""
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "not a regular file but a directory", str(path))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "not a regular file but a pipe, a device or a socket", str(path))

@@ -1,0 +1,46 @@
+"""What the numbers were made with: interpreter, libraries, processor. Kept beside the results, never inside a key."""
+
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+from foundation.schema import JsonValue
+
+LIBRARIES = ("steeplechase", "torch", "numpy", "tokenizers", "scikit-learn", "optuna", "ray", "mlflow")
+
+
+def manifest() -> dict[str, JsonValue]:
+    """Return versions and the machine."""
+    libraries: dict[str, JsonValue] = {name: version(name) for name in LIBRARIES}
+    return {"python": platform.python_version(), **machine(), "libraries": libraries}
+
+
+def machine() -> dict[str, JsonValue]:
+    """Return the system, the processor's name and the cores that this process may use."""
+    return {"system": f"{platform.system()} {platform.machine()}", "processor": processor(), "cores": _cores()}
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):  # not on every system
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def processor() -> str:
+    """Return the processor's name, as far as the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or "unknown"
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown"
+
+
+def instructions() -> str:
+    """Return the line of instruction sets of the first core; empty where the system has no such list."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return ""
+    return next((line for line in lines if line.startswith(("flags", "Features"))), "")

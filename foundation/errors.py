@@ -1,0 +1,67 @@
+"""Refusals: the ways Steeplechase says no, each with its exit code. A refusal is for users, never a traceback.
+
+Exit codes: 0 done, 2 command line, 3 configuration, 4 data, 5 environment, 6 conflict, 7 corruption,
+8 done with failed trials, 75 stopped and resumable.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+class Refusal(Exception):
+    """Something the user can mend, told in one clear line per mistake."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, lines: str | Iterable[str]) -> None:
+        self.lines: tuple[str, ...] = (lines,) if isinstance(lines, str) else tuple(lines)
+        super().__init__("\n".join(self.lines))
+
+
+class ConfigurationRefused(Refusal):
+    """An experiment file, a scale or a point of the search space is wrong."""
+
+    exit_code = 3
+
+
+class DataRefused(Refusal):
+    """A corpus, a vocabulary or a fine-tuning set is missing or malformed."""
+
+    exit_code = 4
+
+
+class EnvironmentRefused(Refusal):
+    """The machine, the disk or a service cannot do what was asked."""
+
+    exit_code = 5
+
+
+class Conflict(Refusal):
+    """Another run holds the place, or what is there answers a different question."""
+
+    exit_code = 6
+
+
+class Corruption(Refusal):
+    """State on disk cannot be trusted; nothing is started over in silence."""
+
+    exit_code = 7
+
+
+class Stopped(Refusal):
+    """The run was asked to stop; the same command carries on."""
+
+    exit_code = 75
+
+
+@dataclass(frozen=True)
+class Violation:
+    """`path` leads from the declaration to the offending value; `message` says rule, values and remedy."""
+
+    path: tuple[str | int, ...]
+    message: str
+
+    def under(self, *prefix: str | int) -> "Violation":
+        """Return the same violation seen from an enclosing declaration."""
+        return Violation((*prefix, *self.path), self.message)

@@ -1,0 +1,1 @@
+"""What happened: records, artifacts, and what follows from them alone."""

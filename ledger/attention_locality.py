@@ -1,0 +1,93 @@
+"""Reading an attention record: the concentration C of a trained model in each reading, and its maps.
+
+C is attention mass at distance <= 4 over mass beyond. ConvBERT, arXiv 2008.02496, Table 8.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import fmean
+
+from configuration.measurements import ATTENTION
+from foundation.schema import JsonValue
+from ledger.json_values import number
+from ledger.snapshot import TrialHistory
+
+ALL, TEXT, PER_HEAD = "all mass", "without [CLS] and [SEP]", "mean over heads"
+READINGS = (ALL, TEXT, PER_HEAD)
+"""How mass becomes one number; the paper's text does not say which. The first is what claims speak of."""
+
+Cells = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class Head:
+    """Where one head's attention lies, as shares of a token's attention; the inner two leave [CLS] and [SEP] out."""
+
+    layer: int
+    near: float
+    far: float
+    inner_near: float
+    inner_far: float
+
+
+@dataclass(frozen=True)
+class Attention:
+    """What one trained model was seen to attend to."""
+
+    length: int
+    within: int
+    sequences: int
+    heads: tuple[Head, ...]
+    maps: tuple[Cells, ...]
+    """By layer, in hundredths of even attention."""
+
+    def concentration(self, reading: str, layer: int | None = None) -> float | None:
+        """Return C over all layers or of one, None where no mass lies beyond."""
+        heads = [head for head in self.heads if layer is None or head.layer == layer]
+        if reading == PER_HEAD:
+            ratios = [_ratio(head.near, head.far) for head in heads]
+            known = [ratio for ratio in ratios if ratio is not None]
+            return fmean(known) if known and len(known) == len(ratios) else None
+        pairs = [(h.inner_near, h.inner_far) if reading == TEXT else (h.near, h.far) for h in heads]
+        return _ratio(sum(near for near, _ in pairs), sum(far for _, far in pairs))
+
+
+def uniform_concentration(length: int, within: int) -> float | None:
+    """Return C where every token attends to all alike; it falls with the length, so C compares at one length only."""
+    reach = min(within, length - 1)
+    near = length + sum(2 * (length - distance) for distance in range(1, reach + 1))
+    return _ratio(near, length**2 - near)
+
+
+def attention_of(history: TrialHistory) -> Attention | None:
+    """Return what was measured of a trial, None where nothing was."""
+    records = history.finished(ATTENTION)
+    return _read(records[-1].result) if records else None
+
+
+def _read(result: Mapping[str, JsonValue]) -> Attention | None:
+    sizes = [number(result.get(name)) for name in ("length", "within", "sequences")]
+    rows = _rows(result.get("heads"))
+    if not rows or any(size is None for size in sizes) or any(len(row) != 6 for row in rows):
+        return None
+    heads = tuple(Head(int(layer), *mass) for layer, _, *mass in rows)
+    length, within, sequences = (int(size or 0) for size in sizes)
+    maps = result.get("maps")
+    drawn = tuple(_rows(each) for each in maps) if isinstance(maps, list) else ()
+    return Attention(length, within, sequences, heads, drawn)
+
+
+def _rows(value: JsonValue) -> Cells:
+    """Return rows of finite numbers, none at all where one is something else."""
+    rows = (
+        [[number(entry) for entry in row] for row in value if isinstance(row, list)]
+        if isinstance(value, list)
+        else []
+    )
+    if any(entry is None for row in rows for entry in row):
+        return ()
+    return tuple(tuple(float(entry or 0.0) for entry in row) for row in rows)
+
+
+def _ratio(near: float, far: float) -> float | None:
+    return near / far if far > 0 else None

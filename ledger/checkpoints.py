@@ -1,0 +1,94 @@
+"""A finished pretraining in a results folder, by the name of its trial: what was trained and where its files lie."""
+
+import difflib
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from foundation.errors import ConfigurationRefused, EnvironmentRefused
+from foundation.schema import JsonValue, canonical_text
+from ledger.artifacts import StageStore
+from ledger.database import Ledger
+from ledger.paths import Places
+from ledger.records import ArmRow, Record, Status
+from ledger.snapshot import Snapshot, snapshot
+from search_space.candidate import Candidate
+
+PRETRAIN, TOKENS = "pretrain", "tokens"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trial whose pretraining has come to its end."""
+
+    experiment: str
+    scale: str
+    trial: str
+    """`arm/seed`, as in tables and in the ledger."""
+    candidate: Candidate
+    result: Mapping[str, JsonValue]
+    """Tokens seen, losses: the result of its last pretraining stage."""
+    stage: Path
+    """The verified folder of that stage; `checkpoint/` inside it holds the weights."""
+    tokens: Path
+    """The verified folder of the stage that holds its vocabulary."""
+
+
+def trained(folder: Path, trial: str | None) -> Trained:
+    """Return a trial of a results folder; none need be named where there is but one.
+
+    Raises ConfigurationRefused where there is no such trial or its pretraining has not come to an end,
+    EnvironmentRefused where there is no ledger or the files are elsewhere, Corruption where they are damaged.
+    """
+    with closing(Ledger.at(folder)) as ledger:
+        found = snapshot(ledger)
+    last = _last_pretraining(found)
+    ends = {
+        history.trial.name: (history.trial.arm, record)
+        for history in found.histories
+        for record in history.records
+        if record.label == last and record.status is Status.FINISHED
+    }
+    name = _choose(folder, trial, found, tuple(ends))
+    arm, record = ends[name]
+    vocabulary = next(record for record in found.shared if record.stage == TOKENS)
+    store = StageStore(Places.of(folder).stages)
+    return Trained(
+        experiment=found.experiment,
+        scale=found.scale,
+        trial=name,
+        candidate=_candidate(next(row for row in found.arms if row.name == arm)),
+        result=record.result,
+        stage=_files(store, record),
+        tokens=_files(store, vocabulary),
+    )
+
+
+def _last_pretraining(found: Snapshot) -> str:
+    return [label for label in found.labels if label.startswith(f"{PRETRAIN}@")][-1]
+
+
+def _choose(folder: Path, trial: str | None, found: Snapshot, finished: tuple[str, ...]) -> str:
+    if trial in finished or (trial is None and len(finished) == 1):
+        return trial or finished[0]
+    known = {history.trial.name: history.standing.value for history in found.histories}
+    choices = f"pretrained to the end here: {', '.join(finished) or 'none'}"
+    if trial is None:
+        raise ConfigurationRefused(f"{folder}: choose one of its trials with --trial; {choices}")
+    if trial in known:
+        raise ConfigurationRefused(f"{folder}: {trial} is {known[trial]} and has no weights of its end; {choices}")
+    close = difflib.get_close_matches(trial, list(known), n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    raise ConfigurationRefused(f"{folder}: {trial!r} is not a trial; {choices}.{hint}")
+
+
+def _candidate(arm: ArmRow) -> Candidate:
+    return Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
+
+
+def _files(store: StageStore, record: Record) -> Path:
+    if store.outcome(record.stage, record.key) is None:
+        folder = store.folder(record.stage, record.key)
+        raise EnvironmentRefused(f"{folder}: is not there; the ledger has been moved away from its stages")
+    return store.read(record.stage, record.key)

@@ -1,0 +1,189 @@
+"""A ledger as text: one CSV file per table, small enough to commit, from which every report can be made again.
+
+Nothing is rounded: reading an export gives the rows of the ledger back. A cell holds plain text, or JSON where the
+row holds a number, a truth value or something nested; None is empty. Text that a spreadsheet would run as a formula
+starts with an apostrophe (CWE-1236), which reading takes off again. `export.json` has the sha256 of each file.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from foundation.atomic_files import sha256_of, write_whole
+from foundation.errors import Corruption, EnvironmentRefused
+from foundation.schema import JsonValue, canonical_text
+from ledger.amendments import FACT, amendments
+from ledger.database import LedgerRows
+from ledger.records import ArmRow, Decision, Record, Status, TrialRow
+from ledger.sessions import session_facts
+from ledger.tuning_plan import CHOICES, TUNING
+
+EXPORT_FOLDER, SEAL = "ledger", "export.json"
+FORMAT_VERSION = 1
+FACTS = ("experiment", "scale", "document", "labels", "importance", "impossible", "manifest", TUNING, CHOICES)
+"""What a report reads of the experiment as a whole, and what the numbers were made with."""
+TEXTS = {"name", "arm", "trial", "stage", "label", "key", "status", "matches", "twin", "tunes", "own_of"}
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True)
+class ExportedLedger:
+    """The rows of an export, read the way a ledger is read."""
+
+    path: Path
+    facts: Mapping[str, JsonValue]
+    arm_rows: tuple[ArmRow, ...]
+    trial_rows: tuple[TrialRow, ...]
+    record_rows: tuple[Record, ...]
+    decision_rows: tuple[Decision, ...]
+
+    def fact(self, name: str) -> JsonValue:
+        """Return a fact, None where it was never written."""
+        return self.facts.get(name)
+
+    def arms(self) -> tuple[ArmRow, ...]:
+        """Return the arms in the order of the table."""
+        return self.arm_rows
+
+    def trials(self) -> tuple[TrialRow, ...]:
+        """Return the trials in the order in which they were declared."""
+        return self.trial_rows
+
+    def records(self) -> tuple[Record, ...]:
+        """Return the records in the order in which they were written."""
+        return self.record_rows
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """Return the decisions in the order in which they were taken."""
+        return self.decision_rows
+
+
+def has_export(folder: Path) -> bool:
+    """Whether a folder holds the export of a ledger."""
+    return (folder / EXPORT_FOLDER / SEAL).is_file()
+
+
+def write_export(ledger: LedgerRows, folder: Path) -> tuple[Path, ...]:
+    """Write the export into a subfolder of a folder that exists and return its files; equal rows, equal bytes.
+
+    Raises EnvironmentRefused where the subfolder is a link.
+    """
+    target = folder / EXPORT_FOLDER
+    if target.is_symlink():
+        raise EnvironmentRefused(f"{target}: is a symbolic link, and nothing is written through one; move it away")
+    target.mkdir(exist_ok=True)
+    tables: dict[str, Iterable[object]] = {
+        "arms": ledger.arms(),
+        "trials": ledger.trials(),
+        "records": ledger.records(),
+        "decisions": ledger.decisions(),
+    }
+    texts = {f"{name}.csv": _table(KINDS[name], rows) for name, rows in tables.items()}
+    added = (FACT.format(number) for number in range(1, len(amendments(ledger)) + 1))
+    names = (*FACTS, *added, *session_facts(ledger))
+    told = ((name, ledger.fact(name)) for name in names)
+    texts["facts.csv"] = _csv(("name", "content"), ((name, canonical_text(fact)) for name, fact in told if fact))
+    for name, text in texts.items():
+        write_whole(target / name, text.encode())
+    seal = {"format": FORMAT_VERSION, "sha256": {name: sha256_of(target / name) for name in sorted(texts)}}
+    write_whole(target / SEAL, (json.dumps(seal, indent=1) + "\n").encode())
+    return tuple(target / name for name in [*sorted(texts), SEAL])
+
+
+def read_export(folder: Path) -> ExportedLedger:
+    """Return the rows of a folder's export. Raises Corruption where a file is not what was written."""
+    source = folder / EXPORT_FOLDER
+    _verify(source)
+    facts = {row["name"]: json.loads(row["content"]) for _, row in _lines(source / "facts.csv", ("name", "content"))}
+    return ExportedLedger(
+        source,
+        facts,
+        _rows(source / "arms.csv", ArmRow),
+        _rows(source / "trials.csv", TrialRow),
+        _rows(source / "records.csv", Record),
+        _rows(source / "decisions.csv", Decision),
+    )
+
+
+KINDS: dict[str, type[Any]] = {"arms": ArmRow, "trials": TrialRow, "records": Record, "decisions": Decision}
+
+
+def _table(kind: type[Any], rows: Iterable[object]) -> str:
+    columns = tuple(field.name for field in fields(kind))
+    return _csv(columns, ([_cell(name, getattr(row, name)) for name in columns] for row in rows))
+
+
+def _csv(columns: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:
+    cells = [list(row) for row in rows]
+    returns = any("\r" in cell for row in cells for cell in row)  # left unquoted by the writer; a reader ends there
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL)
+    writer.writerow(columns)
+    writer.writerows(cells)
+    return buffer.getvalue()
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if name not in TEXTS:
+        return canonical_text([*value] if isinstance(value, tuple) else value)
+    text = str(value)
+    return f"'{text}" if text.startswith((*FORMULA_STARTS, "'")) else text
+
+
+def _value(name: str, cell: str) -> Any:
+    if cell == "":
+        return None
+    return cell.removeprefix("'") if name in TEXTS else json.loads(cell)
+
+
+def _rows(path: Path, kind: Callable[..., Row]) -> tuple[Row, ...]:
+    known = tuple(field.name for field in fields(kind))  # type: ignore[arg-type]
+    found = []
+    for line, row in _lines(path, known):
+        try:
+            content = {name: _value(name, cell) for name, cell in row.items()}
+            if "cohort" in content and isinstance(content["cohort"], list):
+                content["cohort"] = tuple(content["cohort"])
+            if "status" in content:
+                content["status"] = Status(content["status"])
+            found.append(kind(**content))
+        except (ValueError, TypeError) as fault:
+            raise Corruption(f"{path}:{line}: {fault}; restore the file") from fault
+    return tuple(found)
+
+
+def _lines(path: Path, known: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield each row with its line. A column that is not there has its default; one that is unknown is refused."""
+    csv.field_size_limit(2**31 - 1)  # a record's curves are one cell
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.reader(file)
+        columns = next(reader, [])
+        unknown = [name for name in columns if name not in known]
+        if unknown or not columns:
+            told = ", ".join(unknown) or "no columns"
+            raise Corruption(f"{path}:1: {told}; a newer version may have written it. Known: {', '.join(known)}")
+        for cells in reader:
+            if len(cells) != len(columns):
+                raise Corruption(f"{path}:{reader.line_num}: {len(cells)} cells under {len(columns)} columns")
+            yield reader.line_num, dict(zip(columns, cells, strict=True))
+
+
+def _verify(source: Path) -> None:
+    try:
+        seal = json.loads((source / SEAL).read_text(encoding="utf-8"))
+        version, hashes = seal["format"], dict(seal["sha256"])
+    except (OSError, ValueError, KeyError, TypeError) as fault:
+        raise Corruption(f"{source / SEAL}: cannot be read ({type(fault).__name__}); restore the file") from fault
+    if version != FORMAT_VERSION:
+        raise Corruption(f"{source / SEAL}: format {version}, this version reads {FORMAT_VERSION}")
+    for name in (*(f"{table}.csv" for table in KINDS), "facts.csv"):
+        path = source / name
+        if not path.is_file() or sha256_of(path) != hashes.get(name):
+            raise Corruption(f"{path}: is not what was exported; restore the file or publish the report anew")

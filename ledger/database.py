@@ -1,0 +1,257 @@
+"""The ledger: every record and every decision, crash-safe, the only source of truth.
+
+SQLite with a write-ahead log and full synchronisation, written by the driver alone. A row carries the sha256 of
+its place and content and no place is ever left out, so that what cannot be trusted is refused and never read as a
+result.
+"""
+
+import json
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from foundation.atomic_files import disk_refusals
+from foundation.errors import Corruption, EnvironmentRefused
+from foundation.schema import JsonValue, canonical_text, fingerprint
+from ledger.database_copy import in_memory
+from ledger.records import ArmRow, Decision, Record, Status, TrialRow
+
+LEDGER_NAME = "ledger.sqlite"
+SCHEMA_VERSION = 1
+NAMED_ONCE = {"facts": "UNIQUE", "arms": "UNIQUE", "trials": "UNIQUE", "records": "", "decisions": "UNIQUE"}
+TABLES = "".join(
+    f"CREATE TABLE {table} (sequence INTEGER PRIMARY KEY, name TEXT {unique} NOT NULL, "
+    "content TEXT NOT NULL, checksum TEXT NOT NULL); "
+    for table, unique in NAMED_ONCE.items()
+)
+OUTSIDE = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+}
+"""Faults of the machine; every other one is the file's."""
+
+Row = TypeVar("Row", Record, Decision)
+
+
+class LedgerRows(Protocol):
+    """Everything that is read of a ledger, wherever its rows lie."""
+
+    @property
+    def path(self) -> Path:
+        """Where the rows lie."""
+
+    def fact(self, name: str) -> JsonValue:
+        """Return a fact, None where it was never written."""
+
+    def arms(self) -> tuple[ArmRow, ...]:
+        """Return the arms in the order of the table."""
+
+    def trials(self) -> tuple[TrialRow, ...]:
+        """Return the trials in the order in which they were declared."""
+
+    def records(self) -> tuple[Record, ...]:
+        """Return the records in the order in which they were written."""
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """Return the decisions in the order in which they were taken."""
+
+
+class Ledger:
+    """Append-only: rows are added, never changed. Writing belongs to the one driver.
+
+    `Ledger(path)` is the driver's; `Ledger.at(folder)` reads what the ledger holds at that moment.
+    """
+
+    def __init__(self, path: Path, read_only: bool = False) -> None:
+        self.path = path
+        _refuse_irregular(path, read_only)
+        with self._trust(), disk_refusals(path):
+            self._connection = in_memory(path) if read_only else sqlite3.connect(path, isolation_level=None)
+        try:
+            self._check() if read_only else self._open()
+        except BaseException:
+            self._connection.close()  # a file that was refused is let go of at once
+            raise
+
+    @classmethod
+    def at(cls, folder: Path) -> "Ledger":
+        """Read the ledger of a results folder: nothing is written, nor need anything be writable.
+
+        Raises EnvironmentRefused where there is none or it cannot be read, Corruption where it cannot be trusted.
+        """
+        path = folder / LEDGER_NAME
+        with disk_refusals(path):
+            if not path.exists():
+                message = f"{folder}: no ledger here; `steeplechase run EXPERIMENT --out {folder}` makes one"
+                raise EnvironmentRefused(message)
+        return cls(path, read_only=True)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Write everything that is added inside as one: at the end all of it is on disk, or none of it."""
+        with self._trust():
+            self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        with self._trust():
+            self._connection.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close the connection; everything acknowledged is already on disk."""
+        self._connection.close()
+
+    def set_fact(self, name: str, value: JsonValue) -> None:
+        """Write a fact about the whole experiment once; the same fact again is no change."""
+        self._insert("facts", name, value, or_ignore=True)
+
+    def fact(self, name: str) -> JsonValue:
+        """Return a fact, None where it was never written."""
+        return self.facts().get(name)
+
+    def facts(self) -> dict[str, JsonValue]:
+        """Return all facts by name."""
+        return {name: content for _, name, content in self._rows("facts")}
+
+    def last_of_trials(self) -> int:
+        """Return the sequence number of the last record of a trial, 0 where there is none."""
+        return max((record.sequence for record in self.records() if record.trial is not None), default=0)
+
+    def add_arm(self, arm: ArmRow) -> None:
+        """Write an arm before its first trial starts."""
+        self._insert("arms", arm.name, _document(arm), or_ignore=True)
+
+    def add_trial(self, trial: TrialRow) -> None:
+        """Write a trial before its first stage starts."""
+        self._insert("trials", trial.name, _document(trial), or_ignore=True)
+
+    def add_record(self, record: Record) -> Record:
+        """Write a record and return it with its sequence number; on return it is on disk."""
+        document = _document(record)
+        del document["sequence"]
+        return _with_sequence(record, self._insert("records", f"{record.trial}:{record.label}", document))
+
+    def add_decision(self, decision: Decision) -> Decision:
+        """Write a decision and return it with its sequence number; on return it is on disk."""
+        document = _document(decision)
+        del document["sequence"]
+        name = f"{decision.trial}:{decision.level}"
+        return _with_sequence(decision, self._insert("decisions", name, document))
+
+    def arms(self) -> tuple[ArmRow, ...]:
+        """Return the arms in the order of the table."""
+        return tuple(ArmRow(**content) for _, _, content in self._rows("arms"))
+
+    def trials(self) -> tuple[TrialRow, ...]:
+        """Return the trials in the order in which they were declared."""
+        return tuple(TrialRow(**content) for _, _, content in self._rows("trials"))
+
+    def records(self) -> tuple[Record, ...]:
+        """Return the records in the order in which they were written."""
+        return tuple(
+            Record(sequence, **{**content, "status": Status(content["status"])})
+            for sequence, _, content in self._rows("records")
+        )
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """Return the decisions in the order in which they were taken."""
+        return tuple(
+            Decision(sequence, **{**content, "cohort": tuple(content["cohort"])})
+            for sequence, _, content in self._rows("decisions")
+        )
+
+    def _insert(self, table: str, name: str, content: JsonValue, or_ignore: bool = False) -> int:
+        text = canonical_text(content)
+        command = f"INSERT {'OR IGNORE ' if or_ignore else ''}INTO {table} VALUES (?, ?, ?, ?)"
+        with self._trust():
+            (last,) = self._connection.execute(f"SELECT COALESCE(MAX(sequence), 0) FROM {table}").fetchone()
+            sequence = int(last) + 1
+            self._connection.execute(command, (sequence, name, text, _checksum(sequence, name, text)))
+        return sequence
+
+    def _rows(self, table: str) -> Iterator[tuple[int, str, Any]]:
+        with self._trust():
+            query = f"SELECT sequence, name, content, checksum FROM {table} ORDER BY sequence"
+            rows = self._connection.execute(query).fetchall()
+        for place, (sequence, name, text, checksum) in enumerate(rows, 1):
+            if sequence != place or _checksum(place, name, text) != checksum:
+                raise Corruption(f"{self.path}: {table} row {place}: the checksum does not match its content")
+            yield sequence, name, json.loads(text)
+
+    def _open(self) -> None:
+        with self._trust():
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=FULL")
+            if self._empty():
+                script = f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version={SCHEMA_VERSION}; COMMIT;"
+                self._connection.executescript(script)
+        self._check()
+
+    def _check(self) -> None:
+        with self._trust():
+            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+            (sound,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+            empty = self._empty()
+        if empty:
+            raise Corruption(f"{self.path}: is empty; restore the file, or move it away where nothing was run")
+        if version != SCHEMA_VERSION:
+            message = f"{self.path}: schema {version}, this version reads {SCHEMA_VERSION}; nothing was changed"
+            raise Corruption(message)
+        if sound != "ok":
+            raise Corruption(f"{self.path}: {sound}; restore the file or move it away")
+
+    def _empty(self) -> bool:
+        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        return version == 0 and not self._connection.execute("SELECT name FROM sqlite_master").fetchone()
+
+    @contextmanager
+    def _trust(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            if getattr(error, "sqlite_errorcode", 0) % 256 in OUTSIDE:  # the rest of the code is detail
+                raise EnvironmentRefused(f"{self.path}: {error}") from error
+            raise Corruption(f"{self.path}: {error}; restore the file or move it away") from error
+
+
+def _refuse_irregular(path: Path, read_only: bool) -> None:
+    """Raise EnvironmentRefused where no file can be: SQLite would wait for the other end of a pipe."""
+    try:
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode) and read_only:
+            mode = path.stat().st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise EnvironmentRefused(f"{path}: {error.strerror}") from error
+    if stat.S_ISLNK(mode):
+        raise EnvironmentRefused(f"{path}: is a symbolic link, and a ledger is not written through one; move it away")
+    if not stat.S_ISREG(mode):
+        raise EnvironmentRefused(f"{path}: is no regular file; move it away")
+
+
+def _document(row: ArmRow | TrialRow | Record | Decision) -> dict[str, JsonValue]:
+    """Return a row as it is written; a field at its default leaves no trace, so older ledgers stay as they are."""
+    usual = {field.name: field.default for field in fields(row)}
+    named = {name: value for name, value in vars(row).items() if value != usual[name]}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in named.items()}
+
+
+def _with_sequence(row: Row, sequence: int) -> Row:
+    return type(row)(**{**vars(row), "sequence": sequence})
+
+
+def _checksum(sequence: int, name: str, text: str) -> str:
+    return fingerprint([sequence, str(name), str(text)])

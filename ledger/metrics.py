@@ -1,0 +1,105 @@
+"""What a trial was measured to be: its values on every metric that arms are compared on, from finished records alone.
+
+A held-out loss counts at the end of the whole budget only, so that equal tokens are compared; a task counts once
+all its fine-tuning seeds are in. The score is the mean over the tasks.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Set
+from statistics import fmean
+
+from configuration.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, SCORE, PrimaryMetric
+from configuration.seeds import Values
+from ledger.attention_locality import ALL, attention_of
+from ledger.json_values import number, numbers
+from ledger.records import Record, TrialRow
+from ledger.selected_settings import cell_of, chosen_records
+from ledger.snapshot import TrialHistory
+from tasks.glue.scores import glue_scores
+
+PRETRAIN = "pretrain"
+
+
+def values_of_trial(
+    history: TrialHistory, labels: tuple[str, ...], tasks: tuple[str, ...], primary: PrimaryMetric
+) -> Iterator[tuple[str, tuple[float, ...]]]:
+    """Yield every metric that the trial has come to, with one value per fine-tuning seed.
+
+    `task` names a task's primary metric, `task:metric` a further one.
+    """
+    loss = final_loss(history, labels)
+    if loss is not None:
+        yield HELD_OUT_LOSS, (loss,)
+    attention = attention_of(history)
+    concentration = attention.concentration(ALL) if attention is not None else None
+    if concentration is not None:
+        yield ATTENTION_DIAGONAL, (concentration,)
+    of_tasks: dict[str, tuple[float, ...]] = {}
+    for task in tasks:
+        for metric, values in _task_values(history, labels, task):
+            of_tasks[task if metric == primary(task) else f"{task}:{metric}"] = values
+    yield from of_tasks.items()
+    yield from _glue(of_tasks)
+    if tasks and all(task in of_tasks for task in tasks):
+        yield SCORE, _across([of_tasks[task] for task in tasks])
+
+
+def _glue(of_tasks: Mapping[str, tuple[float, ...]]) -> Iterator[tuple[str, tuple[float, ...]]]:
+    """Yield GLUE's scores, one per fine-tuning seed; a task has as many values as there are such seeds."""
+    seeds = min(map(len, of_tasks.values()), default=0)
+    each = [dict(glue_scores({name: values[seed] for name, values in of_tasks.items()})) for seed in range(seeds)]
+    for name in each[0] if each else ():
+        yield name, tuple(of_seed[name] for of_seed in each)
+
+
+def _across(of_tasks: list[tuple[float, ...]]) -> tuple[float, ...]:
+    """Return the mean over tasks, one per fine-tuning seed where every task has as many."""
+    if len({len(values) for values in of_tasks}) > 1:
+        return (fmean(map(fmean, of_tasks)),)
+    return tuple(map(fmean, zip(*of_tasks, strict=True)))
+
+
+def final_loss(history: TrialHistory, labels: tuple[str, ...]) -> float | None:
+    """Return the held-out loss after the whole budget, None for a trial that has not spent it."""
+    last = next((label for label in reversed(labels) if label.startswith(f"{PRETRAIN}@")), None)
+    finished = history.finished(PRETRAIN)
+    if not finished or last not in (None, finished[-1].label):
+        return None
+    return number(finished[-1].result.get("held_out_loss"))
+
+
+def _task_values(
+    history: TrialHistory, labels: tuple[str, ...], task: str
+) -> Iterator[tuple[str, tuple[float, ...]]]:
+    chosen = chosen_records(history.records, labels)
+    records = [record for record in chosen if record.result.get("task") == task]
+    expected = {cell_of(label) for label in labels if label.partition("#")[0] == task}
+    if not records or expected - {cell_of(record.label) for record in records}:
+        return
+    scores = [_scores(record) for record in sorted(records, key=lambda record: record.label)]
+    for metric in sorted(set.intersection(*map(set, scores))):
+        yield metric, tuple(of_seed[metric] for of_seed in scores)
+
+
+def _scores(record: Record) -> dict[str, float]:
+    """Return the scores on dev, and those on further labelled parts under `metric part`."""
+    found = numbers(record.result.get("scores"))
+    for key, scores in record.result.items():
+        of, _, part = key.partition(" ")
+        if of == "scores" and part:
+            found |= {f"{metric} {part}": value for metric, value in numbers(scores).items()}
+    return found
+
+
+def results_by_arm(trials: Iterable[tuple[TrialRow, Mapping[str, float]]]) -> tuple[Values, Mapping[str, Set[int]]]:
+    """Return the values and the seeds by arm, in the arms' order, from what each trial was measured to be.
+
+    A trial without a value on a metric diverged before it came to that.
+    """
+    values: dict[str, dict[str, dict[int, float]]] = {}
+    run: dict[str, set[int]] = {}
+    for row, found in trials:
+        run.setdefault(row.arm, set()).add(row.seed)
+        of_arm = values.setdefault(row.arm, {})
+        for metric, value in found.items():
+            of_arm.setdefault(metric, {})[row.seed] = value
+    return values, run

@@ -1,0 +1,84 @@
+"""Where things lie: a results folder per experiment and scale, and what all experiments under `results/` share."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from foundation.atomic_files import make_folder, open_lock
+from foundation.errors import Conflict, EnvironmentRefused
+from ledger.artifacts import MANIFEST, UNFINISHED
+
+RESULTS = "results"
+LOCK = "lock"
+
+
+@dataclass(frozen=True)
+class Places:
+    """`folder` holds one experiment's ledger and report; `root` the stage store and the MLflow store.
+
+    Experiments under `results/` share one root. A folder elsewhere is complete in itself.
+    """
+
+    folder: Path
+    root: Path
+
+    @classmethod
+    def of(cls, folder: Path) -> "Places":
+        """Return the places of a results folder, wherever it is. Raises EnvironmentRefused where no folder can be."""
+        shared = Path(RESULTS)
+        try:
+            inside = shared.resolve() in folder.resolve().parents
+        except (OSError, RuntimeError) as error:  # before Python 3.13 a loop is a RuntimeError
+            raise EnvironmentRefused(f"{folder}: cannot be followed, a loop of symbolic links") from error
+        return cls(folder, shared if inside else folder)
+
+    @classmethod
+    def default(cls, experiment: str, scale: str) -> "Places":
+        """Return where an experiment goes when nobody says where."""
+        return cls.of(Path(RESULTS) / f"{experiment}-{scale}")
+
+    @property
+    def stages(self) -> Path:
+        """The stage store."""
+        return self.root / "stages"
+
+    def make(self) -> None:
+        """Create the folders. Raises EnvironmentRefused where that cannot be."""
+        make_folder(self.folder)
+        make_folder(self.stages)
+
+    @property
+    def remains(self) -> tuple[str, ...]:
+        """What earlier runs have left in the folder beside a ledger: reports, and finished stages of its own."""
+        patterns = ["report.*", "figures", "tables"]
+        if self.root == self.folder:
+            patterns.append(f"{self.stages.name}/*/*/{MANIFEST}")
+        found = (path for pattern in patterns for path in sorted(self.folder.glob(pattern)))
+        return tuple(path.relative_to(self.folder).as_posix() for path in found if UNFINISHED not in path.parts)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the folder for this process.
+
+        Raises Conflict where another run holds it, EnvironmentRefused where its lock cannot be opened as a file.
+        """
+        try:
+            descriptor = open_lock(self.folder / LOCK)
+        except OSError as error:
+            raise EnvironmentRefused(f"{self.folder / LOCK}: {error.strerror}") from error
+        with os.fdopen(descriptor, "r+") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                lock.seek(0)
+                holder = lock.read().strip() or "unknown"
+                message = f"{self.folder}: process {holder} is running this experiment; wait for it or end it first"
+                raise Conflict(message) from None
+            lock.truncate(0)
+            lock.seek(0)
+            lock.write(str(os.getpid()))
+            lock.flush()
+            yield

@@ -1,0 +1,19 @@
+"""Names of the files and keys under which stage results keep predictions and scores."""
+
+from pathlib import Path
+
+
+def predictions_file(part: str) -> str:
+    """Return the name of the file that keeps what was predicted for a part."""
+    return "predictions.json" if part == "dev" else f"predictions.{part}.json"
+
+
+def scores_name(part: str) -> str:
+    """Return the key under which a record keeps a part's scores."""
+    return "scores" if part == "dev" else f"scores {part}"
+
+
+def other_parts(folder: Path) -> tuple[str, ...]:
+    """Return the parts of encoded examples beside train and dev, sorted."""
+    parts = (path.name for path in folder.iterdir() if path.is_dir())
+    return tuple(sorted(part for part in parts if part not in ("train", "dev")))

@@ -1,0 +1,72 @@
+"""Which of the searched settings counts: chosen per task and fine-tuning seed, by the choice score alone."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from foundation.schema import JsonValue
+from ledger.records import Record, Standing, Status
+
+FINE_TUNE = "fine_tune"
+CHOICE = "choice"
+"""What a searched fine-tuning keeps beside its scores: {score, n, reported, chosen_on, searched}."""
+
+
+def cell_of(label: str) -> str:
+    """Return the task and seed that a fine-tuning is one of the combinations for: `rte#1 epochs=3` is of `rte#1`."""
+    return label.partition(" ")[0]
+
+
+def chosen_records(records: Iterable[Record], labels: Sequence[str]) -> tuple[Record, ...]:
+    """Return one finished fine-tuning per task and seed, in the order of `labels`.
+
+    Of a search it is the one with the best choice score, of equals the first, and none before every combination has
+    ended. A combination that diverged loses; the scores that are reported are never looked at.
+    """
+    by_label = {record.label: record for record in records if record.stage == FINE_TUNE}
+    cells: dict[str, list[str]] = {}
+    for label in [*labels, *by_label]:
+        if "#" in label and label not in cells.setdefault(cell_of(label), []):
+            cells[cell_of(label)].append(label)
+    found = (_chosen([by_label.get(label) for label in of_cell]) for of_cell in cells.values())
+    return tuple(record for record in found if record is not None)
+
+
+def _chosen(records: Sequence[Record | None]) -> Record | None:
+    ended = [one for one in records if one is not None and one.status in (Status.FINISHED, Status.DIVERGED)]
+    finished = [record for record in ended if record.status is Status.FINISHED]
+    if len(ended) < len(records) or not finished:
+        return None
+    return finished[0] if len(records) == 1 else max(finished, key=_choice_score)  # the first of equals
+
+
+def _choice_score(record: Record) -> float:
+    score = choice_of(record).get("score")
+    return float(score) if isinstance(score, int | float) else float("-inf")
+
+
+def choice_of(record: Record) -> Mapping[str, JsonValue]:
+    """Return what a record was chosen by; empty where nothing was searched for."""
+    choice = record.result.get(CHOICE)
+    return choice if isinstance(choice, dict) else {}
+
+
+def lasting(statuses: Mapping[str, Status]) -> Iterator[Status]:
+    """Yield what became of a trial's stages: a combination that diverged beside one that did not changes nothing."""
+    cells: dict[str, list[Status]] = {}
+    for label, status in statuses.items():
+        cells.setdefault(cell_of(label) if "#" in label else label, []).append(status)
+    for of_cell in cells.values():
+        every = set(of_cell)
+        yield from every - {Status.DIVERGED} if len(every) > 1 else every
+
+
+def standing_of(statuses: Mapping[str, Status], stopped: bool, complete: bool) -> Standing:
+    """Return a trial's standing by its stages, whether a hurdle stopped it and whether all its stages have ended."""
+    if Status.DIVERGED in lasting(statuses):
+        return Standing.DIVERGED
+    if stopped:
+        return Standing.STOPPED
+    if Status.FAILED in statuses.values():
+        return Standing.FAILED
+    if complete:
+        return Standing.FINISHED
+    return Standing.RUNNING if statuses else Standing.WAITING

@@ -1,0 +1,81 @@
+"""Sessions: when, with which command, where and for how long an experiment was run. No number depends on them.
+
+A session is written when its first stage has been computed, so that a run which finds everything done leaves the
+ledger as it is. One that was killed has a start and no duration.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import count
+
+from foundation.schema import JsonValue
+from ledger.database import Ledger, LedgerRows
+
+STARTED, DURATION = "session {}", "session {} duration"
+
+
+@dataclass(frozen=True)
+class Session:
+    """One process that has added computed stages to the ledger."""
+
+    command: str
+    """As it can be given again; empty where the program was called from Python."""
+    started: str
+    """In UTC."""
+    machine: Mapping[str, JsonValue]
+    seconds: float | None
+    """Wall time; None where the process was killed or is still running."""
+
+
+def sessions(ledger: LedgerRows) -> tuple[Session, ...]:
+    """Return the sessions, the earliest first; none from ledgers of before there were sessions."""
+    return tuple(_read(ledger))
+
+
+def session_facts(ledger: LedgerRows) -> Iterator[str]:
+    """Yield the names of the facts that hold the sessions."""
+    for number, session in enumerate(sessions(ledger), start=1):
+        yield STARTED.format(number)
+        if session.seconds is not None:
+            yield DURATION.format(number)
+
+
+class Stopwatch:
+    """Writes this process's session into the ledger."""
+
+    def __init__(self, ledger: Ledger, command: str, machine: Mapping[str, JsonValue]) -> None:
+        self._ledger, self._command, self._machine = ledger, command, machine
+        self._started, self._moment = time.monotonic(), datetime.now(UTC)
+        self._number: int | None = None
+
+    def begin(self) -> None:
+        """Write the start, once."""
+        if self._number is None:
+            self._number = len(sessions(self._ledger)) + 1
+            moment = self._moment.isoformat(timespec="seconds")
+            fact: dict[str, JsonValue] = {
+                "command": self._command,
+                "started": moment,
+                "machine": dict(self._machine),
+            }
+            self._ledger.set_fact(STARTED.format(self._number), fact)
+
+    def end(self) -> None:
+        """Write the duration of a session that was begun."""
+        if self._number is not None:
+            seconds = round(time.monotonic() - self._started, 1)
+            self._ledger.set_fact(DURATION.format(self._number), {"seconds": seconds})
+
+
+def _read(ledger: LedgerRows) -> Iterator[Session]:
+    for number in count(1):
+        start = ledger.fact(STARTED.format(number))
+        if not isinstance(start, dict):
+            return
+        machine, duration = start["machine"], ledger.fact(DURATION.format(number))
+        assert isinstance(machine, dict)
+        seconds = duration["seconds"] if isinstance(duration, dict) else None
+        assert isinstance(seconds, float | int | None)
+        yield Session(str(start["command"]), str(start["started"]), machine, seconds)

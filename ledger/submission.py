@@ -1,0 +1,58 @@
+"""What one trial predicted for the unlabelled tests of GLUE, as the files of a submission to its leaderboard."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from foundation.errors import ConfigurationRefused
+from ledger.artifacts import StageStore
+from ledger.database import Ledger
+from ledger.paths import Places
+from ledger.records import Record
+from ledger.result_files import predictions_file
+from ledger.snapshot import Snapshot, TrialHistory, snapshot
+from tasks.downstream import find_task
+from tasks.glue.submission import FILES, table_of
+from tasks.labelled.encoding import load_examples
+
+EXAMPLES, FINE_TUNE = "examples", "fine_tune"
+
+
+def submission(folder: Path, trial: str) -> dict[str, str]:
+    """Return the text of each file by its name, of the trial's first fine-tuning seed.
+
+    Raises ConfigurationRefused where there is no such trial or it predicted none of the tests, Corruption where the
+    files are damaged.
+    """
+    with closing(Ledger.at(folder)) as ledger:
+        found = snapshot(ledger)
+    history = _history(folder, found, trial)
+    files = dict(_files(found, history, StageStore(Places.of(folder).stages)))
+    if not files:
+        message = f"{folder}: {trial} has predicted no unlabelled test of GLUE; tasks with a test file beside dev do"
+        raise ConfigurationRefused(message)
+    return files
+
+
+def _history(folder: Path, found: Snapshot, trial: str) -> TrialHistory:
+    for history in found.histories:
+        if history.trial.name == trial:
+            return history
+    known = ", ".join(history.trial.name for history in found.histories)
+    raise ConfigurationRefused(f"{folder}: {trial!r} is not a trial; known are {known}")
+
+
+def _files(found: Snapshot, history: TrialHistory, store: StageStore) -> Iterator[tuple[str, str]]:
+    asked = {str(record.result.get("task")): record for record in found.shared if record.stage == EXAMPLES}
+    told: dict[str, Record] = {}
+    for record in sorted(history.finished(FINE_TUNE), key=lambda record: record.label):
+        told.setdefault(str(record.result["task"]), record)
+    for (name, part), file in FILES.items():
+        if name not in told or name not in asked:
+            continue
+        examples = store.read(EXAMPLES, asked[name].key) / part
+        predicted = store.read(FINE_TUNE, told[name].key) / predictions_file(part)
+        if examples.is_dir() and predicted.is_file():
+            predictions = json.loads(predicted.read_text(encoding="utf-8"))
+            yield file, table_of(find_task(name), load_examples(examples).rows, predictions)

@@ -1,0 +1,1 @@
+"""Measured times on disk."""

@@ -1,0 +1,59 @@
+"""The output layer of masked language modelling, at the predicted positions alone. BERT and ELECTRA's generator."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import gelu, linear
+
+from models.encoder import NORM_EPSILON
+from models.kernels.vocabulary_cross_entropy import Uniforms, word_loss
+from search_space.architecture import Architecture
+
+
+class VocabularyHead(nn.Module):
+    """A map to the embedding width, GELU, normalisation, then the embedding table itself with a bias per word."""
+
+    def __init__(self, architecture: Architecture) -> None:
+        super().__init__()
+        self.transform = nn.Linear(architecture.width, architecture.embedding_width)
+        self.norm = nn.LayerNorm(architecture.embedding_width, eps=NORM_EPSILON)
+        self.words = WordBias(architecture.vocabulary_size)
+
+    def forward(
+        self, x: Float[Tensor, "predicted width"], table: Float[Tensor, "vocab embedding"]
+    ) -> Float[Tensor, "predicted vocab"]:
+        """Return logits over the vocabulary."""
+        return linear(self._embedded(x), table, self.words.bias)
+
+    def loss(
+        self,
+        x: Float[Tensor, "predicted width"],
+        table: Float[Tensor, "vocab embedding"],
+        answers: Int[Tensor, " predicted"],
+        uniforms: Uniforms = None,
+    ) -> tuple[Float[Tensor, ""], Int[Tensor, " predicted"]]:
+        """Return the mean cross-entropy in nats, and words drawn at the uniform numbers (see `word_loss`)."""
+        return word_loss(self._embedded(x), table, self.words.bias, answers, uniforms)
+
+    def _embedded(self, x: Float[Tensor, "predicted width"]) -> Float[Tensor, "predicted embedding"]:
+        embedded: Tensor = self.norm(gelu(self.transform(x)))
+        return embedded
+
+
+def asked_tokens(
+    x: Float[Tensor, "batch seq width"], positions: Int[Tensor, "batch predictions"]
+) -> Float[Tensor, "predicted width"]:
+    """Return the vectors at the asked positions, row by row; predicted = batch x predictions."""
+    return x.gather(1, positions[..., None].expand(-1, -1, x.shape[-1])).flatten(0, 1)
+
+
+class WordBias(nn.Module):
+    """One bias per word, starting at zero."""
+
+    def __init__(self, vocabulary_size: int) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.empty(vocabulary_size))
+
+    def start(self, generator: torch.Generator) -> None:
+        """Start at zero; nothing is drawn."""
+        nn.init.zeros_(self.bias)

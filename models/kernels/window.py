@@ -1,0 +1,75 @@
+"""Weighted sums over a window of neighbouring tokens, with the few tensors that their gradients need.
+
+No unfolded copy of the values is ever made, and only the values and the weights are kept for the backward pass. A tap
+that falls outside the sequence meets a zero. The compiled operators do it on processors, Triton on GPUs, where they
+can be had; `portable` says the same in torch, for every device and type.
+"""
+
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from models.kernels import portable
+from models.kernels.native import bindings as calls
+
+
+def dynamic_window_sum(
+    values: Float[Tensor, "batch seq heads head_dim"], logits: Float[Tensor, "batch seq heads kernel"]
+) -> Float[Tensor, "batch seq heads head_dim"]:
+    """Return out[t] = sum over j of softmax(logits[t])[j] * values[t + j - kernel // 2] per head (ConvBERT eq. 3)."""
+    if calls.usable(values, logits):
+        compiled: Tensor = _DynamicWindowSum.apply(values, logits)  # type: ignore[no-untyped-call]
+        return compiled
+    if values.is_cuda and values.dtype != torch.float64 and _has_triton():
+        from models.kernels.triton_window import span_window
+
+        fused: Tensor = span_window(values, logits)
+        return fused
+    return portable.weighted_window_sum(values, logits.softmax(-1).to(values.dtype))
+
+
+def depthwise_window_sum(
+    values: Float[Tensor, "batch seq width"], kernel: Float[Tensor, "kernel width"]
+) -> Float[Tensor, "batch seq width"]:
+    """Return out[t] = sum over j of kernel[j] * values[t + j - kernel // 2], per channel: a depthwise convolution."""
+    if calls.usable(values, kernel):
+        compiled: Tensor = _DepthwiseWindowSum.apply(values, kernel)  # type: ignore[no-untyped-call]
+        return compiled
+    return portable.depthwise_window_sum(values, kernel.to(values.dtype))
+
+
+@cache
+def _has_triton() -> bool:
+    return find_spec("triton") is not None
+
+
+class _DynamicWindowSum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, logits: Tensor) -> Tensor:
+        out, weights = calls.dynamic_window_forward(values, logits)
+        ctx.save_for_backward(values, weights)
+        ctx.logits_dtype = logits.dtype
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
+        values, weights = ctx.saved_tensors
+        to_values, to_logits = calls.dynamic_window_backward(values, weights, gradients[0])
+        return to_values, to_logits.to(ctx.logits_dtype)
+
+
+class _DepthwiseWindowSum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, kernel: Tensor) -> Tensor:
+        ctx.save_for_backward(values, kernel)
+        return calls.depthwise_window(values, kernel)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
+        values, kernel = ctx.saved_tensors
+        to_values = calls.depthwise_window(gradients[0].to(values.dtype), kernel, flipped=True)
+        return to_values, calls.depthwise_kernel_gradient(values, gradients[0], len(kernel)).to(kernel.dtype)

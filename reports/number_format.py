@@ -1,0 +1,95 @@
+"""Numbers as text: digits that the spread supports, a true minus sign, short units; the same for every reader."""
+
+import math
+from collections.abc import Iterable
+from statistics import median
+
+from analysis.effects import Difference, Effect
+
+UNKNOWN, NOTHING = "?", "–"
+TWO_SEEDS = "†"
+"""Marks an interval of two differences, which has one degree of freedom."""
+MOST_DECIMALS = 17
+UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
+
+
+def decimals_for(spreads: Iterable[float | None], fallback: int) -> int:
+    """Return the decimals that show two digits of the median spread, from 1 to 4."""
+    known = [spread for spread in spreads if spread is not None and spread > 0]
+    if not known:
+        return fallback
+    magnitude = math.floor(math.log10(median(known)) + 1e-9)  # so that 0.01 counts as 0.01 whatever its last bit
+    return min(4, max(1, 1 - magnitude))
+
+
+def fixed(value: float, decimals: int) -> str:
+    """Return a number with fixed decimals; what rounds to zero has no sign."""
+    return f"{round(value, decimals) + 0.0:.{decimals}f}".replace("-", "−")
+
+
+def distinct(value: float, other: float, decimals: int) -> tuple[str, str]:
+    """Return two numbers with fixed decimals: as many more as it takes until different numbers look different."""
+    while value != other and decimals < MOST_DECIMALS and fixed(value, decimals) == fixed(other, decimals):
+        decimals += 1
+    return fixed(value, decimals), fixed(other, decimals)
+
+
+def signed(value: float, decimals: int) -> str:
+    """Return a difference with its sign, also where it is positive."""
+    text = fixed(value, decimals)
+    return text if text.startswith("−") or not float(text) else f"+{text}"
+
+
+def mean_text(effect: Effect, decimals: int) -> str:
+    """Return `mean ± sd (n)`; a single seed has no spread."""
+    if effect.mean is None:
+        return NOTHING
+    spread = UNKNOWN if effect.sd is None else fixed(effect.sd, decimals)
+    return f"{fixed(effect.mean, decimals)} ± {spread} ({effect.n})"
+
+
+def difference_text(difference: Difference, decimals: int) -> str:
+    """Return `Δ [low, high]`; a single pair has no interval."""
+    if difference.delta is None:
+        return NOTHING
+    if difference.low is None or difference.high is None:
+        return f"{signed(difference.delta, decimals)} [{UNKNOWN}]"
+    low, high = signed(difference.low, decimals), signed(difference.high, decimals)
+    return f"{signed(difference.delta, decimals)} [{low}, {high}]"
+
+
+def told(difference: Difference, decimals: int) -> str:
+    """Return `Δ [low, high] (n)`, n being the pairs; two are marked."""
+    text = difference_text(difference, decimals)
+    return text if difference.delta is None else f"{text} ({difference.pairs}{two_seeds(difference)})"
+
+
+def told_with_n(difference: Difference, decimals: int) -> str:
+    """Return `Δ [low, high], n = 3` for a sentence."""
+    one = ", one degree of freedom" if difference.one_degree else ""
+    return f"{difference_text(difference, decimals)}, n = {difference.pairs}{one}"
+
+
+def two_seeds(difference: Difference) -> str:
+    """Return the mark of an interval with one degree of freedom, nothing for any other."""
+    return TWO_SEEDS if difference.one_degree else ""
+
+
+def p_text(p: float | None) -> str:
+    """Return a p value with three decimals."""
+    if p is None:
+        return UNKNOWN
+    return "< 0.001" if p < 0.001 else fixed(p, 3)
+
+
+def short(count: int) -> str:
+    """Return a count in short units: 13483008 is 13.5M."""
+    for size, unit in UNITS:
+        if count >= size:
+            return f"{count / size:.3g}{unit}" if count < 999.5 * size else f"{count / size:.0f}{unit}"
+    return str(count)
+
+
+def scientific(count: int) -> str:
+    """Return a large count in powers of ten: 1.27e18."""
+    return f"{count:.2e}".replace("e+", "e")

@@ -1,0 +1,40 @@
+"""What the pretraining text holds of the dev sets, as a table and beneath the tables."""
+
+from collections.abc import Iterable, Iterator
+
+from ledger.contamination import Leakage, leakages
+from ledger.records import Record
+from reports.sections.table import Row, Table, table
+
+TERM = "Dev examples in the pretraining text"
+RULE = (
+    "a sentence of 4 words or more that is a sentence or line there, or 13 words in a row in one document; words "
+    "lower-cased, without punctuation (arXiv 2005.14165, appendix C); share with its 95% interval (Wilson)"
+)
+
+
+def leakage_table(shared: Iterable[Record]) -> Table:
+    """Return one row per task: how many of its dev examples overlap, with the share's 95% interval."""
+    rows = (_row(one) for one in leakages(shared))
+    return table("leakage", "task dev_examples long_enough overlapping share low high by_sentence by_run", rows)
+
+
+def _row(one: Leakage) -> Row:
+    return {
+        "task": one.task,
+        "dev_examples": one.examples,
+        "long_enough": one.told,
+        "overlapping": one.overlapping,
+        "share": one.share,
+        "low": one.interval[0],
+        "high": one.interval[1],
+        "by_sentence": one.sentences,
+        "by_run": one.runs,
+    }
+
+
+def leakage_notes(shared: Iterable[Record]) -> Iterator[tuple[str, str]]:
+    """Yield the line of the footer; none where nothing was looked for."""
+    told = [f"{one.task} {one.told_share}" for one in leakages(shared)]
+    if told:
+        yield TERM, f"{'; '.join(told)}. Counted: {RULE}"

@@ -1,0 +1,20 @@
+"""Differences as cells: each knows how many intervals it shows."""
+
+from analysis.effects import Difference
+from ledger.json_values import number
+from reports.number_format import told
+from reports.sections.grids import Cell
+from reports.sections.table import Row
+
+
+def interval_cell(difference: Difference, decimals: int) -> Cell:
+    """Return `Δ [low, high] (n)`."""
+    return Cell(told(difference, decimals), intervals=int(difference.low is not None))
+
+
+def difference_cell(row: Row, decimals: int, suffix: str = "") -> Cell:
+    """Return `Δ [low, high] (n)` from the columns n, delta, low and high with a suffix."""
+    pairs = row[f"n{suffix}"]
+    assert isinstance(pairs, int)
+    delta, low, high = (number(row[f"{name}{suffix}"]) for name in ("delta", "low", "high"))
+    return interval_cell(Difference(pairs, delta, low, high), decimals)

@@ -1,0 +1,90 @@
+"""Seeds that diverged, counted and shown both ways: left out, and as bad as the worst value that was measured.
+
+A seed that diverges is a result of its arm; leaving it out flatters the arm (Dodge et al. 2020, arXiv 2002.06305).
+"""
+
+from collections.abc import Iterator, Mapping
+
+from analysis.effects import Difference, SeedValues, paired
+from analysis.proportions import wilson
+from configuration.arm import BASELINE
+from configuration.metrics import HELD_OUT_LOSS
+from ledger.records import Standing
+from reports.number_format import fixed
+from reports.reading import curve
+from reports.results import Results
+from reports.sections.details_text import difference_cell
+from reports.sections.grids import Cell, Column, Grid, grid
+from reports.sections.table import Row, Table, table
+from reports.statistics.metrics import Metric
+
+COLUMNS = "arm metric diverged trials rate rate_low rate_high n delta low high n_all delta_all low_all high_all"
+
+
+def divergence_table(results: Results) -> Table:
+    """Return the arms of which a seed diverged, or all where the baseline's did, on the headline metrics."""
+    return table("divergence", COLUMNS, _rows(results))
+
+
+def _rows(results: Results) -> Iterator[Row]:
+    counts = {arm.name: results.diverged(arm.name) for arm in results.arms}
+    for arm, (diverged, trials) in counts.items():
+        if not diverged and not (trials and counts.get(BASELINE, (0, 0))[0]):
+            continue
+        low, high = wilson(diverged, trials)
+        for metric in results.headlines:
+            converged = results.effect(arm, metric).difference
+            yield {
+                "arm": arm,
+                "metric": metric.name,
+                "diverged": diverged,
+                "trials": trials,
+                "rate": diverged / trials,
+                "rate_low": low,
+                "rate_high": high,
+                **_columns(converged, ""),
+                **_columns(_with_worst(results, arm, metric), "_all"),
+            }
+
+
+def _columns(difference: Difference, suffix: str) -> Mapping[str, float | int | None]:
+    values = {"n": difference.pairs, "delta": difference.delta, "low": difference.low, "high": difference.high}
+    return {f"{name}{suffix}": value for name, value in values.items()}
+
+
+def _with_worst(results: Results, arm: str, metric: Metric) -> Difference:
+    if arm == BASELINE:
+        return Difference()
+    return paired(_filled(results, arm, metric), _filled(results, BASELINE, metric), results.confidence(arm))
+
+
+def _filled(results: Results, arm: str, metric: Metric) -> SeedValues:
+    """Return the values with the worst of any arm in the place of what diverged; of losses, the worst on a curve."""
+    found = [value for of_arm in results.values.values() for value in of_arm.get(metric.name, {}).values()]
+    if metric.name == HELD_OUT_LOSS:
+        records = (record for history in results.snapshot.histories for record in history.records)
+        found += [loss for record in records for loss in curve(record.result).values()]
+    mine = results.values.get(arm, {}).get(metric.name, {})
+    if not found:
+        return mine
+    worst = max(found) if metric.lower_is_better else min(found)
+    lost = {h.trial.seed: worst for h in results.trials.get(arm, ()) if h.standing is Standing.DIVERGED}
+    return {**lost, **mine}
+
+
+def divergence_grid(results: Results, found: Table) -> Iterator[Grid]:
+    """Yield the table as people read it, none where nothing diverged."""
+    if not found.rows:
+        return
+    decimals = {metric.name: results.decimals(metric) for metric in results.headlines}
+
+    def cells(row: Row) -> list[str | Cell]:
+        rate = " to ".join(fixed(100 * float(str(row[name])), 0) for name in ("rate_low", "rate_high"))
+        digits = decimals[str(row["metric"])]
+        both = [difference_cell(row, digits, suffix) for suffix in ("", "_all")]
+        share = f"{row['diverged']} of {row['trials']} ({rate}%)"
+        return [str(row["arm"]), Metric(str(row["metric"])).title, share, *both]
+
+    columns = [Column(title, numeric=False) for title in ("arm", "metric", "diverged [95%]")]
+    columns += [Column("converged only", "Δ [95%] (n)"), Column("diverged as worst", "Δ [95%] (n)")]
+    yield grid("divergence", "Diverged seeds, both ways", columns, map(cells, found.rows))

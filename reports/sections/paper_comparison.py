@@ -1,0 +1,155 @@
+"""The paper's numbers beside ours: `not found` where no source at hand holds one, `not asked` where we asked not.
+
+The paper's come from `search_space/released/papers.toml`, by the table and rows that the experiment names.
+"""
+
+from collections.abc import Iterator
+
+from analysis.effects import Difference, Effect
+from configuration.metrics import DESCRIPTIONS, SCORE, PrimaryMetric
+from foundation.schema import JsonValue, canonical_text
+from ledger.json_values import number
+from ledger.records import ArmRow
+from reports.number_format import NOTHING, fixed, mean_text, scientific, short
+from reports.results import Results
+from reports.sections.grids import Column, Grid, grid
+from reports.sections.table import Row, Table, table
+from reports.statistics.metrics import Metric
+from search_space.candidate import Candidate
+from search_space.cost import CONVENTIONS
+from search_space.released.papers import PublishedRow, PublishedTable, published
+
+BESIDE = "paper"
+UNFOUND, UNASKED = "not found", "not asked"
+PARAMETERS, TRAIN_FLOPS = "parameters", "train_flops"
+COLUMNS = "arm row measure paper source direction n mean sd beware"
+ELECTRA = CONVENTIONS["electra"]
+HALF = "here the half of dev that no setting was chosen on"
+GLUE = "table3"
+"""The table whose columns are the tasks of the paper's GLUE score."""
+
+
+def paper_rows(results: Results) -> tuple[PublishedTable, dict[str, str]] | None:
+    """Return the paper's table and, by arm, the name of its row; None where the experiment names none."""
+    paper = results.setting.paper
+    if paper is None or paper.table is None or paper.table not in published().tables:
+        return None
+    found = published().tables[paper.table]
+    return found, {arm: row for arm, row in paper.rows.items() if row in found.rows}
+
+
+def candidate_of(arm: ArmRow) -> Candidate:
+    """Return what an arm's row of the ledger was written from."""
+    return Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
+
+
+def beside_table(results: Results, primary: PrimaryMetric) -> Table:
+    """Return one row per arm and measure of the paper's table; empty where the experiment names no table."""
+    return table(BESIDE, COLUMNS, _rows(results, primary))
+
+
+def _rows(results: Results, primary: PrimaryMetric) -> Iterator[Row]:
+    whole, rows = paper_rows(results) or (None, {})
+    for arm in results.arms:
+        if whole is not None and arm.name in rows:
+            row = whole.rows[rows[arm.name]]
+            for column in whole.columns:
+                effect = _measured(results, arm.name, column, primary)
+                if column in row.values or effect is not None or column in (SCORE, *DESCRIPTIONS):
+                    beware = None if effect is None else _beware(results, whole, column)
+                    yield {**_head(arm.name, rows, column, row), **_ours(effect), "beware": beware}
+            yield from _costs(results, arm, rows, row)
+
+
+def _head(arm: str, rows: dict[str, str], measure: str, row: PublishedRow) -> dict[str, JsonValue]:
+    costs: dict[str, JsonValue] = {
+        PARAMETERS: row.parameters or row.printed_parameters,
+        TRAIN_FLOPS: row.train_flops or row.printed_train_flops,
+    }
+    value = {**row.values, **costs}.get(measure)
+    said = row.direction if value is None and measure not in costs else None
+    field = measure if value is not None else "direction" if said else None
+    source = None if field is None else published().sources[row.source_of(field)]
+    return {"arm": arm, "row": rows[arm], "measure": measure, "paper": value, "source": source, "direction": said}
+
+
+def _ours(effect: Effect | None) -> dict[str, JsonValue]:
+    """Return what was measured; `n` is None where nothing was asked."""
+    if effect is None:
+        return {"n": None, "mean": None, "sd": None}
+    return {"n": effect.n, "mean": effect.mean, "sd": effect.sd}
+
+
+def _costs(results: Results, arm: ArmRow, rows: dict[str, str], row: PublishedRow) -> Iterator[Row]:
+    yield {**_head(arm.name, rows, PARAMETERS, row), "n": 1, "mean": arm.parameters, "sd": None, "beware": None}
+    tokens = results.setting.pretraining.tokens
+    if tokens is not None:
+        flops = candidate_of(arm).train_flops(tokens, results.setting.baseline.architecture, ELECTRA)
+        lengthened = candidate_of(arm).recipe.lengthening_share
+        beware = f"both by ELECTRA's count{', both without the lengthening' if lengthened else ''}"
+        yield {**_head(arm.name, rows, TRAIN_FLOPS, row), "n": 1, "mean": flops, "sd": None, "beware": beware}
+
+
+def _measured(results: Results, arm: str, column: str, primary: PrimaryMetric) -> Effect | None:
+    task, _, name = column.partition(":")
+    lead = task in results.setting.tasks and primary(task) == name
+    metric = Metric(task if lead else column)  # a task's primary metric bears the task's name
+    return results.effect(arm, metric) if metric in (*results.metrics, *results.descriptions) else None
+
+
+def _beware(results: Results, whole: PublishedTable, column: str) -> str | None:
+    """Return why two numbers of one row are not like for like, None where they are."""
+    if column in DESCRIPTIONS:
+        return "over which text, length, layers and heads: not found there"
+    reasons = []
+    if not whole.split.startswith("dev"):
+        there = "split not found" if whole.split == UNFOUND else whole.split
+        reasons.append(f"{there} there, dev here")
+    if ":" in column or column == SCORE:
+        reasons += [HALF] if _chosen_on_half(results) else []
+    tasks = {name.partition(":")[0] for name in published().tables[GLUE].columns if ":" in name}
+    if column == SCORE and set(results.setting.tasks) != tasks:
+        reasons.append(f"here the mean of other tasks: {', '.join(results.setting.tasks)}")
+    return "; ".join(reasons) or None
+
+
+def _chosen_on_half(results: Results) -> bool:
+    tuning = results.snapshot.document.get("fine_tuning")
+    search = tuning.get("search") if isinstance(tuning, dict) else None
+    return isinstance(search, dict) and search.get("choose_on") == "held_out_half"
+
+
+def beside_grid(results: Results, found: Table) -> Iterator[Grid]:
+    """Yield the table as people read it, none where there is none."""
+    named = paper_rows(results)
+    if not found.rows or named is None:
+        return
+    columns = [Column(name, numeric=False) for name in ("arm", "the paper's row", "measure")]
+    columns += [Column("the paper"), Column("ours"), Column("not like for like", numeric=False)]
+    yield grid(BESIDE, f"The paper's numbers beside ours: {named[0].title}", columns, map(_cells, found.rows))
+
+
+def _cells(row: Row) -> list[str]:
+    measure, said = str(row["measure"]), row["direction"]
+    cost = measure in (PARAMETERS, TRAIN_FLOPS)
+    theirs = UNFOUND if row["paper"] is None else _told(measure, row["paper"])
+    if said and row["paper"] is None:
+        theirs = f"{theirs}; {said}"
+    mean, sd, seeds = number(row["mean"]), number(row["sd"]), row["n"]
+    if cost:
+        ours = NOTHING if mean is None else _told(measure, mean)
+    elif isinstance(seeds, int):
+        ours = mean_text(Effect(seeds, mean, sd, Difference()), 3 if measure in DESCRIPTIONS else 1)
+    else:
+        ours = UNASKED
+    words = measure.replace("_", " ").replace(":", ": ")
+    return [str(row["arm"]), str(row["row"]), words, theirs, ours, str(row["beware"] or "")]
+
+
+def _told(measure: str, value: JsonValue) -> str:
+    amount = number(value)
+    if amount is None:
+        return str(value)  # as printed: 14M, 6.4e19+
+    if measure == PARAMETERS:
+        return short(round(amount))
+    return scientific(round(amount)) if measure == TRAIN_FLOPS else fixed(amount, 1)

@@ -1,0 +1,57 @@
+"""How an arm stands, in plain words: nothing that was stopped, diverged or failed is ever a blank."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ledger.records import Decision, Standing
+from ledger.snapshot import TrialHistory
+
+
+def status_of(trials: Sequence[TrialHistory], seeds_in_all: int) -> str:
+    """Return the standing of an arm's trials taken together."""
+    total = max(seeds_in_all, len(trials))
+    counts = Counter(history.standing for history in trials)
+    ended_badly = [
+        *_stopped(trials, total),
+        *_counted("diverged", counts[Standing.DIVERGED], total, always=True),
+        *_counted("failed", counts[Standing.FAILED], total, always=False),
+    ]
+    return "; ".join([*ended_badly, *_progress(counts, total, bool(ended_badly))])
+
+
+def _stopped(trials: Sequence[TrialHistory], total: int) -> list[str]:
+    stops = [history.stopped_by for history in trials if history.standing is Standing.STOPPED]
+    parts = []
+    for level, sets in sorted({(stop.level, _sets(stop)) for stop in stops if stop is not None}):
+        here = [stop for stop in stops if stop is not None and (stop.level, _sets(stop)) == (level, sets)]
+        values = ", ".join("not finite" if stop.value is None else f"{stop.value:.4g}" for stop in here)
+        audited = sum(bool(history.audit) for history in trials if history.stopped_by in here)
+        seeds = "" if len(here) == total else f" ({_seeds(len(here), total)})"
+        where = f"stopped at hurdle {level + 1}{', which it sets' if sets else ''}"
+        parts.append(f"{where}{seeds}, value {values}{', audited' if audited else ''}")
+    return parts
+
+
+def _sets(stop: Decision) -> bool:
+    """Return whether there was no bar yet, and the trial is one of those that set it."""
+    return stop.threshold is None and stop.value is not None
+
+
+def _counted(word: str, count: int, total: int, always: bool) -> list[str]:
+    if not count:
+        return []
+    return [f"{word} ({_seeds(count, total)})" if always or count < total else word]
+
+
+def _progress(counts: Counter[Standing], total: int, something_told: bool) -> list[str]:
+    finished, ended = counts[Standing.FINISHED], sum(counts.values())
+    waiting = counts[Standing.WAITING] + counts[Standing.RUNNING] + total - ended
+    if not waiting:
+        return [] if something_told else ["finished"]
+    if finished:
+        return [_seeds(finished, total)]
+    return ["running" if counts[Standing.RUNNING] else "waiting"]
+
+
+def _seeds(count: int, total: int) -> str:
+    return f"{count} of {total} seed{'' if total == 1 else 's'}"

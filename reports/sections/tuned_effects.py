@@ -1,0 +1,108 @@
+"""Tuned effects: each arm's difference from the baseline at the shared recipe, and at the recipes of their own.
+
+At its own recipe an arm is held against the baseline at the baseline's own. The two columns are two families: each is
+corrected for multiplicity over its own tests alone.
+"""
+
+from collections.abc import Iterator
+
+from analysis.effects import Difference
+from configuration.arm import BASELINE
+from reports.finding import finding_of
+from reports.number_format import NOTHING
+from reports.results import Results
+from reports.sections.details_text import interval_cell
+from reports.sections.grids import Cell, Column, Grid, grid
+from reports.sections.table import RESULT_COLUMNS, Row, Table, results_table, table
+from reports.sections.verdicts import verdict_text
+from reports.statistics.comparisons import Comparison
+from reports.statistics.metrics import Metric
+
+TUNED = "tuned"
+SIDES = ("shared", "own")
+PARTS = ("n", "delta", "low", "high", "p", "p_holm", "verdict")
+COLUMNS = " ".join(["arm", "metric", "recipe", *(f"{side}_{part}" for side in SIDES for part in PARTS)])
+
+
+def tuned_tables(shared: Results, own: Results | None) -> Iterator[Table]:
+    """Yield both differences of every arm on every metric, then the results at own recipes as a table of results."""
+    yield table(TUNED, COLUMNS, _rows(shared, own))
+    if own is not None:
+        yield Table("own_recipe", RESULT_COLUMNS, results_table(own).rows)
+
+
+def _rows(shared: Results, own: Results | None) -> Iterator[Row]:
+    for arm in shared.arms:
+        for metric in shared.metrics if arm.name != BASELINE else ():
+            yield {
+                "arm": arm.name,
+                "metric": metric.name,
+                "recipe": _recipe(shared, arm.name),
+                **_prefixed("shared", shared, arm.name, metric),
+                **_prefixed("own", own, arm.name, metric),
+            }
+
+
+def _recipe(results: Results, arm: str) -> str | None:
+    """Return the name of the point that was chosen for an arm, None before."""
+    tuning = results.snapshot.tuning
+    assert tuning is not None
+    return next((tuning.tried.names[choice.point] for choice in tuning.choices if choice.arm == arm), None)
+
+
+def _found(results: Results | None, arm: str, metric: Metric) -> tuple[Difference, Comparison | None]:
+    known = results is not None and metric in results.metrics and any(arm == one.name for one in results.arms)
+    if results is None or not known:
+        return Difference(), None
+    return results.effect(arm, metric).difference, results.comparison(arm, metric)
+
+
+def _prefixed(side: str, results: Results | None, arm: str, metric: Metric) -> Row:
+    difference, compared = _found(results, arm, metric)
+    values = (difference.pairs, difference.delta, difference.low, difference.high)
+    judged = (None, None, None) if compared is None else (compared.p, compared.p_holm, str(compared.verdict))
+    return {f"{side}_{part}": value for part, value in zip(PARTS, (*values, *judged), strict=True)}
+
+
+def tuned_grids(shared: Results, own: Results | None) -> Iterator[Grid]:
+    """Yield the two differences side by side, a grid for each metric that a finding speaks of."""
+    columns = [Column("arm", numeric=False)]
+    columns += [Column(side, "Δ [95%] (n)") for side in ("shared recipe", "own recipe")]
+    columns += [Column(side, "verdict", numeric=False) for side in ("shared recipe", "own recipe")]
+    for metric in shared.headlines:
+        rows = [
+            [arm.name, *_cells(shared, own, arm.name, metric)]
+            for arm in shared.arms
+            if arm.name != BASELINE and _found(shared, arm.name, metric)[0].pairs
+        ]
+        if rows:
+            title = f"Differences in {metric.title}, at the shared recipe and with every arm at its own"
+            yield grid(TUNED, title, columns, rows)
+
+
+def _cells(shared: Results, own: Results | None, arm: str, metric: Metric) -> list[str | Cell]:
+    sides = [_found(results, arm, metric) for results in (shared, own)]
+    verdicts = (NOTHING if compared is None else verdict_text(compared) for _, compared in sides)
+    return [*(interval_cell(difference, shared.decimals(metric)) for difference, _ in sides), *verdicts]
+
+
+def tuned_finding(own: Results | None) -> str:
+    """Return what is found at own recipes as a sentence that follows another; empty before anything was chosen."""
+    if own is None or own.snapshot.tuning is None:
+        return ""
+    if all(choice.point == 0 for choice in own.snapshot.tuning.choices):
+        return " For every arm tuning has found nothing better than the shared recipe."
+    found = finding_of(own, ())
+    return f" With every arm at its own recipe: {found[0].lower()}{found[1:]}"
+
+
+def tuned_note(own: Results | None) -> Iterator[str]:
+    """Yield what the verdicts at own recipes are corrected for."""
+    if own is None:
+        return
+    tested = sum(own.comparison(arm, Metric(metric)).p is not None for arm, metric in own.families[0])
+    yield (
+        "Own recipe: each arm at the recipe that tuning chose for it against the baseline at the baseline's own. "
+        f"Its verdicts are a family apart, Holm's correction over {tested} tests; those at the shared recipe are "
+        "corrected as if nothing had been tuned."
+    )

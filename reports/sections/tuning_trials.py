@@ -1,0 +1,150 @@
+"""What was tuned: the points that every arm was tried at, what each gave, what was chosen, and whether at an edge."""
+
+from collections.abc import Iterator
+
+from configuration.metrics import HELD_OUT_LOSS
+from foundation.schema import JsonValue, canonical_text
+from ledger.records import Standing
+from ledger.snapshot import Tuning
+from ledger.tuning_selection import Choice
+from reports.number_format import NOTHING, fixed, short
+from reports.sections.grids import Cell, Column, Grid, grid
+from reports.sections.table import Row, Table, table
+from reports.statistics.metrics import Metric
+
+TUNING = "tuning"
+CHOSEN = " chosen"
+LOSS_DECIMALS, SCORE_DECIMALS = 4, 2
+COLUMNS = "arm point name changes trials finished diverged value chosen edge"
+
+
+def tuning_table(tuning: Tuning) -> Table:
+    """Return one row per arm and point; values are there once all trials have ended, as they were decided on."""
+    return table(TUNING, COLUMNS, _rows(tuning))
+
+
+def _rows(tuning: Tuning) -> Iterator[Row]:
+    choices = {choice.arm: choice for choice in tuning.choices}
+    points = len(tuning.tried.points)
+    for place, row in enumerate(tuning.arms):
+        assert row.tunes is not None
+        number, choice = place % points, choices.get(row.tunes)
+        standings = [one.standing for one in tuning.histories if one.trial.arm == row.name]
+        taken = None if choice is None else choice.point == number
+        yield {
+            "arm": row.tunes,
+            "point": number,
+            "name": tuning.tried.names[number],
+            "changes": {**tuning.tried.points[number]},
+            "trials": len(standings),
+            "finished": standings.count(Standing.FINISHED),
+            "diverged": standings.count(Standing.DIVERGED),
+            "value": None if choice is None else choice.values[number],
+            "chosen": taken,
+            "edge": "; ".join(edges(tuning, choice)) or None if choice is not None and taken else None,
+        }
+
+
+def edges(tuning: Tuning, choice: Choice) -> Iterator[str]:
+    """Yield the fields on which the choice is the smallest or the largest number that was tried; 0 is no edge."""
+    for path in tuning.tried.shared if choice.values[choice.point] is not None else ():
+        found = [_number(value) for value in tuning.tried.values(path)]
+        numbers = [value for value in found if value is not None]
+        mine = found[choice.point]
+        if mine is None or len(set(numbers)) < 2:
+            continue
+        if mine == max(numbers):
+            yield f"{_leaf(path)} {mine:g}, the largest"
+        elif mine == min(numbers) and mine > 0:
+            yield f"{_leaf(path)} {mine:g}, the smallest"
+
+
+def tuning_grids(tuning: Tuning) -> Iterator[Grid]:
+    """Yield what was chosen for each arm, then every point's value; nothing before the choice."""
+    if not tuning.choices:
+        return
+    metric = Metric(tuning.tried.metric)
+    decimals = LOSS_DECIMALS if metric.name == HELD_OUT_LOSS else SCORE_DECIMALS
+    titles = map(_leaf, tuning.tried.shared)
+    columns = [Column("arm", numeric=False), *(Column(title, "chosen", numeric=False) for title in titles)]
+    columns += [Column("shared recipe", metric.title), Column("own recipe", metric.title)]
+    columns.append(Column("at an edge", numeric=False))
+    yield grid(
+        "choices",
+        f"Tuning: each arm's own recipe, by mean {metric.title} over {_seeds(tuning)}",
+        columns,
+        (_choice_cells(tuning, choice, decimals) for choice in tuning.choices),
+    )
+    columns = [Column("point", numeric=False), *(Column(choice.arm) for choice in tuning.choices)]
+    rows = (_point_cells(tuning, number, decimals) for number in range(len(tuning.tried.points)))
+    yield grid(TUNING, f"Tuning: {metric.title} at every point that was tried", columns, rows)
+
+
+def _choice_cells(tuning: Tuning, choice: Choice, decimals: int) -> list[str]:
+    chosen = [_text(tuning.tried.values(path)[choice.point]) for path in tuning.tried.shared]
+    values = [_value(choice.values[number], decimals) for number in (0, choice.point)]
+    return [choice.arm, *chosen, *values, "; ".join(edges(tuning, choice)) or NOTHING]
+
+
+def _point_cells(tuning: Tuning, number: int, decimals: int) -> list[str | Cell]:
+    cells: list[str | Cell] = [tuning.tried.names[number]]
+    for choice in tuning.choices:
+        taken = choice.point == number
+        cells.append(Cell(_value(choice.values[number], decimals) + (CHOSEN if taken else ""), taken))
+    return cells
+
+
+def tuning_notes(tuning: Tuning) -> Iterator[str]:
+    """Yield how it was tuned, and which choices call for a wider range."""
+    tried = tuning.tried
+    drawn = "every combination of the listed values" if tried.sampler == "grid" else f"drawn once by {tried.sampler}"
+    best = "smallest mean held-out loss" if tried.metric == HELD_OUT_LOSS else f"largest mean {tried.metric}"
+    yield (
+        f"Tuning: every arm was tried at the same {len(tried.points)} points, the shared recipe among them "
+        f"({drawn}), on {short(tried.tokens)} tokens and {_seeds(tuning)}, which the comparison does not have. "
+        f"Chosen is the {best}, asked of the same held-out data as in the comparison, as often of every arm; ties go "
+        "to the shared recipe, then to the smaller change, and a point on which a seed diverged is never chosen."
+    )
+    for choice in tuning.choices:
+        if all(value is None for value in choice.values):
+            yield f"Tuning: a seed of {choice.arm} diverged at every point; it stays at the shared recipe."
+    found = {choice.arm: "; ".join(edges(tuning, choice)) for choice in tuning.choices}
+    told = [f"{arm} ({edge})" for arm, edge in found.items() if edge]
+    if told:
+        yield f"Warning: chosen at the edge of what was tried, so a better value may lie beyond: {', '.join(told)}."
+
+
+def tuning_footer(tuning: Tuning) -> tuple[str, str]:
+    """Return what tuning took, and how its trials ended."""
+    tried, standings = tuning.tried, [one.standing for one in tuning.histories]
+    arms, points = len({row.tunes for row in tuning.arms}), len(tried.points)
+    text = (
+        f"{len(standings)} trials of {short(tried.tokens)} tokens: {arms} arms at {points} points on {_seeds(tuning)}"
+    )
+    ended = {state.value: standings.count(state) for state in (Standing.DIVERGED, Standing.FAILED)}
+    waiting = sum(state in (Standing.WAITING, Standing.RUNNING) for state in standings)
+    bad = [f"{count} {word}" for word, count in (*ended.items(), ("not ended", waiting)) if count]
+    return "Tuning", "; ".join([text, *bad])
+
+
+def _seeds(tuning: Tuning) -> str:
+    seeds = tuning.tried.seeds
+    return f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+
+
+def _value(value: float | None, decimals: int) -> str:
+    return NOTHING if value is None else fixed(value, decimals)
+
+
+def _text(value: JsonValue) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return value if isinstance(value, str) else canonical_text(value)
+
+
+def _number(value: JsonValue) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _leaf(path: str) -> str:
+    return path.rpartition(".")[2]

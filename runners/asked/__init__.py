@@ -1,1 +1,0 @@
-"""What is asked: an experiment with its recipe, claims and seeds, and the rules that hold between its parts."""

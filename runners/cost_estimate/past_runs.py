@@ -1,0 +1,135 @@
+"""History: what the stages of earlier experiments took on this machine.
+
+Every ledger under a results root that was made on this processor lends its records: seconds, and the operations that
+they stand for in closed form.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from configuration.experiment import Experiment
+from configuration.fine_tuning_runs import Teaching, teachings
+from configuration.matched_budget import THROUGHPUT
+from configuration.tuning_experiment import tuning_view
+from foundation.environment import processor
+from foundation.errors import Corruption
+from foundation.schema import canonical_text
+from ledger.artifacts import StageStore
+from ledger.database import LEDGER_NAME, Ledger
+from ledger.measured_throughput import seconds_per_operation
+from ledger.records import ArmRow, Record, Status
+from runners.cost_estimate.flops import examples_expected, fine_tuning_effort
+from runners.dag import pretrain_labels
+from search_space.candidate import Candidate
+from tasks.downstream import find_task
+
+WEIGHED_AT_MOST = 40
+"""Stages of a kind whose folders are looked into: walking thousands would cost more than the answer is worth."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one stage took here. `operations` is 0 where its work is not arithmetic."""
+
+    kind: str
+    device: str
+    operations: float
+    seconds: float
+    parameters: int
+    """Of the encoder that it is about; 0 where it is about none."""
+    bytes: int | None
+    """On disk; None where the folder is gone or was not weighed."""
+    warm_up_seconds: float | None = None
+    """What its process had spent on getting ready; None where that was not looked up, or `seconds` are not those of
+    the whole work alone."""
+
+
+def measured_under(root: Path, store: StageStore) -> tuple[Measured, ...]:
+    """Return what the ledgers under a results root have measured on this processor.
+
+    Raises Corruption where a ledger cannot be trusted. One whose experiment this version cannot read lends nothing.
+    """
+    weighed: Counter[str] = Counter()
+    ledgers = sorted({*root.glob(LEDGER_NAME), *root.glob(f"*/{LEDGER_NAME}")})
+    return tuple(found for path in ledgers for found in _measured_in(path, store, weighed))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What an experiment asks of its trials, looked up by the labels that records carry."""
+
+    experiment: Experiment
+    teachings: dict[str, Teaching]
+    pretrain_labels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, experiment: Experiment) -> "_Asked":
+        by_label = {each.label: each for each in teachings(experiment.fine_tuning)}
+        return cls(experiment, by_label, pretrain_labels(experiment))
+
+
+def _measured_in(path: Path, store: StageStore, weighed: Counter[str]) -> Iterator[Measured]:
+    with closing(Ledger(path, read_only=True)) as ledger:
+        made_on, document = ledger.fact("manifest"), ledger.fact("document")
+        if not isinstance(made_on, dict) or made_on.get("processor") != processor():
+            return
+        try:
+            experiment = Experiment.model_validate_json(
+                canonical_text(document), context={THROUGHPUT: seconds_per_operation}
+            )
+        except ValidationError:
+            return
+        compared = _Asked.of(experiment)
+        tuned = compared if experiment.tune is None else _Asked.of(tuning_view(experiment))
+        arms = {arm.name: arm for arm in ledger.arms()}
+        arm_of = {trial.name: arms[trial.arm] for trial in ledger.trials()}
+        for record in ledger.records():
+            if record.status is Status.FINISHED and not record.reused:
+                arm = None if record.trial is None else arm_of[record.trial]
+                asked = compared if arm is None or arm.tunes is None else tuned
+                yield _measurement(record, arm, asked, store, weighed)
+
+
+def _measurement(
+    record: Record, arm: ArmRow | None, asked: _Asked, store: StageStore, weighed: Counter[str]
+) -> Measured:
+    weighed[record.stage] += 1
+    folder = store.folder(record.stage, record.key)
+    size, warm_up = None, None
+    if weighed[record.stage] <= WEIGHED_AT_MOST and folder.is_dir():
+        size = _weight(folder)
+        with suppress(Corruption):  # whoever takes the stage refuses it; here its seconds are unsure
+            outcome = store.outcome(record.stage, record.key)
+            warm_up = None if outcome is None else outcome.warm_up_seconds
+    if arm is None:
+        return Measured(record.stage, "cpu", 0.0, record.seconds, 0, size, warm_up)
+    candidate = Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
+    operations, device = _operations(record, candidate, asked), candidate.recipe.device
+    return Measured(record.stage, device, operations, record.seconds, arm.parameters, size, warm_up)
+
+
+def _operations(record: Record, candidate: Candidate, asked: _Asked) -> float:
+    if record.stage == "fine_tune":
+        teaching = asked.teachings.get(record.label)
+        if teaching is None:
+            return 0.0
+        tuning, task = teaching.settings, find_task(teaching.task)
+        train, dev = examples_expected(teaching.task, tuning.train_examples, tuning.dev_examples)
+        counts = (2 * train if tuning.swap_pairs and task.unordered else train, dev)
+        return fine_tuning_effort(candidate.architecture, tuning.sequence_length, tuning.epochs, *counts)
+    if record.label not in asked.pretrain_labels:
+        return 0.0
+    experiment = asked.experiment
+    marks = (0, *experiment.pretraining.hurdle.token_marks, experiment.pretraining.tokens)
+    at, baseline = asked.pretrain_labels.index(record.label), experiment.baseline.architecture
+    until, since = (candidate.train_flops(marks[end], baseline) if marks[end] else 0 for end in (at + 1, at))
+    return float(until - since)
+
+
+def _weight(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,283 @@
+"""From an experiment to its stages: which work a table needs, in which order, under which names. Pure, no torch."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from configuration.experiment import Experiment
+from configuration.fine_tuning import FineTuning
+from configuration.fine_tuning_runs import settings_of, teachings
+from configuration.initial_checkpoint import WEIGHTS, Start, read_start
+from configuration.measurements import ATTENTION
+from runners.missing_data import answers, refuse_missing, tasks_of
+from runners.stages.declarations import (
+    AttentionStage,
+    CorpusStage,
+    ExamplesStage,
+    FineTuneStage,
+    OverlapStage,
+    PretrainStage,
+    QuestionsStage,
+    TokensStage,
+)
+from runners.stages.stage import Stage
+from search_space.candidate import Candidate
+from search_space.objective import MaskedLanguageModel
+from tasks.corpora.corpus import Corpus
+from tasks.downstream import find_task
+
+LENGTHEN = "lengthen"
+"""The label of the stage that trains on at a longer length, before the tasks that read long texts."""
+
+
+@dataclass(frozen=True)
+class SharedStages:
+    """The stages that all trials of an experiment read."""
+
+    corpus: Stage
+    tokens: Stage
+    questions: Stage
+    examples: Mapping[str, Stage]
+    """By task."""
+    other_corpora: tuple[Stage, ...] = ()
+    """Where the tasks' documents come from, when that is not the pretraining corpus."""
+    overlaps: Mapping[str, Stage] = field(default_factory=dict)
+    """By task: what the pretraining text holds of its dev set."""
+    start: Start | None = None
+    """What every encoder begins from, its weights verified; they are drawn from the seed where there is none."""
+
+    def named(self) -> dict[str, Stage]:
+        """Return every stage by its label, the earliest first."""
+        others = {f"corpus for tasks {number}": stage for number, stage in enumerate(self.other_corpora, 1)}
+        examples = {f"examples {task}": stage for task, stage in self.examples.items()}
+        overlaps = {f"overlap {task}": stage for task, stage in self.overlaps.items()}
+        first = {"corpus": self.corpus, **others, "tokens": self.tokens, **examples}
+        return {**first, **overlaps, "questions": self.questions}
+
+
+def shared_stages(experiment: Experiment) -> SharedStages:
+    """Return the stages that come before any trial.
+
+    Raises DataRefused with everything that is missing: the corpora, the vocabulary, the files of every task.
+    """
+    refuse_missing(experiment)
+    architecture = experiment.baseline.architecture
+    corpus = _corpus_stage(experiment.corpus)
+    vocabulary = TokensStage(
+        tokenizer=experiment.tokenizer,
+        read=experiment.tokenizer.inputs(),
+        vocabulary_size=architecture.vocabulary_size,
+    )
+    tokens = Stage(vocabulary, {"corpus": corpus})
+    tuning_corpus = experiment.fine_tuning.corpus
+    documents = corpus if tuning_corpus in (None, experiment.corpus) else _corpus_stage(tuning_corpus)
+    examples = _every_examples(experiment, documents, tokens)
+    overlaps = {task: _overlap(stage, corpus) for task, stage in examples.items()}
+    read = any("corpus" in stage.inputs for stage in examples.values())
+    others = (documents,) if read and documents is not corpus else ()
+    questions = _questions(experiment, tokens)
+    return SharedStages(corpus, tokens, questions, examples, others, overlaps, _start(experiment))
+
+
+def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
+    """Return the names of the pretraining stages of a trial, one per hurdle and one to the end."""
+    return tuple(f"pretrain@{tokens}" for tokens in _token_marks(experiment))
+
+
+def judged_labels(experiment: Experiment) -> tuple[str, ...]:
+    """Return the names of the stages that the hurdles look at: probes where there are some, else pretraining."""
+    hurdle = experiment.pretraining.hurdle
+    return tuple(f"{'probe' if hurdle.probe else 'pretrain'}@{tokens}" for tokens in hurdle.token_marks)
+
+
+def fine_tune_labels(experiment: Experiment) -> tuple[str, ...]:
+    """Return the names of the fine-tuning stages of a trial."""
+    return tuple(teaching.label for teaching in teachings(experiment.fine_tuning))
+
+
+def measure_labels(experiment: Experiment) -> tuple[str, ...]:
+    """Return the names of the stages that describe a trained model."""
+    return () if experiment.measure.attention_diagonal is None else (ATTENTION,)
+
+
+def is_lengthened(experiment: Experiment, candidate: Candidate) -> bool:
+    """Return whether a candidate is trained on at a longer length before some of its tasks."""
+    return any(_lengthened(candidate, task) for task in experiment.fine_tuning.tasks)
+
+
+def all_labels(experiment: Experiment) -> tuple[str, ...]:
+    """Return the stages that a trial goes through when nothing stops it."""
+    asked = (*fine_tune_labels(experiment), *measure_labels(experiment))
+    every = (*pretrain_labels(experiment), *judged_labels(experiment), *asked)
+    return tuple(dict.fromkeys(every))
+
+
+def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candidate, seed: int) -> dict[str, Stage]:
+    """Return the stages of one candidate at one pretraining seed by label, in order."""
+    stages: dict[str, Stage] = {}
+    inputs = {"tokens": shared.tokens, "questions": shared.questions}
+    last_step = 0
+    pretrained: Stage | None = None
+    for label, tokens in zip(pretrain_labels(experiment), _token_marks(experiment), strict=True):
+        step = candidate.recipe.steps(tokens)
+        before = {"previous": pretrained} if pretrained else {}
+        declaration = _pretrain(experiment, candidate, seed, (last_step, step))
+        pretrained = Stage(declaration if before else _begun(declaration, shared.start), {**inputs, **before})
+        stages[label], last_step = pretrained, step
+        probe = experiment.pretraining.hurdle.probe
+        if probe is not None and (name := f"probe@{tokens}") in judged_labels(experiment):
+            taught = _fine_tune(settings_of(experiment.fine_tuning, probe.task), candidate, probe.task, probe.seed)
+            stages[name] = Stage(taught, {"pretrained": pretrained, "examples": shared.examples[probe.task]})
+    assert pretrained is not None
+    for label in measure_labels(experiment):
+        looked = _attention(experiment, candidate)
+        stages[label] = Stage(looked, {"pretrained": pretrained, "tokens": shared.tokens})
+    for one in sorted(teachings(experiment.fine_tuning), key=lambda one: _lengthened(candidate, one.task)):
+        if _lengthened(candidate, one.task) and LENGTHEN not in stages:
+            declaration = _lengthening(experiment, candidate, seed, last_step)
+            pretrained = stages[LENGTHEN] = Stage(declaration, {**inputs, "previous": pretrained})
+        sources = {"pretrained": pretrained, "examples": shared.examples[one.task]}
+        stages[one.label] = Stage(_fine_tune(one.settings, candidate, one.task, one.seed), sources)
+    return stages
+
+
+def _token_marks(experiment: Experiment) -> tuple[int, ...]:
+    return (*experiment.pretraining.hurdle.token_marks, experiment.pretraining.tokens)
+
+
+def _corpus_stage(corpus: Corpus) -> Stage:
+    return Stage(CorpusStage(corpus=corpus, read=corpus.inputs()))
+
+
+def _every_examples(experiment: Experiment, documents: Stage, tokens: Stage) -> dict[str, Stage]:
+    tasks = tasks_of(experiment)
+    found = answers(partial(_examples, experiment, task, documents, tokens) for task in tasks)
+    return dict(zip(tasks, found, strict=True))
+
+
+def _examples(experiment: Experiment, name: str, documents: Stage, tokens: Stage) -> Stage:
+    tuning, task = settings_of(experiment.fine_tuning, name), find_task(name)
+    data = tuning.data if task.files else None
+    declaration = ExamplesStage(
+        task=name,
+        task_version=task.version,
+        train_examples=task.asked("train", tuning.train_examples),
+        dev_examples=task.asked("dev", tuning.dev_examples),
+        sequence_length=tuning.sequence_length,
+        data=data,
+        read=data.inputs(task.files) if data and task.files else None,
+        swap_pairs=tuning.swap_pairs and task.unordered,
+    )
+    return Stage(declaration, {"tokens": tokens} if task.files else {"corpus": documents, "tokens": tokens})
+
+
+def _overlap(examples: Stage, corpus: Stage) -> Stage:
+    told = examples.declaration
+    assert isinstance(told, ExamplesStage)
+    source = {"documents": examples.inputs["corpus"]} if "corpus" in examples.inputs else {}
+    asked = {name: getattr(told, name) for name in OverlapStage.model_fields}
+    return Stage(OverlapStage(**asked), {"corpus": corpus, **source})
+
+
+def _questions(experiment: Experiment, tokens: Stage) -> Stage:
+    baseline = experiment.pretraining.reference or experiment.baseline
+    generator = baseline.objective.generator_of(baseline.architecture, baseline.architecture)
+    masking = baseline.objective.model_dump(include={"mask_rate", "covered_share", "random_share"})
+    recipe = baseline.recipe.before_lengthening
+    reference = baseline.model_copy(update={"objective": MaskedLanguageModel(**masking), "recipe": recipe})
+    if generator is not None:
+        reference = reference.model_copy(update={"architecture": generator})
+    declaration = QuestionsStage(
+        reference=reference,
+        objective=baseline.objective.kind,
+        sequences=experiment.pretraining.held_out_sequences,
+        generator_tokens=0 if generator is None else experiment.pretraining.reference_generator_tokens,
+    )
+    return Stage(declaration, {"tokens": tokens})
+
+
+def _pretrain(experiment: Experiment, candidate: Candidate, seed: int, steps: tuple[int, int]) -> PretrainStage:
+    settings = experiment.pretraining
+    whole = candidate.recipe.steps(settings.tokens)
+    points = {max(1, whole * point // settings.evaluations) for point in range(1, settings.evaluations + 1)}
+    return PretrainStage(
+        candidate=candidate.model_copy(update={"recipe": candidate.recipe.before_lengthening}),
+        generator=candidate.objective.generator_of(candidate.architecture, experiment.baseline.architecture),
+        seed=seed,
+        from_step=steps[0],
+        to_step=steps[1],
+        evaluation_steps=tuple(sorted({point for point in points if steps[0] < point <= steps[1]} | {steps[1]})),
+        horizon_tokens=candidate.recipe.schedule.horizon(whole * candidate.recipe.tokens_per_step),
+    )
+
+
+def _lengthened(candidate: Candidate, task: str) -> bool:
+    return candidate.recipe.lengthening_share > 0 and find_task(task).lengthened
+
+
+def _lengthening(experiment: Experiment, candidate: Candidate, seed: int, from_step: int) -> PretrainStage:
+    """Return the further updates as what they are: pretraining of the same candidate at another length."""
+    to_step = from_step + candidate.recipe.lengthening_updates(from_step)
+    longer = candidate.model_copy(update={"recipe": candidate.recipe.of_lengthening})
+    return PretrainStage(
+        candidate=longer,
+        generator=longer.objective.generator_of(longer.architecture, experiment.baseline.architecture),
+        seed=seed,
+        from_step=from_step,
+        to_step=to_step,
+        evaluation_steps=(to_step,),
+        horizon_tokens=longer.recipe.schedule.horizon(to_step * longer.recipe.tokens_per_step),
+    )
+
+
+def _start(experiment: Experiment) -> Start | None:
+    if experiment.pretraining.start is None:
+        return None
+    start = read_start(Path(experiment.pretraining.start))
+    start.verify(WEIGHTS)  # once, before anything is made
+    return start
+
+
+def _begun(declaration: PretrainStage, start: Start | None) -> PretrainStage:
+    """Return a trial's first stage as it begins: from the start's weights where there is one."""
+    if start is None:
+        return declaration
+    return declaration.model_copy(update={"start": str(start.folder), "start_weights": start.weights_hash})
+
+
+def _attention(experiment: Experiment, candidate: Candidate) -> AttentionStage:
+    measure = experiment.measure.attention_diagonal
+    assert measure is not None
+    return AttentionStage(
+        architecture=candidate.architecture,
+        length=experiment.baseline.recipe.sequence_length,
+        within=measure.within,
+        sequences=measure.sequences,
+        device=candidate.recipe.device,
+    )
+
+
+def _fine_tune(tuning: FineTuning, candidate: Candidate, task: str, seed: int) -> FineTuneStage:
+    return FineTuneStage(
+        architecture=candidate.architecture,
+        device=candidate.recipe.device,
+        precision=candidate.recipe.precision,
+        task=task,
+        seed=seed,
+        epochs=tuning.epochs,
+        batch_examples=tuning.batch_examples,
+        peak_learning_rate=tuning.peak_learning_rate,
+        warmup_share=tuning.warmup_share,
+        pooling=tuning.pooling,
+        weight_decay=tuning.weight_decay,
+        dropout=tuning.dropout,
+        layer_rate_decay=tuning.layer_rate_decay,
+    )
+
+
+def kind_of(label: str, stage: Stage) -> str:
+    """Return what the ledger calls a stage: a fine-tuning that only a hurdle looks at is a probe."""
+    if label == LENGTHEN:
+        return LENGTHEN  # what a table of pretraining is about ends before it
+    return "probe" if label.startswith("probe@") else stage.kind

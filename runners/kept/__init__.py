@@ -1,1 +1,0 @@
-"""What is kept: stages, the ledger and its exports, whole or not at all."""

@@ -1,0 +1,43 @@
+"""Data that an experiment reads and that are not there: every source is named before anything is made."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TypeVar
+
+from configuration.experiment import Experiment
+from foundation.errors import DataRefused
+from tasks.corpora.text_files import TextFilesCorpus
+from tasks.downstream import find_task
+
+T = TypeVar("T")
+
+
+def refuse_missing(experiment: Experiment) -> None:
+    """Raise DataRefused with every source that is not there; what is there is only looked for, not read."""
+    tuning = experiment.fine_tuning
+    files = [find_task(task).files for task in tasks_of(experiment)]
+    needed: list[Callable[[], object]] = [
+        *(corpus.look for corpus in (experiment.corpus, tuning.corpus) if isinstance(corpus, TextFilesCorpus)),
+        *(partial(tuning.data.located, each) for each in files if each is not None and tuning.data is not None),
+    ]
+    answers(needed)
+
+
+def answers(asked: Iterable[Callable[[], T]]) -> list[T]:
+    """Return what each call returns. Raises one DataRefused with what all of them refuse."""
+    found: list[T] = []
+    refused: list[str] = []
+    for ask in asked:
+        try:
+            found.append(ask())
+        except DataRefused as refusal:
+            refused += refusal.lines
+    if refused:
+        raise DataRefused(dict.fromkeys(refused))
+    return found
+
+
+def tasks_of(experiment: Experiment) -> tuple[str, ...]:
+    """Return the fine-tuning tasks, the one that the hurdles look at included."""
+    tasks, probe = experiment.fine_tuning.tasks, experiment.pretraining.hurdle.probe
+    return tasks if probe is None or probe.task in tasks else (*tasks, probe.task)

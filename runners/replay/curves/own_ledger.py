@@ -1,0 +1,66 @@
+"""Curves from a results folder of ours: held-out loss by pretraining tokens, mean over seeds, one arm a candidate."""
+
+import math
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+from foundation.schema import JsonValue
+from ledger.database import Ledger
+from ledger.records import Record, Status
+from runners.replay.curves.recorded import RecordedCurves, recorded
+
+PRETRAIN = "pretrain"
+
+
+def read(folder: Path) -> RecordedCurves:
+    """Return the curves of a folder. Raises what Ledger raises, and Unreadable where too little was trained."""
+    with closing(Ledger.at(folder)) as ledger:
+        arms, trials, records = ledger.arms(), ledger.trials(), ledger.records()
+    arms = tuple(arm for arm in arms if arm.tunes is None)  # what tuning tried has another budget
+    seeds: dict[str, dict[str, dict[float, float]]] = {arm.name: {} for arm in arms}
+    arm_of = {trial.name: trial.arm for trial in trials if trial.arm in seeds}
+    for record in records:
+        if record.stage == PRETRAIN and record.trial in arm_of and record.status is not Status.FAILED:
+            seeds[arm_of[record.trial]].setdefault(record.trial, {}).update(_points(record))
+    points = {arm: _mean(list(curves.values())) for arm, curves in seeds.items()}
+    trained = {arm: curve for arm, curve in points.items() if curve}
+    configs: dict[str, Mapping[str, JsonValue]] = {arm.name: arm.candidate for arm in arms}
+    return recorded(folder.name, configs, _until_diverged(trained), maximise=False)
+
+
+def _points(record: Record) -> dict[float, float]:
+    """Return held-out loss by tokens; NaN at the tokens where the stage diverged."""
+    found: dict[float, float] = {}
+    curve = record.result.get("held_out_curve")
+    for point in curve if isinstance(curve, list) else []:
+        if isinstance(point, list) and len(point) == 2:
+            found[_number(point[0])] = _number(point[1])
+    tokens = _number(record.result.get("tokens"))
+    if record.status is Status.DIVERGED and math.isfinite(tokens):
+        found[tokens] = math.nan
+    elif math.isfinite(tokens) and "held_out_loss" in record.result:
+        found[tokens] = _number(record.result["held_out_loss"])
+    return {step: value for step, value in found.items() if math.isfinite(step)}
+
+
+def _number(value: JsonValue) -> float:
+    return math.nan if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
+
+
+def _mean(curves: list[dict[float, float]]) -> dict[float, float]:
+    """Return the mean over seeds at the steps that all of them have; NaN where one diverged."""
+    steps = set.intersection(*(set(curve) for curve in curves)) if curves else set()
+    means = {step: sum(curve[step] for curve in curves) / len(curves) for step in sorted(steps)}
+    broken = [step for curve in curves for step, value in curve.items() if math.isnan(value)]
+    return {**means, **dict.fromkeys(broken, math.nan)}
+
+
+def _until_diverged(points: Mapping[str, dict[float, float]]) -> dict[str, dict[float, float]]:
+    """Return curves in which a diverged candidate is NaN at every step of the others from where it broke."""
+    every = sorted({step for curve in points.values() for step in curve})
+    filled: dict[str, dict[float, float]] = {}
+    for arm, curve in points.items():
+        broken = min((step for step, value in curve.items() if math.isnan(value)), default=math.inf)
+        filled[arm] = {**curve, **{step: math.nan for step in every if step >= broken}}
+    return filled

@@ -1,0 +1,84 @@
+"""Reading curves, whatever they are: a file in a known format, a results folder of ours, or a folder of files."""
+
+import json
+import lzma
+from pathlib import Path
+
+from foundation.atomic_files import read_regular
+from foundation.errors import DataRefused, EnvironmentRefused
+from foundation.schema import JsonValue
+from ledger.database import LEDGER_NAME
+from runners.replay.curves import nas_bench_bert, own_ledger, plain, taskset
+from runners.replay.curves.recorded import RecordedCurves, Unreadable
+
+ENDINGS = (".json", ".json.xz", ".jsonl", ".jsonl.xz")
+
+
+def read_curves(path: Path) -> tuple[RecordedCurves, ...]:
+    """Return the tasks of a path, one per file. Raises DataRefused with one line per file that cannot be read."""
+    if not path.exists():
+        raise EnvironmentRefused(f"{path}: no such file or folder; give recorded curves")
+    if path.is_dir() and not (path / LEDGER_NAME).is_file():
+        return _read_folder(path)
+    return (_read_one(path),)
+
+
+def _read_folder(folder: Path) -> tuple[RecordedCurves, ...]:
+    paths = sorted(each for each in folder.iterdir() if each.name.endswith(ENDINGS) or (each / LEDGER_NAME).is_file())
+    if not paths:
+        raise DataRefused(f"{folder}: no curves in it; files that end in {', '.join(ENDINGS)} or a results folder")
+    tasks: list[RecordedCurves] = []
+    lines: list[str] = []
+    for each in paths:
+        try:
+            tasks.append(_read_one(each))
+        except DataRefused as refusal:
+            lines.extend(refusal.lines)
+    if lines:
+        raise DataRefused(lines)
+    return tuple(tasks)
+
+
+def _read_one(path: Path) -> RecordedCurves:
+    try:
+        return own_ledger.read(path) if path.is_dir() else _read_file(path)
+    except Unreadable as error:
+        message = str(error)
+        raise DataRefused(f"{path}:{'' if message[:1].isdigit() and ':' in message else ' '}{message}") from error
+
+
+def _read_file(path: Path) -> RecordedCurves:
+    text = _text(path)
+    name = path.name
+    for ending in sorted(ENDINGS, key=len, reverse=True):
+        name = name.removesuffix(ending)
+    if text.lstrip()[:1] != "[":
+        return plain.read(name, text)
+    document = _document(text)
+    if taskset.recognises(document):
+        assert isinstance(document, list)
+        return taskset.read(name, document)
+    if nas_bench_bert.recognises(document):
+        assert isinstance(document, list)
+        return nas_bench_bert.read(name, document)
+    raise Unreadable("a list of neither TaskSet entries (hp, valid) nor NAS-Bench-BERT entries (scores, hparams)")
+
+
+def _document(text: str) -> JsonValue:
+    try:
+        document: JsonValue = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise Unreadable(f"{error.lineno}: not JSON: {error.msg} at column {error.colno}") from error
+    return document
+
+
+def _text(path: Path) -> str:
+    try:
+        content = read_regular(path)
+        return (lzma.decompress(content) if path.name.endswith(".xz") else content).decode()
+    except (lzma.LZMAError, EOFError) as error:
+        raise DataRefused(f"{path}: not a whole xz file: {error}") from error
+    except UnicodeDecodeError as error:
+        raise DataRefused(f"{path}: byte {error.start} is not UTF-8 text") from error
+    except OSError as error:
+        raise EnvironmentRefused(f"{path}: {error.strerror}") from error

@@ -1,0 +1,102 @@
+"""Recorded learning curves of many candidates, turned so that smaller is better and divergence is infinite."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.schema import JsonValue, canonical_text
+
+Numbers = NDArray[np.float64]
+
+
+class Unreadable(ValueError):
+    """Curves that cannot be read; the message is for the user and begins with the line where there is one."""
+
+
+@dataclass(frozen=True)
+class RecordedCurves:
+    """One task: what every candidate achieved at every recorded step."""
+
+    name: str
+    candidates: tuple[str, ...]
+    configs: tuple[Mapping[str, JsonValue], ...]
+    steps: tuple[float, ...]
+    values: Numbers
+    """[candidates, points], smaller is better; infinite from where a candidate diverged."""
+    left_out: int = 0
+    """Candidates of the file that were never trained to the last step, which no policy could be given."""
+
+    @cached_property
+    def costs(self) -> Numbers:
+        """Cost of training from nothing to each point, in full trainings [points]; the last is 1.
+
+        A step's share of all steps. Where the first recorded step is 0, reaching that point counts as one interval
+        too: with 51 points each costs 1/51.
+        """
+        steps = np.asarray(self.steps, dtype=np.float64)
+        shift = steps[1] - steps[0] if len(steps) > 1 and steps[0] <= 0 else 0.0
+        shifted = steps - min(steps[0], 0.0) + shift
+        return np.asarray(shifted / shifted[-1] if shifted[-1] > 0 else np.ones(1))
+
+    @cached_property
+    def optimum(self) -> float:
+        """The best value that any candidate ever had."""
+        return float(self.values.min())
+
+    @cached_property
+    def median_final(self) -> float:
+        """The median of the final values of the candidates that did not diverge."""
+        final = self.values[:, -1]
+        return float(np.median(final[np.isfinite(final)]))
+
+    @cached_property
+    def in_order(self) -> tuple[int, ...]:
+        """Positions of the candidates by configuration and name: the same whatever the order in the file."""
+        named = zip(self.configs, self.candidates, strict=True)
+        keys = [(canonical_text(dict(config)), name) for config, name in named]
+        return tuple(sorted(range(len(keys)), key=keys.__getitem__))
+
+
+def recorded(
+    name: str,
+    configs: Mapping[str, Mapping[str, JsonValue]],
+    points: Mapping[str, Mapping[float, float]],
+    maximise: bool,
+) -> RecordedCurves:
+    """Return curves from points {candidate: {step: value}}; the steps are those that all complete candidates have.
+
+    A candidate without a value at the last step of all is left out and counted. Raises Unreadable with a message for
+    the user where too little is left.
+    """
+    last = max((step for curve in points.values() for step in curve), default=0.0)
+    complete = [candidate for candidate, curve in points.items() if last in curve]
+    if len(complete) < 2:
+        raise Unreadable(f"{len(complete)} candidates reach the last step {last:g}; at least 2 are needed")
+    steps = sorted(set.intersection(*(set(points[candidate]) for candidate in complete)))
+    table = np.array([[points[candidate][step] for step in steps] for candidate in complete], dtype=np.float64)
+    curves = from_table(
+        name, complete, [configs[candidate] for candidate in complete], steps, -table if maximise else table
+    )
+    return replace(curves, left_out=len(points) - len(complete))
+
+
+def from_table(
+    name: str,
+    candidates: Sequence[str],
+    configs: Sequence[Mapping[str, JsonValue]],
+    steps: Sequence[float],
+    values: Numbers,
+) -> RecordedCurves:
+    """Return curves from values [candidates, points], smaller is better; what follows NaN or infinity is infinite.
+
+    Raises Unreadable with a message for the user where no two final values are finite and different.
+    """
+    broken = np.logical_or.accumulate(~np.isfinite(values), axis=1)
+    curves = RecordedCurves(name, tuple(candidates), tuple(configs), tuple(steps), np.where(broken, np.inf, values))
+    final = curves.values[:, -1]
+    if len(np.unique(final[np.isfinite(final)])) < 2:
+        raise Unreadable("fewer than two different finite final values: there is nothing to search for")
+    return curves

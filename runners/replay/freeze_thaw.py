@@ -1,0 +1,40 @@
+"""Greedy freeze-thaw, blind to configurations: carry on whoever's log-linear forecast ends best, or start another.
+
+A simple form of Swersky et al. 2014, arXiv 1406.3896, with a straight line through the values against log step in
+place of a Gaussian process: the known baseline that better policies have to beat.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from runners.replay.simulation import Move, Numbers, View
+
+EVERY = 3  # one new candidate in so many moves
+FIRST_LOOK = 2  # points, so that there is a slope
+
+
+def moves(view: View, chance: np.random.Generator) -> Iterator[Move]:
+    """Start a candidate in every third move, else carry the most promising one on by a point."""
+    end, promise, started, turn = len(view.costs), np.full(len(view.reached), np.inf), 0, 0
+    while True:
+        open_for_more = np.where(view.reached < end, promise, np.inf)
+        best = int(np.argmin(open_for_more))
+        fresh = started < len(view.reached) and (turn % EVERY == 0 or not np.isfinite(open_for_more[best]))
+        if not fresh and not np.isfinite(open_for_more[best]):
+            return
+        candidate = started if fresh else best
+        started, turn = started + fresh, turn + 1
+        yield Move(candidate, min(FIRST_LOOK, end) if fresh else int(view.reached[candidate]) + 1)
+        seen = view.observed[candidate, : view.reached[candidate]]
+        promise[candidate] = log_linear_end(seen, end) if np.isfinite(seen).all() else np.inf
+
+
+def log_linear_end(seen: Numbers, end: int) -> float:
+    """Return the value at the last point by a least-squares line through the values against log step."""
+    steps = np.log(np.arange(1, len(seen) + 1))
+    latest = float(seen[-1])
+    if len(seen) < 2:
+        return latest
+    slope = float(np.polyfit(steps[len(seen) // 2 - 1 :], seen[len(seen) // 2 - 1 :], 1)[0])
+    return latest + min(slope, 0.0) * float(np.log(end) - steps[-1])

@@ -1,0 +1,101 @@
+"""A policy replayed on recorded curves over many seeds, and its regret. Definitions are in docs/replay.md.
+
+Normalised regret = (best seen - optimum) / (median final - optimum). Best seen is the best value that the policy has
+observed of any candidate at any step; optimum is the best value of any candidate at any step; median final is the
+median of the final values that are finite. Where nothing finite was seen it counts 1, the median. A seed fixes the
+order in which candidates are drawn, the same for every policy, so that policies are paired by seed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runners.replay.curves.features import features_of
+from runners.replay.curves.recorded import RecordedCurves
+from runners.replay.simulation import Moment, Policy, Race
+
+Numbers = NDArray[np.float64]
+
+RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Task:
+    """Curves with their configurations as numbers."""
+
+    curves: RecordedCurves
+    features: Numbers = field(repr=False)
+
+    @classmethod
+    def of(cls, curves: RecordedCurves) -> "Task":
+        """Return the task of recorded curves."""
+        return cls(curves, features_of(curves.configs))
+
+    def order(self, seed: int) -> NDArray[np.int64]:
+        """Return the order in which candidates are drawn at a seed, whatever their order in the file."""
+        shuffled = np.random.default_rng([seed, 0]).permutation(len(self.curves.candidates))
+        return np.asarray(self.curves.in_order)[shuffled]
+
+    @cached_property
+    def top_percent(self) -> float:
+        """The final value that a candidate needs to be among the best hundredth, at least the best one."""
+        final = np.sort(self.curves.values[:, -1])
+        return float(final[max(len(final) // 100, 1) - 1])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one race came to."""
+
+    regret: float
+    regret_of_choice: float
+    """(final value of the candidate that holds best seen - best final) / (median final - best final)."""
+    spent: float
+    started: int
+    finished: int
+    top_seen_at: float | None
+    """Trainings spent when a candidate of the top hundredth by final value was first trained to its end."""
+
+
+def replay(task: Task, policy: Policy, budget: float, seed: int) -> Outcome:
+    """Race one policy on one task at one seed."""
+    order = task.order(seed)
+    curves = task.curves
+    values = curves.values[order]
+    race = Race(values, curves.costs, task.features[order], budget)
+    last = Moment(0.0, np.inf, 0)
+    top_seen_at: float | None = None
+    top = set(np.flatnonzero(values[:, -1] <= task.top_percent).tolist())
+    for moment in race.run(policy, np.random.default_rng([seed, 1])):
+        last = moment
+        if top_seen_at is None and any(race.reached[each] == len(curves.costs) for each in top):
+            top_seen_at = moment.spent
+    return Outcome(
+        regret=_normalised(last.best_seen, curves.optimum, curves.median_final),
+        regret_of_choice=_of_choice(values[last.incumbent, -1], curves) if np.isfinite(last.best_seen) else 1.0,
+        spent=last.spent,
+        started=int((race.reached > 0).sum()),
+        finished=int((race.reached == len(curves.costs)).sum()),
+        top_seen_at=top_seen_at,
+    )
+
+
+def _of_choice(final: float, curves: RecordedCurves) -> float:
+    return _normalised(float(final), float(curves.values[:, -1].min()), curves.median_final)
+
+
+def _normalised(value: float, optimum: float, median: float) -> float:
+    if not np.isfinite(value):
+        return 1.0
+    return float((value - optimum) / (median - optimum)) if median > optimum else 0.0
+
+
+def interval(per_seed: Sequence[float]) -> tuple[float, float, float]:
+    """Return the mean over seeds and its 95% interval by bootstrap of the seeds, from a fixed seed of its own."""
+    values = np.asarray(per_seed, dtype=np.float64)
+    picks = np.random.default_rng(0).integers(len(values), size=(RESAMPLES, len(values)))
+    low, high = np.quantile(values[picks].mean(axis=1), [0.025, 0.975])
+    return float(values.mean()), float(low), float(high)

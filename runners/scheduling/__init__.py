@@ -1,0 +1,1 @@
+"""Which stage may run next, and what hurdles decide."""

@@ -1,0 +1,76 @@
+"""Warm start: what earlier searches of the same space have finished, read once and kept in this search's ledger."""
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from configuration.experiment import Experiment
+from foundation.errors import Conflict
+from foundation.schema import JsonValue, canonical_text, fingerprint
+from ledger.database import Ledger
+from runners.search.history import Past
+from runners.search.observations import as_json, at_the_same_seeds, from_json
+from runners.search.optuna_sampler import Seen
+
+FACT = "warm_start"
+COMPARED = ("baseline", "corpus", "tokenizer", "pretraining.tokens", "pretraining.held_out_sequences", "fine_tuning")
+SEARCHED = ("space", "objectives", "constraints")
+"""What must be equal for two searches' losses to be of the same question."""
+
+
+def warm_seen(experiment: Experiment, ledger: Ledger, baseline: Seen | None) -> tuple[Seen, ...]:
+    """Return what the sampler is told before its own candidates; the first call reads the other ledgers.
+
+    Each is recorded by the hash of what was taken from it, so that a later change there changes nothing here. Another
+    search has other seeds: its results move as the baseline does from there to here, or to the first of the other
+    searches while it is not finished here. Raises Conflict where another ledger asks another question.
+    """
+    design = experiment.search
+    if design is None or not design.warm_start:
+        return ()
+    if ledger.fact(FACT) is None:
+        ledger.set_fact(FACT, [_taken_from(experiment, Path(folder)) for folder in design.warm_start])
+    told = ledger.fact(FACT)
+    assert isinstance(told, list)
+    sources = [[_end_of(from_json(one)) for one in _candidates(source)] for source in told]
+    theirs = [next((one for one in source if not one.changes), None) for source in sources]
+    own = _end_of(baseline) if baseline is not None and baseline.complete else next(filter(None, theirs), None)
+    return tuple(
+        one if own is None or its is None else at_the_same_seeds(one, its, own, design.objectives)
+        for source, its in zip(sources, theirs, strict=True)
+        for one in source
+    )
+
+
+def _end_of(seen: Seen) -> Seen:
+    """Return a finished candidate by its end alone: another search may have had other hurdles on the way there."""
+    return replace(seen, losses=seen.losses[-1:])
+
+
+def _candidates(source: JsonValue) -> list[JsonValue]:
+    assert isinstance(source, dict)
+    candidates = source["candidates"]
+    assert isinstance(candidates, list)
+    return candidates
+
+
+def _taken_from(experiment: Experiment, folder: Path) -> JsonValue:
+    with closing(Ledger.at(folder)) as other:
+        identity = other.fact("identity")
+        differing = [*_differences(experiment.identity(), identity)]
+        if differing:
+            lines = [f"{folder}: cannot warm-start this search: it asked another question. What differs:"]
+            raise Conflict([*lines, *(f"  {name}" for name in differing)])
+        finished = [as_json(one) for one in Past(experiment, other).seen() if one.complete]
+    return {"content": fingerprint(finished), "candidates": finished}
+
+
+def _differences(mine: JsonValue, its: JsonValue) -> list[str]:
+    paths = [*COMPARED, *(f"design.{name}" for name in ("kind", *SEARCHED))]
+    return [path for path in paths if canonical_text(_at(mine, path)) != canonical_text(_at(its, path))]
+
+
+def _at(document: JsonValue, path: str) -> JsonValue:
+    for part in path.split("."):
+        document = document.get(part) if isinstance(document, dict) else None
+    return document

@@ -1,0 +1,54 @@
+"""Compute one stage in this process: the same few steps under every engine."""
+
+import time
+from importlib import import_module
+from pathlib import Path
+
+from foundation.schema import JsonValue
+from ledger.artifacts import Outcome, StageStore
+from ledger.records import Status
+from runners.stages.context import Diverged, Workplace
+from runners.stages.declarations import KINDS
+from runners.stages.progress import ProgressFile
+from runners.stages.stage import Job, StageDeclaration
+from runners.stages.warm_up import WarmUp
+from tasks.progress import place
+
+warm_up = WarmUp()
+"""Of this process."""
+
+
+def compute(job: Job) -> Outcome:
+    """Return the outcome of a stage, from the store where it is already there; on return it is on disk.
+
+    Its seconds are those of its work alone: what the process does once, and the check of what it reads, come before.
+    """
+    store = StageStore(Path(job.store))
+    with store.computing(job.key) as folder:
+        known = store.outcome(job.stage, job.key)
+        if known is not None:
+            return known
+        carried_on = any(folder.iterdir())  # by a run that was killed: its seconds are lost
+        progress = ProgressFile(store.progress_file(job.key))
+        inputs = {}
+        for number, (name, (kind, key)) in enumerate(job.inputs.items(), start=1):
+            progress(place("verifying inputs", name, number, len(job.inputs)), 0.0)
+            inputs[name] = store.read(kind, key)
+        declaration = KINDS[job.stage].model_validate_json(job.declaration)
+        progress(f"loading libraries: {', '.join(declaration.libraries) or 'none'}", 0.0)
+        warm_up(declaration, inputs)
+        workplace = Workplace(inputs, folder, progress)
+        started = time.monotonic()
+        status, result = _run(declaration, workplace)
+        seconds = round(time.monotonic() - started, 3)
+        outcome = Outcome(status, result, seconds, None if carried_on else round(warm_up.seconds, 3))
+        store.publish(job.stage, job.key, folder, outcome, {name: key for name, (_, key) in job.inputs.items()})
+        return outcome
+
+
+def _run(declaration: StageDeclaration, workplace: Workplace) -> tuple[Status, dict[str, JsonValue]]:
+    module = import_module(f"runners.stages.{declaration.stage}")
+    try:
+        return Status.FINISHED, module.compute(declaration, workplace)
+    except Diverged as diverged:
+        return Status.DIVERGED, diverged.result

@@ -1,0 +1,67 @@
+"""Questions answered by a fine-tuned model: SQuAD's predictions file, and for 2.0 the threshold of "no answer"."""
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.schema import JsonValue
+from ledger.result_files import predictions_file
+from runners.stages.context import Diverged, Workplace
+from tasks.labelled.encoding import EncodedExamples
+from tasks.labelled.task import Version
+from tasks.squad.official_metrics import question_scores
+from tasks.squad.prepare import DEV, THRESHOLD
+from tasks.squad.questions import Question
+from tasks.squad.spans import with_threshold
+from tasks.squad.thresholds import chosen_threshold
+from tasks.squad.windows_on_disk import Answers, answers_of, load_asked
+
+NULL_ODDS, TEXTS = "null_odds.json", "texts.json"
+
+LogitsOf = Callable[[EncodedExamples], Iterable[NDArray[np.float32]]]
+"""Gives the boundary logits [seq 2] of every row."""
+
+
+def answer_questions(version: Version, workplace: Workplace, logits_of: LogitsOf) -> dict[str, JsonValue]:
+    """Write one text for each dev question in the official form and return how many, and the threshold.
+
+    For 2.0 the threshold is the best for F1 on the part that was held out of training; `texts.json` and
+    `null_odds.json` keep what stood before it. Raises Diverged where logits are not finite.
+    """
+    examples = workplace.inputs["examples"]
+    result: dict[str, JsonValue] = {}
+    threshold = None
+    if version == "v2.0":
+        questions, answers = _answered(examples / THRESHOLD, logits_of)
+        threshold = _best_for_f1(questions, answers)
+        unanswerable = sum(not question.answerable for question in questions)
+        result |= {"null_threshold": threshold, "threshold_questions": len(questions)}
+        result |= {"threshold_unanswerable": unanswerable}
+    questions, answers = _answered(examples / DEV, logits_of)
+    texts = answers.texts if threshold is None else with_threshold(answers.texts, answers.null_odds, threshold)
+    _write(workplace.folder / predictions_file(DEV), texts)
+    if threshold is not None:
+        _write(workplace.folder / TEXTS, answers.texts)
+        _write(workplace.folder / NULL_ODDS, answers.null_odds)
+    return {"examples": len(questions), **result}
+
+
+def _answered(folder: Path, logits_of: LogitsOf) -> tuple[tuple[Question, ...], Answers]:
+    asked = load_asked(folder)
+    try:
+        return asked.questions, answers_of(asked, logits_of(asked.rows))
+    except ValueError as wrong:
+        raise Diverged({"error": f"{folder.name}: {wrong}"}) from wrong
+
+
+def _best_for_f1(questions: tuple[Question, ...], answers: Answers) -> float:
+    scores = question_scores(questions, answers.texts, "v2.0").f1
+    answerable = {question.identifier: question.answerable for question in questions}
+    return chosen_threshold(scores, answerable, answers.texts, answers.null_odds)
+
+
+def _write(path: Path, values: dict[str, str] | dict[str, float]) -> None:
+    path.write_text(json.dumps(values, ensure_ascii=False), encoding="utf-8")

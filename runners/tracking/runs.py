@@ -1,0 +1,208 @@
+"""The ledger's rows as MLflow runs: a study, under it its arms, under each its trials. Values in, values out."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from configuration.arm import BASELINE
+from foundation.schema import canonical_text, fingerprint
+from ledger.records import ArmRow, Record, Standing
+from ledger.snapshot import Snapshot, TrialHistory
+from runners.tracking.measurements import (
+    FinalValue,
+    arm_values,
+    audit_told,
+    curve_points,
+    differences,
+    final_points,
+    final_values,
+    not_finite,
+)
+from runners.tracking.mirrored_run import IDENTITY_TAG, NOTE_TAG, STUDY_TAG, MirroredRun, Point
+from runners.tracking.parameters import flat_parameters, short_code, shortened
+from runners.tracking.status import STATUS, arm_standing, cut, stop_reason
+from search_space.candidate import Candidate
+
+ALL = "all"  # the value of a grouping tag on a run that stands above the group
+ORDER_PER_ARM = 1000  # trials of an arm follow it and come before the next
+WHOLE_PARAMETERS = "whole_parameters.json"
+
+
+def study_name(experiment: str, scale: str) -> str:
+    """Return the name of the MLflow experiment."""
+    return f"{experiment}-{scale}"
+
+
+def study_identity(snapshot: Snapshot, origin: str) -> str:
+    """Return the identity of a study: its name, and a hash of the place of its ledger where one is given."""
+    name = study_name(snapshot.experiment, snapshot.scale)
+    return f"{name}@{fingerprint(origin)[:12]}" if origin else name
+
+
+def projected(snapshot: Snapshot, origin: str, artifacts: Sequence[Path]) -> tuple[MirroredRun, ...]:
+    """Return every run of the study, each one after its parent."""
+    projection = _Projection(snapshot, study_identity(snapshot, origin))
+    rows, tried = _in_order(snapshot)
+    runs = [projection.study(artifacts), *projection.arms(rows)]
+    if snapshot.tuning is not None:
+        told = replace(snapshot, labels=snapshot.tuning.tried.labels, histories=snapshot.tuning.histories)
+        runs += replace(projection, snapshot=told, prefix="tuning ").arms(tried)
+    return tuple(runs)
+
+
+def _in_order(snapshot: Snapshot) -> tuple[tuple[ArmRow, ...], tuple[ArmRow, ...]]:
+    """Return the rows of the table, each before the same at its own recipe, and what tuning tried, which follows."""
+    if snapshot.tuning is None:
+        return snapshot.arms, ()
+    own = {arm.own_of: arm for arm in snapshot.arms if arm.own_of is not None}
+    shared = [arm for arm in snapshot.arms if arm.own_of is None]
+    rows = [
+        (each, 2 * place + after)
+        for place, arm in enumerate(shared)
+        for after, each in ((0, arm), (1, own.get(arm.name)))
+    ]
+    tried = enumerate(snapshot.tuning.arms, start=2 * len(shared))  # places stay when arms come to their own recipes
+    return (
+        tuple(replace(row, position=place) for row, place in rows if row is not None),
+        tuple(replace(row, position=place) for place, row in tried),
+    )
+
+
+@dataclass(frozen=True)
+class _Projection:
+    snapshot: Snapshot
+    identity: str
+    prefix: str = ""
+    """Of the levels that runs are told apart by: what tuning has tried is no row of the table."""
+
+    def arms(self, rows: Sequence[ArmRow]) -> Iterator[MirroredRun]:
+        """Yield every arm, followed by its trials."""
+        for arm in rows:
+            candidate = Candidate.model_validate_json(json.dumps(arm.candidate))
+            yield self.arm(arm, candidate)
+            for place, history in enumerate(self.snapshot.of_arm(arm.name), start=1):
+                yield self.trial(arm, candidate, history, place)
+
+    def study(self, artifacts: Sequence[Path]) -> MirroredRun:
+        snapshot = self.snapshot
+        standing = Standing.FINISHED if snapshot.over else Standing.RUNNING
+        tags = self._tags("study", (ALL, ALL, ALL), standing, self.identity)
+        note = f"{snapshot.document['question']}" if "question" in snapshot.document else study_name(*self._names)
+        records = [record for history in snapshot.every_history for record in history.records]
+        return MirroredRun(
+            identity=self.identity,
+            parent=None,
+            name=study_name(*self._names),
+            order=0,
+            status=STATUS[standing],
+            tags={**tags, NOTE_TAG: note, "trials": _counted(snapshot.every_history)},
+            parameters={},
+            points=(),
+            compute_milliseconds=_milliseconds([*snapshot.shared, *records]),
+            texts={},
+            files=tuple(artifacts),
+        )
+
+    def arm(self, arm: ArmRow, candidate: Candidate) -> MirroredRun:
+        histories = self.snapshot.of_arm(arm.name)
+        standing, identity = arm_standing(histories), f"{self.identity}/{arm.name}"
+        tags = self._tags("arm", (arm.name, ALL, _convolution(candidate)), standing, identity)
+        parameters, whole = shortened(flat_parameters(candidate))
+        return MirroredRun(
+            identity=identity,
+            parent=self.identity,
+            name=arm.name,
+            order=1 + arm.position * ORDER_PER_ARM,
+            status=STATUS[standing],
+            tags={**tags, NOTE_TAG: _changes(arm), "trials": _counted(histories)},
+            parameters=parameters,
+            points=(*final_points(self._compared(arm)), *_sizes(arm)) if STATUS[standing].ended else (),
+            compute_milliseconds=_milliseconds([record for history in histories for record in history.records]),
+            texts=_whole(whole),
+        )
+
+    def trial(self, arm: ArmRow, candidate: Candidate, history: TrialHistory, place: int) -> MirroredRun:
+        identity = f"{self.identity}/{arm.name}/{history.trial.seed}"
+        labels = self.snapshot.labels
+        groups = (arm.name, str(history.trial.seed), _convolution(candidate))
+        parameters, whole = shortened(flat_parameters(candidate))
+        lost = not_finite(history, labels)
+        reason = stop_reason(history)
+        told = {"stop_reason": reason, "non_finite": cut("; ".join(lost)), "audit": audit_told(history)}
+        tags = self._tags("trial", groups, history.standing, identity)
+        return MirroredRun(
+            identity=identity,
+            parent=f"{self.identity}/{arm.name}",
+            name=history.trial.name,
+            order=1 + arm.position * ORDER_PER_ARM + place,
+            status=STATUS[history.standing],
+            tags={**tags, **{name: text for name, text in told.items() if text}},
+            parameters=parameters,
+            points=(*final_points(final_values(history, labels).items()), *curve_points(history, labels)),
+            compute_milliseconds=_milliseconds(history.records),
+            texts=_whole(whole),
+        )
+
+    def _compared(self, arm: ArmRow) -> Iterator[tuple[str, FinalValue]]:
+        """Yield the final values of an arm that has ended, and those less the baseline's where that has ended too."""
+        mine = self._finals(arm.name)
+        yield from arm_values(list(mine.values()))
+        if self.prefix or BASELINE in (arm.name, arm.own_of):
+            return
+        own = next((one.name for one in self.snapshot.arms if one.own_of == BASELINE), BASELINE)
+        baseline = BASELINE if arm.own_of is None else own  # at its own recipe, where that is another
+        if STATUS[arm_standing(self.snapshot.of_arm(baseline))].ended:
+            yield from differences(mine, self._finals(baseline))
+
+    def _finals(self, arm: str) -> dict[int, dict[str, FinalValue]]:
+        histories = self.snapshot.of_arm(arm)
+        return {history.trial.seed: final_values(history, self.snapshot.labels) for history in histories}
+
+    @property
+    def _names(self) -> tuple[str, str]:
+        return self.snapshot.experiment, self.snapshot.scale
+
+    def _tags(self, level: str, groups: tuple[str, str, str], standing: Standing, identity: str) -> dict[str, str]:
+        arm, seed, convolution = groups
+        return {
+            IDENTITY_TAG: identity,
+            STUDY_TAG: self.identity,
+            "experiment": self.snapshot.experiment,
+            "scale": self.snapshot.scale,
+            "level": level if level == "study" else f"{self.prefix}{level}",
+            "arm": arm,
+            "seed": seed,
+            "convolution": convolution,
+            "standing": standing.value,
+        }
+
+
+def _convolution(candidate: Candidate) -> str:
+    return short_code(candidate.architecture.convolution.kind)
+
+
+def _changes(arm: ArmRow) -> str:
+    return "; ".join(f"{place}: {canonical_text(value)}" for place, value in arm.changes.items()) or "the baseline"
+
+
+def _sizes(arm: ArmRow) -> tuple[Point, ...]:
+    return Point("size/parameters", arm.parameters), Point("size/train_flops", arm.train_flops)
+
+
+def _counted(histories: Sequence[TrialHistory]) -> str:
+    counts = Counter(history.standing for history in histories)
+    return (
+        ", ".join(f"{counts[standing]} {standing.value}" for standing in Standing if counts[standing]) or "none yet"
+    )
+
+
+def _milliseconds(records: Sequence[Record]) -> int:
+    return round(1000 * sum(record.seconds for record in records))
+
+
+def _whole(parameters: dict[str, str]) -> dict[str, str]:
+    if not parameters:
+        return {}
+    return {WHOLE_PARAMETERS: json.dumps(parameters, indent=2, sort_keys=True, ensure_ascii=False)}

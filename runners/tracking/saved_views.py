@@ -1,0 +1,133 @@
+"""Saved views of the experiment's page: the table of arms, and the trials with one learning curve per arm.
+
+MLflow keeps a view as a tag of the experiment: JSON with a name, a time and a deflated state. The form is that of
+MLflow's own demonstration (`mlflow/demo/generators/saved_views.py`); the state's fields are those of the page
+in MLflow 3.17. A page that does not know a field ignores it.
+"""
+
+import base64
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+
+from foundation.schema import JsonValue
+from runners.tracking.measurements import CURVES, DELTAS, HELD_OUT_LOSS, SCORE
+from runners.tracking.mirrored_run import MirroredRun, RunStatus
+
+TAG_PREFIX = "mlflow.sharedViewState."
+ARMS_VIEW = "arms"
+TRIALS_VIEW = "trials"
+DEFINED = 1_767_225_600_000  # milliseconds since 1970: 1 January 2026, so that sending a view again changes nothing
+PARAMETERS = "size/parameters"
+TRAIN_CURVE, HELD_OUT_CURVE = CURVES["train_curve"], CURVES["held_out_curve"]
+FIXED_COLUMNS = {"attributes.`Run Name`": 170, "runDateAndNestInfo": 145, "duration": 80}
+"""The page's own columns, pinned to the left, with their widths in pixels."""
+WIDTH_PIXELS = {PARAMETERS: 140, "standing": 100, "stop_reason": 260, "audit": 260}
+OTHER_WIDTH_PIXELS = 165  # of a metric: its name is its header
+SPREADS = ("/sd", "/n")
+CHARTS = "loss"
+RANGE_MARGIN = 0.05  # of a chart's height, above and below the curves
+
+
+def saved_views(runs: Sequence[MirroredRun]) -> dict[str, str]:
+    """Return the experiment's tags that hold the views; columns and charts are of the metrics that runs have."""
+    keys = sorted({point.key for run in runs for point in run.points})
+    tasks = [key for key in keys if key.startswith("task/") and not key.endswith(SPREADS)]
+    shown = [HELD_OUT_LOSS, DELTAS[HELD_OUT_LOSS], SCORE, DELTAS[SCORE], PARAMETERS]
+    arms = {_metric(key): key for key in shown if key in keys} | {_tag("standing"): "standing"}
+    finals = [key for key in (HELD_OUT_LOSS, SCORE, *tasks) if key in keys]
+    told = [name for name in ("standing", "stop_reason", "audit") if any(name in run.tags for run in runs)]
+    trials = {_metric(key): key for key in finals} | {_tag(name): name for name in told}
+    hidden = [_chart(key, "BAR", key, {"deleted": True, "metricKey": key}) for key in keys if key.endswith(SPREADS)]
+    views = {
+        ARMS_VIEW: ("Arms", _table("arm", arms, None) | _charts([*_scatter(keys), *hidden])),
+        TRIALS_VIEW: ("Trials by arm", _table("trial", trials, "arm") | _charts(_curves(runs))),
+    }
+    return {f"{TAG_PREFIX}{key}": _packed(name, state) for key, (name, state) in views.items()}
+
+
+def _table(level: str, columns: Mapping[str, str], group_by: str | None) -> dict[str, JsonValue]:
+    keys: list[JsonValue] = [{"mode": "tag", "groupByData": group_by}]
+    widths = {column: WIDTH_PIXELS.get(name, OTHER_WIDTH_PIXELS) for column, name in columns.items()}
+    return {
+        "searchFilter": f'tags.level = "{level}"',
+        "orderByKey": _metric(HELD_OUT_LOSS),
+        "orderByAsc": True,
+        "selectedColumns": [*columns],
+        "columnOrder": [*FIXED_COLUMNS, *columns],
+        "columnWidths": {**FIXED_COLUMNS, **widths},
+        "runsExpanded": {},
+        "runsPinned": [],
+        "runsHidden": [],
+        "runsVisibilityMap": {},
+        "runsHiddenMode": "SHOW_ALL",
+        "groupBy": {"aggregateFunction": "average", "groupByKeys": keys} if group_by else None,
+        "groupsExpanded": {},
+        "useGroupedValuesInCharts": True,
+        "hideEmptyCharts": True,
+        "autoRefreshEnabled": False,
+        "viewMaximized": False,
+        "runListHidden": False,
+        "globalLineChartConfig": {"xAxisKey": "step", "lineSmoothness": 0, "selectedXAxisMetricKey": ""},
+    }
+
+
+def _charts(cards: Sequence[dict[str, JsonValue]]) -> dict[str, JsonValue]:
+    """Return a section of charts that comes before those that the page makes itself."""
+    section: dict[str, JsonValue] = {"uuid": CHARTS, "name": CHARTS, "display": True, "columns": 2, "cardHeight": 450}
+    sections: list[JsonValue] = [section | {"isReordered": False, "deleted": False, "isGenerated": False}]
+    return {"compareRunCharts": [*cards], "compareRunSections": sections, "isAccordionReordered": True}
+
+
+def _curves(runs: Sequence[MirroredRun]) -> list[dict[str, JsonValue]]:
+    """Return one chart per curve, both with the range of the held-out losses: from 0 on, curves are one line.
+
+    Trials that diverged do not stretch it.
+    """
+    sound = [run for run in runs if run.status is not RunStatus.FAILED]
+    losses = [point.value for run in sound for point in run.points if point.key == HELD_OUT_CURVE]
+    if not losses:
+        return []
+    margin = RANGE_MARGIN * (max(losses) - min(losses))
+    span: JsonValue = {"yMin": min(losses) - margin, "yMax": max(losses) + margin} if margin else {}
+    line: dict[str, JsonValue] = {
+        "xAxisKey": "step",
+        "useGlobalXaxisKey": True,
+        "scaleType": "linear",
+        "xAxisScaleType": "linear",
+        "lineSmoothness": 0,  # the page smooths where this is not said
+        "useGlobalLineSmoothing": True,
+        "range": span,
+    }
+    return [
+        _chart(key, "LINE", title, {"metricKey": key, "selectedMetricKeys": [key], **line})
+        for key, title in ((HELD_OUT_CURVE, "held-out loss by tokens"), (TRAIN_CURVE, "training loss by tokens"))
+    ]
+
+
+def _scatter(keys: Sequence[str]) -> list[dict[str, JsonValue]]:
+    """Return a chart of the arms' loss against their parameters, where there are losses."""
+    axes: dict[str, JsonValue] = {
+        axis: {"key": key, "type": "METRIC"} for axis, key in (("xaxis", PARAMETERS), ("yaxis", HELD_OUT_LOSS))
+    }
+    title = "held-out loss by parameters"
+    return [_chart("size", "SCATTER", title, axes)] if HELD_OUT_LOSS in keys else []
+
+
+def _chart(uuid: str, kind: str, title: str, settings: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    card: dict[str, JsonValue] = {"uuid": uuid, "type": kind, "displayName": title, "metricSectionId": CHARTS}
+    return {**card, "runsCountToCompare": 100, "deleted": False, "isGenerated": False, **settings}
+
+
+def _metric(key: str) -> str:
+    return f"metrics.`{key}`"
+
+
+def _tag(name: str) -> str:
+    return f"tags.`{name}`"
+
+
+def _packed(name: str, state: dict[str, JsonValue]) -> str:
+    text = json.dumps(state, separators=(",", ":"))
+    deflated = base64.b64encode(zlib.compress(text.encode())).decode()
+    return json.dumps({"name": name, "createdAt": DEFINED, "state": f"deflate;{deflated}"}, separators=(",", ":"))

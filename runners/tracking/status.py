@@ -1,0 +1,62 @@
+"""How trials and arms ended, in MLflow's words and in a sentence."""
+
+from collections.abc import Sequence
+
+from ledger.records import Record, Standing, Status
+from ledger.snapshot import TrialHistory
+from runners.tracking.errors import redacted
+from runners.tracking.mirrored_run import RunStatus
+
+LONGEST_TAG_CHARACTERS = 500  # MLflow takes 8000; a column shows far less
+STATUS = {
+    Standing.WAITING: RunStatus.SCHEDULED,
+    Standing.RUNNING: RunStatus.RUNNING,
+    Standing.FINISHED: RunStatus.FINISHED,
+    Standing.STOPPED: RunStatus.KILLED,
+    Standing.DIVERGED: RunStatus.FAILED,
+    Standing.FAILED: RunStatus.FAILED,
+}
+
+
+def arm_standing(histories: Sequence[TrialHistory]) -> Standing:
+    """Return how an arm stands: open while a trial is, finished where one finished, else the gravest end."""
+    standings = {history.standing for history in histories} or {Standing.WAITING}
+    if standings == {Standing.WAITING}:
+        return Standing.WAITING
+    if standings & {Standing.WAITING, Standing.RUNNING}:
+        return Standing.RUNNING
+    order = (Standing.FINISHED, Standing.FAILED, Standing.DIVERGED, Standing.STOPPED)
+    return next(standing for standing in order if standing in standings)
+
+
+def stop_reason(history: TrialHistory) -> str:
+    """Return why a trial ended early, empty where it did not."""
+    if history.standing is Standing.STOPPED and (decision := history.stopped_by):
+        return f"hurdle {decision.level + 1}: {_against(decision.value, decision.threshold)}"
+    for record in history.records:
+        if history.standing is Standing.DIVERGED and record.status is Status.DIVERGED:
+            return _told("diverged", record, ("tokens", "loss"))
+        if history.standing is Standing.FAILED and record.status is Status.FAILED:
+            return _told("failed", record, ("error",))
+    return ""
+
+
+def _against(value: float | None, threshold: float | None) -> str:
+    """Return a value and its bar, with digits enough to read which is the larger."""
+    digits = 4
+    while (
+        None not in (value, threshold) and value != threshold and f"{value:.{digits}g}" == f"{threshold:.{digits}g}"
+    ):
+        digits += 1
+    mine = "no finite loss" if value is None else f"{value:.{digits}g}"
+    return f"{mine} against {'no hurdle yet' if threshold is None else f'{threshold:.{digits}g}'}"
+
+
+def _told(what: str, record: Record, names: Sequence[str]) -> str:
+    facts = ", ".join(f"{name} {record.result[name]}" for name in names if name in record.result)
+    return cut(redacted(f"{what} in {record.label}: {facts}"))
+
+
+def cut(text: str) -> str:
+    """Return the text at a length that a column can show."""
+    return text if len(text) <= LONGEST_TAG_CHARACTERS else f"{text[: LONGEST_TAG_CHARACTERS - 1]}…"

@@ -1,0 +1,157 @@
+"""Bring MLflow up to date with the ledger: every run exactly once, whatever was interrupted before."""
+
+import hashlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+from ledger.snapshot import Snapshot
+from runners.tracking.errors import TrackingUnavailable, reason_of
+from runners.tracking.locking import locked
+from runners.tracking.mirrored_run import (
+    IDENTITY_TAG,
+    OUTDATED_TAG,
+    PARENT_TAG,
+    STUDY_TAG,
+    SYNCED_TAG,
+    MirroredRun,
+    RunStatus,
+)
+from runners.tracking.runs import projected, study_identity, study_name
+from runners.tracking.saved_views import saved_views
+from runners.tracking.store import TrackingStore
+
+if TYPE_CHECKING:
+    from runners.tracking.mlflow_client import Door, KnownExperiment, KnownRun
+
+PASSING_TAGS = ("stop_reason", "non_finite", OUTDATED_TAG)  # a failed trial that is tried again loses them
+EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}  # else the page asks what this is
+
+
+@dataclass(frozen=True)
+class MirrorSummary:
+    """How many runs were made, changed and left alone."""
+
+    created: int
+    updated: int
+    unchanged: int
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a mirror may take. Ended early, it is continued by the next one."""
+
+    lock_seconds: float = 30.0
+    """For another process that writes the same store."""
+    stop: Event = field(default_factory=Event)
+    """Set to end the mirror after the run that is being sent."""
+
+
+def mirror(
+    snapshot: Snapshot,
+    store: TrackingStore,
+    artifacts: Sequence[Path] = (),
+    origin: str = "",
+    patience: Patience | None = None,
+) -> MirrorSummary:
+    """Make MLflow show the snapshot; doing it again changes nothing.
+
+    `artifacts` are files for the study's own run. `origin` names the ledger where several studies of one
+    experiment and scale share a store; only its hash is sent. Raises TrackingUnavailable, whatever went wrong.
+    """
+    patience = patience or Patience()
+    with _outages_told(store):
+        store.prepare(patience.lock_seconds)
+        from runners.tracking.mlflow_client import Door
+
+        with locked(store.lock_file, patience.lock_seconds):
+            door = Door(store.uri)
+            name = study_name(snapshot.experiment, snapshot.scale)
+            folder = None if store.served else str(store.artifacts / name)
+            experiment = door.experiment(name, folder, EXPERIMENT_TAGS)
+            known = door.runs(experiment.identifier, study_identity(snapshot, origin))
+            return _Mirror(door, experiment, known, patience.stop).apply(projected(snapshot, origin, artifacts))
+
+
+@contextmanager
+def _outages_told(store: TrackingStore) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        raise TrackingUnavailable(
+            f"{store.shown}: the MLflow mirror is not up to date: {reason_of(error)}"
+        ) from error
+
+
+@dataclass(frozen=True)
+class _Mirror:
+    door: "Door"
+    experiment: "KnownExperiment"
+    known: dict[str, "KnownRun"]
+    stop: Event
+
+    def apply(self, runs: Sequence[MirroredRun]) -> MirrorSummary:
+        before = dict(self.known)
+        updated = 0
+        for run in runs:
+            hashes = {file.name: _file_hash(file) for file in run.files}
+            content = run.content(hashes)
+            found = self.known.get(run.identity)
+            if found is None or found.synced != content:
+                if self.stop.is_set():
+                    raise InterruptedError("stopped before all of it was sent")
+                self._send(run, found, content)
+                updated += found is not None
+        self._close_orphans({run.identity for run in runs})
+        for key, view in saved_views(runs).items():
+            if self.experiment.tags.get(key) != view:
+                self.door.tag_experiment(self.experiment, key, view)
+        created = sum(run.identity not in before for run in runs)
+        return MirrorSummary(created, updated, len(runs) - created - updated)
+
+    def _send(self, run: MirroredRun, found: "KnownRun | None", content: str) -> None:
+        if found is None:
+            found = self._create(run)
+        elif found.synced:
+            self.door.tag(found, SYNCED_TAG, "")  # until all is sent, nothing is
+        absent = {key: value for key, value in run.parameters.items() if key not in found.parameters}
+        self.door.log(found, run.points, absent, {**run.tags, **_outdated(run.parameters, found.parameters)})
+        for tag in PASSING_TAGS:
+            if tag in found.tags and tag not in run.tags:
+                self.door.remove_tag(found, tag)
+        self.door.attach(found, run.files, run.texts)
+        self.door.set_status(found, run.status, run.compute_milliseconds)
+        self.door.tag(found, SYNCED_TAG, content)
+
+    def _create(self, run: MirroredRun) -> "KnownRun":
+        """Make the run. Later rows of the table start a little earlier: MLflow's page puts the newest on top."""
+        tags = {name: run.tags[name] for name in (IDENTITY_TAG, STUDY_TAG)}
+        if run.parent is None:
+            started = time.time_ns() // 1_000_000
+        else:
+            tags[PARENT_TAG] = self.known[run.parent].run_id
+            study = self.known[run.tags[STUDY_TAG]]
+            started = study.started - run.order
+        self.known[run.identity] = self.door.create(self.experiment.identifier, run.name, started, tags)
+        return self.known[run.identity]
+
+    def _close_orphans(self, identities: set[str]) -> None:
+        """End runs that the ledger does not know (its folder was emptied) and that would look alive for ever."""
+        for identity, run in self.known.items():
+            if identity not in identities and not run.status.ended:
+                self.door.set_status(run, RunStatus.KILLED, 0)
+
+
+def _outdated(planned: Mapping[str, str], sent: Mapping[str, str]) -> dict[str, str]:
+    """Return a tag with the parameters that now read differently: MLflow lets none be written twice."""
+    changed = {key: value for key, value in planned.items() if key in sent and sent[key] != value}
+    told = "; ".join(f"{key}: {value}" for key, value in sorted(changed.items()))
+    return {OUTDATED_TAG: told[:1000]} if changed else {}
+
+
+def _file_hash(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()

@@ -1,0 +1,98 @@
+"""The pretraining loop, in the order in which things happen."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch.nn.utils import clip_grad_norm_
+
+from foundation.randomness import stream, stream_seed
+from models.precision import Precision, computing_in
+from runners.training.optimiser import set_rate
+from search_space.candidate import Candidate
+from search_space.recipe import Recipe
+from tasks.batches import Batches
+from tasks.evaluation_set import Questions
+from tasks.masking import mask
+from tasks.objectives.pretraining_model import PretrainingModel
+from tasks.tokenizer import WordPiece
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a model is trained on: its candidate, the text, a seed, and the budget its schedule is made for."""
+
+    candidate: Candidate
+    batches: Batches
+    words: WordPiece
+    seed: int
+    horizon_tokens: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one update did."""
+
+    number: int
+    """Updates done, this one included."""
+    loss: float
+    """Training loss before the update, in nats."""
+    tokens_per_second: float
+    """Since the loop started; for the eye, never part of a result."""
+
+
+class NotFinite(Exception):
+    """The training loss or a gradient was not finite: a result of the candidate, not a fault of the program."""
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+        super().__init__(f"loss {step.loss} at step {step.number}")
+
+
+def train(
+    model: PretrainingModel,
+    lesson: Lesson,
+    optimiser: torch.optim.Optimizer,
+    steps: range,
+    after: Callable[[Step], None],
+) -> None:
+    """Train the model for `steps`, calling `after` behind every update. Raises NotFinite.
+
+    Every batch, mask and dropout pattern is a function of the seed and the step alone, so a loop that starts in
+    the middle does what the whole loop would have done.
+    """
+    recipe, objective = lesson.candidate.recipe, lesson.candidate.objective
+    started = time.monotonic()
+    for number in steps:
+        model.train()
+        random = stream(lesson.seed, "masking", number)
+        torch.manual_seed(stream_seed(lesson.seed, "dropout", number))
+        batch = lesson.batches.at(number, recipe.batch_sequences, lesson.seed)
+        masked = mask(batch, objective, lesson.words, random)
+        set_rate(optimiser, rate_at(recipe, number, lesson.horizon_tokens))
+        with computing_in(recipe.precision, model.encoder.device):
+            loss = model.loss(masked, random)
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        norm = clip_grad_norm_(model.parameters(), recipe.gradient_norm_limit).item()
+        speed = (number + 1 - steps.start) * recipe.tokens_per_step / (time.monotonic() - started)
+        step = Step(number + 1, loss.item(), speed)
+        if not (math.isfinite(step.loss) and math.isfinite(norm)):
+            raise NotFinite(step)
+        optimiser.step()
+        after(step)
+
+
+def held_out_loss(model: PretrainingModel, questions: Questions, precision: Precision = "float32") -> float:
+    """Return the mean loss in nats over the held-out questions, without dropout."""
+    model.eval()
+    with torch.inference_mode(), computing_in(precision, model.encoder.device):
+        return model.held_out_loss(questions)
+
+
+def rate_at(recipe: Recipe, step: int, horizon_tokens: int) -> float:
+    """Return the learning rate of the update that follows `step` updates; no update is spent at a rate of 0."""
+    seen = (step + 1) * recipe.tokens_per_step
+    return recipe.peak_learning_rate * recipe.schedule.multiplier(seen, horizon_tokens + recipe.tokens_per_step)

@@ -1,0 +1,128 @@
+"""Constraints: what every candidate of an experiment must satisfy beyond the rules of the architecture itself.
+
+A name is a path of the space as in a design (`bottleneck_ratio`, `convolution.kernel_size`, `recipe.dropout`), or one
+of the costs in closed form: `parameters`, `forward_flops`. The path of an option stands for its kind. A constraint
+on a field that a candidate's option does not have says nothing about that candidate.
+"""
+
+import difflib
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import AfterValidator
+
+from foundation.schema import VARIANT_KEY, Declaration
+from search_space.candidate import Candidate
+from search_space.constraint_language import Constant, Expression, Meaningless, Value, parse
+from search_space.overrides import absolute_path
+
+COSTS = ("parameters", "forward_flops")
+
+
+@cache
+def known_paths() -> tuple[str, ...]:
+    """Return every path that a design may vary, those of every option included."""
+    return tuple(_values_by_path())
+
+
+@cache
+def _values_by_path() -> dict[str, tuple[str, ...]]:
+    """Return by path the texts that may stand there: kinds of options or named choices; none where numbers do."""
+    found: dict[str, tuple[str, ...]] = {}
+    for path, annotation in _paths(Candidate, ""):
+        name = path.removeprefix("architecture.")
+        found[name] = tuple(dict.fromkeys((*found.get(name, ()), *_texts(annotation))))
+    return found
+
+
+@cache
+def parsed(text: str) -> Expression:
+    """Return the expression. Raises Meaningless where it is none, or names a path or a value that is nowhere."""
+    expression = parse(text)
+    known = (*known_paths(), *COSTS)
+    for name in expression.names:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+            hint = f"Did you mean {close[0]}?" if close else "Text stands in quotes, as in convolution == 'none'"
+            raise Meaningless(f"{name} is not a path of the space. {hint}")
+    for name, literal in expression.equalities:
+        _check_value(name, literal)
+    return expression
+
+
+def _check_value(name: str, literal: Constant) -> None:
+    """Raise Meaningless where a path never has a value: a constraint on it would hold, or break, at every point."""
+    allowed = _values_by_path().get(name, ())
+    if allowed and literal not in allowed:
+        close = difflib.get_close_matches(str(literal), allowed, n=1, cutoff=0.6)
+        hint = f". Did you mean {close[0]!r}?" if close else ""
+        raise Meaningless(f"{literal!r} is never a value of {name}; allowed: {', '.join(map(repr, allowed))}{hint}")
+    if not allowed and isinstance(literal, bool | str):
+        shown = str(literal).lower() if isinstance(literal, bool) else repr(literal)
+        raise Meaningless(f"{shown} is never a value of {name}, which is a number")
+
+
+def broken_by(candidate: Candidate, constraints: tuple[str, ...]) -> str | None:
+    """Return the first constraint that the candidate breaks with the values that break it, None where none is."""
+    for text in constraints:
+        expression = parsed(text)
+        try:
+            truth = expression.truth(lambda name: _value(candidate, name))
+        except Meaningless as meaningless:
+            return f"{text!r} cannot be asked: {meaningless}"
+        if truth is False:
+            values = ", ".join(f"{name} is {_value(candidate, name)}" for name in expression.names)
+            return f"breaks {text!r}: {values}" if values else f"breaks {text!r}"
+    return None
+
+
+def _checked(text: str) -> str:
+    parsed(text)
+    return text
+
+
+Constraint = Annotated[str, AfterValidator(_checked)]
+
+
+def _value(candidate: Candidate, name: str) -> Value:
+    if name == "parameters":
+        return candidate.architecture.parameters
+    if name == "forward_flops":
+        return candidate.architecture.forward_flops(candidate.recipe.sequence_length)
+    place: Any = candidate
+    for part in absolute_path(name):
+        if not isinstance(place, Declaration) or part not in type(place).model_fields:
+            return None
+        place = getattr(place, part)
+    found: Value = getattr(place, VARIANT_KEY) if isinstance(place, Declaration) else place
+    return found
+
+
+def _texts(annotation: Any) -> tuple[str, ...]:
+    """Return the kinds of a union of options, or the choices of a field that has named ones."""
+    if get_origin(annotation) is Annotated:
+        return _texts(get_args(annotation)[0])
+    if get_origin(annotation) is Literal:
+        return tuple(map(str, get_args(annotation)))
+    kinds = [model.model_fields[VARIANT_KEY].annotation for model in _models(annotation)]
+    return tuple(text for kind in kinds for text in _texts(kind))
+
+
+def _paths(annotation: Any, prefix: str) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for model in _models(annotation):
+        for name, field in model.model_fields.items():
+            path = f"{prefix}.{name}".removeprefix(".")
+            inner = _paths(field.annotation, path)
+            option = any(VARIANT_KEY in each.model_fields for each in _models(field.annotation))
+            found += [*([(path, field.annotation)] if option or not inner else []), *inner]
+    return found
+
+
+def _models(annotation: Any) -> list[type[Declaration]]:
+    if get_origin(annotation) is Annotated:
+        return _models(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return [model for member in get_args(annotation) for model in _models(member)]
+    return [annotation] if isinstance(annotation, type) and issubclass(annotation, Declaration) else []

@@ -1,0 +1,41 @@
+"""As ELECTRA counts (Clark et al. 2020, arXiv 2003.10555): its release's flops_computation.py, both slips kept.
+
+The training FLOPs that ELECTRA and ConvBERT print are these.
+"""
+
+from fractions import Fraction
+
+from search_space.cost.component import Part, Role
+from search_space.cost.flop_convention import Convention
+from search_space.cost.operation_counts import Operations
+
+PRICES = Operations(
+    multiply_adds=2,
+    products=1,
+    scalings=1,
+    additions=1,
+    lookups=2,  # dense: a product with a one-hot vector
+    normalised=5,
+    gelus=8,
+    softmaxed=5,
+    dropped=4,
+)
+
+
+def slips(part: Part, length: int) -> int:
+    """Return what the script counts too much or too little; neither matters much without a bottleneck."""
+    if part.role is Role.ATTENTION_SCORES:  # the weighted average of the values is charged at the block's width
+        return PRICES.multiply_adds * length * (part.shape.width - part.shape.inner_width)
+    if part.role is Role.NORMALISATIONS:  # attention's own is charged for one channel
+        return -PRICES.normalised * (part.shape.width - 1)
+    return 0
+
+
+CONVENTION = Convention(
+    name="electra",
+    rule="ELECTRA's flops_computation.py: dense lookups and activations count; an update is 2 forward passes",
+    prices=PRICES,
+    training_passes=2,  # the script takes a backward pass for as dear as a forward one
+    predicted_share=Fraction(5, 32),  # 20 of 128
+    slip=slips,
+)

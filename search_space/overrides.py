@@ -1,0 +1,130 @@
+"""Changes: dotted paths into a candidate with new values, applied to make an arm and read off to name one.
+
+A path is a field of the architecture (`bottleneck_ratio`, `convolution.kernel_size`) or starts with `objective.`
+or `recipe.`. A name or a mapping with a `kind` replaces a whole option; a path into an option sets one of its fields.
+"""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from foundation.errors import Violation
+from foundation.schema import VARIANT_KEY, Declaration, JsonValue, canonical
+from search_space.candidate import Candidate
+from search_space.convolution import OPTIONS
+
+ROOTS = ("objective", "recipe")
+Changes = Mapping[str, Any]
+
+
+class ImpossibleChange(Exception):
+    """The changes do not lead to a point of the space; `violations` are seen from the changes' own mapping."""
+
+    def __init__(self, violations: Iterable[Violation], clash: bool = False) -> None:
+        self.violations = tuple(violations)
+        self.clash = clash
+        """Whether every value is possible by itself, and only together they are not."""
+        super().__init__("; ".join(violation.message for violation in self.violations))
+
+
+def absolute_path(path: str) -> tuple[str, ...]:
+    """Return the path from the candidate: the architecture is where a bare name lives."""
+    parts = tuple(path.split("."))
+    return parts if parts[0] in ROOTS else ("architecture", *parts)
+
+
+def apply(candidate: Candidate, changes: Changes) -> Candidate:
+    """Return the changed candidate. Raises ImpossibleChange with every reason."""
+    document: dict[str, Any] = candidate.model_dump()
+    for path in sorted(changes, key=lambda path: path.count(".")):  # an option before its own fields
+        _assign(document, path, changes[path])
+    try:
+        changed = Candidate.model_validate(document)
+    except ValidationError as error:
+        raise ImpossibleChange(_explain(error, changes, document)) from None
+    broken = [Violation((_blame(violation.path, changes),), violation.message) for violation in changed.violations()]
+    if broken:
+        raise ImpossibleChange(broken, clash=True)
+    return changed
+
+
+def difference(baseline: Candidate, candidate: Candidate) -> dict[str, JsonValue]:
+    """Return the changes that lead from the baseline to the candidate, by dotted path, in the fields' order."""
+    changes: dict[str, JsonValue] = {}
+    for part in ("architecture", *ROOTS):
+        before, after = getattr(baseline, part), getattr(candidate, part)
+        if type(before) is not type(after):
+            changes[part] = canonical(after)
+            continue
+        prefix = "" if part == "architecture" else f"{part}."
+        for name in type(after).model_fields:
+            old, new = getattr(before, name), getattr(after, name)
+            if old != new:
+                changes[prefix + name] = canonical(new) if isinstance(new, Declaration) else new
+    return changes
+
+
+def _assign(document: dict[str, Any], path: str, value: Any) -> None:
+    *parents, leaf = absolute_path(path)
+    place = document
+    for parent in parents:
+        if not isinstance(place.setdefault(parent, {}), dict):
+            place[parent] = {}  # a path through a number; validation refuses it
+        place = place[parent]
+    before = place.get(leaf)
+    if isinstance(value, str) and isinstance(before, dict) and VARIANT_KEY in before:
+        place[leaf] = {VARIANT_KEY: value}  # an option's name alone stands for the option with its defaults
+    else:
+        place[leaf] = dict(value) if isinstance(value, Mapping) else value
+
+
+def _explain(error: ValidationError, changes: Changes, document: dict[str, Any]) -> list[Violation]:
+    found = []
+    for fault in error.errors(include_url=False):
+        path = tuple(part for part in fault["loc"] if isinstance(part, str))
+        if fault["type"] == "extra_forbidden":
+            message = _misplaced(path, document)
+        elif fault["type"] == "union_tag_invalid":
+            message = _unknown_kind(fault["ctx"])
+        elif fault["type"] in ("union_tag_not_found", "model_attributes_type"):
+            message = f"{fault['input']!r} names no option; write its name, or a mapping with a kind"
+        elif fault["type"] == "value_error":  # a rule of ours, told in our words
+            message = fault["msg"].removeprefix("Value error, ")
+        else:
+            message = f"{fault['input']!r} {fault['msg'].replace('Input should be', 'is not allowed; it must be')}"
+        found.append(Violation((_blame(path, changes),), message))
+    return found
+
+
+def _unknown_kind(context: Mapping[str, Any]) -> str:
+    kind, known = str(context["tag"]), str(context["expected_tags"]).replace("'", "").split(", ")
+    close = difflib.get_close_matches(kind, known, n=1, cutoff=0.6)
+    hint = f". Did you mean {close[0]}?" if close else ""
+    return f"{kind!r} is not a kind. Allowed: {', '.join(known)}{hint}"
+
+
+def _misplaced(path: tuple[str, ...], document: dict[str, Any]) -> str:
+    leaf = path[-1]
+    owners = [option.model_fields["kind"].default for option in OPTIONS if leaf in option.model_fields]
+    if path[:2] == ("architecture", "convolution"):
+        kind = document["architecture"]["convolution"].get("kind")
+        fields = [name for option in OPTIONS for name in option.model_fields if name != VARIANT_KEY]
+        close = difflib.get_close_matches(leaf, fields, n=1, cutoff=0.6)
+        hint = f". Did you mean {close[0]}?" if close else ""
+        belongs = f"; it belongs to {', '.join(owners)}" if owners else hint
+        return f"{leaf} is not a field of the convolution {kind}{belongs}"
+    names = [name for part in ("architecture", *ROOTS) for name in document[part] if name != leaf]
+    close = difflib.get_close_matches(leaf, names, n=1, cutoff=0.6)
+    return f"{leaf} is not a field of {path[0]}" + (f". Did you mean {close[0]}?" if close else "")
+
+
+def _blame(path: tuple[str | int, ...], changes: Changes) -> str:
+    """Return the change whose path leads furthest towards the fault."""
+
+    def shared(change: str) -> int:
+        pairs = zip(absolute_path(change), path, strict=False)
+        return sum(1 for mine, its in pairs if mine == its)
+
+    return max(changes, key=shared)

@@ -1,0 +1,1 @@
+"""What papers printed and what their released code sets."""

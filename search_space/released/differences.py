@@ -1,0 +1,107 @@
+"""Departures: how a candidate and its budget differ from a released model, read off the declarations."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from foundation.schema import VARIANT_KEY, Declaration
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.overrides import absolute_path, difference
+from search_space.recipe import Recipe
+from search_space.released.models import Preset
+from search_space.released.papers import OptionDeparture, published
+
+NOT_NUMBERS = ("recipe.device", "recipe.activations_kept", "recipe.replica")
+"""What a release leaves to the machine, or what changes no expectation."""
+AS_UPDATES = ("recipe.schedule", "recipe.token_share")
+"""What is told in updates."""
+
+
+@dataclass(frozen=True)
+class Departure:
+    """One thing in which a candidate is another than the released model."""
+
+    name: str
+    here: str
+    there: str
+
+    def __str__(self) -> str:
+        """`depth 2 (12)`: here, and in brackets there."""
+        return f"{self.name} {self.here} ({self.there})"
+
+
+def departures(candidate: Candidate, tokens: int, released: Preset) -> tuple[Departure, ...]:
+    """Return every difference; `tokens` is what an arm may spend, the candidate's own share of it not yet taken."""
+    return tuple(_departures(candidate, tokens, released))
+
+
+def _departures(candidate: Candidate, tokens: int, released: Preset) -> Iterator[Departure]:
+    for path in difference(released.candidate, candidate):
+        if path not in (*NOT_NUMBERS, *AS_UPDATES):
+            name = path.removeprefix("recipe.").replace("_", " ")
+            yield Departure(name, plain(candidate, path), plain(released.candidate, path))
+    recipe, there = candidate.recipe, released.candidate.recipe
+    if recipe.schedule.kind != there.schedule.kind:
+        yield Departure("schedule", recipe.schedule.kind, there.schedule.kind)
+    if warmup_updates(recipe) != warmup_updates(there):
+        yield Departure("warm-up updates", f"{warmup_updates(recipe):,}", f"{warmup_updates(there):,}")
+    updates = recipe.steps(tokens)
+    if updates != released.updates:
+        yield Departure("updates", f"{updates:,}", f"{released.updates:,}")
+
+
+def warmup_updates(recipe: Recipe) -> int:
+    """Return the updates until the rate is at its peak."""
+    return -(-recipe.schedule.warmup_tokens // recipe.tokens_per_step)
+
+
+def plain(candidate: Candidate, path: str) -> str:
+    """Return a candidate's value at a path as text: an option by its kind and what is not its default."""
+    value: object = candidate
+    for name in absolute_path(path):
+        value = getattr(value, name)
+    if not isinstance(value, Declaration):
+        return str(value)
+    fields = {name: getattr(value, name) for name in type(value).model_fields if name != VARIANT_KEY}
+    told = [f"{name} {each}" for name, each in fields.items() if each != type(value).model_fields[name].default]
+    kind = str(getattr(value, VARIANT_KEY))
+    return f"{kind} with {', '.join(told)}" if told else kind
+
+
+def recipe_told(candidate: Candidate, tokens: int) -> str:
+    """Return how a candidate is trained, every number that a release names."""
+    recipe, objective = candidate.recipe, candidate.objective
+    decays = "then linearly to 0" if recipe.schedule.kind == "linear" else "then constant"
+    parts = [
+        f"{recipe.steps(tokens):,} updates of {recipe.batch_sequences} x {recipe.sequence_length} tokens",
+        f"peak learning rate {recipe.peak_learning_rate:g} after {warmup_updates(recipe):,} updates, {decays}",
+        f"weight decay {recipe.weight_decay:g}",
+        f"Adam {recipe.adam_beta1:g}, {recipe.adam_beta2:g}, {recipe.adam_epsilon:g}",
+        f"gradient norm at most {recipe.gradient_norm_limit:g}",
+        f"dropout {recipe.dropout:g}",
+        f"{objective.kind.replace('_', ' ')}, {objective.mask_rate:.0%} of the tokens predicted",
+    ]
+    if objective.kind == "replaced_token_detection":
+        owner = "the baseline's" if objective.generator == "shared" else "the arm's own"
+        weights = f"{objective.generator_weight:g} and {objective.discriminator_weight:g}"
+        parts.append(f"generator 1/{objective.generator_ratio} of {owner} size, losses weighed {weights}")
+    if recipe.lengthening_share:
+        parts.append(f"then {_lengthening_told(recipe, tokens)}")
+    return ", ".join(parts)
+
+
+def _lengthening_told(recipe: Recipe, tokens: int) -> str:
+    updates = recipe.lengthening_updates(recipe.steps(tokens))
+    length = recipe.lengthened_sequence_length
+    return f"before tasks of long texts {updates:,} updates of {recipe.batch_sequences} x {length}, not in the FLOPs"
+
+
+def option_departures(*architectures: Architecture) -> tuple[OptionDeparture, ...]:
+    """Return where the options of architectures differ from the paper's modes of the same names, each once."""
+    known = published().option_departures.values()
+    found = (each for one in architectures for each in known if _chosen(one, each.axis) == each.kind)
+    return tuple(dict.fromkeys(found))
+
+
+def _chosen(architecture: Architecture, axis: str) -> str:
+    return str(getattr(getattr(architecture, axis), VARIANT_KEY))

@@ -1,0 +1,139 @@
+"""What an architecture is, in numbers: cost by part, memory, reach, and how much of it is convolution."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from search_space.activation_memory import VALUE_BYTES, ActivationMemory, activation_memory
+from search_space.architecture import Architecture
+from search_space.convolution.kernel import WithKernel
+from search_space.cost import Convention, Part, Role
+from search_space.objective import Objective
+
+ATTENTION = (Role.ATTENTION_MAPS, Role.ATTENTION_SCORES)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is described: an architecture, with an objective where one is given."""
+
+    name: str
+    architecture: Architecture
+    objective: Objective | None
+    baseline: Architecture
+    """Whose generator corrupts the input, where the objective shares one."""
+    dropout: float
+
+
+@dataclass(frozen=True)
+class PartCost:
+    """What a part costs in all its copies."""
+
+    role: Role
+    owner: str
+    name: str
+    copies: int
+    parameters: int
+    forward_flops: int
+    """On one sequence."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one of the two branches has of both; the output map serves both and is left out."""
+
+    parameters: float
+    forward_flops: float
+    width: float
+    """Of the concatenation before the output map."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """A subject at one length and batch, counted by one convention."""
+
+    subject: Subject
+    length: int
+    batch: int
+    convention: Convention
+    parts: tuple[PartCost, ...]
+    """The encoder's; their sum is the encoder."""
+    heads: tuple[PartCost, ...]
+    """What pretraining adds."""
+    memory: dict[str, ActivationMemory]
+    """By the type of the values."""
+    update_flops: int | None
+    """Operations of one pretraining update on the batch, generator and heads included; None without an objective."""
+
+    @property
+    def parameters(self) -> int:
+        """Trainable values of the encoder with its embeddings."""
+        return sum(part.parameters for part in self.parts)
+
+    @property
+    def forward_flops(self) -> int:
+        """Operations of one forward pass of the encoder over one sequence."""
+        return sum(part.forward_flops for part in self.parts)
+
+    @property
+    def head_parameters(self) -> int | None:
+        """Trainable values that pretraining adds; None without an objective."""
+        return sum(part.parameters for part in self.heads) if self.subject.objective is not None else None
+
+    def train_flops(self, updates: int | None) -> int | None:
+        """Return the operations of so many pretraining updates; None where either is not known."""
+        return None if updates is None or self.update_flops is None else updates * self.update_flops
+
+    @property
+    def attention(self) -> Share:
+        """What attention has of both branches."""
+        return self._share(ATTENTION, self.subject.architecture.attention_shape.inner_width)
+
+    @property
+    def convolution(self) -> Share:
+        """What the convolution has of both branches."""
+        architecture = self.subject.architecture
+        own = architecture.context_width - architecture.attention_shape.inner_width
+        return self._share((Role.CONVOLUTION,), own)
+
+    def _share(self, roles: tuple[Role, ...], width: int) -> Share:
+        both = [part for part in self.parts if part.role in (*ATTENTION, Role.CONVOLUTION)]
+        mine = [part for part in both if part.role in roles]
+        parameters = sum(part.parameters for part in mine) / sum(part.parameters for part in both)
+        flops = sum(part.forward_flops for part in mine) / sum(part.forward_flops for part in both)
+        return Share(parameters, flops, width / self.subject.architecture.context_width)
+
+
+def describe(subject: Subject, length: int, batch: int, convention: Convention) -> Description:
+    """Return the description of a subject on batches of `batch` sequences of `length` tokens."""
+    architecture, objective = subject.architecture, subject.objective
+    heads: tuple[PartCost, ...] = ()
+    if objective is not None:
+        generator = objective.generator_of(architecture, subject.baseline)
+        added = objective.added_parts(architecture, generator, length)
+        heads = _costs(added, length, objective.predictions(length), convention)
+    memory = {
+        name: activation_memory(architecture, length, batch, size, subject.dropout)
+        for name, size in VALUE_BYTES.items()
+    }
+    parts = _costs(architecture.parts(length), length, 0, convention)
+    update = None
+    if objective is not None:
+        both = sum(part.forward_flops for part in (*parts, *heads))
+        update = convention.training_passes * both * batch
+    return Description(subject, length, batch, convention, parts, heads, memory, update)
+
+
+def receptive_field(architecture: Architecture) -> int | None:
+    """Return the tokens that the stacked convolutions reach, 1 + L (k - 1); None where attention does it alone."""
+    convolution = architecture.convolution
+    if not isinstance(convolution, WithKernel):
+        return None
+    return 1 + architecture.depth * (convolution.kernel_size - 1)
+
+
+def _costs(parts: Iterable[Part], length: int, predictions: int, convention: Convention) -> tuple[PartCost, ...]:
+    def cost(part: Part) -> PartCost:
+        flops = convention.part_flops(part, length, predictions)
+        return PartCost(part.role, part.owner, part.name, part.copies, part.all_parameters, flops)
+
+    return tuple(map(cost, parts))

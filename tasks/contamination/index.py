@@ -1,0 +1,176 @@
+"""Overlap of a dev set with pretraining text: equal sentences and runs of 13 words. GPT-3, arXiv 2005.14165, app. C.
+
+An example overlaps where 13 words of one of its texts stand in one document in the same order without a gap, or
+where a sentence of it is a sentence or a line there. Only the dev set is held in memory: its runs of words are
+indexed and the documents stream past. Hashes of 64 bits find candidates and the words themselves decide.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.contamination.runs import UNKNOWN, Integers, Runs, Stretch
+from tasks.contamination.words import BREAK, sentences_of, words_of
+from tasks.corpora.document import Document
+
+RUN_WORDS = 13  # GPT-3's largest
+FEWEST_SENTENCE_WORDS = 4  # ours: shorter ones ("See below.") recur in any text
+PIECES_JOINED = 8  # a sentence of the corpus may be broken over so many lines
+CHARACTERS_AT_ONCE = 1 << 19
+
+_BORDER = BREAK * 2  # between documents: a word that no dev set has, so nothing runs across it
+_IS_BREAK, _IS_BORDER = -1, -2
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Which examples of a dev set, counted from 0, the documents hold."""
+
+    examples: int
+    untold: tuple[int, ...]
+    """Examples that are too short to tell: no sentence of 4 words, no run of 13."""
+    sentences: tuple[int, ...]
+    runs: tuple[int, ...]
+    found_in: dict[int, str]
+    """By example, the source of the first document that has something of it."""
+
+    @property
+    def overlapping(self) -> tuple[int, ...]:
+        """Examples with an overlap of either kind."""
+        return tuple(sorted({*self.sentences, *self.runs}))
+
+    @property
+    def told(self) -> int:
+        """Examples long enough to tell."""
+        return self.examples - len(self.untold)
+
+
+def overlap(examples: Sequence[Sequence[str]], documents: Iterable[Document]) -> Overlap:
+    """Return what the documents hold of the examples, each given by its texts."""
+    index = OverlapIndex(examples)
+    for gathered in _gathered(documents):
+        index.read(gathered)
+    return index.overlap()
+
+
+def _gathered(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Yield the documents in batches of about half a million characters: many at once are quicker."""
+    batch: list[Document] = []
+    size = 0
+    for document in documents:
+        batch.append(document)
+        size += len(document.text)
+        if size >= CHARACTERS_AT_ONCE:
+            yield batch
+            batch, size = [], 0
+    yield batch
+
+
+class OverlapIndex:
+    """A dev set's runs and sentences, looked for in documents as they come."""
+
+    def __init__(self, examples: Sequence[Sequence[str]]) -> None:
+        self._texts = {
+            text: place for place, text in enumerate(dict.fromkeys(t for texts in examples for t in texts))
+        }
+        self._examples = [[self._texts[text] for text in texts] for texts in examples]
+        self._words = {BREAK: _IS_BREAK, _BORDER: _IS_BORDER}
+        of_text = [sentences_of(text) for text in self._texts]
+        numbers = [self._words.setdefault(word, len(self._words) - 1) for one in of_text for s in one for word in s]
+        self._own = Stretch(np.asarray(numbers, dtype=np.int64))
+        sentences, runs = _places(of_text)
+        self._sentences, self._sentences_of = self._indexed(sentences, len(of_text))
+        self._runs, self._runs_of = self._indexed(runs, len(of_text))
+        self._longest = max(self._sentences.lengths, default=0)
+
+    def _indexed(self, places: NDArray[np.int64], texts: int) -> tuple[Runs, list[Integers]]:
+        """Return the distinct runs, and which of them each text has; a place is (text, start, end)."""
+        owners, starts, ends = places.T
+        hashes, first, which = np.unique(self._own.hashes(starts, ends), return_index=True, return_inverse=True)
+        runs = Runs(hashes, starts[first], (ends - starts)[first])
+        bounds = np.searchsorted(owners, np.arange(texts + 1))
+        return runs, [which[bounds[text] : bounds[text + 1]] for text in range(texts)]
+
+    def read(self, documents: Sequence[Document]) -> None:
+        """Look for what is still missing in some documents."""
+        texts = (document.text.replace(BREAK, " ") for document in documents)
+        words = words_of(f"\n{_BORDER}\n".join(texts) + "\n")
+        numbers = np.fromiter(map(self._words.get, words, repeat(UNKNOWN)), np.int64, len(words))
+        said = numbers != _IS_BREAK
+        bounds = np.unique(np.cumsum(said)[~said])
+        numbers = numbers[said]
+        whose = _Whose(documents, np.flatnonzero(numbers == _IS_BORDER))
+        numbers[whose.borders] = UNKNOWN
+        stretch, bounds = Stretch(numbers), np.union1d(0, bounds)
+        self._look(self._runs, stretch, *stretch.runs(RUN_WORDS), whose)
+        for pieces in range(1, PIECES_JOINED + 1):
+            starts, ends = bounds[:-pieces], bounds[pieces:]
+            likely = (ends - starts >= FEWEST_SENTENCE_WORDS) & (ends - starts <= self._longest)
+            self._look(self._sentences, stretch, starts[likely], ends[likely], whose)
+
+    def _look(self, runs: Runs, stretch: Stretch, starts: Integers, ends: Integers, whose: "_Whose") -> None:
+        known = stretch.known(starts, ends)
+        starts, ends = starts[known], ends[known]
+        for place, run in runs.candidates(stretch.hashes(starts, ends)):
+            own = self._own.numbers[runs.starts[run] : runs.starts[run] + runs.lengths[run]]
+            if np.array_equal(stretch.numbers[starts[place] : ends[place]], own):
+                runs.take(run, whose.source(int(starts[place])))
+
+    def overlap(self) -> Overlap:
+        """Return what was found so far."""
+        kinds = ((self._sentences, self._sentences_of), (self._runs, self._runs_of))
+        sentences, runs = (tuple(self._having(found, of_text)) for found, of_text in kinds)
+        untold = (
+            example
+            for example, texts in enumerate(self._examples)
+            if not any(len(of_text[text]) for text in texts for _, of_text in kinds)
+        )
+        return Overlap(len(self._examples), tuple(untold), sentences, runs, self._found_in(kinds))
+
+    def _having(self, runs: Runs, of_text: list[Integers]) -> Iterator[int]:
+        for example, texts in enumerate(self._examples):
+            if any(not runs.missing[of_text[text]].all() for text in texts):
+                yield example
+
+    def _found_in(self, kinds: Iterable[tuple[Runs, list[Integers]]]) -> dict[int, str]:
+        found: dict[int, str] = {}
+        for runs, of_text in kinds:
+            for example, texts in enumerate(self._examples):
+                sources = (runs.source[run] for text in texts for run in of_text[text].tolist())
+                first = next((source for source in sources if source is not None), None)
+                if first is not None:
+                    found.setdefault(example, first)
+        return found
+
+
+@dataclass(frozen=True)
+class _Whose:
+    """Which document a word is of, from where the borders between documents are."""
+
+    documents: Sequence[Document]
+    borders: Integers
+
+    def source(self, word: int) -> str:
+        return self.documents[int(np.searchsorted(self.borders, word))].source
+
+
+def _places(of_text: list[list[list[str]]]) -> tuple[Integers, Integers]:
+    """Return (text, start, end) of every sentence and whole text of 4 words or more, and of every run of 13."""
+    sentences: list[tuple[int, int, int]] = []
+    runs: list[tuple[int, int, int]] = []
+    start = 0
+    for text, found in enumerate(of_text):
+        begin = start
+        for sentence in found:
+            sentences.append((text, start, start := start + len(sentence)))
+        sentences.append((text, begin, start))
+        runs += [(text, first, first + RUN_WORDS) for first in range(begin, start - RUN_WORDS + 1)]
+    long_enough = [place for place in sentences if place[2] - place[1] >= FEWEST_SENTENCE_WORDS]
+    return _table(long_enough), _table(runs)
+
+
+def _table(places: list[tuple[int, int, int]]) -> Integers:
+    return np.asarray(places, dtype=np.int64).reshape(-1, 3)

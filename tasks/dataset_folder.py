@@ -1,0 +1,103 @@
+"""Where the files of published tasks come from: a folder in the official layout, or `datasets`."""
+
+import hashlib
+import stat
+from collections.abc import Mapping
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from foundation.errors import DataRefused
+from foundation.schema import Declaration, JsonValue
+from tasks.dataset_hub import DatasetOfTasks
+from tasks.labelled.task import Part, TaskFiles, Version, folder_within
+from tasks.squad.questions import SquadFile, read_squad
+
+
+def origin_of(files: TaskFiles) -> str:
+    """Return which files a task wants and where they come from."""
+    names = ", ".join(f"{files.folder}/{files.parts[part]}" for part in files.needed)
+    return f"wanted are {names}, from {files.origin}"
+
+
+class FolderOfTasks(Declaration):
+    """A folder with one folder per task, as GLUE's download script lays them out; or one task's own folder.
+
+    Or a folder of such folders, `glue` and `squad`, so that one path serves both.
+    """
+
+    kind: Literal["folder"] = "folder"
+    """Chooses the official files; a plain text in place of the mapping is the folder's path."""
+    path: str = Field(min_length=1)
+    """A folder in the layout of GLUE's download, a task's own folder, or one that holds `glue` and `squad`."""
+
+    def inputs(self, files: TaskFiles) -> JsonValue:
+        """Return the sha256 of every file of the task by its part; raises DataRefused as `located` does."""
+        return {part: _file_hash(path) for part, path in self.located(files).items()}
+
+    def located(self, files: TaskFiles) -> Mapping[str, Path]:
+        """Return the file of each part that is there.
+
+        Raises DataRefused, naming every file that is wanted and where it comes from, where one that is needed is
+        missing, or where two files might be meant.
+        """
+        root = Path(self.path)
+        if not root.is_dir():
+            raise DataRefused(f"{self.path}: no such folder; {origin_of(files)}")
+        folder = folder_within(root, files.folder, files.collection)
+        found = {part: _matching(folder, pattern) for part, pattern in files.parts.items()}
+        missing = [files.parts[part] for part in files.needed if not found[part]]
+        if missing:
+            raise DataRefused(f"{folder}: no {' and no '.join(missing)}; {origin_of(files)}")
+        return {part: _only(paths, folder) for part, paths in found.items() if paths}
+
+    def parts(self, files: TaskFiles) -> dict[str, Part]:
+        """Return the examples of every part that is there; raises DataRefused with every mistake of a file."""
+        assert files.read is not None
+        found: dict[str, Part] = {}
+        for part, path in self.located(files).items():
+            found[part] = files.read(part, path, f"{files.folder}/{path.name}")
+        return found
+
+    def questions(self, files: TaskFiles, part: str, version: Version) -> SquadFile:
+        """Return SQuAD's questions of a part that is needed; raises DataRefused with every mistake of its file."""
+        return read_squad(self.located(files)[part], version)
+
+
+def _from_text(value: object) -> object:
+    if isinstance(value, str):
+        return {"kind": "folder", "path": value}
+    return {"kind": "folder", **value} if isinstance(value, dict) and value.keys() == {"path"} else value
+
+
+PublishedData = Annotated[FolderOfTasks | DatasetOfTasks, Field(discriminator="kind"), BeforeValidator(_from_text)]
+"""A source of published tasks; a plain text is a folder's path.
+
+Each has `inputs(files)`, its identity for a stage's key, `located(files)`, `parts(files)` and, of SQuAD, `questions`.
+"""
+
+
+def _matching(folder: Path, pattern: str) -> list[Path]:
+    """Return the files of a pattern. Raises DataRefused where a folder cannot be listed; `glob` finds nothing."""
+    parent, name = (folder / pattern).parent, Path(pattern).name
+    try:
+        there = sorted(parent.iterdir()) if parent.is_dir() else []
+        return [path for path in there if fnmatch(path.name, name) and stat.S_ISREG(path.stat().st_mode)]
+    except OSError as failure:
+        raise DataRefused(f"{failure.filename}: {failure.strerror}") from failure
+
+
+def _only(paths: list[Path], folder: Path) -> Path:
+    if len(paths) > 1:
+        raise DataRefused(f"{folder}: {' and '.join(path.name for path in paths)} are there; which is meant?")
+    return paths[0]
+
+
+def _file_hash(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as failure:
+        raise DataRefused(f"{path}: {failure.strerror}") from failure

@@ -1,0 +1,137 @@
+"""Published tasks through Hugging Face's `datasets`: by name and commit, or from a folder of local files."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from foundation.errors import DataRefused
+from foundation.schema import Declaration, JsonValue
+from tasks.commit import Commit
+from tasks.hub_client import FORMAT_OF, hub_split, saved_split, split_of_files
+from tasks.labelled.task import Part, TaskFiles, Version
+from tasks.splits import LoadedSplit, Split
+from tasks.squad.questions import SquadFile
+from tasks.squad.rows import read_rows
+
+WANTED_BY = "fine_tuning.data of kind `datasets`"
+SAVED = "state.json"  # `save_to_disk` writes one into the folder of each split
+TWO_PLACES = "expected either a `name` with its `revision`, or the `path` of a folder"
+
+
+class DatasetOfTasks(Declaration):
+    """A data set with a configuration per task, as `nyu-mll/glue` has them; code from the hub is never run.
+
+    At a path lies a folder per configuration (or it is one), and in it the files of each split, such as
+    `train.parquet` or `train-00000-of-00001.parquet`, or what `save_to_disk` wrote: a clone of the hub has this form.
+    """
+
+    kind: Literal["datasets"] = "datasets"
+    """Chooses Hugging Face's library `datasets`, an optional extra."""
+    name: str | None = Field(
+        default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$", examples=["nyu-mll/glue"]
+    )
+    """The data set's name on the hub, with its owner; needs a `revision`."""
+    revision: Commit | None = None
+    """The commit that is read, as 40 hexadecimal digits; a branch may move."""
+    path: str | None = Field(default=None, min_length=1)
+    """A folder of local files in place of a name."""
+    tests: bool = True
+    """Whether the tests without labels are read, and so predicted by every model, too; a submission needs them."""
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if (self.name is None) == (self.path is None) or (self.name is None) != (self.revision is None):
+            raise ValueError(TWO_PLACES)
+        return self
+
+    def inputs(self, files: TaskFiles) -> JsonValue:
+        """Return the identity of what is read: name, revision and splits; of local files the sha256 of each.
+
+        Raises DataRefused as `located` does.
+        """
+        if self.path is None:
+            splits: dict[str, JsonValue] = {part: str(split) for part, split in self._asked(files).items()}
+            return {"name": self.name, "revision": self.revision, "splits": splits}
+        return {part: _hashes(paths) for part, paths in self._local(files).items()}
+
+    def located(self, files: TaskFiles) -> Mapping[str, Path]:
+        """Return no file, since none has lines that a person could look up.
+
+        Raises DataRefused where the task is in no such data set, or a local split that is needed is missing.
+        """
+        if not files.splits:
+            raise DataRefused(f"{files.folder} is not published as a data set; give the folder of its files")
+        if self.path is not None:
+            self._local(files)
+        return {}
+
+    def parts(self, files: TaskFiles) -> dict[str, Part]:
+        """Return the examples of every part that is there; raises DataRefused and EnvironmentRefused."""
+        assert files.read_split is not None
+        self.located(files)
+        asked = self._asked(files)
+        there = asked if self.path is None else self._local(files)
+        return {part: files.read_split(part, self._loaded(files, part), str(asked[part])) for part in there}
+
+    def questions(self, files: TaskFiles, part: str, version: Version) -> SquadFile:
+        """Return SQuAD's questions of a part that is needed; raises DataRefused and EnvironmentRefused."""
+        self.located(files)
+        place = self.path if self.name is None else f"{self.name}@{str(self.revision)[:7]}"
+        return read_rows(self._loaded(files, part), version, f"{place} {files.splits[part]}")
+
+    def _asked(self, files: TaskFiles) -> dict[str, Split]:
+        return {part: split for part, split in files.splits.items() if self.tests or part not in files.unlabelled}
+
+    def _loaded(self, files: TaskFiles, part: str) -> LoadedSplit:
+        split = files.splits[part]
+        if self.name is not None and self.revision is not None:
+            return hub_split(self.name, self.revision, split, WANTED_BY)
+        paths = self._local(files)[part]
+        if (paths[0].parent / SAVED).is_file():
+            return saved_split(paths[0].parent, split, WANTED_BY)
+        return split_of_files(paths, split, WANTED_BY)
+
+    def _local(self, files: TaskFiles) -> dict[str, list[Path]]:
+        """Return the files of every split that is there, by part."""
+        root = Path(str(self.path))
+        if not root.is_dir():
+            raise DataRefused(f"{root}: no such folder; expected one with {_wanted(files)}")
+        found = {part: _files_of(root, split) for part, split in self._asked(files).items()}
+        missing = [str(files.splits[part]) for part in files.needed if not found[part]]
+        if missing:
+            raise DataRefused(f"{root}: no files of {' and '.join(missing)}; expected {_wanted(files)}")
+        return {part: paths for part, paths in found.items() if paths}
+
+
+def _wanted(files: TaskFiles) -> str:
+    names = ", ".join(f"{files.splits[part]}.parquet" for part in files.needed)
+    return f"{names} (or .csv, .json, .jsonl, shards such as -00000-of-00001, a folder of save_to_disk)"
+
+
+def _files_of(root: Path, split: Split) -> list[Path]:
+    """Return the files of one split in order; none where it is not there. Raises DataRefused for mixed formats."""
+    folder = root / split.configuration if (root / split.configuration).is_dir() else root
+    if (folder / split.name / SAVED).is_file():
+        return sorted(path for path in (folder / split.name).iterdir() if path.is_file())
+    name = re.compile(re.escape(split.name) + r"(-\d+-of-\d+)?")
+    found = sorted(
+        path for path in folder.iterdir() if path.suffix in FORMAT_OF and name.fullmatch(path.stem) and path.is_file()
+    )
+    if len({path.suffix for path in found}) > 1 or len({path.stem == split.name for path in found}) > 1:
+        raise DataRefused(f"{folder}: {', '.join(path.name for path in found)} are there; which is meant?")
+    return found
+
+
+def _hashes(paths: list[Path]) -> JsonValue:
+    hashes: dict[str, JsonValue] = {}
+    for path in paths:
+        try:
+            with path.open("rb") as file:
+                hashes[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as failure:
+            raise DataRefused(f"{path}: {failure.strerror}") from failure
+    return hashes

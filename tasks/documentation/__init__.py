@@ -1,0 +1,1 @@
+"""What the three tasks made of documentation share."""

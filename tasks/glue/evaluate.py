@@ -1,0 +1,84 @@
+"""A file of predictions against a labelled file of GLUE, by the metrics' official names, as shares from -1 to 1."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from foundation.errors import DataRefused
+from tasks.dataset_folder import FolderOfTasks
+from tasks.glue.predictions import read_predictions
+from tasks.glue.table import Mistakes
+from tasks.labelled.scoring import score
+from tasks.labelled.task import DownstreamTask, Example, Judged, Part
+
+OFFICIAL_NAMES = {"matthews": "matthews_correlation", "spearman": "spearmanr"}
+"""What GLUE's metric in the `evaluate` library calls them; the others have the same name."""
+
+
+CORRELATIONS = frozenset({"matthews", "pearson", "spearman"})
+
+
+class AnswerTable(Protocol):
+    """What is asked of a task's table: its examples, and what a predicted text means."""
+
+    @property
+    def predictions(self) -> str:
+        """What a prediction may be, in words."""
+
+    def read(self, part: str, path: Path, name: str) -> Part:
+        """Return the examples of a file; raises DataRefused with every mistake of it."""
+
+    def prediction_of(self, text: str) -> float | None:
+        """Return the label's number or the value, None where the text is neither."""
+
+
+def judged(
+    task: DownstreamTask, table: AnswerTable, data: Path, predictions: Path, null_odds: Path | None = None
+) -> Judged:
+    """Return the task's metrics; `data` is GLUE's folder, the task's, or a labelled file.
+
+    Raises DataRefused with every mistake of the predictions: labels that are none, rows that are missing, unknown
+    or told twice.
+    """
+    if null_odds is not None:
+        raise DataRefused(f"{null_odds}: {task.name} has no null odds; they belong to squad_v2_0")
+    assert task.files is not None
+    labelled = data if data.is_file() else FolderOfTasks(path=str(data)).located(task.files)["dev"]
+    examples = table.read("dev", labelled, labelled.name).examples
+    told = read_predictions(predictions, [example.row for example in examples])
+    mistakes = Mistakes(predictions.name)
+    answers = [_answer(table, text, line, mistakes) for line, text in told]
+    mistakes.refuse()
+    right = [_right(example) for example in examples]
+    found = score(task, answers, right)
+    metrics = {OFFICIAL_NAMES.get(metric, metric): value / 100 for metric, value in found.items()}
+    remarks = [*_same_predictions(predictions.name, [text for _, text in told])]
+    if CORRELATIONS.intersection(task.metrics):
+        remarks += _same_references(labelled.name, right)
+    return Judged(metrics, tuple(remarks))
+
+
+def _same_predictions(name: str, told: list[str]) -> Iterator[str]:
+    if len(told) > 1 and len(set(told)) == 1:
+        yield f"{name}: all {len(told)} predictions are {told[0]!r:.40}; a correlation then counts as 0"
+
+
+def _same_references(name: str, right: list[float]) -> Iterator[str]:
+    if len(set(right)) == 1:
+        rows = f"all {len(right)} references are {right[0]:g}" if len(right) > 1 else "there is one reference"
+        yield f"{name}: {rows}; a correlation with them is undefined and counts as 0"
+
+
+def _answer(table: AnswerTable, text: str, line: int, mistakes: Mistakes) -> float:
+    answer = table.prediction_of(text)
+    if answer is None:
+        mistakes.add(line, f"{text[:40]!r} is no prediction; expected {table.predictions}")
+        return 0.0
+    return answer
+
+
+def _right(example: Example) -> float:
+    right = example.label if example.value is None else example.value
+    if right is None:
+        raise DataRefused(f"row {example.row} has no label, so nothing can be scored by it")
+    return right

@@ -1,0 +1,39 @@
+"""Scores of a task's predictions, times 100, as the GLUE and SQuAD tables print them."""
+
+from collections.abc import Callable, Sequence
+from statistics import fmean
+
+from tasks.labelled.task import DownstreamTask
+from tasks.metrics import accuracy, exact_match, f1, matthews, overlap_f1, pearson, spearman
+
+_OF_LABELS: dict[str, Callable[[Sequence[int], Sequence[int]], float]] = {
+    "matthews": matthews,
+    "accuracy": accuracy,
+    "f1": f1,
+}
+_OF_VALUES: dict[str, Callable[[Sequence[float], Sequence[float]], float]] = {
+    "pearson": pearson,
+    "spearman": spearman,
+}
+_OF_ANSWERS: dict[str, Callable[[str, str], float]] = {"f1": overlap_f1, "exact_match": exact_match}
+
+
+def score(
+    task: DownstreamTask, predictions: Sequence[float] | Sequence[str], references: Sequence[float] | Sequence[str]
+) -> dict[str, float]:
+    """Return each of the task's metrics times 100: of labels or values, or of answer texts for spans.
+
+    Raises ValueError where there are no references, or not as many predictions as references.
+    """
+    if len(predictions) != len(references) or not references:
+        raise ValueError(f"{task.name}: {len(predictions)} predictions for {len(references)} references")
+    if task.form == "span":
+        pairs = [
+            (str(prediction), str(reference)) for prediction, reference in zip(predictions, references, strict=True)
+        ]
+        return {metric: 100 * fmean(_OF_ANSWERS[metric](*pair) for pair in pairs) for metric in task.metrics}
+    if task.value_range is not None:
+        values, right = [float(value) for value in predictions], [float(value) for value in references]
+        return {metric: 100 * _OF_VALUES[metric](values, right) for metric in task.metrics}
+    predicted, expected = [int(label) for label in predictions], [int(label) for label in references]
+    return {metric: 100 * _OF_LABELS[metric](predicted, expected) for metric in task.metrics}

@@ -1,0 +1,137 @@
+"""The scores of SQuAD's official scripts, under their names and on their scale of 0 to 100.
+
+Source: evaluate-v1.1.py and evaluate-v2.0.py of https://rajpurkar.github.io/SQuAD-explorer. Predictions of other
+questions are ignored. A question without a prediction scores 0 and counts, as in the script for 1.1; that for 2.0
+leaves it out of the whole and then fails on its half.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from foundation.errors import DataRefused
+from tasks.labelled.task import Version
+from tasks.metrics import exact_match, normal_answer, overlap_f1
+from tasks.squad.questions import Question
+from tasks.squad.thresholds import best_as_official
+
+OFFICIAL_NULL_THRESHOLD = 1.0  # the script's own, made for probabilities
+
+
+@dataclass(frozen=True)
+class SquadScores:
+    """What a predictions file reaches on a data file."""
+
+    metrics: Mapping[str, float]
+    """By official name; the counts (`total`) among them are whole numbers."""
+    missing: tuple[str, ...]
+    """Questions without a prediction, in the order of the data."""
+    extra: int
+    """Predictions of questions that are not in the data."""
+
+
+@dataclass(frozen=True)
+class QuestionScores:
+    """Exact match and F1 of each question by its identifier, as shares."""
+
+    exact: Mapping[str, float]
+    f1: Mapping[str, float]
+
+
+def question_scores(
+    questions: Sequence[Question], predictions: Mapping[str, str], version: Version
+) -> QuestionScores:
+    """Return the best over each question's answers; 0 where there is no prediction."""
+    exact, f1 = {}, {}
+    for question in questions:
+        prediction = predictions.get(question.identifier)
+        answers = _right_answers(question, version) if prediction is not None else ()
+        text = prediction or ""
+        exact[question.identifier] = max((exact_match(text, each) for each in answers), default=0.0)
+        f1[question.identifier] = max((_f1(text, each, version) for each in answers), default=0.0)
+    return QuestionScores(exact, f1)
+
+
+def squad_scores(
+    questions: Sequence[Question],
+    version: Version,
+    predictions: Mapping[str, str],
+    null_odds: Mapping[str, float] | None = None,
+    null_threshold: float = OFFICIAL_NULL_THRESHOLD,
+) -> SquadScores:
+    """Return the official scores of predictions (identifier to text).
+
+    `null_odds` (2.0 only) say by how much "no answer" is likelier than the text; above `null_threshold` the text
+    does not count. With them the scores hold `best_exact`, `best_f1` and their thresholds, found on this very data:
+    an upper bound, not a result. Raises DataRefused where odds are missing.
+    """
+    asked = {question.identifier for question in questions}
+    missing = tuple(question.identifier for question in questions if question.identifier not in predictions)
+    scores = question_scores(questions, predictions, version)
+    if version == "v1.1":
+        metrics = {"exact_match": _mean(scores.exact, asked), "f1": _mean(scores.f1, asked)}
+    else:
+        metrics = _with_unanswerable(questions, scores, predictions, null_odds, null_threshold)
+    return SquadScores(metrics, missing, sum(identifier not in asked for identifier in predictions))
+
+
+def after_threshold(
+    scores: Mapping[str, float], answerable: Mapping[str, bool], null_odds: Mapping[str, float], threshold: float
+) -> dict[str, float]:
+    """Return the scores where a question whose odds are above the threshold is said to have no answer."""
+    return {
+        identifier: float(not answerable[identifier]) if null_odds.get(identifier, threshold) > threshold else score
+        for identifier, score in scores.items()
+    }
+
+
+def _with_unanswerable(
+    questions: Sequence[Question],
+    scores: QuestionScores,
+    predictions: Mapping[str, str],
+    null_odds: Mapping[str, float] | None,
+    null_threshold: float,
+) -> dict[str, float]:
+    answerable = {question.identifier: question.answerable for question in questions}
+    by_name: dict[str, Mapping[str, float]] = {"exact": scores.exact, "f1": scores.f1}
+    bounds: dict[str, float] = {}
+    if null_odds is not None:
+        _refuse_missing_odds(predictions, answerable, null_odds)
+        for name, raw in by_name.items():
+            best, threshold = best_as_official(raw, answerable, predictions, null_odds)
+            bounds |= {f"best_{name}": best, f"best_{name}_thresh": threshold}
+        by_name = {name: after_threshold(raw, answerable, null_odds, null_threshold) for name, raw in by_name.items()}
+    metrics: dict[str, float] = {}
+    for prefix, wanted in (("", (True, False)), ("HasAns_", (True,)), ("NoAns_", (False,))):
+        chosen = {identifier for identifier, has in answerable.items() if has in wanted}
+        if chosen:
+            metrics |= {f"{prefix}{name}": _mean(values, chosen) for name, values in by_name.items()}
+            metrics[f"{prefix}total"] = len(chosen)
+    return metrics | bounds
+
+
+def _refuse_missing_odds(
+    predictions: Mapping[str, str], answerable: Mapping[str, bool], null_odds: Mapping[str, float]
+) -> None:
+    without = [each for each in answerable if each in predictions and each not in null_odds]
+    if without:
+        message = f"null odds: none for {len(without)} of the predicted questions, the first is {without[0]}"
+        raise DataRefused(f"{message}; expected a number for each")
+
+
+def _right_answers(question: Question, version: Version) -> tuple[str, ...]:
+    """Return the distinct answers that count; 2.0 passes over those of which no word is left in normal form."""
+    texts = tuple(dict.fromkeys(answer.text for answer in question.answers))
+    if version == "v1.1":
+        return texts
+    return tuple(text for text in texts if normal_answer(text)) or ("",)
+
+
+def _f1(prediction: str, answer: str, version: Version) -> float:
+    """Return F1 as the version has it: two texts without words agree in 2.0 and share nothing in 1.1."""
+    if version == "v1.1" and not normal_answer(prediction):
+        return 0.0
+    return overlap_f1(prediction, answer)
+
+
+def _mean(scores: Mapping[str, float], chosen: set[str]) -> float:
+    return 100 * sum(score for identifier, score in scores.items() if identifier in chosen) / len(chosen)

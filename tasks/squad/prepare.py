@@ -1,0 +1,78 @@
+"""SQuAD's examples prepared on disk: the windows of what is learned from, tuned on and reported."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from foundation.errors import DataRefused
+from foundation.schema import JsonValue
+from tasks.labelled.encoding import save_examples
+from tasks.progress import Progress
+from tasks.squad.files import Part, is_official_name
+from tasks.squad.questions import Question, SquadFile
+from tasks.squad.subsets import held_out, taken
+from tasks.squad.windows import Windows, encode_windows
+from tasks.squad.windows_on_disk import as_rows, save_asked
+from tasks.tokenizer import WordPiece
+
+TRAIN, THRESHOLD, DEV = "train", "threshold", "dev"
+"""What is learned from, what the threshold of "no answer" is chosen on (2.0 only), what is reported."""
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """How many questions at most, all where there is no number, and how many tokens a window has."""
+
+    train: int | None
+    dev: int | None
+    window_tokens: int
+
+
+def prepare(
+    train: SquadFile, dev: SquadFile, words: WordPiece, amounts: Amounts, folder: Path, progress: Progress
+) -> dict[str, JsonValue]:
+    """Write the windows of every part into `folder` and return its figures by part.
+
+    Parts are capped by a hash of the questions' identifiers; where a cap bites, the figures say of how many. Raises
+    DataRefused where a part is left without a question.
+    """
+    two = train.version == "v2.0"
+    learned, aside = held_out(train.questions) if two else (train.questions, ())
+    parts = {TRAIN: (learned, amounts.train, train), DEV: (dev.questions, amounts.dev, dev)}
+    if two:
+        parts[THRESHOLD] = (aside, amounts.dev, train)
+    figures: dict[str, JsonValue] = {}
+    for number, (part, (questions, most, file)) in enumerate(parts.items()):
+        progress(f"windows of SQuAD {file.version}: {part}", 0.1 + 0.3 * number)
+        chosen = taken(questions, most)
+        if not chosen:
+            raise DataRefused(f"{file.name}: leaves no question for the part {part!r}; expected more paragraphs")
+        windows = encode_windows(chosen, words, amounts.window_tokens)
+        _write(part, chosen, windows, folder)
+        figures[part] = _figures(chosen, len(questions), windows, file)
+    return figures
+
+
+def _write(part: str, questions: Sequence[Question], windows: Windows, folder: Path) -> None:
+    (folder / part).mkdir(exist_ok=True)
+    if part == TRAIN:
+        save_examples(as_rows(windows, with_offsets=False), folder / part)
+    else:
+        save_asked(questions, windows, folder / part)
+
+
+def _figures(questions: Sequence[Question], of: int, windows: Windows, file: SquadFile) -> dict[str, JsonValue]:
+    part: Part = "train" if file.name.startswith("train") else "dev"
+    return {
+        "examples": len(questions),
+        "of": of,
+        "windows": len(windows),
+        "unanswerable": sum(not question.answerable for question in questions),
+        "questions_cut": windows.questions_cut,
+        "answers_lost": windows.answers_lost,
+        "answers_moved_in_file": file.answers_moved,
+        "answers_misplaced_in_file": file.answers_lost,
+        "file": file.name,
+        "official_name": is_official_name(Path(file.name), file.version, part),
+        "notes": [*file.notes],
+    }

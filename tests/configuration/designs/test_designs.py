@@ -1,0 +1,219 @@
+"""A design says which arms there are; what repeats, changes nothing or cannot be is told."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from configuration.arm import BASELINE
+from configuration.designs import (
+    Factorial,
+    Fractional,
+    KeepOne,
+    Ladder,
+    LeaveOneOut,
+    ListDesign,
+    OneFactor,
+    Pairs,
+    Search,
+    Zip,
+)
+from configuration.designs.point import PointDesign
+from search_space.overrides import apply, difference
+from tests.factories.arm_tables import ELECTRA_SMALL, arms_of, roster_of, told
+
+CHANGES: dict[str, list[Any]] = {
+    "bottleneck_ratio": [2, 4],
+    "feed_forward_groups": [2, 4],
+    "convolution": [{"kind": "dynamic"}, {"kind": "span_dynamic", "kernel_size": 5}],
+    "recipe.dropout": [0.0, 0.2],
+    "objective.mask_rate": [0.1, 0.2],
+}
+REMEDY = "let its fields vary on axes of their own, such as convolution.kernel_size"
+
+
+@st.composite
+def vary(draw: st.DrawFn) -> dict[str, list[Any]]:
+    axes = draw(st.lists(st.sampled_from(sorted(CHANGES)), min_size=1, unique=True))
+    return {
+        axis: draw(st.lists(st.sampled_from(CHANGES[axis]), min_size=1, max_size=2, unique_by=str)) for axis in axes
+    }
+
+
+@given(vary())
+def test_one_factor_gives_the_baseline_and_one_arm_per_value_each_changed_in_that_alone(axes: dict[str, Any]) -> None:
+    design = OneFactor(vary={axis: tuple(values) for axis, values in axes.items()})
+    baseline, *arms = arms_of(design)
+    assert (baseline.name, baseline.candidate, dict(baseline.changes)) == (BASELINE, ELECTRA_SMALL, {})
+    contrasts = [(axis, value) for axis, values in axes.items() for value in values]
+    assert [arm.candidate for arm in arms] == [apply(ELECTRA_SMALL, {axis: value}) for axis, value in contrasts]
+    assert all(list(arm.changes) == [axis] for arm, (axis, _) in zip(arms, contrasts, strict=True))
+    assert len({arm.name for arm in arms} | {BASELINE}) == len(arms) + 1
+    assert told(design) == []
+
+
+@given(vary())
+def test_a_list_keeps_its_names_and_order_and_every_arm_its_own_changes(axes: dict[str, Any]) -> None:
+    wanted = {f"arm-{axis}": {axis: values[0]} for axis, values in axes.items()}
+    design = ListDesign(arms=wanted)
+    arms = arms_of(design)
+    assert [arm.name for arm in arms] == [BASELINE, *wanted]
+    for arm in arms[1:]:
+        assert arm.candidate == apply(ELECTRA_SMALL, wanted[arm.name])
+        assert dict(arm.changes) == difference(ELECTRA_SMALL, arm.candidate)
+        assert apply(ELECTRA_SMALL, arm.changes) == arm.candidate
+    assert told(design) == []
+
+
+def test_a_value_that_is_the_baselines_own_gives_no_second_baseline() -> None:
+    design = OneFactor(vary={"bottleneck_ratio": (1, 2)})
+    assert [arm.name for arm in arms_of(design)] == [BASELINE, "bottleneck_ratio=2"]
+    assert told(design) == []
+
+
+def test_two_settings_of_one_option_are_two_arms_of_two_names() -> None:
+    kernels: tuple[Any, ...] = tuple({"kind": "dynamic", "kernel_size": size} for size in (3, 15))
+    arms = arms_of(OneFactor(vary={"convolution": kernels}))
+    names = [BASELINE, "convolution=dynamic(kernel_size=3)", "convolution=dynamic(kernel_size=15)"]
+    assert [arm.name for arm in arms] == names
+
+
+@pytest.mark.parametrize(
+    ("design", "message"),
+    [
+        (ListDesign(arms={"idle": {"bottleneck_ratio": 1}}), "arms.idle: idle changes nothing: it is the baseline"),
+        (
+            ListDesign(arms={"a": {"heads": 2}, "b": {"heads": 2, "bottleneck_ratio": 1}}),
+            "arms.b: b is the same candidate as a",
+        ),
+        (
+            ListDesign(arms={"odd": {"convolution": {"kind": "dynamic", "kernel_size": 4}}}),
+            "arms.odd.convolution: 4",
+        ),
+        (
+            ListDesign(arms={"three": {"bottleneck_ratio": 3}}),
+            "arms.three.bottleneck_ratio: 3 does not divide heads 4; γ keeps whole heads. Allowed near it: 1, 2, 4",
+        ),
+        (
+            OneFactor(vary={"bottleneck_ratio": ()}),
+            "vary.bottleneck_ratio: no values to vary over; list at least one",
+        ),
+        (OneFactor(vary={"heads": (2, 2)}), "vary.heads.1: heads=2 stands twice"),
+        (
+            Search(space={"heads": (2, 2)}),
+            "space.heads.1: 2 stands twice on this axis",
+        ),
+        (
+            Search(space={"convolution": ({"kind": "dynamic"}, {"kind": "dynamic", "kernel_size": 3})}),
+            f"space.convolution.1: dynamic stands twice on this axis; {REMEDY}",
+        ),
+        (Search(space={"heads": ()}), "space.heads: no values to choose from; list at least one"),
+        (
+            Search(space={"convolution": ("none", "dynamic"), "convolution.kernel_size": (3, 8)}),
+            'space.convolution.kernel_size.1: 8 is even; "same" padding needs an odd kernel. Did you mean 7 or 9?',
+        ),
+        (
+            Search(space={"convolution": ("none", "dynamc")}),
+            "space.convolution.1: 'dynamc' is not a kind. Allowed: none, depthwise, lightweight, dynamic",
+        ),
+        (Search(space={"heds": (2,)}), "space.heds.0: heds is not a field of architecture. Did you mean heads?"),
+    ],
+)
+def test_what_no_arm_can_be_is_told_with_its_place(design: PointDesign | Search, message: str) -> None:
+    assert [line for line in told(design) if line.startswith(message)], told(design)
+
+
+def test_a_value_that_only_clashes_with_the_baselines_sizes_is_left_to_the_search() -> None:
+    assert told(Search(space={"heads": (4, 8), "bottleneck_ratio": (1, 8)})) == []
+
+
+@pytest.mark.parametrize(
+    ("design", "size"),
+    [
+        (Factorial(vary={f"recipe.{name}": tuple(range(1, 11)) for name in "abcdefghijkl"}), 10**12),
+        (Factorial(vary={name: tuple(range(100, 10_100)) for name in ("depth", "heads", "width")}), 10**12),
+        (
+            Factorial(
+                vary={
+                    "convolution": ("none", "dynamic"),
+                    "convolution.kernel_size": tuple(range(1, 1002, 2)),
+                    "heads": (2, 4),
+                }
+            ),
+            2 * 502,
+        ),
+        (Pairs(vary={name: tuple(range(1, 10**5 + 1)) for name in ("heads", "width")}), 10**10),
+        (OneFactor(vary={"width": tuple(range(1, 10**5 + 1))}), 10**5),
+        (Zip(vary={"width": tuple(range(1, 10**5 + 1))}), 10**5),
+    ],
+)
+def test_a_design_is_counted_without_its_points_and_too_many_are_refused(design: PointDesign, size: int) -> None:
+    """Were the points made, this would never end."""
+    assert design.size(ELECTRA_SMALL) == size
+    refused = f"vary: {size:,} points; at most 1,024 can be arms. Did you mean fractional or search?"
+    assert size <= 1024 or told(design) == [refused]
+
+
+def test_designs_one_after_the_other_give_each_candidate_once_under_its_first_name() -> None:
+    parts: dict[str, Any] = {"a": {"bottleneck_ratio": 2}, "b": {"convolution": "dynamic"}, "c": {"heads": 8}}
+    designs = LeaveOneOut(components=parts), Ladder(components=parts), KeepOne(components=parts)
+    roster = roster_of(*designs)
+    assert roster.violations == []
+    names = [BASELINE, "full", "without_a", "without_b", "without_c", "+a", "only_b", "only_c"]
+    assert [arm.name for arm in roster.arms] == names
+    assert roster.aliases == {"+b": "without_c", "+c": "full", "only_a": "+a"}
+    assert len({arm.identity for arm in roster.arms}) == len(names)
+
+
+def test_two_designs_may_not_give_one_name_to_two_candidates() -> None:
+    roster = roster_of(ListDesign(arms={"x": {"heads": 2}}), ListDesign(arms={"x": {"heads": 8}}))
+    assert [violation.message for violation in roster.violations] == ["x would name two candidates"]
+
+
+def test_a_candidate_that_several_designs_ask_for_has_its_levels_in_all_of_them() -> None:
+    kept, ladder = KeepOne(components={"a": {"heads": 2}, "b": {"depth": 6}}), OneFactor(vary={"heads": (2,)})
+    arm = arms_of(kept, ladder)[1]
+    assert (arm.name, arm.levels) == ("only_a", {"a": True, "b": False, "heads": 2})
+
+
+@pytest.mark.parametrize(
+    ("design", "message"),
+    [
+        (LeaveOneOut(components={"a": {"heads": 2}}), "components: 1 component; at least 2 are needed"),
+        (
+            LeaveOneOut(components={"a": {"heads": 2}, "b": {"heads": 8}}),
+            "components.b.heads: heads is set by a already; what is left without one of them would be unclear",
+        ),
+        (Ladder(components={"a": {"heads": 4}}), "components.a: +a changes nothing: it is the baseline"),
+        (Ladder(components={"a": {}}), "components.a: a changes nothing"),
+        (Ladder(components={"a": {"heds": 4}}), "components.a: +a: heds is not a field of architecture."),
+        (
+            Zip(vary={"heads": (2, 8), "depth": (6,)}),
+            "vary.depth: 1 values, but heads has 2; zipped axes are equally long",
+        ),
+        (Zip(vary={"heads": (2, 2)}), "vary: heads=2 stands twice"),
+        (
+            Fractional(vary={"heads": (2, 4, 8), "depth": (6, 12)}, resolution=3),
+            "vary.heads: 3 values; a fraction has two per factor. Did you mean factorial?",
+        ),
+        (
+            Fractional(vary={"convolution": ("none", "dynamic"), "convolution.kernel_size": (3, 9)}, resolution=3),
+            "vary.convolution.kernel_size: not a field of every convolution that varies here; a fraction needs",
+        ),
+        (Factorial(vary={"heads": (2, 8, 2)}), "vary.heads.2: 2 stands twice on this axis"),
+        (
+            Factorial(vary={"heads": (2, 4), "bottleneck_ratio": (1, 4)}),
+            (
+                "vary: 1 of 4 points are impossible. heads=2,bottleneck_ratio=4: 4 does not divide heads 2; "
+                "γ keeps whole heads. Allowed near it: 1, 2. `on_invalid: skip` leaves them out"
+            ),
+        ),
+        (
+            Pairs(vary={"heads": (2,), "convolution.kernel_size": (3,)}),
+            "vary.convolution.kernel_size.0: kernel_size is",
+        ),
+    ],
+)
+def test_what_no_design_of_its_kind_can_be_is_told_with_its_place(design: PointDesign, message: str) -> None:
+    assert [line for line in told(design) if line.startswith(message)], told(design)

@@ -1,0 +1,179 @@
+"""Who clears a hurdle: by the published rule, never on a number that is none, and whoever finishes first."""
+
+import math
+import random
+from collections.abc import Mapping
+
+import pytest
+
+from configuration.hurdles import Asha, Extrapolate, Finite, HurdleRule, Hyperband, ProgressiveMean, TopFraction
+from configuration.hurdles.decision import Verdict
+from configuration.hurdles.extrapolate import promises
+from configuration.hurdles.population import Entrant, Field, State
+from tests.factories.populations import TOKENS, Runner, race, random_table, runners
+
+NOT_NUMBERS = (None, math.nan, math.inf, -math.inf)
+MARKED: tuple[HurdleRule, ...] = (
+    ProgressiveMean(marks=(1, 2)),
+    ProgressiveMean(marks=(1, 2), population="all_so_far"),
+    TopFraction(marks=(1, 2)),
+    TopFraction(marks=(1, 2), keep=0.2),
+    Asha(marks=(1, 2)),
+    Hyperband(marks=(1, 2)),
+    Extrapolate(marks=(1, 2), advances=3),
+    Extrapolate(marks=(1, 2), advances=4, at_once=2),
+)
+COHORTS: tuple[HurdleRule, ...] = (
+    TopFraction(marks=(1, 2)),
+    TopFraction(marks=(1, 2), keep=0.3),
+    Hyperband(marks=(1, 2)),
+)
+RULES: tuple[HurdleRule, ...] = (Finite(), *MARKED)
+
+
+def named(rule: HurdleRule) -> str:
+    return rule.kind
+
+
+@pytest.mark.parametrize("rule", RULES, ids=named)
+@pytest.mark.parametrize("level", [0, 1])
+@pytest.mark.parametrize("value", NOT_NUMBERS)
+def test_what_is_no_finite_number_never_passes(rule: HurdleRule, level: int, value: float | None) -> None:
+    past = (Verdict(True, 4.0, 4.5),) * level
+    for cohort in range(3):  # Hyperband lets later brackets past a hurdle
+        others = (Entrant("a", 0, State.OUT, (5.0, 4.0), (Verdict(True, 5.0, 5.0), Verdict(False, 4.0, 3.0))),)
+        one = Entrant("b", cohort, State.WAITING, (*(4.0,) * level, value), past, curve=((1, 4.0),), settled=1)
+        for field in (Field((*others, one), 10), Field((one,), 10)):
+            assert not rule.decide(field)["b"].cleared
+
+
+@pytest.mark.parametrize("value", [0.0, -1.5, 5.0, 1e300])
+def test_finite_stops_nothing_that_is_finite(value: float) -> None:
+    one = Entrant("b", 0, State.WAITING, (value,))
+    assert Finite().decide(Field((one,)))["b"].cleared
+    assert Finite().token_marks == ()
+
+
+def judged(
+    rule: ProgressiveMean, value: float, population: Mapping[str, tuple[float | None, ...]], level: int
+) -> Verdict:
+    """Return the verdict on a member of the second cohort, the population being the first."""
+    first = [Entrant(name, 0, State.OUT, values) for name, values in population.items()]
+    past = (Verdict(True, 1.0, None),) * level
+    one = Entrant("one", 1, State.WAITING, (*(1.0,) * level, value), past)
+    return rule.decide(Field((*first, one)))["one"]
+
+
+@pytest.mark.parametrize("absent", NOT_NUMBERS)
+def test_those_without_a_number_set_no_hurdle(absent: float | None) -> None:
+    rule = ProgressiveMean(marks=(1, 2))
+    verdict = judged(rule, 5.5, {"a": (5.0,), "b": (absent,), "c": (6.0, absent), "d": ()}, 0)
+    assert (verdict.cleared, verdict.threshold, verdict.cohort) == (False, 5.5, ("a", "c"))
+    assert judged(rule, 5.4, {"a": (5.0,), "b": (absent,), "c": (6.0, absent)}, 0).cleared
+    nobody = judged(rule, 1.0, {"a": (5.0,), "c": (6.0, absent)}, 1)
+    assert (nobody.cleared, nobody.threshold, nobody.cohort) == (False, None, ())
+
+
+@pytest.mark.parametrize("rule", MARKED, ids=named)
+def test_whoever_arrives_first_every_verdict_is_the_same_and_nobody_waits_for_ever(rule: HurdleRule) -> None:
+    chance = random.Random(20261121)
+    for _ in range(25):
+        table, failing = random_table(chance), chance.random()
+        seen = set()
+        for order in range(500 // 25):
+            field = runners(table)
+            for place, runner in enumerate(one for cohort in field for one in cohort):
+                runner.fails = random.Random(f"{failing} {place}").random() < 0.5
+            seen.add(repr(race(rule, field, random.Random(order))))
+        assert len(seen) == 1
+
+
+@pytest.mark.parametrize("rule", COHORTS, ids=named)
+def test_nobody_outside_beats_anybody_inside(rule: HurdleRule) -> None:
+    chance = random.Random(7)
+    for _ in range(300):
+        field = runners(random_table(chance))
+        verdicts = race(rule, field, chance)
+        for cohort in field:
+            for level in range(2):
+                here = [verdicts[one.name][level] for one in cohort if len(verdicts[one.name]) > level]
+                inside = [one.value for one in here if one.cleared and one.value is not None]
+                outside = [one.value for one in here if not one.cleared and one.value is not None]
+                assert max(inside, default=-math.inf) <= min(outside, default=math.inf)
+                assert inside or not outside
+
+
+def test_half_of_a_cohort_goes_on_and_a_member_that_failed_comes_later_to_the_same_bar() -> None:
+    rule = TopFraction(marks=(1, 2))
+    field = runners([[(5.0, 1.0), (4.0, 2.0), (6.0, 0.0), (None, 0.0), (7.0, 0.0), (3.0, 3.0)]])
+    verdicts = race(rule, field, random.Random(1))
+    assert [[verdict.cleared for verdict in verdicts[one.name]] for one in field[0]] == [
+        [False],
+        [True, True],
+        [False],
+        [],
+        [False],
+        [True, False],
+    ]
+    late = Runner("late", 0, (3.9, 1.9))
+    (bars,) = {
+        (verdict.threshold, verdict.cohort)
+        for verdict in race(rule, [[*field[0], late]], random.Random(2))["late"][:1]
+    }
+    assert bars == (4.0, ("0-00", "0-01", "0-02", "0-04", "0-05"))
+    assert [verdict.cleared for verdict in late.verdicts] == [True, True]
+    assert late.verdicts[1].threshold == 2.0
+
+
+def test_hyperbands_cohorts_take_turns_and_cost_about_the_same() -> None:
+    rule = Hyperband(marks=(1, 3), reduction_factor=3.0)
+    assert [rule.bracket(number) for number in range(6)] == [0, 1, 2, 0, 1, 2]
+    assert [rule.cohort_size(number, 9) for number in range(3)] == [9, 5, 3]  # Li et al. 2018, table 1 with s_max = 2
+    values = [(float(place), float(place)) for place in range(9)]
+    verdicts = race(rule, runners([values, values[:5], values[:3]]), random.Random(3))
+    through = [
+        sum(len(told) == 2 and told[1].cleared for name, told in verdicts.items() if name[0] == str(cohort))
+        for cohort in range(3)
+    ]
+    assert through == [1, 1, 3]
+
+
+@pytest.mark.parametrize("rule", COHORTS, ids=named)
+def test_a_cohort_of_one_goes_on_without_a_bar_which_would_be_its_own_value(rule: HurdleRule) -> None:
+    others = [(5.0, 4.0), (6.0, 3.0), (4.0, 5.0)]
+    told = race(rule, runners([others, [(9.0, 8.0)]]), random.Random(5))["1-00"]
+    assert told == [Verdict(True, 9.0, None), Verdict(True, 8.0, None)]
+
+
+def test_asha_compares_with_those_declared_before_and_lets_the_first_past() -> None:
+    field = runners([[(5.0, 5.0), (6.0, 0.0), (4.0, 4.0), (4.5, 0.0), (3.0, 3.0), (3.5, 3.5)]])
+    verdicts = race(Asha(marks=(1, 2), reduction_factor=3.0), field, random.Random(4))
+    assert [[verdict.cleared for verdict in verdicts[one.name]] for one in field[0]] == [
+        [True, True],
+        [False],
+        [True, True],
+        [False],
+        [True, True],
+        [True, False],  # 3.5 is second of six at the first mark, and second of four at the next
+    ]
+
+
+def test_freezing_and_thawing_spends_its_advances_on_what_promises_most() -> None:
+    rule = Extrapolate(marks=(25, 50, 75), advances=3)
+    field = runners([[[4.8, 4.8, 4.8], [4.7, 4.5, 4.3], [5.1, 5.1, 5.1]]])
+    verdicts = race(rule, field, random.Random(5))
+    advances = {name: sum(verdict.cleared for verdict in told) for name, told in verdicts.items()}
+    assert advances == {"0-00": 0, "0-01": 3, "0-02": 0}
+    assert all(not told[-1].cleared or len(told) == 3 for told in verdicts.values())
+
+
+def test_a_falling_curve_promises_more_than_a_level_one_and_doubt_is_promise() -> None:
+    falling, level = ((10, 6.0), (25, 5.2), (50, 4.8)), ((10, 4.7), (25, 4.7), (50, 4.7))
+    far, near = (
+        Entrant("far", 0, State.WAITING, curve=falling, settled=3),
+        Entrant("near", 0, State.WAITING, curve=level),
+    )
+    told = promises(Field((far, near), TOKENS), 1, optimism=0.0)
+    assert told["far"] < 4.5 < told["near"] == pytest.approx(4.7)
+    hopeful = promises(Field((far, near), TOKENS), 1, optimism=2.0)
+    assert all(hopeful[name] < told[name] for name in told)

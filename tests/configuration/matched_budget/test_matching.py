@@ -1,0 +1,242 @@
+"""A twin spends what the baseline spends, as nearly as its sizes allow, and differs from its arm in one size."""
+
+import shutil
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from configuration.arm import Arm
+from configuration.arms import Roster, Rules
+from configuration.designs import ListDesign
+from configuration.matched_budget import Match, enter_twins
+from configuration.matched_budget.adjustable_sizes import dimension, nearest
+from foundation.environment import manifest
+from foundation.schema import canonical
+from ledger.artifacts import Outcome, StageStore
+from ledger.database import LEDGER_NAME, Ledger
+from ledger.measured_throughput import seconds_per_operation
+from ledger.records import ArmRow, Record, Status, TrialRow
+from search_space.candidate import Candidate
+from search_space.overrides import apply, difference
+
+TOKENS = 10_000_000
+PATHS = {
+    "feed_forward_width": "feed_forward_width",
+    "width": "width",
+    "depth": "depth",
+    "tokens": "recipe.token_share",
+}
+
+
+@st.composite
+def baselines(draw: st.DrawFn) -> Candidate:
+    heads = draw(st.sampled_from((2, 4, 8)))
+    groups = draw(st.sampled_from((1, 2)))
+    sizes = {
+        "depth": draw(st.integers(2, 12)),
+        "heads": heads,
+        "width": heads * draw(st.sampled_from((16, 32))),
+        "feed_forward_groups": groups,
+        "feed_forward_width": groups * draw(st.integers(64, 512)),
+        "vocabulary_size": draw(st.sampled_from((1000, 4000))),
+        "embedding_width": draw(st.sampled_from((64, 128))),
+    }
+    kind = draw(st.sampled_from(("masked_language_model", "replaced_token_detection")))
+    return apply(Candidate(), {**sizes, "objective": kind, "recipe.batch_sequences": 8})
+
+
+CHANGES: tuple[dict[str, Any], ...] = (
+    {"bottleneck_ratio": 2},
+    {"bottleneck_ratio": 2, "convolution": "span_dynamic"},
+    {"convolution": {"kind": "dynamic", "kernel_size": 15}},
+    {"feed_forward_groups": 1, "convolution": "depthwise"},
+)
+
+
+def matched(baseline: Candidate, changes: dict[str, Any], match: Match) -> tuple[Roster, list[str]]:
+    roster = Roster(baseline, Rules())
+    roster.enter(ListDesign(arms={"x": changes}), ())
+    assert roster.violations == []
+    return roster, [violation.message for violation in enter_twins(roster, match, TOKENS, seconds_per_operation)]
+
+
+def spent(candidate: Candidate, baseline: Candidate, budget: str) -> int:
+    if budget == "parameters":
+        return candidate.architecture.parameters
+    return candidate.train_flops(TOKENS, baseline.architecture)
+
+
+@given(
+    baselines(),
+    st.sampled_from(CHANGES),
+    st.sampled_from(("parameters", "train_flops")),
+    st.sampled_from(sorted(PATHS)),
+    st.sampled_from((0.001, 0.01, 0.05)),
+)
+def test_a_twin_has_the_baselines_budget_and_one_size_of_its_own(
+    baseline: Candidate, changes: dict[str, Any], budget: Any, by: Any, tolerance: float
+) -> None:
+    assume((budget, by) != ("parameters", "tokens"))
+    assume(apply(baseline, changes) != baseline)
+    roster, refused = matched(baseline, changes, Match(budget=budget, by=by, tolerance=tolerance))
+    target = spent(baseline, baseline, budget)
+    raw, twin = roster.arms[1], roster.arms[-1]
+    if refused:
+        (line,) = refused
+        assert "comes nearest" in line or "it would be the baseline" in line
+        return
+    assert abs(spent(twin.candidate, baseline, budget) / target - 1) <= tolerance
+    assert list(twin.candidate.violations()) == []
+    if raw is twin:
+        assert twin.matches == "x"
+    else:
+        assert (twin.name, twin.matches, raw.matches) == ("x (matched)", "x", None)
+        assert list(difference(raw.candidate, twin.candidate)) == [PATHS[by]]
+
+
+@given(baselines(), st.sampled_from(CHANGES), st.sampled_from(("feed_forward_width", "width", "depth", "tokens")))
+def test_no_other_size_comes_nearer_to_the_baselines_budget(
+    baseline: Candidate, changes: dict[str, Any], by: str
+) -> None:
+    candidate = apply(baseline, changes)
+    free = dimension(by, candidate, TOKENS)
+    target = spent(baseline, baseline, "train_flops")
+
+    def off(steps: int) -> int:
+        return abs(spent(free.resized(steps), baseline, "train_flops") - target)
+
+    best = nearest(lambda steps: spent(free.resized(steps), baseline, "train_flops"), target, free.kinks)
+    assert off(best) == min(off(steps) for steps in range(max(1, best - 60), best + 60))
+
+
+def test_the_nearest_size_in_reach_is_named_where_it_is_too_far() -> None:
+    baseline = apply(Candidate(), {"depth": 3})
+    _, (line,) = matched(baseline, {"bottleneck_ratio": 2}, Match(budget="train_flops", by="depth", tolerance=0.001))
+    assert line.startswith("x (matched): depth 4 comes nearest, ")
+    assert line.endswith("the tolerance is 0.1%. Did you mean another size in match.by?")
+
+
+def test_an_arm_that_changes_only_what_absorbs_has_no_twin_but_the_baseline() -> None:
+    match = Match(budget="parameters", by="feed_forward_width")
+    _, lines = matched(Candidate(), {"feed_forward_width": 512}, match)
+    assert lines == ["x (matched): it would be the baseline: feed_forward_width is all that x changes"]
+
+
+def test_a_twin_that_a_constraint_forbids_is_refused_or_left_out() -> None:
+    match = Match(budget="parameters", by="feed_forward_width")
+    for skip in (False, True):
+        roster = Roster(Candidate(), Rules(("feed_forward_width <= 1024",), skip))
+        roster.enter(ListDesign(arms={"x": {"bottleneck_ratio": 2}}), ())
+        told = [violation.message for violation in enter_twins(roster, match, TOKENS, seconds_per_operation)]
+        left_out = [f"{one.name}: {one.reasons[0]}" for one in roster.impossible]
+        reason = "x (matched): breaks 'feed_forward_width <= 1024': feed_forward_width is 1280"
+        assert (told, left_out) == (([], [reason]) if skip else ([reason], []))
+        assert [arm.name for arm in roster.arms] == ["baseline", "x"]
+
+
+def test_two_arms_may_share_one_twin_and_both_are_matched_by_it() -> None:
+    roster = Roster(Candidate(), Rules())
+    narrow = {"bottleneck_ratio": 2, "feed_forward_width": 512}
+    roster.enter(ListDesign(arms={"x": {"bottleneck_ratio": 2}, "y": narrow}), ())
+    assert not list(
+        enter_twins(roster, Match(budget="parameters", by="feed_forward_width"), TOKENS, seconds_per_operation)
+    )
+    assert [arm.name for arm in roster.arms] == ["baseline", "x", "x (matched)", "y"]  # computed once
+    arms = {arm.name: arm for arm in roster.arms}
+    assert arms["x"].twin == arms["y"].twin == "x (matched)"
+    spends = arms["x (matched)"].candidate.architecture.parameters / Candidate().architecture.parameters
+    assert arms["x"].twin_spends == arms["y"].twin_spends == pytest.approx(spends)
+    assert abs(spends - 1) <= 0.01
+    assert roster.aliases == {"y (matched)": "x (matched)"}
+
+
+def test_an_arm_may_be_the_twin_of_two_others() -> None:
+    match = Match(budget="parameters", by="feed_forward_width")
+    alone, _ = matched(Candidate(), {"bottleneck_ratio": 2}, match)
+    width = alone.arms[-1].candidate.architecture.feed_forward_width
+    roster = Roster(Candidate(), Rules())
+    widths = {"x": {}, "y": {"feed_forward_width": 512}, "z": {"feed_forward_width": width}}
+    roster.enter(ListDesign(arms={name: {"bottleneck_ratio": 2, **more} for name, more in widths.items()}), ())
+    assert not list(enter_twins(roster, match, TOKENS, seconds_per_operation))
+    assert {arm.name: arm.twin for arm in roster.arms[1:]} == {"x": "z", "y": "z", "z": "z"}
+
+
+def test_tokens_change_no_parameters() -> None:
+    _, lines = matched(Candidate(), {"bottleneck_ratio": 2}, Match(budget="parameters", by="tokens"))
+    assert lines == ["tokens change no parameters. Did you mean feed_forward_width?"]
+
+
+def test_a_twin_in_tokens_sees_whole_updates_of_its_own() -> None:
+    roster, _ = matched(Candidate(), {"bottleneck_ratio": 2}, Match(budget="train_flops", by="tokens"))
+    recipe = roster.arms[-1].candidate.recipe
+    assert recipe.token_share > 1
+    assert recipe.own_tokens(TOKENS) % recipe.tokens_per_step == 0
+    assert recipe.steps(TOKENS) == recipe.own_tokens(TOKENS) // recipe.tokens_per_step
+
+
+def measured_folder(
+    folder: Path, arms: dict[str, tuple[Candidate, float]], untimed: frozenset[str] = frozenset()
+) -> Path:
+    folder.mkdir()
+    store = StageStore(folder / "stages")
+    ledger = Ledger(folder / LEDGER_NAME)
+    ledger.set_fact("manifest", manifest())
+    ledger.set_fact("document", {"pretraining": {"tokens": TOKENS}})
+    for position, (name, (candidate, seconds)) in enumerate(arms.items()):
+        ledger.add_arm(ArmRow(name, position, 0, canonical(candidate), {}, 1, 1, 1))
+        for seed in (1, 2, 3):
+            ledger.add_trial(TrialRow(f"{name}/{seed}", name, seed))
+            took = seconds * (10 if seed == 3 else 1)  # one seed ran beside something else
+            key = f"{name}-{seed}"
+            ledger.add_record(Record(0, f"{name}/{seed}", "pretrain", "p", key, Status.FINISHED, {}, took, False))
+            warm_up = None if f"{name}/{seed}" in untimed else 8.0
+            with store.computing(key) as work:
+                store.publish("pretrain", key, work, Outcome(Status.FINISHED, {}, took, warm_up))
+    ledger.close()
+    return folder
+
+
+@pytest.mark.parametrize(("by", "slower"), list(product(("feed_forward_width", "tokens"), (0.8, 1.3))))
+def test_seconds_are_matched_at_the_pace_at_which_each_arm_was_measured(
+    tmp_path: Path, by: Any, slower: float
+) -> None:
+    baseline, changes = Candidate(), {"bottleneck_ratio": 2}
+    raw = apply(baseline, changes)
+    folder = measured_folder(tmp_path / "measured", {"baseline": (baseline, 100.0), "x": (raw, 100.0 * slower)})
+    roster, refused = matched(baseline, changes, Match(budget="seconds", by=by, measured_in=str(folder)))
+    assert refused == []
+    twin: Arm = roster.arms[-1]
+    pace = 100.0 * slower / spent(raw, baseline, "train_flops")
+    assert spent(twin.candidate, baseline, "train_flops") * pace == pytest.approx(100.0, rel=0.01)
+
+
+def test_seconds_that_hold_more_or_less_than_the_work_are_left_out_and_alone_they_are_refused(tmp_path: Path) -> None:
+    """As those of a former version, whose clock counted a worker's start, and of a stage that was carried on."""
+    baseline, changes = Candidate(), {"bottleneck_ratio": 2}
+    arms = {"baseline": (baseline, 100.0), "x": (apply(baseline, changes), 80.0)}
+    some = measured_folder(tmp_path / "some", arms, frozenset({"baseline/2", "x/3"}))
+    (pace, other) = seconds_per_operation(some).values()
+    assert pace == pytest.approx(550.0 / spent(baseline, baseline, "train_flops"))  # of 100 and 1000
+    assert other == pytest.approx(80.0 / spent(arms["x"][0], baseline, "train_flops"))
+    none = measured_folder(tmp_path / "none", arms, frozenset({"x/1", "x/2", "x/3"}))
+    _, (line,) = matched(baseline, changes, Match(budget="seconds", by="tokens", measured_in=str(none)))
+    assert line.startswith(f"{none}: the seconds of x are not surely those of pretraining alone")
+    assert "run it again" in line
+    shutil.rmtree(some / "stages")
+    _, (line,) = matched(baseline, changes, Match(budget="seconds", by="tokens", measured_in=str(some)))
+    assert line.startswith(f"{some}: the seconds of baseline, x are not surely")
+
+
+def test_seconds_that_nobody_has_measured_are_refused(tmp_path: Path) -> None:
+    changes = {"bottleneck_ratio": 2}
+    _, (nowhere,) = matched(Candidate(), changes, Match(budget="seconds", by="tokens"))
+    assert nowhere.startswith("seconds are unknown before they were measured")
+    empty = Match(budget="seconds", by="tokens", measured_in=str(tmp_path))
+    assert "no ledger here" in matched(Candidate(), changes, empty)[1][0]
+    folder = measured_folder(tmp_path / "measured", {"baseline": (Candidate(), 100.0)})
+    _, (line,) = matched(Candidate(), changes, Match(budget="seconds", by="tokens", measured_in=str(folder)))
+    assert line == f"x (matched): x was never measured in {folder}; run it there without match first"

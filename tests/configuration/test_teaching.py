@@ -1,0 +1,255 @@
+"""Fine-tuning recipes: rates by layer, single tasks' values, searched settings, and what a choice may see."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from configuration.experiment import Experiment
+from configuration.fine_tuning import FineTuning
+from configuration.fine_tuning_runs import teachings
+from foundation.errors import DataRefused
+from ledger.artifacts import Outcome
+from ledger.records import Record, Standing, Status
+from ledger.selected_settings import chosen_records
+from models.downstream_model import build_fine_tuned
+from runners.dag import fine_tune_labels, shared_stages, trial_stages
+from runners.scoring import chosen_by
+from runners.stages.declarations import ExamplesStage, FineTuneStage
+from runners.stages.examples import with_swapped
+from runners.training.optimiser import adamw, layered_adamw, set_rate
+from runners.work_queue import Failure, Work
+from search_space.convolution import Dynamic
+from tasks.downstream import find_task
+from tasks.labelled.dev_halves import choice_half
+from tasks.labelled.encoding import EncodedExamples
+from tasks.labelled.task import Example
+from tests.factories import simulated_training as simulated
+from tests.factories import small_experiments as small
+
+RATES = {
+    "encoder.embeddings.tokens.weight": 0.4096,
+    "encoder.embeddings.norm.bias": 0.4096,
+    "encoder.projection.weight": 0.4096,
+    "encoder.blocks.0.attention_norm.weight": 0.512,
+    "encoder.blocks.1.feed_forward_norm.bias": 0.64,
+    "head.labels.weight": 1.0,
+    "head.labels.bias": 1.0,
+}
+"""Shares of the peak rate at decay 0.8 and two blocks, by hand: 0.8**4, 0.8**3, 0.8**2, 1."""
+
+SEARCH = {"peak_learning_rate": [1e-4, 3e-4], "epochs": [1, 3]}
+PAIR: dict[str, Any] = {"tasks": ["docs_pair"], "seeds": [1, 2], "sequence_length": 16}
+
+
+def test_each_layer_learns_at_its_share_of_the_rate() -> None:
+    model = build_fine_tuned(small.architecture(Dynamic()), "pair", 2, "first", 0.0)
+    optimiser = layered_adamw(model, 2, 0.01, 0.8)
+    set_rate(optimiser, 3e-4)
+    rates = {id(value): group["lr"] for group in optimiser.param_groups for value in group["params"]}
+    decays = {id(value): group["weight_decay"] for group in optimiser.param_groups for value in group["params"]}
+    named = dict(model.named_parameters())
+    assert rates.keys() == {id(value) for value in named.values()}
+    for name, share in RATES.items():
+        assert rates[id(named[name])] == pytest.approx(3e-4 * share, rel=1e-12), name
+    plain = adamw(model, 0.01)
+    for group in plain.param_groups:
+        assert all(decays[id(value)] == group["weight_decay"] for value in group["params"])
+
+
+def experiment(folder: Path, **tuning: Any) -> Experiment:
+    return simulated.small_table(folder, fine_tuning={**PAIR, **tuning})
+
+
+def tuned(found: Experiment) -> dict[str, FineTuneStage]:
+    stages = trial_stages(found, shared_stages(found), found.baseline, 1)
+    told = {label: stage.declaration for label, stage in stages.items()}
+    return {label: each for label, each in told.items() if isinstance(each, FineTuneStage)}
+
+
+def keys(found: Experiment) -> dict[str, str]:
+    stages = trial_stages(found, shared_stages(found), found.baseline, 1)
+    return {label: stage.key for label, stage in stages.items()}
+
+
+def test_what_is_said_at_its_default_changes_no_key(tmp_path: Path) -> None:
+    said = experiment(tmp_path, layer_rate_decay=1.0, swap_pairs=True, by_task={"docs_pair": {"epochs": 3}})
+    assert keys(said) == keys(experiment(tmp_path))  # docs_pair may not be swapped, so nothing is
+    decayed = keys(experiment(tmp_path, layer_rate_decay=0.8))
+    assert {label for label, key in keys(said).items() if decayed[label] != key} == {"docs_pair#1", "docs_pair#2"}
+
+
+def test_one_task_may_be_taught_otherwise(tmp_path: Path) -> None:
+    tasks = ["docs_acceptability", "docs_pair"]
+    found = tuned(experiment(tmp_path, tasks=tasks, by_task={"docs_pair": {"epochs": 10, "layer_rate_decay": 0.8}}))
+    assert (found["docs_pair#1"].epochs, found["docs_pair#1"].layer_rate_decay) == (10, 0.8)
+    assert (found["docs_acceptability#1"].epochs, found["docs_acceptability#1"].layer_rate_decay) == (3, 1.0)
+
+
+def test_every_combination_is_a_stage_and_shares_its_key_with_whoever_says_the_same(tmp_path: Path) -> None:
+    searching = experiment(tmp_path, search=SEARCH)
+    labels = fine_tune_labels(searching)
+    assert len(set(labels)) == 2 * 4
+    assert labels[0] == "docs_pair#1 peak_learning_rate=0.0001 epochs=1"
+    plain = keys(experiment(tmp_path, peak_learning_rate=1e-4, epochs=3))
+    assert keys(searching)["docs_pair#2 peak_learning_rate=0.0001 epochs=3"] == plain["docs_pair#2"]
+
+
+def test_what_a_task_does_otherwise_is_not_searched_for(tmp_path: Path) -> None:
+    found = experiment(tmp_path, search=SEARCH, by_task={"docs_pair": {"epochs": 10}})
+    assert {each.epochs for each in tuned(found).values()} == {10}
+    assert len(fine_tune_labels(found)) == 2 * 2
+
+
+def test_settings_by_task_can_be_taken_back_and_may_say_how_many_examples(tmp_path: Path) -> None:
+    assert keys(experiment(tmp_path, by_task=None)) == keys(experiment(tmp_path))
+    few = experiment(tmp_path, by_task={"docs_pair": {"train_examples": 7, "dev_examples": 5}})
+    told = shared_stages(few).examples["docs_pair"].declaration
+    assert isinstance(told, ExamplesStage)
+    assert (told.train_examples, told.dev_examples) == (7, 5)
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"search": {}}, "searches for nothing; give at least one list of peak_learning_rate, weight_decay, epochs"),
+    ({"search": {"epochs": [3, 3]}}, "3 stands twice"),
+    ({"search": {"weight_decay": [-0.1]}}, "-0.1 is below 0"),
+    ({"by_task": {"docs_answer": {"epochs": 1}}}, "is not asked; allowed: docs_pair"),
+    ({"by_task": {"docs_pair": {"swap_pairs": True}}}, "the two texts of docs_pair may not change places"),
+    ({"by_task": {"docs_pair": {"sequence_length": 64}}}, "64 is longer than the 16 positions of the architecture"),
+]
+
+
+@pytest.mark.parametrize(("tuning", "message"), WRONG)
+def test_impossible_settings_are_told(tmp_path: Path, tuning: dict[str, Any], message: str) -> None:
+    assert message in [violation.message for violation in experiment(tmp_path, **tuning).violations()]
+
+
+def test_swapped_pairs_double_the_training_set() -> None:
+    pairs = tuple(Example(f"a{number}", f"b{number}", label=number % 2) for number in range(7))
+    swapped = with_swapped(pairs)
+    assert len(swapped) == 14
+    assert swapped[:7] == pairs
+    assert [(each.second, each.first, each.label) for each in swapped[7:]] == [
+        (each.first, each.second, each.label) for each in pairs
+    ]
+
+
+def dev_set(labels: list[int], alike: int = 1) -> EncodedExamples:
+    """Return examples of four tokens, each standing `alike` times."""
+    count = len(labels)
+    rows = (np.arange(count * 4, dtype=np.int32).reshape(count, 4) // (4 * alike)) * 4 + np.arange(4, dtype=np.int32)
+    nothing, no_offsets = np.full(count, -1, np.int32), np.zeros((count, 0, 2), np.int32)
+    answers = np.asarray(labels, np.int32)
+    return EncodedExamples(
+        rows, np.zeros_like(rows), np.full(count, 4, np.int32), answers, nothing, nothing, no_offsets, (), (), 0, 0
+    )
+
+
+def searching(search: dict[str, Any]) -> FineTuning:
+    return FineTuning.model_validate_json(json.dumps({"tasks": ["docs_pair"], "search": search}))
+
+
+def choice(found: FineTuning, labels: list[int], predicted: dict[str, list[int]]) -> Record:
+    """Return what is chosen where the combinations predict so."""
+    task, dev = find_task("docs_pair"), dev_set(labels)
+    records = []
+    for teaching in teachings(found):
+        if teaching.seed == 1:
+            result = {"task": task.name, "seed": 1, **chosen_by(teaching, task, dev, predicted[teaching.label])}
+            records.append(Record(0, "t", "fine_tune", teaching.label, "key", Status.FINISHED, result, 1.0, False))
+    (chosen,) = chosen_records(records, [record.label for record in records])
+    return chosen
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32), st.integers(2, 40), st.booleans())
+def test_no_answer_of_the_reported_half_reaches_the_choice(seed: int, count: int, permute: bool) -> None:
+    chance = random.Random(seed)
+    found = searching(SEARCH)
+    labels = [chance.randrange(2) for _ in range(count)]
+    predicted = {each.label: [chance.randrange(2) for _ in range(count)] for each in teachings(found)}
+    reported = np.flatnonzero(~choice_half(dev_set(labels))).tolist()
+    changed = list(labels)
+    others = chance.sample([labels[place] for place in reported], len(reported))
+    for place, label in zip(reported, others, strict=True):
+        changed[place] = label if permute else 1 - labels[place]
+    assert choice(found, changed, predicted).label == choice(found, labels, predicted).label
+
+
+def test_the_best_of_the_choice_half_is_reported_by_the_other_half() -> None:
+    found = searching(SEARCH)
+    labels = [number % 2 for number in range(20)]
+    chosen = choice_half(dev_set(labels))
+    names = [each.label for each in teachings(found)]
+    # the second is right on the choice half and wrong on the other; the third the other way round
+    right = {names[0]: [0] * 20, names[3]: [0] * 20}
+    right[names[1]] = [label if mine else 1 - label for label, mine in zip(labels, chosen, strict=True)]
+    right[names[2]] = [1 - label if mine else label for label, mine in zip(labels, chosen, strict=True)]
+    best = choice(found, labels, right)
+    assert best.label == names[1]
+    assert best.result["scores"]["accuracy"] == 0.0  # type: ignore[index,call-overload]
+    told = best.result["choice"]
+    assert isinstance(told, dict)
+    assert (told["score"], told["n"], told["reported"], told["chosen_on"]) == (100.0, 10, 10, "held_out_half")
+
+
+def test_on_dev_the_choice_is_by_what_is_reported() -> None:
+    found = searching({**SEARCH, "choose_on": "dev"})
+    labels, chance = [number % 2 for number in range(20)], random.Random(1)
+    predicted = {each.label: [chance.randrange(2) for _ in labels] for each in teachings(found)}
+    best = choice(found, labels, predicted)
+    accuracies = {
+        name: 5.0 * sum(one == other for one, other in zip(each, labels, strict=True))
+        for name, each in predicted.items()
+    }
+    scores, told = best.result["scores"], best.result["choice"]
+    assert isinstance(scores, dict)
+    assert isinstance(told, dict)
+    assert scores["accuracy"] == told["score"] == pytest.approx(max(accuracies.values()))
+    assert (told["n"], told["reported"]) == (20, 20)
+
+
+@given(st.lists(st.integers(0, 1), min_size=4, max_size=60), st.sampled_from([1, 2, 3]))
+def test_halves_are_of_the_text_alone_and_equal_texts_stay_together(labels: list[int], alike: int) -> None:
+    dev = dev_set(labels, alike)
+    half = choice_half(dev)
+    assert (half == choice_half(dev_set([0] * len(labels), alike))).all()
+    different = -(-len(labels) // alike)
+    texts = [bytes(row) for row in dev.tokens]
+    assert len({text for text, mine in zip(texts, half, strict=True) if mine}) == different // 2
+    assert not {t for t, mine in zip(texts, half, strict=True) if mine} & {
+        t for t, mine in zip(texts, half, strict=True) if not mine
+    }
+
+
+def test_one_text_cannot_be_halved() -> None:
+    with pytest.raises(DataRefused, match="1 different dev examples cannot be halved"):
+        choice_half(dev_set([0, 1, 0], alike=3))
+
+
+def diverging(work: Work) -> Outcome | Failure:
+    """Let every fine-tuning at the higher rate diverge; of the arm `narrow`, the lower one too."""
+    told = work.stage.declaration
+    if isinstance(told, FineTuneStage) and (
+        told.peak_learning_rate > 1e-4 or told.architecture.bottleneck_ratio == 2
+    ):
+        return Outcome(Status.DIVERGED, {"task": told.task, "seed": told.seed, "step": 1, "loss": "nan"}, 1.0)
+    return simulated.curve(work)
+
+
+def test_a_combination_that_diverges_loses_and_a_trial_diverges_where_all_do(tmp_path: Path) -> None:
+    track = simulated.Track(experiment(tmp_path, search=SEARCH), tmp_path, diverging)
+    histories = {history.trial.arm: history for history in track.run().histories}
+    labels = fine_tune_labels(track.experiment)
+    assert histories["narrow"].standing is Standing.DIVERGED
+    assert chosen_records(histories["narrow"].records, labels) == ()
+    assert histories["baseline"].standing is not Standing.DIVERGED
+    chosen = chosen_records(histories["baseline"].records, labels)
+    assert [record.result["seed"] for record in chosen] == [1, 2]
+    assert all("peak_learning_rate=0.0001" in record.label for record in chosen)
+    assert not chosen_records(histories["baseline"].records[:-1], labels)[1:]  # before all have ended, none counts

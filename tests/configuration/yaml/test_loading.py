@@ -1,0 +1,168 @@
+"""Loading: what YAML means, how scales merge, where mistakes are told. Stand-in models; no experiment is needed."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import Field
+
+from configuration.yaml import load, resolved_document, scales
+from foundation.errors import ConfigurationRefused, Violation
+from foundation.schema import Count, Declaration, ExponentText, Number
+
+
+class Round(Declaration):
+    kind: Literal["round"] = "round"
+    radius: Number = 1.0
+    holes: Count = 1
+
+
+class Square(Declaration):
+    kind: Literal["square"] = "square"
+    side: Number = 1.0
+
+
+class Plate(Declaration):
+    title: str = "plate"
+    shape: Annotated[Round | Square, Field(discriminator="kind")] = Field(default_factory=Round)
+    layers: tuple[Count, ...] = Field(default=(1,), examples=[[1, 2]])
+    depth: Count | None = None
+    either: int | bool | None = None
+    free: dict[str, Any] = Field(default_factory=dict)
+
+    def violations(self) -> Iterator[Violation]:
+        for position, layer in enumerate(self.layers):
+            if layer > 9:
+                yield Violation(("layers", position), f"{layer} is above 9")
+        if self.depth == 7:
+            yield Violation(("shape", "radius"), "a depth of 7 needs a radius")
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A function from a text to the lines of its refusal."""
+    monkeypatch.chdir(tmp_path)
+
+    def tell(text: str | bytes, scale: str | None = None) -> tuple[str, ...]:
+        Path("f.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
+        with pytest.raises(ConfigurationRefused) as refusal:
+            load(Path("f.yaml"), Plate, scale)
+        return refusal.value.lines
+
+    return tell
+
+
+def loaded(folder: Path, text: str | bytes, scale: str | None = None) -> Plate:
+    file = folder / "f.yaml"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return load(file, Plate, scale)
+
+
+@pytest.mark.parametrize("number", ["1e-3", "5e-5", "1E5", "1.0e5", "2e+3", ".5e1", "1.5e-3", "-2e2"])
+def test_exponents_are_numbers_to_numbers_and_text_to_text(number: str, tmp_path: Path) -> None:
+    plate = loaded(tmp_path, f"shape: {{kind: square, side: {number}}}\nfree: {{a: {number}}}\n")
+    assert isinstance(plate.shape, Square)
+    assert plate.shape.side == float(number)
+    assert float(plate.free["a"]) == float(number)
+    if isinstance(plate.free["a"], ExponentText):
+        assert loaded(tmp_path, f"title: {number}\n").title == number
+
+
+@pytest.mark.parametrize("text", ["'no'", "'010'", '"12:30:45"', "'1e3'", "'null'", "none", "v1.2", "a-b", "1.2.3"])
+def test_text_stays_text(text: str, tmp_path: Path) -> None:
+    assert loaded(tmp_path, f"title: {text}\n").title == text.strip("'\"")
+
+
+def test_byte_order_marks_and_carriage_returns_change_nothing(tmp_path: Path) -> None:
+    text = "title: a\nlayers:\n  - 1\n  - 2"
+    assert loaded(tmp_path, b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()) == loaded(tmp_path, text)
+
+
+def test_all_mistakes_are_told_by_line(told: Any) -> None:
+    assert told("depth: 010\ntitel: a\nlayers: [1, 2.0,\n 'x']\neither: [1]\ndepth: 3\n") == (
+        "f.yaml:1: depth: 010 is an octal-looking integer; write 10, or quote it: '010'",
+        "f.yaml:2: titel: 'titel' is not a key here. Did you mean 'title'?",
+        "f.yaml:3: layers[1]: 2.0 is a number with a decimal point; a whole number is needed. Write 2",
+        "f.yaml:4: layers[2]: 'x' is text; a whole number is needed",
+        "f.yaml:5: either: this is a list; a whole number or true or false is needed",
+        "f.yaml:6: depth: this key stands at line 1 already",
+    )
+
+
+def test_at_most_fifty_mistakes_are_told(told: Any) -> None:
+    lines = told("layers: [" + "x, " * 80 + "]\n")
+    assert len(lines) == 51
+    assert lines[-1] == "f.yaml: 30 more mistakes are not shown"
+
+
+def test_a_key_of_another_mapping_is_sent_home(told: Any) -> None:
+    (line,) = told("radius: 2\n")
+    assert line == "f.yaml:1: radius: 'radius' is not a key here. It belongs under shape."
+    (line,) = told("shape: {kind: square, holes: 2}\n")
+    assert line == "f.yaml:1: shape.holes: 'holes' is not a key here. It belongs to the kind round."
+
+
+def test_a_rule_is_told_at_its_node_or_the_nearest_above(told: Any) -> None:
+    assert told("depth: 7\nshape:\n  kind: round\nlayers: [1, 12]\n") == (
+        "f.yaml:2: shape.radius: a depth of 7 needs a radius",
+        "f.yaml:4: layers[1]: 12 is above 9",
+    )
+
+
+def test_a_misread_mapping_brings_no_mistakes_after_it(told: Any) -> None:
+    assert told("shape: &s {}\nfree: *s\n") == (
+        "f.yaml:1: shape: the anchor &s is not allowed; write the value out where it is needed",
+        "f.yaml:2: free: the alias *s is not allowed; write the value out",
+    )
+
+
+SCALED = """
+shape: {kind: round, radius: 3, holes: 2}
+layers: [1, 2]
+scales:
+  small: {shape: {radius: 1}, layers: [5]}
+  other: {shape: {kind: square}}
+  same:
+"""
+
+
+def test_a_scale_merges_mappings_and_replaces_all_else(tmp_path: Path) -> None:
+    small = loaded(tmp_path, SCALED, "small")
+    assert (small.shape, small.layers) == (Round(radius=1, holes=2), (5,))
+    assert loaded(tmp_path, SCALED, "other").shape == Square()
+    assert loaded(tmp_path, SCALED, "same") == loaded(tmp_path, SCALED)
+    file = tmp_path / "f.yaml"
+    assert scales(file) == ("small", "other", "same")
+    assert resolved_document(file, "small") == {"shape": {"kind": "round", "radius": 1, "holes": 2}, "layers": [5]}
+
+
+def test_every_scale_is_validated_and_a_mistake_told_once(told: Any) -> None:
+    text = "layers: [1, 2]\ndepth: x\nshape:\n  kind: round\nscales:\n  a: {layers: [0]}\n  b: {}\n  c: {titel: x}\n"
+    expected = (
+        "f.yaml:2: depth: 'x' is text; a whole number is needed",
+        "f.yaml:6: scales.a.layers[0]: 0 is out of range; at least 1 is needed",
+        "f.yaml:8: scales.c.titel: 'titel' is not a key here. Did you mean 'title'?",
+    )
+    assert told(text) == told(text, "b") == expected
+
+
+def test_a_mistake_that_a_scale_makes_in_the_document_names_the_scale(told: Any) -> None:
+    text = "shape: {kind: round}\nscales:\n  a: {depth: 7}\n  b: {}\n"
+    assert told(text, "b") == ("f.yaml:1: shape.radius: a depth of 7 needs a radius (at scale a)",)
+
+
+def test_an_unknown_scale_is_refused_with_the_known_ones(told: Any) -> None:
+    (line,) = told(SCALED, "smal")
+    assert line == "f.yaml:4: scales: 'smal' is not a scale; this file has small, other, same. Did you mean 'small'?"
+    assert told("title: a\n", "small") == ("f.yaml:1: 'small' is not a scale; this file has no scales.",)
+
+
+def test_importing_the_loader_brings_nothing_heavy() -> None:
+    heavy = "{'torch', 'ray', 'mlflow', 'optuna', 'numpy'}"
+    code = (
+        f"import sys, configuration.yaml, configuration.yaml.json_schema; sys.exit(bool({heavy} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,85 @@
+"""The editor's schema follows the types; overrides of a scale may leave everything out."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from configuration.experiment import Experiment
+from configuration.timing.experiment import TimingExperiment
+from configuration.timing.schema import files_schema_text
+from configuration.yaml.json_schema import editor_schema, schema_text
+
+ROOT = Path(__file__).parents[3]
+
+
+def resolved(schema: Any, reference: str) -> Any:
+    for part in reference.removeprefix("#/").split("/"):
+        schema = schema[part]
+    return schema
+
+
+def references(schema: Any) -> list[str]:
+    if isinstance(schema, list):
+        return [found for item in schema for found in references(item)]
+    if not isinstance(schema, dict):
+        return []
+    here = [schema["$ref"]] if isinstance(schema.get("$ref"), str) else []
+    return here + [found for item in schema.values() for found in references(item)]
+
+
+def test_every_field_and_the_scales_are_keys() -> None:
+    assert set(editor_schema(Experiment)["properties"]) == {*Experiment.model_fields, "scales"}  # type: ignore[arg-type]
+
+
+def properties(schema: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every property of a schema with the place of its name."""
+    for key, inner in schema.items() if isinstance(schema, dict) else ():
+        if key == "properties":
+            yield from ((f"{place}.{name}", each) for name, each in inner.items())
+        yield from properties(inner, f"{place}.{key}".removeprefix("."))
+
+
+@pytest.mark.parametrize("model", [Experiment, TimingExperiment])
+def test_every_key_and_every_option_says_what_it_is(model: type[BaseModel]) -> None:
+    schema = editor_schema(model)
+    definitions: Any = schema["$defs"]
+    told = {**dict(properties(schema)), **{name: each for name, each in definitions.items() if "enum" not in each}}
+    short = [place for place, each in told.items() if len(each.get("description", "").split()) < 3]
+    assert short == []
+    assert len(told) > 100
+
+
+def test_an_editor_offers_the_names_of_options_alone() -> None:
+    definitions: Any = editor_schema(Experiment)["$defs"]
+    for name in ("Architecture", "PartialArchitecture"):
+        offered = definitions[name]["properties"]["convolution"]["anyOf"]
+        assert {"enum": ["none", "depthwise", "lightweight", "dynamic", "span_dynamic"], "type": "string"} in offered
+
+
+def test_the_written_schema_in_the_repository_is_that_of_the_types() -> None:
+    assert (ROOT / "experiments" / "schema.json").read_text(encoding="utf-8") == files_schema_text()
+
+
+def test_every_reference_leads_somewhere() -> None:
+    schema = editor_schema(Experiment)
+    assert all(resolved(schema, reference) for reference in references(schema))
+
+
+def test_nothing_is_required_within_a_scale_and_unknown_keys_still_are_mistakes() -> None:
+    schema = editor_schema(Experiment)
+    definitions: Any = schema["$defs"]
+    partial = {name: each for name, each in definitions.items() if name.startswith("Partial")}
+    assert "PartialExperiment" in partial
+    for definition in partial.values():
+        assert "required" not in definition
+        assert definition.get("additionalProperties") is False or "properties" not in definition
+        assert all(reference.startswith("#/$defs/Partial") for reference in references(definition))
+
+
+def test_the_written_schema_is_sorted_and_ends_in_a_newline() -> None:
+    text = schema_text(Experiment)
+    assert text == json.dumps(json.loads(text), indent=2, sort_keys=True, ensure_ascii=False) + "\n"

@@ -1,0 +1,67 @@
+"""Files that are no text, no YAML, no file or too much: refused at once. Rows of reliability.md 5.1."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from configuration.yaml import load
+from foundation.errors import ConfigurationRefused, EnvironmentRefused
+from foundation.schema import Count, Declaration
+
+Tell = Callable[[bytes], tuple[str, ...]]
+
+
+class Plate(Declaration):
+    depth: Count = 1
+    layers: tuple[Count, ...] = ()
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tell:
+    """A function from a file's bytes to the lines of its refusal."""
+    monkeypatch.chdir(tmp_path)
+
+    def tell(content: bytes) -> tuple[str, ...]:
+        Path("f.yaml").write_bytes(content)
+        with pytest.raises(ConfigurationRefused) as refusal:
+            load(Path("f.yaml"), Plate, None)
+        return refusal.value.lines
+
+    return tell
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"a: \xe9\n", "byte 0xe9 at offset 3 is not UTF-8"),
+        (b"\xff\xfea\x00", "byte 0xff at offset 0 is not UTF-8"),
+        (b"a: 1\nb: \x00", "the character U+0000 at byte offset 8 is not allowed; remove it"),
+        (b"x" * (2**20 + 1), "the file is larger than 1048576 bytes, the most allowed"),
+        (b"[" * 100_000, "nested deeper than 32 levels"),
+        (b"", "the document is empty; an experiment is a mapping of keys to values"),
+        (b"hello", "a mapping is needed, got 'hello'"),
+        (b"radius:3", "a space is missing after ':'; write radius: 3"),
+        (b"*a", "the alias *a is not allowed; write the value out"),
+        (b"%YAML 2.0\n---\n{}", "column 1: directives (%) are not allowed"),
+        (b"depth: " + b"9" * 5000, "a number of 5000 characters; write a shorter one, or quote it to make it text"),
+    ],
+    ids=str,
+)
+def test_unreadable_bytes_and_bombs_are_refused(content: bytes, complaint: str, told: Tell) -> None:
+    (line,) = told(content)
+    assert line.endswith(f": {complaint}")
+
+
+def test_more_than_fifty_thousand_values_are_refused(told: Tell) -> None:
+    (line,) = told(b"layers: [" + b"1," * 60_000 + b"]\n")
+    assert line == "f.yaml:1: more than 50000 values, the most allowed"
+
+
+def test_what_is_no_regular_file_is_the_environments_fault(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path, tmp_path / "missing.yaml", Path("/dev/zero"), Path("a\0b"), pipe / "x"):
+        with pytest.raises(EnvironmentRefused):
+            load(path, Plate, None)

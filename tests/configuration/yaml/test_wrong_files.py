@@ -1,0 +1,138 @@
+"""Wrong experiment files: each is refused with the golden lines beside it. Rows of reliability.md 5.1 to 5.5."""
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from configuration.experiment import Experiment
+from configuration.yaml import load
+from foundation.errors import ConfigurationRefused, Refusal
+
+HERE = Path(__file__).parent
+VALID = HERE / "valid.yaml"
+WRONG = sorted(path.stem for path in (HERE / "wrong").glob("*.yaml"))
+SECONDS_AT_MOST = 1.0
+
+# what people and faulty editors put into YAML
+FRAGMENTS = (
+    *(
+        "\t",
+        "  ",
+        "\n",
+        "\n\n",
+        ":",
+        ": ",
+        "- ",
+        "[",
+        "]",
+        "{",
+        "}",
+        "#",
+        "'",
+        '"',
+        "|",
+        ">",
+        ",",
+        "?",
+        "%",
+        "@",
+        "`",
+    ),
+    *("&a ", "*a", "<<: ", "!!set ", "!x ", "---\n", "...\n", "null", "~", "true", "no", "yes", "010", "0x1F", "1_0"),
+    *(
+        "1e-3",
+        "1E400",
+        "-1",
+        "0",
+        "2.5",
+        ".nan",
+        ".inf",
+        "12:30:45",
+        "2024-01-01",
+        "9" * 400,
+        "[" * 60,
+        "kind: ",
+        "x",
+    ),
+    *(
+        "\u202e",
+        "\u200b",
+        "\x00",
+        "\ufeff",
+        "é",
+        "\\ud800",
+        '"\\ud800"',
+        "\r",
+        "\u2028",
+        "scales:\n",
+        "[[1, 2], {a: 1}]",
+    ),
+)
+
+
+@some.composite
+def mutated(draw: some.DrawFn) -> str:
+    """The valid file after one to six edits: a fragment put in, put over something, or lines moved or lost."""
+    text = VALID.read_text(encoding="utf-8")
+    for _ in range(draw(some.integers(1, 6))):
+        start = draw(some.integers(0, len(text)))
+        length = draw(some.sampled_from((0, 0, 1, 3, 12)))
+        edit = draw(some.sampled_from(("fragment", "line lost", "line twice", "text")))
+        if edit == "fragment":
+            text = text[:start] + draw(some.sampled_from(FRAGMENTS)) + text[start + length :]
+        elif edit == "text":
+            text = text[:start] + draw(some.text(max_size=4)) + text[start + length :]
+        else:
+            lines = text.splitlines(keepends=True) or [""]
+            index = draw(some.integers(0, len(lines) - 1))
+            lines[index : index + 1] = [] if edit == "line lost" else [lines[index]] * 2
+            text = "".join(lines)
+    return text
+
+
+def refusal_of(file: Path, scale: str | None) -> tuple[str, ...]:
+    try:
+        load(file, Experiment, scale)
+    except Refusal as refusal:
+        return refusal.lines
+    return ()
+
+
+def seconds_of_this_thread(file: Path, scale: str | None) -> float:
+    started = time.thread_time()
+    refusal_of(file, scale)
+    return time.thread_time() - started
+
+
+@pytest.mark.parametrize("scale", [None, "smoke", "laptop"])
+def test_the_valid_file_is_accepted(scale: str | None) -> None:
+    assert load(VALID, Experiment, scale).experiment == "kernels"
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_file_is_refused_in_the_golden_words(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(HERE / "wrong")
+    before = sorted(Path().iterdir())
+    with pytest.raises(ConfigurationRefused) as refusal:
+        load(Path(f"{name}.yaml"), Experiment, None)
+    assert list(refusal.value.lines) == Path(f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    assert sorted(Path().iterdir()) == before
+
+
+@given(mutated(), some.sampled_from((None, "smoke", "laptop", "moon")))
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_a_mutated_file_is_accepted_or_refused_within_a_second(
+    tmp_path_factory: pytest.TempPathFactory, text: str, scale: str | None
+) -> None:
+    folder = tmp_path_factory.mktemp("mutated")
+    file = folder / "experiment.yaml"
+    file.write_bytes(text.encode("utf-8", "surrogatepass"))
+    for line in refusal_of(file, scale):
+        assert line.startswith(str(file))
+        assert line.isprintable()
+    # a file that blows up is slow every time; a thread of another test is not
+    assert any(seconds_of_this_thread(file, scale) < SECONDS_AT_MOST for _ in range(3))
+    assert [path.name for path in folder.iterdir()] == ["experiment.yaml"]

@@ -1,0 +1,57 @@
+"""What the tests of designs share: a roster of designs, what it tells, and spaces to draw designs from."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from configuration.arm import Arm
+from configuration.arms import Roster, Rules
+from configuration.designs import Search
+from configuration.designs.point import PointDesign
+from search_space.candidate import Candidate
+
+ELECTRA_SMALL = Candidate()
+CHANGES: dict[str, tuple[Any, ...]] = {
+    "bottleneck_ratio": (1, 2, 4),
+    "heads": (2, 4, 8),
+    "feed_forward_groups": (1, 2, 4),
+    "convolution": ("none", "dynamic", {"kind": "span_dynamic", "kernel_size": 5}),
+    "convolution.kernel_size": (3, 9),
+    "recipe.dropout": (0.0, 0.1, 0.2),
+    "objective.mask_rate": (0.1, 0.15),
+}
+CONSTRAINTS = ("bottleneck_ratio <= heads", "not convolution.kernel_size > 5", "parameters < 13.4e6", "heads != 8")
+
+
+def roster_of(*designs: PointDesign, constraints: tuple[str, ...] = (), skip: bool = False) -> Roster:
+    roster = Roster(ELECTRA_SMALL, Rules(constraints, skip))
+    for design in designs:
+        roster.enter(design, ())
+    return roster
+
+
+def arms_of(*designs: PointDesign, **rules: Any) -> list[Arm]:
+    roster = roster_of(*designs, **rules)
+    assert roster.violations == []
+    return roster.arms
+
+
+def told(design: PointDesign | Search) -> list[str]:
+    found = design.violations(ELECTRA_SMALL) if isinstance(design, Search) else roster_of(design).violations
+    return [f"{'.'.join(map(str, one.path))}: {one.message}" for one in found]
+
+
+@st.composite
+def axes(draw: st.DrawFn, fewest: int = 1, values: tuple[int, int] = (1, 3)) -> dict[str, tuple[Any, ...]]:
+    """Axes that no point can lack: a field of the convolution only beside convolutions."""
+    names = draw(st.lists(st.sampled_from(sorted(CHANGES)), min_size=fewest, max_size=5, unique=True))
+    if "convolution.kernel_size" in names and "convolution" not in names:
+        names = [name for name in names if name != "convolution.kernel_size"] + ["convolution"]
+    chosen = {
+        name: tuple(draw(st.lists(st.sampled_from(CHANGES[name]), min_size=low, max_size=high, unique_by=str)))
+        for name in names
+        for low, high in [(min(values[0], len(CHANGES[name])), min(values[1], len(CHANGES[name])))]
+    }
+    if "convolution.kernel_size" in chosen and chosen["convolution"] == ("none",):
+        chosen["convolution"] = ("none", "dynamic")
+    return chosen

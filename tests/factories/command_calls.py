@@ -1,0 +1,46 @@
+"""What the tests of commands share: where the experiments are, and how a command ended."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ledger.records import Record, Status
+
+MAIN = [sys.executable, "-m", "commands.main"]
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "experiments" / "table2.yaml"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a command ended and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+
+Call = Callable[..., Answer]
+
+
+def record(trial: str, label: str, number: int) -> Record:
+    """Return a finished stage with numbers of no meaning."""
+    pretrained = label.startswith("pretrain")
+    curve = [[10_000, 6.5], [20_000, 6.0 + number / 100]]
+    found = {"tokens": 20_000, "held_out_loss": 6.0 + number / 100, "held_out_curve": curve, "train_curve": curve}
+    task, _, seed = label.partition("#")
+    primary = {"docs_acceptability": "matthews", "docs_pair": "accuracy", "docs_answer": "f1"}
+    kind = "pretrain" if pretrained else "fine_tune"
+    if not pretrained:
+        found = {"task": task, "seed": int(seed), "scores": {primary[task]: 50.0 + number}, "examples": 64}
+    return Record(0, trial, kind, label, "key", Status.FINISHED, found, 1.0, False)
+
+
+def listed(folder: Path) -> dict[str, bytes | None]:
+    """Return the content of every file under a folder; None for what is no regular file."""
+    found = sorted(path for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() and not path.is_symlink() else None
+        for path in found
+    }

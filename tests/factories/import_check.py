@@ -1,0 +1,25 @@
+"""Which heavy libraries a command imports on its way."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.factories.command_calls import ROOT
+
+HEAVY = ("torch", "ray", "mlflow", "optuna", "sklearn", "datasets")
+CALL = f"""
+import sys
+from commands.main import main
+try:
+    main()
+finally:
+    print(*(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)
+"""
+
+
+def heavy_after(*arguments: str | Path, code: int = 0) -> set[str]:
+    """Return the heavy libraries that a command has imported by its end."""
+    command = [sys.executable, "-c", CALL, *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == code, done.stderr
+    return set(done.stderr.splitlines()[-1].split())

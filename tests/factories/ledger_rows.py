@@ -1,0 +1,29 @@
+"""A small ledger with rows of every kind."""
+
+from pathlib import Path
+
+from ledger.database import Ledger
+from ledger.records import ArmRow, Decision, Record, Status, TrialRow
+
+
+def arm(position: int) -> ArmRow:
+    return ArmRow(f"arm-{position}", position, 0, {"recipe": {"dropout": 0.1}}, {"heads": position}, 10, 20, 2**60)
+
+
+def filled(path: Path) -> Ledger:
+    """Return a ledger with a few rows of every kind, a stage that failed and was done again among them."""
+    ledger = Ledger(path)
+    ledger.set_fact("labels", ["pretrain@1", "pretrain@2"])
+    for position in range(2):
+        ledger.add_arm(arm(position))
+        ledger.add_trial(TrialRow(f"arm-{position}/1", f"arm-{position}", 1))
+    for number, status in enumerate((Status.FAILED, Status.FINISHED, Status.DIVERGED, Status.FINISHED)):
+        result = {"held_out_loss": 5.5 + number}
+        ledger.add_record(Record(0, "arm-1/1", "pretrain", f"p@{number // 2}", "key", status, result, 0.25, False))
+    for level in range(2):
+        ledger.add_decision(Decision(0, "arm-1/1", level, not level, 5.5, 6.5, ("arm-0/1",)))
+    return ledger
+
+
+def everything(ledger: Ledger) -> list[object]:
+    return [ledger.fact("labels"), ledger.arms(), ledger.trials(), ledger.records(), ledger.decisions()]

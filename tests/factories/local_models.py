@@ -1,0 +1,154 @@
+"""Models that the tests of `export` and `import` take: trained trials, stirred starts, and transformers' own."""
+
+import json
+import logging
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from configuration.experiment import Experiment
+from configuration.initial_checkpoint import WEIGHTS, write_architecture, write_provenance
+from foundation.schema import JsonValue
+from ledger.artifacts import StageStore
+from ledger.paths import Places
+from models.encoder import Encoder
+from runners.dag import shared_stages
+from runners.run import Request, open_ledger
+from runners.scheduling.course import Course
+from runners.scheduling.groundwork import Groundwork
+from runners.stages.execute import compute
+from runners.stages.stage import Job
+from search_space.architecture import Architecture
+from search_space.convolution import SpanDynamic
+from tests.factories.small_experiments import WORDS, stir
+
+LARGEST_DIFFERENCE = 1e-5
+SIZES: dict[str, Any] = {
+    "depth": 2, "width": 32, "embedding_width": 16, "heads": 4, "feed_forward_width": 64, "positions": 24,
+}  # fmt: skip
+MIXED = {"bottleneck_ratio": 2, "convolution": {"kind": "span_dynamic", "kernel_size": 5}}
+RELEASED = {**MIXED, "convolution": {**MIXED["convolution"], "pad_leak": "as_released"}}
+ARMS = {
+    "mixed": MIXED,
+    "released": RELEASED,
+    "narrow": {"bottleneck_ratio": 2},
+    "wild": {"recipe.peak_learning_rate": 1e37},
+}
+LEXICON = ("Straße", "naïve", "the", "kernel", "slides", "over", "neighbours", "never", "padding", "中文")
+
+
+def sized(**changes: Any) -> Architecture:
+    """Return a small architecture over the words of the tests."""
+    document = {**SIZES, "vocabulary_size": WORDS.vocabulary_size, **changes}
+    return Architecture.model_validate_json(json.dumps(document))
+
+
+ELECTRA, ELECTRA_AS_WIDE = sized(), sized(embedding_width=32)
+GROUPED = sized(**MIXED, feed_forward_groups=2, segments=3)
+LEAKING = sized(**RELEASED, embedding_width=32)
+
+
+def stirred_start(folder: Path, architecture: Architecture, seed: int = 1) -> dict[str, Tensor]:
+    """Write a start whose every weight is its own, none of them zero, and return the weights."""
+    encoder = Encoder(architecture, 0.1)
+    with torch.no_grad():
+        for name, parameter in encoder.named_parameters():
+            parameter.fill_(float(name.endswith("norm.weight")))
+    stir(encoder, seed)
+    weights = {name: value.detach().clone() for name, value in encoder.named_parameters()}
+    folder.mkdir()
+    write_architecture(folder, architecture)
+    save_file(weights, folder / WEIGHTS)
+    WORDS.save(folder)
+    family = "convbert" if isinstance(architecture.convolution, SpanDynamic) else "electra"
+    write_provenance(folder, family, {}, ())
+    return weights
+
+
+def encoder_with(architecture: Architecture, weights: dict[str, Tensor]) -> Encoder:
+    """Return our encoder with these weights, for reading."""
+    encoder = Encoder(architecture, 0.1).eval()
+    encoder.load_state_dict(weights, strict=True)
+    return encoder
+
+
+def batch(architecture: Architecture) -> tuple[Tensor, Tensor, Tensor]:
+    """Return tokens, segments and which of them are real, in rows of 17, 9 and 1 tokens."""
+    generator = torch.Generator().manual_seed(2)
+    tokens = torch.randint(architecture.vocabulary_size, (3, 17), generator=generator)
+    segments = torch.randint(architecture.segments, (3, 17), generator=generator)
+    return tokens, segments, torch.arange(17)[None] < torch.tensor([17, 9, 1])[:, None]
+
+
+@torch.no_grad()
+def differences(ours: Encoder, theirs: Any) -> tuple[float, float]:
+    """Return the largest difference without padding, and at the real positions of a padded batch."""
+    tokens, segments, real = batch(ours.architecture)
+    whole = theirs(input_ids=tokens, token_type_ids=segments, attention_mask=torch.ones_like(tokens))[0]
+    padded = theirs(input_ids=tokens, token_type_ids=segments, attention_mask=real.long())[0]
+    without = (ours(tokens, segments) - whole).abs().max().item()
+    return without, (ours(tokens, segments, real) - padded)[real].abs().max().item()
+
+
+def transformers() -> Any:
+    """Return the reference, quiet; the test is skipped where it is not installed."""
+    library = pytest.importorskip("transformers", reason="the reference models are in the development extra")
+    library.logging.set_verbosity_error()
+    library.logging.disable_progress_bar()
+    logging.getLogger("transformers").setLevel(logging.ERROR)
+    return library
+
+
+def corpus(folder: Path) -> Path:
+    """Write a hundred files of words in a drawn order and return their folder."""
+    chance = random.Random(1)
+    folder.mkdir()
+    for number in range(150):
+        words = [f"{chance.choice(LEXICON)}{chance.choice(['', 's', 'ed', 'ing'])}" for _ in range(60)]
+        (folder / f"text {number}.txt").write_text(" ".join(words) + "\n")
+    return folder
+
+
+def experiment(folder: Path, objective: str, **parts: Any) -> Experiment:
+    """Return a table of an attention-only baseline and two mixed arms that learns for a few steps."""
+    texts = folder / "texts"
+    document: dict[str, JsonValue] = {
+        "experiment": "exported",
+        "question": "Is it the same model elsewhere?",
+        "baseline": {
+            "architecture": {**SIZES, "vocabulary_size": 200},
+            "objective": {"kind": objective},
+            "recipe": {
+                "sequence_length": 16, "batch_sequences": 4, "peak_learning_rate": 5e-3,
+                "schedule": {"kind": "constant", "warmup_tokens": 64},
+            },
+        },
+        "design": {"kind": "list", "arms": ARMS},
+        "corpus": {"kind": "text_files", "path": str(texts if texts.is_dir() else corpus(texts))},
+        "pretraining": {
+            "tokens": 512, "seeds": [1], "held_out_sequences": 4, "evaluations": 1, "reference_generator_tokens": 64,
+        },
+        **parts,
+    }  # fmt: skip
+    return Experiment.model_validate_json(json.dumps(document))
+
+
+def run(wanted: Experiment, folder: Path) -> Path:
+    """Compute every stage in this process and return the results folder."""
+    places = Places.of(folder)
+    with open_ledger(Request(wanted, "whole", places)) as ledger:
+        shared, store = shared_stages(wanted), StageStore(places.stages)
+        work_off(Groundwork(shared.named(), store, ledger), store)
+        work_off(Course(wanted, shared, store, ledger), store)
+    return folder
+
+
+def work_off(agenda: Groundwork | Course, store: StageStore) -> None:
+    """Compute one stage after another until nothing is ready."""
+    while (work := agenda.next_work()) is not None:
+        agenda.finish(work, compute(Job.of(work.stage, str(store.root))))

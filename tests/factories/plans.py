@@ -1,0 +1,39 @@
+"""What the tests of plans share: an experiment of few lines, its plan as JSON, and a stage that is there already."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ledger.artifacts import Outcome, StageStore
+from ledger.records import Status
+from runners.stages.stage import Stage
+from tests.factories.command_calls import Call
+
+HEAD = """
+experiment: drawn
+question: What?
+baseline:
+  architecture: { depth: 2, width: 64, embedding_width: 64, heads: 4, feed_forward_width: 256, vocabulary_size: 4000,
+                  positions: 128 }
+  objective: { kind: masked_language_model }
+  recipe: { sequence_length: 64, batch_sequences: 32 }
+pretraining: { tokens: 1000000, seeds: [1, 2] }
+"""
+
+
+def planned(call: Call, *arguments: str | Path) -> Any:
+    answer = call("plan", *arguments, "--json")
+    assert answer.code == 0, answer.err
+    return json.loads(answer.out)
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "drawn.yaml"
+    file.write_text(HEAD + text)
+    return file
+
+
+def kept(store: StageStore, stage: Stage, content: bytes, warm_up_seconds: float | None = None) -> None:
+    with store.computing(stage.key) as work:
+        (work / "content").write_bytes(content)
+        store.publish(stage.kind, stage.key, work, Outcome(Status.FINISHED, {}, 1.0, warm_up_seconds))

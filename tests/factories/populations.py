@@ -1,0 +1,91 @@
+"""Fields worked by hand and by chance, and a race that runs a hurdle over tabulated values in any order."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from configuration.hurdles import HurdleRule
+from configuration.hurdles.decision import Verdict
+from configuration.hurdles.population import Entrant, Field, State
+
+TOKENS = 100
+
+
+@dataclass
+class Runner:
+    """One trial of a race: its values at the marks; None where it diverges on the way."""
+
+    name: str
+    cohort: int
+    values: Sequence[float | None]
+    shown: list[float | None] = field(default_factory=list)
+    verdicts: list[Verdict] = field(default_factory=list)
+    fails: bool = False
+    """Whether its worker dies on the way to the first mark that has no value."""
+    exempt: bool = False
+
+    def entrant(self, marks: Sequence[int]) -> Entrant:
+        curve = tuple((marks[place], value) for place, value in enumerate(self.shown) if value is not None)
+        return Entrant(
+            self.name,
+            self.cohort,
+            self.state(len(marks)),
+            tuple(self.shown),
+            tuple(self.verdicts),
+            self.exempt,
+            curve,
+            len(curve),
+        )
+
+    def state(self, marks: int) -> State:
+        stopped = not all(verdict.cleared for verdict in self.verdicts)
+        diverged = any(value is None for value in self.shown) or (self.fails and self._next_is_missing())
+        if self.exempt or stopped or diverged or len(self.verdicts) == marks:
+            return State.OUT
+        return State.WAITING if len(self.shown) > len(self.verdicts) else State.MOVING
+
+    def _next_is_missing(self) -> bool:
+        return len(self.shown) < len(self.values) and self.values[len(self.shown)] is None
+
+
+def race(rule: HurdleRule, cohorts: Sequence[Sequence[Runner]], order: random.Random) -> dict[str, list[Verdict]]:
+    """Run cohort after cohort; whoever moves arrives in a random order. Fails where everybody waits for ever."""
+    entered: list[Runner] = []
+    marks = rule.token_marks
+    for cohort in cohorts:
+        entered += cohort
+        while any(runner.state(len(marks)) is not State.OUT for runner in entered):
+            moving = [runner for runner in entered if runner.state(len(marks)) is State.MOVING]
+            if moving and order.random() < 0.7:  # several may arrive before anybody is judged
+                runner = order.choice(moving)
+                runner.shown.append(runner.values[len(runner.shown)])
+                continue
+            told = rule.decide(Field(tuple(runner.entrant(marks) for runner in entered), TOKENS))
+            assert told or moving, "everybody waits and nobody is judged"
+            for runner in entered:
+                if runner.name in told:
+                    assert runner.state(len(marks)) is State.WAITING
+                    runner.verdicts.append(told[runner.name])
+    return {runner.name: runner.verdicts for runner in entered}
+
+
+def runners(table: Sequence[Sequence[Sequence[float | None]]]) -> list[list[Runner]]:
+    """Return cohorts of runners from their values."""
+    return [
+        [Runner(f"{cohort}-{place:02d}", cohort, values) for place, values in enumerate(members)]
+        for cohort, members in enumerate(table)
+    ]
+
+
+def random_table(chance: random.Random, marks: int = 2) -> list[list[list[float | None]]]:
+    """Return one to three cohorts of one to seven; a tenth of the values is missing, and some are level."""
+    return [
+        [
+            [
+                None if chance.random() < 0.1 else round(chance.uniform(3, 6), chance.choice((1, 3)))
+                for _ in range(marks)
+            ]
+            for _ in range(chance.randint(1, 7))
+        ]
+        for _ in range(chance.randint(1, 3))
+    ]

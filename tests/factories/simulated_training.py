@@ -1,0 +1,212 @@
+"""A simulated trainer: tabulated curves in place of training, under the real Course, Ledger and StageStore."""
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from configuration.experiment import Experiment
+from foundation.schema import canonical, canonical_text
+from ledger.artifacts import Outcome, StageStore
+from ledger.database import Ledger
+from ledger.records import Status
+from ledger.result_files import predictions_file
+from ledger.snapshot import Snapshot, snapshot
+from runners.dag import SharedStages, shared_stages
+from runners.scheduling.course import Course
+from runners.scheduling.groundwork import Groundwork
+from runners.stages.declarations import FineTuneStage, PretrainStage
+from runners.work_queue import Agenda, Failure, Work
+from tasks.labelled.encoding import EncodedExamples, save_examples
+
+DEV_EXAMPLES = 6
+TOKENS_PER_STEP = 64
+RECIPE = {"sequence_length": 16, "batch_sequences": 4, "schedule": {"kind": "linear", "warmup_tokens": 64}}
+ARCHITECTURE = {"depth": 1, "width": 32, "embedding_width": 32, "heads": 4, "feed_forward_width": 32, "positions": 16}
+TABLE = {"kind": "list", "arms": {"narrow": {"bottleneck_ratio": 2}, "dynamic": {"convolution": {"kind": "dynamic"}}}}
+SPACE = {
+    "bottleneck_ratio": [1, 2, 4],
+    "convolution": [{"kind": "none"}, {"kind": "dynamic"}, {"kind": "span_dynamic"}],
+    "convolution.kernel_size": [3, 5, 9],
+}
+SEARCH = {
+    "kind": "search",
+    "space": SPACE,
+    "candidates_in_all": 12,
+    "cohort": 4,
+    "sampler": "random",
+    "seeds_at_most": 1,
+}
+SMALL = {"tasks": ["docs_pair"], "seeds": [1], "sequence_length": 16}
+HURDLES = {"kind": "progressive_mean", "marks": [640, 1280]}
+
+
+class Killed(BaseException):
+    """The driver is gone: nothing may catch this."""
+
+
+def experiment(folder: Path, **parts: Any) -> Experiment:
+    """Return a small table over a file of text; `parts` replace the sections of that name."""
+    text = folder / "text.txt"
+    text.write_text("a text\n")
+    document = {
+        "experiment": "simulated",
+        "question": "What does the cascade decide?",
+        "baseline": {"architecture": ARCHITECTURE, "objective": {"kind": "masked_language_model"}, "recipe": RECIPE},
+        "design": TABLE,
+        "corpus": {"kind": "text_files", "path": str(text)},
+        "pretraining": {"tokens": 2560, "seeds": [1, 2]},
+        "fine_tuning": {"tasks": ["docs_pair", "docs_acceptability"], "seeds": [1, 2], "sequence_length": 16},
+        **parts,
+    }
+    return Experiment.model_validate_json(json.dumps(document))
+
+
+def search(folder: Path, **parts: Any) -> Experiment:
+    """Return a search past two hurdles, without fine-tuning."""
+    pretraining = {"tokens": 2560, "seeds": [1], "hurdle": HURDLES}
+    return experiment(folder, **{"design": SEARCH, "pretraining": pretraining, "fine_tuning": {}, **parts})
+
+
+def small_table(folder: Path, **parts: Any) -> Experiment:
+    """Return the table at one seed and one task."""
+    return experiment(folder, **{"pretraining": {"tokens": 2560, "seeds": [1]}, "fine_tuning": SMALL, **parts})
+
+
+def small_search(folder: Path) -> Experiment:
+    """Return a search of three cohorts."""
+    return search(folder, design={**SEARCH, "candidates_in_all": 6, "cohort": 2})
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Ledger]:
+    """Open a ledger for a moment."""
+    with closing(Ledger(path)) as ledger:
+        yield ledger
+
+
+def folder_of(parent: Path, name: str) -> Path:
+    """Make a folder for a track of its own."""
+    (parent / name).mkdir()
+    return parent / name
+
+
+def chance_of(*parts: object) -> float:
+    """Return a number from 0 to 1 that depends on the parts alone."""
+    return int.from_bytes(sha256(repr(parts).encode()).digest()[:6], "big") / 2**48
+
+
+def curve(work: Work) -> Outcome | Failure:
+    """Return what the stage finds: losses that fall and cross, drawn by candidate and seed."""
+    told = work.stage.declaration
+    if not isinstance(told, PretrainStage):
+        return Outcome(Status.FINISHED, {}, 1.0)
+    candidate, tokens = canonical_text(canonical(told.candidate)), told.to_step * TOKENS_PER_STEP
+    start, slope = chance_of(candidate, told.seed), chance_of(candidate, "slope")
+    loss = 8 + start - (1 + slope) * tokens / 2560
+    points: list[Any] = [[tokens, loss]]
+    result = {"tokens": tokens, "held_out_loss": loss, "held_out_curve": points, "train_curve": points}
+    return Outcome(Status.FINISHED, result, 1.0)
+
+
+@dataclass
+class Track:
+    """Where courses are run: a store, a ledger, and an engine that ends what it runs in an order of its own."""
+
+    experiment: Experiment
+    folder: Path
+    answer: Callable[[Work], Outcome | Failure] = curve
+    workers: int = 3
+    order: random.Random = field(default_factory=lambda: random.Random(1))
+    ledger_type: Callable[[Path], Ledger] = Ledger
+    ledger_path: Path | None = None
+    """`:memory:` where nothing has to outlive the run."""
+    computed: list[str] = field(default_factory=list)
+    """Keys of the stages that were computed, in order."""
+    left: int | None = None
+    """Stages that still end before the driver is killed."""
+    publishes: bool = True
+    """Whether stages go to the store; without it a course runs in memory alone."""
+    last: Snapshot | None = None
+
+    @property
+    def store(self) -> StageStore:
+        return StageStore(self.folder / "stages")
+
+    def run(self) -> Snapshot:
+        """Run, or carry on where the ledger stands."""
+        self.store.root.mkdir(parents=True, exist_ok=True)
+        path = self.ledger_path or self.folder / "ledger.sqlite"
+        with closing(self.ledger_type(path)) as ledger:
+            for name, value in (("experiment", "simulated"), ("scale", "whole"), ("document", {}), ("labels", [])):
+                ledger.set_fact(name, value)
+            shared = shared_stages(self.experiment)
+            self.work_off(Groundwork(shared.named(), self.store, ledger))
+            self.work_off(self.course(shared, ledger))
+            self.last = snapshot(ledger)
+            return self.last
+
+    def course(self, shared: SharedStages, ledger: Ledger) -> Course:
+        return Course(self.experiment, shared, self.store, ledger)
+
+    def work_off(self, agenda: Agenda) -> None:
+        running: list[Work] = []
+        while not agenda.over:
+            while len(running) < self.workers and (work := agenda.next_work()):
+                running.append(work)
+            if running:
+                work = running.pop(self.order.randrange(len(running)))
+                end = self._end(work)
+                agenda.finish(work, end)
+
+    def _end(self, work: Work) -> Outcome | Failure:
+        if self.left == 0:
+            raise Killed
+        self.left = None if self.left is None else self.left - 1
+        end = self.answer(work)
+        if isinstance(end, Outcome):
+            self.computed.append(work.stage.key)
+            if self.publishes:
+                publish(self.store, work, end)
+        return end
+
+
+def publish(store: StageStore, work: Work, end: Outcome) -> None:
+    """Put a stage into the store as a worker does, with the files that the driver reads."""
+    with store.computing(work.stage.key) as folder:
+        if work.stage.kind == "examples":
+            (folder / "dev").mkdir(exist_ok=True)
+            save_examples(_examples(), folder / "dev")
+        if isinstance(work.stage.declaration, FineTuneStage):
+            told = (work.trial, work.label)  # not the key, which depends on the machine
+            guesses = [int(chance_of(*told, number) < 0.5) for number in range(DEV_EXAMPLES)]
+            (folder / predictions_file("dev")).write_text(json.dumps(guesses))
+        store.publish(work.stage.kind, work.stage.key, folder, end)
+
+
+def found(snapshot: Snapshot) -> dict[str, Any]:
+    """Return everything that a table is made from, without what the order of ends may change."""
+    arms = [(arm.name, arm.position, arm.cohort, canonical_text(dict(arm.candidate))) for arm in snapshot.arms]
+    trials = {
+        history.trial.name: (
+            history.standing,
+            {record.label: (record.key, record.status, dict(record.result)) for record in history.records},
+            [(one.level, one.cleared, one.value, one.threshold, one.cohort) for one in history.decisions],
+        )
+        for history in snapshot.histories
+    }
+    return {"arms": arms, "trials": trials, "shared": {record.label: record.key for record in snapshot.shared}}
+
+
+def _examples() -> EncodedExamples:
+    rows = np.arange(DEV_EXAMPLES * 4, dtype=np.int32).reshape(DEV_EXAMPLES, 4)  # no two alike
+    labels = np.asarray([number % 2 for number in range(DEV_EXAMPLES)], dtype=np.int32)
+    nothing = np.full(DEV_EXAMPLES, -1, dtype=np.int32)
+    offsets = np.zeros((DEV_EXAMPLES, 0, 2), dtype=np.int32)
+    return EncodedExamples(rows, rows, np.full_like(nothing, 4), labels, nothing, nothing, offsets, (), (), 0, 0)

@@ -1,0 +1,110 @@
+"""Files are written whole or not at all, through no link, and locks are files."""
+
+import errno
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from foundation.atomic_files import make_folder, open_lock, read_regular, write_whole
+from foundation.errors import EnvironmentRefused
+from ledger.artifacts import StageStore
+from ledger.database import Ledger
+from ledger.paths import Places
+from ledger.timing.keeping import has_timings
+
+NOBODY = 65534
+PRECIOUS = b"what somebody else has written"
+
+
+@contextmanager
+def without_permission(folder: Path) -> Iterator[None]:
+    """Take every permission on a folder away; for root, by being somebody else."""
+    folder.chmod(0)
+    if os.geteuid() == 0:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(os.getuid())
+        folder.chmod(0o700)
+
+
+def test_a_file_is_replaced_whole_and_a_link_in_its_way_is_never_followed(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_bytes(PRECIOUS)
+    for name in ("report.csv", ".report.csv.writing"):
+        (tmp_path / name).symlink_to(tmp_path / "precious")
+    assert write_whole(tmp_path / "report.csv", b"new") == tmp_path / "report.csv"
+    assert (tmp_path / "report.csv").read_bytes() == b"new"
+    assert not (tmp_path / "report.csv").is_symlink()
+    assert (tmp_path / "precious").read_bytes() == PRECIOUS
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["precious", "report.csv"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_FSIZE stands for a full disk on Linux")
+def test_a_disk_that_is_full_leaves_the_file_that_was_there(tmp_path: Path) -> None:
+    import resource
+    import signal
+
+    write_whole(tmp_path / "report.csv", PRECIOUS)
+    before, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            write_whole(tmp_path / "report.csv", bytes(8192))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("report.csv", PRECIOUS)]
+
+
+def _link(path: Path) -> None:
+    path.with_name("precious").write_bytes(PRECIOUS)
+    path.symlink_to("precious")
+
+
+@pytest.mark.parametrize("make", [_link, Path.mkdir, os.mkfifo])
+def test_a_lock_is_a_file_and_nothing_else(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    lock = tmp_path / "unfinished" / "key.lock"
+    lock.parent.mkdir()
+    make(lock)
+    before = sorted(lock.parent.iterdir())
+    with pytest.raises(OSError) as refused:  # noqa: PT011 — the kinds differ, the file is named by each
+        open_lock(lock)
+    assert refused.value.errno in (errno.ELOOP, errno.EISDIR, errno.EINVAL)
+    with pytest.raises(EnvironmentRefused, match=r"key\.lock: "), StageStore(tmp_path).computing("key"):
+        pass
+    assert sorted(lock.parent.iterdir()) == before
+    assert make is not _link or (lock.parent / "precious").read_bytes() == PRECIOUS
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        make_folder,
+        lambda folder: Places.of(folder).make(),
+        has_timings,
+        Ledger.at,
+        lambda folder: Ledger(folder / "ledger.sqlite"),
+    ],
+)
+def test_a_folder_below_one_that_may_not_be_entered_is_refused(tmp_path: Path, ask: Callable[[Path], object]) -> None:
+    parent = tmp_path / "parent"
+    (parent / "results").mkdir(parents=True)
+    with without_permission(parent), pytest.raises(EnvironmentRefused, match="Permission denied") as refused:
+        ask(parent / "results")
+    assert str(parent / "results") in str(refused.value)
+    assert len(refused.value.lines) == 1
+
+
+def test_what_is_no_file_is_never_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name, said in (("pipe", "but a pipe"), ("link", "but a pipe"), (".", "but a directory")):
+        with pytest.raises(OSError, match=said):
+            read_regular(tmp_path / name)
+    (tmp_path / "file").write_bytes(PRECIOUS)
+    assert (read_regular(tmp_path / "file"), read_regular(tmp_path / "file", 4)) == (PRECIOUS, PRECIOUS[:4])

@@ -1,0 +1,122 @@
+"""Leakage through the stage, the limit and the report: what was planted in a corpus is counted, named and refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.proportions import wilson
+from foundation.errors import DataRefused
+from ledger.contamination import refuse_leakage
+from ledger.records import Record, Status
+from reports.sections.contamination import leakage_notes, leakage_table
+from runners.dag import shared_stages
+from runners.stages.context import Workplace
+from runners.stages.overlap import compute
+from runners.stages.progress import ProgressFile
+from tasks.corpora.assembly import SUMMARY_FILE, CorpusSummary, SplitSize, split_file
+from tests.factories import simulated_training as simulated
+
+SENTENCES = [f"The {number} birds of island {number} sing in tree {number}." for number in range(40)]
+
+
+def glue(folder: Path) -> Path:
+    """Write an MRPC of 20 dev pairs."""
+    (folder / "MRPC").mkdir(parents=True)
+    header = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"
+    rows = [f"{n % 2}\t{n}\t{n}\t{SENTENCES[n]}\t{SENTENCES[n + 20]}" for n in range(20)]
+    for name in ("train.tsv", "dev.tsv"):
+        (folder / "MRPC" / name).write_text("\n".join([header, *rows]) + "\n")
+    return folder
+
+
+def corpus(folder: Path, *texts: str) -> Path:
+    folder.mkdir()
+    lines = [json.dumps({"source": f"page {number}", "text": text}) for number, text in enumerate(texts)]
+    split_file(folder, "train").write_text("\n".join(lines) + "\n")
+    size = SplitSize(documents=len(texts), characters=1, sources=1)
+    summary = CorpusSummary(
+        content_hash="",
+        splits={"train": size, "validation": size, "test": size},
+        exact_duplicates=0,
+        near_duplicates=0,
+        unreadable_files=0,
+    )
+    (folder / SUMMARY_FILE).write_text(summary.model_dump_json())
+    return folder
+
+
+def experiment(folder: Path, **tuning: Any) -> Any:
+    data = str(glue(folder / "glue"))
+    return simulated.small_table(
+        folder, fine_tuning={"tasks": ["mrpc"], "sequence_length": 16, "data": data, **tuning}
+    )
+
+
+def found(folder: Path, *texts: str) -> Record:
+    """Return the record of the stage over a corpus of these texts."""
+    stage = shared_stages(experiment(folder)).overlaps["mrpc"]
+    (folder / "work").mkdir()
+    place = Workplace({"corpus": corpus(folder / "corpus", *texts)}, folder / "work", ProgressFile(folder / "p"))
+    result = compute(stage.declaration, place)  # type: ignore[arg-type]
+    return Record(0, None, stage.kind, "overlap mrpc", stage.key, Status.FINISHED, result, 1.0, False)
+
+
+def test_what_was_planted_is_counted_with_its_lines_and_told_beneath_the_tables(tmp_path: Path) -> None:
+    planted = f"Before. {SENTENCES[3]} After.\n{SENTENCES[25]}"
+    record = found(tmp_path, "a page of its own", planted, "another page")
+    (row,) = leakage_table([record]).rows
+    low, high = wilson(2, 20)
+    counts = ("task", "dev_examples", "long_enough", "overlapping", "share", "low", "high", "by_sentence", "by_run")
+    assert [row[name] for name in counts] == ["mrpc", 20, 20, 2, 0.1, low, high, 2, 0]
+    assert record.result["first"] == ["dev.tsv:5 (in page 1)", "dev.tsv:7 (in page 1)"]
+    ((_, note),) = leakage_notes([record])
+    assert note.startswith("mrpc 2 of 20 dev examples (10.00% [2.79, 30.10]). Counted: a sentence of 4 words")
+
+
+def test_more_than_the_limit_is_refused_with_figures_and_lines_before_anything_is_trained(tmp_path: Path) -> None:
+    record = found(tmp_path, SENTENCES[0])
+    for folder, limit in (("none", None), ("level", 0.05), ("above", 0.06)):
+        (tmp_path / folder).mkdir()
+        refuse_leakage(experiment(tmp_path / folder, **({} if limit is None else {"max_overlap": limit})), [record])
+    (tmp_path / "below").mkdir()
+    with pytest.raises(DataRefused) as refusal:
+        refuse_leakage(experiment(tmp_path / "below", max_overlap=0.04), [record])
+    told, advice = refusal.value.lines
+    assert told == (
+        "fine_tuning.max_overlap: mrpc: 1 of 20 dev examples (5.00% [0.89, 23.61]) stand in the pretraining text "
+        "(1 by a whole sentence, 0 by 13 words in a row), more than 4%: dev.tsv:2 (in page 0)"
+    )
+    assert advice.startswith("Did you mean another corpus")
+
+
+def test_the_limit_is_no_part_of_an_experiments_identity_and_the_overlap_of_no_other_key(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    one, other = experiment(tmp_path / "a", max_overlap=0.04), experiment(tmp_path / "b")
+    assert {**one.identity(), "corpus": 0, "fine_tuning": 0} == {**other.identity(), "corpus": 0, "fine_tuning": 0}
+    assert "max_overlap" not in one.identity()["fine_tuning"]
+    first, second = shared_stages(one).named(), shared_stages(other).named()
+    assert {label: stage.key for label, stage in first.items()} == {label: s.key for label, s in second.items()}
+
+
+def test_pairs_are_swapped_for_training_alone_where_texts_may_change_places(tmp_path: Path) -> None:
+    from runners.stages.declarations import ExamplesStage
+    from runners.stages.examples import compute as made
+    from tasks.labelled.encoding import load_examples
+    from tests.factories.small_experiments import WORDS
+
+    swapping = experiment(tmp_path, by_task={"mrpc": {"swap_pairs": True}})
+    stage = shared_stages(swapping).examples["mrpc"].declaration
+    assert isinstance(stage, ExamplesStage)
+    for folder in ("words", "work"):
+        (tmp_path / folder).mkdir()
+    WORDS.save(tmp_path / "words")
+    told = made(stage, Workplace({"tokens": tmp_path / "words"}, tmp_path / "work", ProgressFile(tmp_path / "p")))
+    train, dev = (load_examples(tmp_path / "work" / part) for part in ("train", "dev"))
+    assert (len(train), len(dev)) == (40, 20)
+    assert told["train"]["examples"] == 40  # type: ignore[index,call-overload]
+    (tmp_path / "plain").mkdir()
+    plain = experiment(tmp_path / "plain")
+    assert shared_stages(plain).examples["mrpc"].key != shared_stages(swapping).examples["mrpc"].key

@@ -1,0 +1,179 @@
+"""What the ledger has acknowledged is there, and what it cannot trust it refuses."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from foundation.errors import Corruption, EnvironmentRefused
+from ledger.database import LEDGER_NAME, Ledger
+from ledger.records import Decision, Record, Status, TrialRow
+from tests.factories.ledger_rows import arm, everything, filled
+
+ROOT = Path(__file__).parents[3]
+APPEND_FOREVER = """
+import sys
+from pathlib import Path
+from ledger.database import LEDGER_NAME, Ledger
+from ledger.records import Record, Status
+ledger = Ledger(Path(sys.argv[1]))
+for number in range(10**6):
+    result = {"loss": number}
+    ledger.add_record(Record(0, "a/1", "pretrain", f"p@{number}", "key", Status.FINISHED, result, 0.5, False))
+    print(number, flush=True)
+"""
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | FINITE | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+DOCUMENTS = st.dictionaries(TEXT, PLAIN, max_size=4)
+RECORDS = st.builds(
+    Record,
+    sequence=st.just(0),
+    trial=st.none() | TEXT,
+    stage=TEXT,
+    label=TEXT,
+    key=TEXT,
+    status=st.sampled_from(Status),
+    result=DOCUMENTS,
+    seconds=FINITE,
+    reused=st.booleans(),
+)
+DECISIONS = st.builds(
+    Decision,
+    sequence=st.just(0),
+    trial=TEXT,
+    level=st.integers(0, 9),
+    cleared=st.booleans(),
+    value=st.none() | FINITE,
+    threshold=st.none() | FINITE,
+    cohort=st.lists(TEXT, max_size=3).map(tuple),
+)
+
+
+@given(st.lists(RECORDS, max_size=4), st.lists(DECISIONS, max_size=4, unique_by=lambda one: (one.trial, one.level)))
+@settings(max_examples=60)
+def test_rows_come_back_as_they_were_written_numbered_in_their_order(
+    records: list[Record], decisions: list[Decision]
+) -> None:
+    with closing(Ledger(Path(":memory:"))) as ledger:
+        written = [ledger.add_record(record) for record in records]
+        decided = [ledger.add_decision(decision) for decision in decisions]
+        assert [row.sequence for row in (*written, *decided)] == [
+            *range(1, len(records) + 1),
+            *range(1, len(decisions) + 1),
+        ]
+        assert [replace(record, sequence=0) for record in ledger.records()] == records
+        assert (ledger.records(), ledger.decisions()) == (tuple(written), tuple(decided))
+
+
+def test_a_reopened_ledger_holds_the_same_and_goes_on(tmp_path: Path) -> None:
+    with closing(filled(tmp_path / "ledger.sqlite")) as ledger:
+        before = everything(ledger)
+    with closing(Ledger(tmp_path / "ledger.sqlite")) as ledger:
+        assert everything(ledger) == before
+        ledger.add_trial(TrialRow("arm-0/2", "arm-0", 2))
+        assert ledger.trials()[-1].seed == 2
+
+
+def test_nothing_that_is_written_is_ever_changed(tmp_path: Path) -> None:
+    with closing(filled(tmp_path / "ledger.sqlite")) as ledger:
+        before = everything(ledger)
+        ledger.set_fact("labels", ["others"])
+        ledger.add_arm(replace(arm(0), parameters=99))
+        ledger.add_trial(TrialRow("arm-0/1", "arm-1", 7))
+        assert everything(ledger) == before
+        with pytest.raises(Corruption):
+            ledger.add_decision(Decision(0, "arm-1/1", 0, False, 1.0, 2.0, ()))
+        assert everything(ledger) == before
+
+
+def test_what_is_written_together_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    with closing(filled(tmp_path / "ledger.sqlite")) as ledger:
+        before = everything(ledger)
+        with pytest.raises(Corruption), ledger.together():  # noqa: PT012
+            ledger.add_arm(arm(7))
+            ledger.add_decision(Decision(0, "arm-1/1", 0, False, 1.0, 2.0, ()))  # it stands there already
+        assert everything(ledger) == before
+
+
+def test_a_number_that_is_not_finite_is_never_written(tmp_path: Path) -> None:
+    with closing(filled(tmp_path / "ledger.sqlite")) as ledger:
+        before = everything(ledger)
+        with pytest.raises(ValueError, match="JSON"):
+            ledger.add_decision(Decision(0, "arm-0/1", 0, False, float("nan"), None, ()))
+        assert everything(ledger) == before
+
+
+def test_a_folder_without_a_ledger_is_refused_and_stays_empty(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentRefused, match="steeplechase run"):
+        Ledger.at(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_copy_made_while_the_ledger_is_open_can_be_read(tmp_path: Path) -> None:
+    with closing(filled(tmp_path / "ledger.sqlite")) as ledger:
+        (tmp_path / "copy").mkdir()
+        for path in tmp_path.glob("ledger.sqlite*"):
+            if not path.name.endswith("-shm"):
+                shutil.copy(path, tmp_path / "copy")
+        with closing(Ledger.at(tmp_path / "copy")) as copy, closing(Ledger.at(tmp_path)) as reader:
+            assert everything(copy) == everything(reader) == everything(ledger)
+
+
+def test_what_is_read_while_a_run_writes_is_whole_and_never_older_than_what_was_acknowledged(tmp_path: Path) -> None:
+    path = tmp_path / LEDGER_NAME
+    command = [sys.executable, "-c", APPEND_FOREVER, str(path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        told, before = [json.loads(writer.stdout.readline())], 0
+        for _ in range(25):
+            told += [json.loads(writer.stdout.readline()) for _ in range(3)]
+            with closing(Ledger.at(tmp_path)) as ledger:
+                seen = [record.result["loss"] for record in ledger.records()]
+                assert seen == [record.result["loss"] for record in ledger.records()]  # it stays as it was read
+            assert seen[: len(told)] == told
+            assert len(seen) >= before
+            before = len(seen)
+        writer.kill()
+    listed = sorted(entry.name for entry in tmp_path.iterdir())
+    with closing(Ledger.at(tmp_path)) as ledger:
+        assert len(ledger.records()) >= before
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == listed
+
+
+def test_a_ledger_that_is_only_read_takes_no_row(tmp_path: Path) -> None:
+    filled(tmp_path / LEDGER_NAME).close()
+    before = (tmp_path / LEDGER_NAME).read_bytes()
+    with closing(Ledger.at(tmp_path)) as ledger, pytest.raises(EnvironmentRefused, match="readonly"):
+        ledger.add_trial(TrialRow("arm-0/9", "arm-0", 9))
+    assert (tmp_path / LEDGER_NAME).read_bytes() == before
+
+
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
+@given(wanted=st.integers(0, 120))
+def test_whatever_a_killed_writer_had_acknowledged_is_there(tmp_path: Path, wanted: int) -> None:
+    path = tmp_path / f"{wanted}.sqlite"
+    command = [sys.executable, "-c", APPEND_FOREVER, str(path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        acknowledged = [json.loads(writer.stdout.readline()) for _ in range(wanted + 1)]
+        os.kill(writer.pid, signal.SIGKILL)
+        acknowledged += [json.loads(line) for line in writer.stdout if line.endswith("\n")]
+    with closing(Ledger(path)) as ledger:
+        kept = [record.result["loss"] for record in ledger.records()]
+    assert kept[: len(acknowledged)] == acknowledged
+    assert len(kept) <= len(acknowledged) + 1

@@ -1,0 +1,126 @@
+"""An export gives the ledger's rows back, every one of them as it was, and refuses what is not what was written."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foundation.atomic_files import sha256_of
+from foundation.errors import Corruption, EnvironmentRefused
+from ledger.csv_export import EXPORT_FOLDER, SEAL, ExportedLedger, has_export, read_export, write_export
+from ledger.database import Ledger
+from ledger.reading import snapshot_at
+from ledger.records import ArmRow, Decision, Record, Status, TrialRow
+from tests.factories.ledger_rows import everything, filled
+
+NAMES = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1, max_size=12)
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**60), 2**60)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | NAMES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=6,
+)
+DOCUMENTS = st.dictionaries(NAMES, VALUES, max_size=3)
+
+
+def exported(rows: ExportedLedger, folder: Path) -> ExportedLedger:
+    write_export(rows, folder)
+    return read_export(folder)
+
+
+@given(
+    name=NAMES,
+    other=st.none() | NAMES,
+    document=DOCUMENTS,
+    value=st.none() | st.floats(-1e9, 1e9),
+    flag=st.booleans(),
+)
+def test_any_row_comes_back_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory,
+    name: str,
+    other: str | None,
+    document: dict[str, object],
+    value: float | None,
+    flag: bool,
+) -> None:
+    rows = ExportedLedger(
+        Path(),
+        {"experiment": name, "document": document or None},  # type: ignore[dict-item]
+        (ArmRow(name, 0, 0, document, {}, 1, 2, 2**70, document, other),),  # type: ignore[arg-type]
+        (TrialRow(name, name, 2**32 - 1, None if flag else 3),),
+        (Record(1, other, name, name, name, Status.DIVERGED, document, 0.1, flag),),  # type: ignore[arg-type]
+        (Decision(1, name, 0, flag, value, value, (name, "b")),),
+    )
+    back = exported(rows, tmp_path_factory.mktemp("export"))
+    assert back.fact("experiment") == name
+    assert (back.arms(), back.trials(), back.records(), back.decisions()) == (
+        rows.arms(),
+        rows.trials(),
+        rows.records(),
+        rows.decisions(),
+    )
+
+
+def test_a_ledgers_rows_come_back_and_equal_rows_give_equal_bytes(tmp_path: Path) -> None:
+    ledger = filled(tmp_path / "ledger.sqlite")
+    first = [path.read_bytes() for path in write_export(ledger, tmp_path)]
+    back = read_export(tmp_path)
+    assert everything(back) == everything(ledger)  # type: ignore[arg-type]
+    assert [path.read_bytes() for path in write_export(back, tmp_path)] == first
+    ledger.close()
+
+
+def test_a_name_that_a_spreadsheet_would_run_is_text_there(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger.add_arm(ArmRow("+wider", 0, 0, {}, {}, 1, 2, 3))
+    write_export(ledger, tmp_path)
+    assert "\n'+wider," in (tmp_path / EXPORT_FOLDER / "arms.csv").read_text()
+    assert read_export(tmp_path).arms()[0].name == "+wider"
+    ledger.close()
+
+
+@pytest.mark.parametrize("name", ["arms.csv", "trials.csv", "records.csv", "decisions.csv", "facts.csv", SEAL])
+@pytest.mark.parametrize("damage", ["changed", "gone"])
+def test_a_damaged_export_is_refused_by_name(tmp_path: Path, name: str, damage: str) -> None:
+    ledger = filled(tmp_path / "ledger.sqlite")
+    write_export(ledger, tmp_path)
+    ledger.close()
+    path = tmp_path / EXPORT_FOLDER / name
+    path.write_text(path.read_text().replace("a", "b", 1)) if damage == "changed" else path.unlink()
+    with pytest.raises(Corruption, match=name):
+        read_export(tmp_path)
+
+
+def test_a_column_of_a_newer_version_is_told_and_one_that_is_missing_has_its_default(tmp_path: Path) -> None:
+    ledger = filled(tmp_path / "ledger.sqlite")
+    write_export(ledger, tmp_path)
+    ledger.close()
+    path = tmp_path / EXPORT_FOLDER / "trials.csv"
+    path.write_text("name,arm,seed\na/1,a,1\n")
+    _sealed_again(path)
+    assert read_export(tmp_path).trials() == (TrialRow("a/1", "a", 1),)
+    path.write_text("name,arm,seed,mood\na/1,a,1,calm\n")
+    _sealed_again(path)
+    with pytest.raises(Corruption, match=r"trials\.csv:1: mood"):
+        read_export(tmp_path)
+    path.write_text("name,arm,seed\na/1,a\n")
+    _sealed_again(path)
+    with pytest.raises(Corruption, match=r"trials\.csv:2: 2 cells under 3 columns"):
+        read_export(tmp_path)
+
+
+def test_a_folder_without_rows_says_how_to_get_some(tmp_path: Path) -> None:
+    assert not has_export(tmp_path)
+    with pytest.raises(EnvironmentRefused, match="steeplechase run"):
+        snapshot_at(tmp_path)
+
+
+def _sealed_again(path: Path) -> None:
+    seal = json.loads((path.parent / SEAL).read_text())
+    seal["sha256"][path.name] = sha256_of(path)
+    (path.parent / SEAL).write_text(json.dumps(seal))

@@ -1,0 +1,99 @@
+"""How a trial stands is read off the ledger's rows alone, the latest row of a label before the earlier ones."""
+
+import random
+from contextlib import closing
+from dataclasses import replace
+from itertools import combinations_with_replacement
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ledger.database import Ledger
+from ledger.records import Decision, Record, Standing, Status, TrialRow
+from ledger.snapshot import history_of, snapshot
+
+TRIAL = TrialRow("dynamic/1", "dynamic", 1)
+LABELS = ("pretrain@1", "pretrain@2", "task#1", "task#2")
+FINISHED, DIVERGED, FAILED = Status.FINISHED, Status.DIVERGED, Status.FAILED
+
+
+def record(sequence: int, label: str, status: Status, trial: str | None = TRIAL.name) -> Record:
+    stage = "pretrain" if label.startswith("pretrain") else "fine_tune"
+    return Record(sequence, trial, stage, label, f"key-{sequence}", status, {"number": sequence}, 1.0, reused=False)
+
+
+def records(*statuses: Status) -> list[Record]:
+    """Return one record per label, as far as there are statuses."""
+    return [record(place, *pair) for place, pair in enumerate(zip(LABELS, statuses, strict=False), 1)]
+
+
+def decision(cleared: bool) -> Decision:
+    return Decision(1, TRIAL.name, 0, cleared, 5.0, 6.0, ("baseline/1",))
+
+
+@pytest.mark.parametrize(
+    ("rows", "cleared", "standing"),
+    [
+        ([], [], Standing.WAITING),
+        (records(FINISHED), [], Standing.RUNNING),
+        (records(FINISHED), [True], Standing.RUNNING),
+        (records(FINISHED), [False], Standing.STOPPED),
+        (records(FINISHED, FINISHED, FINISHED, FINISHED), [True], Standing.FINISHED),
+        (records(FINISHED, DIVERGED), [True], Standing.DIVERGED),
+        (records(FINISHED, FINISHED, DIVERGED, FAILED), [], Standing.DIVERGED),
+        (records(FAILED), [], Standing.FAILED),
+        (records(FINISHED, FINISHED, FINISHED, FAILED), [], Standing.FAILED),
+        ([*records(FAILED), record(9, LABELS[0], FINISHED)], [], Standing.RUNNING),
+        ([*records(FINISHED, FINISHED, FINISHED, FAILED), record(9, LABELS[3], FINISHED)], [], Standing.FINISHED),
+        ([*records(FAILED), record(9, LABELS[0], FAILED)], [], Standing.FAILED),
+    ],
+)
+def test_a_trial_stands_as_its_latest_rows_say(rows: list[Record], cleared: list[bool], standing: Standing) -> None:
+    history = history_of(TRIAL, rows, [decision(one) for one in cleared], LABELS)
+    assert history.standing is standing
+    assert (history.stopped_by is None) == all(cleared)
+
+
+def test_only_a_trial_with_every_stage_finished_and_every_hurdle_cleared_has_finished() -> None:
+    for statuses in combinations_with_replacement(Status, len(LABELS)):
+        for cleared in (True, False):
+            history = history_of(TRIAL, records(*statuses), [decision(cleared)], LABELS)
+            whole = cleared and set(statuses) == {FINISHED}
+            assert (history.standing is Standing.FINISHED) == whole
+
+
+@given(st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(Status)), max_size=12))
+def test_of_each_label_the_latest_record_counts_and_they_come_in_the_order_written(
+    written: list[tuple[str, Status]],
+) -> None:
+    rows = [record(place, *pair) for place, pair in enumerate(written, 1)]
+    others = [replace(row, trial="other/1") for row in rows] + [replace(row, trial=None) for row in rows]
+    history = history_of(TRIAL, [*rows, *others], [], LABELS)
+    latest = {row.label: row for row in rows}
+    assert sorted(history.records, key=lambda row: row.label) == [latest[label] for label in sorted(latest)]
+    assert [row.sequence for row in history.records] == sorted(row.sequence for row in latest.values())
+    finished = [row for row in history.records if row.stage == "pretrain" and row.status is FINISHED]
+    assert list(history.finished("pretrain")) == finished
+
+
+def test_a_snapshot_folds_every_trial_and_is_over_when_each_has_ended() -> None:
+    with closing(Ledger(Path(":memory:"))) as ledger:
+        for name, value in (("experiment", "e"), ("scale", "s"), ("document", {}), ("labels", [*LABELS])):
+            ledger.set_fact(name, value)
+        seeds = [3, 1, 2]
+        for seed in seeds:
+            ledger.add_trial(TrialRow(f"dynamic/{seed}", "dynamic", seed))
+        assert not snapshot(ledger).over
+        rows = [record(0, label, FINISHED, f"dynamic/{seed}") for seed in seeds for label in LABELS]
+        random.Random(3).shuffle(rows)
+        for row in [record(0, "corpus", FINISHED, None), *rows[:-1]]:
+            ledger.add_record(row)
+        assert not snapshot(ledger).over
+        ledger.add_record(rows[-1])
+        done = snapshot(ledger)
+        assert done.over
+        assert [history.trial.seed for history in done.of_arm("dynamic")] == [1, 2, 3]
+        assert [row.label for row in done.shared] == ["corpus"]
+        assert all(len(history.records) == len(LABELS) for history in done.histories)

@@ -1,0 +1,215 @@
+"""A finished stage is there whole and as it was written, or it is refused; it is computed once."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foundation.errors import Corruption
+from foundation.schema import fingerprint
+from ledger.artifacts import MANIFEST, Outcome, StageStore
+from ledger.records import Status
+
+ROOT = Path(__file__).parents[3]
+OUTCOME = Outcome(Status.FINISHED, {"held_out_loss": 5.25, "curve": [[1, 2.5]]}, 1.5)
+FILES = {"weights.bin": b"\x01\x02" * 4096, "part/labels.txt": b"0\n1\n"}
+PUBLISH = """
+import sys
+from pathlib import Path
+from ledger.records import Status
+from ledger.artifacts import Outcome, StageStore
+store = StageStore(Path(sys.argv[1]))
+print("ready", flush=True)
+for number in range(10**6):
+    with store.computing(f"{number:03d}") as folder:
+        (folder / "part").mkdir(exist_ok=True)
+        for name in ("weights.bin", "part/labels.txt"):
+            (folder / name).write_bytes(bytes([number % 256]) * 30000)
+        store.publish("pretrain", f"{number:03d}", folder, Outcome(Status.FINISHED, {"number": number}, 0.5))
+    print(number, flush=True)
+"""
+COMPUTE_ONCE = """
+import sys, time
+from pathlib import Path
+from ledger.records import Status
+from ledger.artifacts import Outcome, StageStore
+store = StageStore(Path(sys.argv[1]))
+with store.computing("key") as folder:
+    if store.outcome("pretrain", "key") is None:
+        print("computed", flush=True)
+        time.sleep(0.3)
+        store.publish("pretrain", "key", folder, Outcome(Status.FINISHED, {}, 0.5))
+"""
+DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
+    "one bit": lambda content: content[:-1] + bytes([content[-1] ^ 1]),
+    "truncated": lambda content: content[:-1],
+    "emptied": lambda content: b"",
+    "zeroed": lambda content: b"\x00" * len(content),
+    "longer": lambda content: content + b" ",
+    "missing": lambda content: None,
+}
+
+
+def published(root: Path) -> StageStore:
+    store = StageStore(root)
+    with store.computing("key") as folder:
+        for name, content in FILES.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(content)
+        store.publish("pretrain", "key", folder, OUTCOME)
+    return StageStore(root)
+
+
+PLACES = [(kind, key) for kind in ("pretrain", "fine_tune") for key in ("one", "two", "three")]
+
+
+def several(root: Path) -> StageStore:
+    """Return a store with a stage of its own files and result under each of the places."""
+    store = StageStore(root)
+    for kind, key in PLACES:
+        with store.computing(key) as folder:
+            (folder / "weights.bin").write_text(f"{kind} {key}")
+            store.publish(kind, key, folder, Outcome(Status.FINISHED, {"from": [kind, key]}, 1.0), {"tokens": "t"})
+    return StageStore(root)
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+@given(order=st.permutations(PLACES), part=st.sampled_from(["folder", MANIFEST]))
+def test_a_stage_under_another_stages_name_is_refused_and_left_as_it_is(
+    tmp_path_factory: pytest.TempPathFactory, order: list[tuple[str, str]], part: str
+) -> None:
+    store = several(tmp_path_factory.mktemp("stages"))
+    places = [store.folder(*place) if part == "folder" else store.folder(*place) / part for place in PLACES]
+    for place in places:
+        place.rename(place.with_name(f"{place.name}.moved"))
+    for source, place in zip(order, places, strict=True):
+        moved = places[PLACES.index(source)]
+        moved.with_name(f"{moved.name}.moved").rename(place)
+    before = contents(store.root)
+    for source, place in zip(order, PLACES, strict=True):
+        if source == place:
+            assert store.outcome(*place) == Outcome(Status.FINISHED, {"from": [*place]}, 1.0)
+            assert (store.read(*place) / "weights.bin").read_text() == " ".join(place)
+            continue
+        for asked in (store.outcome, store.read):
+            with pytest.raises(Corruption, match=f"holds another stage, {'/'.join(source)}") as refused:
+                asked(*place)
+            assert str(store.folder(*place)) in str(refused.value)
+    assert contents(store.root) == before
+
+
+def test_a_manifest_that_does_not_name_its_stage_is_refused_and_kept(tmp_path: Path) -> None:
+    store = published(tmp_path)
+    path = store.folder("pretrain", "key") / MANIFEST
+    earlier = json.loads(path.read_text())
+    for name in ("version", "kind", "key", "inputs", "seal"):
+        del earlier[name]
+    path.write_text(json.dumps({**earlier, "seal": fingerprint(earlier)}))
+    before = contents(tmp_path)
+    for asked in (store.outcome, store.read):
+        with pytest.raises(Corruption, match="version 1 does not name the stage"):
+            asked("pretrain", "key")
+    assert contents(tmp_path) == before
+
+
+def test_a_published_stage_gives_back_its_outcome_and_files_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    store = published(tmp_path)
+    assert store.outcome("pretrain", "key") == OUTCOME
+    assert {name: (store.read("pretrain", "key") / name).read_bytes() for name in FILES} == FILES
+    assert not list((tmp_path / "unfinished").rglob("*"))
+    assert store.outcome("pretrain", "other") is None
+
+
+@pytest.mark.parametrize("name", [*FILES, MANIFEST])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_of_a_finished_stage_is_refused_by_folder(tmp_path: Path, name: str, damage: str) -> None:
+    store = published(tmp_path)
+    path = store.folder("pretrain", "key") / name
+    changed = DAMAGES[damage](path.read_bytes())
+    path.unlink()
+    if changed is not None:
+        path.write_bytes(changed)
+    harmless = name == MANIFEST and damage == "longer"  # a space after the document says nothing
+    if harmless:
+        assert store.read("pretrain", "key").is_dir()
+        return
+    with pytest.raises(Corruption, match="computed anew") as refused:
+        store.read("pretrain", "key")
+    assert str(store.folder("pretrain", "key")) in str(refused.value)
+
+
+def test_no_byte_of_a_manifest_can_change_what_a_stage_is_said_to_have_found(tmp_path: Path) -> None:
+    store = published(tmp_path)
+    path = store.folder("pretrain", "key") / MANIFEST
+    whole, chance = path.read_bytes(), random.Random(4)
+    for position in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[position] ^= 1 << chance.randrange(8)
+        path.write_bytes(damaged)
+        try:
+            assert store.outcome("pretrain", "key") == OUTCOME, position
+        except Corruption:
+            continue
+
+
+def test_a_finished_stages_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
+    store = published(tmp_path)
+    empty = store.folder("pretrain", "empty")
+    empty.mkdir()
+    with pytest.raises(Corruption, match="empty"):
+        store.outcome("pretrain", "empty")
+
+
+def test_killed_while_it_publishes_a_stage_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    chance, done = random.Random(20261121), 0
+    for round_number in range(6):
+        root = tmp_path / str(round_number)
+        command = [sys.executable, "-c", PUBLISH, str(root)]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as publisher:
+            assert publisher.stdout is not None
+            publisher.stdout.readline()
+            time.sleep(chance.uniform(0.0, 0.25))
+            os.kill(publisher.pid, signal.SIGKILL)
+            acknowledged = [int(line) for line in publisher.stdout if line.endswith("\n")]
+        store = StageStore(root)
+        for number in acknowledged:
+            assert store.outcome("pretrain", f"{number:03d}") is not None
+        for number in range(len(acknowledged) + 2):
+            outcome = store.outcome("pretrain", f"{number:03d}")
+            if outcome is not None:
+                assert outcome.result == {"number": number}
+                assert store.read("pretrain", f"{number:03d}").is_dir()
+                done += 1
+        assert store.outcome("pretrain", f"{len(acknowledged) + 2:03d}") is None
+    assert done > 0
+
+
+def test_what_a_killed_run_left_of_a_stage_does_not_keep_it_from_being_computed(tmp_path: Path) -> None:
+    left = tmp_path / "unfinished" / "key"
+    left.mkdir(parents=True)
+    (left / MANIFEST).write_text("{")
+    (left / "weights.bin").write_bytes(b"half")
+    (tmp_path / "unfinished" / "key.lock").touch()
+    store = published(tmp_path)
+    assert (store.read("pretrain", "key") / "weights.bin").read_bytes() == FILES["weights.bin"]
+
+
+def test_processes_that_want_the_same_stage_compute_it_once(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", COMPUTE_ONCE, str(tmp_path)]
+    processes = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    told = [process.communicate(timeout=60)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0] * 4
+    assert sorted(told) == ["", "", "", "computed\n"]
+    assert StageStore(tmp_path).outcome("pretrain", "key") is not None

@@ -1,0 +1,105 @@
+"""C as recorded becomes C as reported: every reading, paired by seed, with what even attention would have."""
+
+from typing import Any
+
+import pytest
+
+from ledger.attention_locality import ALL, PER_HEAD, TEXT, uniform_concentration
+from ledger.snapshot import Snapshot
+from reports.figures.gallery import pictures_of
+from reports.formats import format_names, render
+from reports.report import Report, build
+from tests.factories.reports import Trial, document, snapshot
+
+ARMS: dict[str, dict[str, Any]] = {"baseline": {}, "mixed": {"bottleneck_ratio": 2}, "blind": {"heads": 8}}
+NEAR = {"baseline": 0.5, "mixed": 0.4, "blind": 0.45}
+CLAIM = "attention_diagonal(mixed) < attention_diagonal(baseline)"
+
+
+def looked(trial: Trial, near: float, layers: int = 2) -> Trial:
+    heads = [
+        [layer, head, near + 0.1 * head, 1 - near - 0.1 * head, 0.2, 0.6]
+        for layer in range(layers)
+        for head in (0, 1)
+    ]
+    maps = [[[100] * 8] * 8] * layers
+    result = {"length": 64, "within": 4, "sequences": 16, "heads": heads, "maps": maps}
+    return trial.record("attention", "attention", result)
+
+
+def view(layers: int = 2) -> Snapshot:
+    trials = [
+        looked(Trial(arm, seed).pretrained(5.0 + seed / 50), NEAR[arm] + seed / 100, layers)
+        for arm in ARMS
+        for seed in (1, 2, 3)
+    ]
+    return snapshot(trials, ARMS, resolved=document(claims=[CLAIM]))
+
+
+def rows(report: Report, reading: str) -> dict[str, Any]:
+    (table,) = (table for table in report.tables if table.name == "attention_diagonal")
+    return {str(row["arm"]): row for row in table.rows if row["reading"] == reading and row["layer"] is None}
+
+
+@pytest.mark.parametrize(("length", "facts"), [(32, 0.355), (64, 0.157), (128, 0.074), (256, 0.036), (512, 0.018)])
+def test_even_attention_has_the_c_of_the_facts(length: int, facts: float) -> None:
+    assert uniform_concentration(length, 4) == pytest.approx(facts, abs=6e-4)  # convbert.md 1.8, own arithmetic
+
+
+def test_c_is_mass_near_over_mass_far_in_every_reading() -> None:
+    report = build(view())
+    ratios = [(0.51 + s / 100 + 0.05, 0.49 - s / 100 - 0.05) for s in (0, 1, 2)]
+    expected = sum(near / far for near, far in ratios) / 3
+    assert rows(report, ALL)["baseline"]["mean"] == pytest.approx(expected)
+    assert rows(report, TEXT)["baseline"]["mean"] == pytest.approx(1 / 3)
+    by_head = [(n / (1 - n) + (n + 0.1) / (0.9 - n)) / 2 for n in (0.51, 0.52, 0.53)]
+    assert rows(report, PER_HEAD)["baseline"]["mean"] == pytest.approx(sum(by_head) / 3)
+
+
+def test_differences_are_paired_and_the_claim_is_judged_on_them() -> None:
+    report = build(view())
+    mixed = rows(report, ALL)["mixed"]
+    assert (mixed["n"], mixed["high"] < 0) == (3, True)
+    (claims,) = (table for table in report.tables if table.name == "claims")
+    assert claims.rows[0]["verdict"] == "supported"
+    assert "near the diagonal, mixed differs most" in report.finding
+
+
+def test_what_describes_is_never_judged_better() -> None:
+    report = build(view())
+    for table in report.tables:
+        if table.name in ("results", "effects", "noise"):
+            assert all(row["metric"] != "attention_diagonal" for row in table.rows)
+
+
+def test_an_arm_that_was_not_looked_at_is_left_out_and_without_any_there_is_no_section() -> None:
+    trials = [Trial("baseline", seed).pretrained(5.0) for seed in (1, 2)]
+    plain = build(snapshot(trials, {"baseline": {}}))
+    assert plain.attention is None
+    assert all(table.name != "attention_diagonal" for table in plain.tables)
+    some = build(snapshot([*trials, looked(Trial("mixed", 1).pretrained(5.0), 0.3)], ARMS))
+    assert some.attention is not None
+    assert [one.arm for one in some.attention.arms] == ["mixed"]
+
+
+@pytest.mark.parametrize("layers", [1, 3, 12])
+def test_the_maps_of_the_ends_are_shown_and_of_many_layers_some(layers: int) -> None:
+    maps = build(view(layers)).attention
+    assert maps is not None
+    assert (maps.layers[0], maps.layers[-1], len(maps.layers)) == (1, layers, min(layers, 6))
+    (picture,) = (one for one in pictures_of(build(view(layers))) if one.name == "attention")
+    assert "mixed" in picture.svg
+
+
+def test_a_record_that_is_not_one_shows_nothing() -> None:
+    trial = (
+        Trial("baseline", 1).pretrained(5.0).record("attention", "attention", {"heads": [[0, 0, "nan"]], "maps": 3})
+    )
+    assert build(snapshot([trial], {"baseline": {}})).attention is None
+
+
+def test_every_format_tells_of_it() -> None:
+    report = build(view())
+    for name in format_names():
+        if name != "csv":
+            assert "diagonal" in render(report, name)

@@ -1,0 +1,158 @@
+"""What the audit tells: that early hurdles favour quick starters where curves cross, and are right elsewhere."""
+
+import random
+from collections.abc import Callable
+from itertools import combinations
+from statistics import median
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import kendalltau
+
+from configuration.hurdles.audit import Audit
+from ledger.records import Record, Status
+from ledger.snapshot import Snapshot
+from reports.experiment_view import setting_of
+from reports.report import build, primary_metric
+from reports.results import Results, results_of
+from reports.sections.audit import audit_sentence, audit_table, interval_of_share, weighted_tau
+from tests.factories.reports import TOKENS, Trial, document, snapshot
+
+MARK = 200_000
+
+
+def crossing(early: float) -> float:
+    """Return an end that is the better, the worse the beginning was."""
+    return 12.0 - early
+
+
+def benign(early: float) -> float:
+    return early - 2.0
+
+
+def raced(final: Callable[[float], float], share: float, count: int = 40) -> Snapshot:
+    """Return a search in which the better half at the mark went on, and a share of the others was audited."""
+    chance = random.Random(4)
+    early = {f"c{number:03d}": 5.0 + chance.random() for number in range(count)}
+    bar = median(early.values())
+    chosen = Audit(share=share, seed=1).chosen(f"{arm}/1" for arm, value in early.items() if value >= bar)
+    trials = [Trial("baseline", 1).pretrained(6.0, MARK).pretrained(4.0)]
+    histories = []
+    for arm, value in early.items():
+        trial = Trial(arm, 1).pretrained(value, MARK).judged(0, value < bar, value, bar)
+        trials.append(trial.pretrained(final(value)) if value < bar else trial)
+        if trial.name in chosen:
+            result = {"tokens": TOKENS, "held_out_loss": final(value)}
+            histories.append(
+                Record(9, trial.name, "pretrain", f"pretrain@{TOKENS}", "key", Status.FINISHED, result, 1.0, False)
+            )
+    hurdle = {"kind": "top_fraction", "marks": [MARK]}
+    resolved = document(
+        seeds=(1,), design={"kind": "search"}, pretraining={"tokens": TOKENS, "seeds": [1], "hurdle": hurdle}
+    )
+    arms = {"baseline": {}, **{arm: {"bottleneck_ratio": 2} for arm in early}}
+    found = snapshot(trials, arms=arms, resolved=resolved, marks=(MARK, TOKENS), experiment="search")
+    audits = {record.trial: (record,) for record in histories}
+    audited = [
+        type(one)(one.trial, one.records, one.decisions, one.standing, audits.get(one.trial.name, ()))
+        for one in found.histories
+    ]
+    return Snapshot(**{**vars(found), "histories": tuple(audited)})
+
+
+def results(found: Snapshot) -> Results:
+    return results_of(found, setting_of(found.document), primary_metric)
+
+
+def test_where_curves_cross_the_audit_shows_that_every_stop_was_wrong() -> None:
+    table = audit_table(results(raced(crossing, share=0.3)))
+    hurdle, whole = table.rows
+    assert (hurdle["stopped"], hurdle["audited"], hurdle["wrong"], hurdle["beat_worst"]) == (20, 6, 6, 6)
+    assert hurdle["correlation"] == pytest.approx(-1.0)
+    assert hurdle["low"] > 0.6
+    assert whole["regret"] > 0.3
+    assert "6 ended better than the median survivor" in audit_sentence(results(raced(crossing, share=0.3)))
+
+
+def test_where_the_order_stays_no_stop_was_wrong_and_nothing_was_lost() -> None:
+    hurdle, whole = audit_table(results(raced(benign, share=0.3))).rows
+    assert (hurdle["wrong"], hurdle["beat_worst"], hurdle["correlation"]) == (0, 0, pytest.approx(1.0))
+    assert (whole["share"], whole["regret"]) == (0.0, 0.0)
+    assert hurdle["high"] < 0.4
+
+
+def test_the_audited_rank_no_higher_for_it_and_the_report_says_so() -> None:
+    report = build(raced(crossing, share=1.0))
+    tables = {table.name: table for table in report.tables}
+    reached = {row["arm"]: row["tokens"] for row in tables["candidates"].rows}
+    stopped = [row["arm"] for row in tables["candidates"].rows if row["stopped_at_hurdle"] == 1]
+    assert len(stopped) == 20
+    assert all(reached[arm] == MARK for arm in stopped)
+    assert all("audited" in str(row["status"]) for row in tables["candidates"].rows if row["arm"] in stopped)
+    assert {row["mean"] for row in tables["results"].rows if row["arm"] in stopped} == {None}
+    assert "Of 40 candidates 20 came through" in report.finding
+    assert "The audit trained 20 of 20" in report.finding
+    assert "audit" in {grid.name for grid in report.grids}
+
+
+def test_without_an_audit_there_is_no_word_of_it() -> None:
+    found = results(raced(benign, share=0.3))
+    silent = Snapshot(
+        **{
+            **vars(found.snapshot),
+            "histories": tuple(
+                type(one)(one.trial, one.records, one.decisions, one.standing) for one in found.snapshot.histories
+            ),
+        }
+    )
+    assert audit_table(results(silent)).rows == ()
+    assert audit_sentence(results(silent)) == ""
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=12))
+def test_unweighted_without_ties_it_is_kendalls_tau(pairs: list[tuple[int, int]]) -> None:
+    told = [(a, b) for a, b in pairs]
+    if all(one[0] != two[0] and one[1] != two[1] for one, two in combinations(told, 2)):
+        values, finals = zip(*told, strict=True)
+        found, low, high = weighted_tau(told, [1.0] * len(told), [0] * len(told))
+        assert found == pytest.approx(kendalltau(values, finals).statistic)
+        assert low is None or low <= high
+
+
+def test_a_share_of_the_stopped_weighs_as_many_as_it_stands_for() -> None:
+    pairs = [(1.0, 1.0), (2.0, 2.0), (3.0, 0.5)]  # the last, audited, ended best
+    alone, _, _ = weighted_tau(pairs, [1.0, 1.0, 1.0], [-1, -1, 0])
+    for_many, _, _ = weighted_tau(pairs, [1.0, 1.0, 10.0], [-1, -1, 0])
+    assert alone == pytest.approx(-1 / 3)
+    assert for_many == pytest.approx((1 - 20) / 21)
+
+
+def test_one_audited_trial_tells_no_interval() -> None:
+    pairs = [(float(place), float(place)) for place in range(6)]
+    assert weighted_tau(pairs, [1.0] * 6, [0] * 5 + [1]) == (pytest.approx(1.0), None, None)
+    found, low, high = weighted_tau([*pairs, (2.5, 0.5)], [1.0] * 7, [0, 0, 0, 1, 1, 1, 1])
+    assert low is not None
+    assert high is not None
+    assert low < found < high
+
+
+def test_wilson_intervals_hold_the_share_and_known_values() -> None:
+    assert interval_of_share(0, 0) == (None, None)
+    known = pytest.approx(0.2775, abs=1e-3)  # Brown, Cai and DasGupta 2001
+    assert interval_of_share(0, 10) == (pytest.approx(0.0), known)
+    for trials in range(1, 30):
+        for hits in range(trials + 1):
+            low, high = interval_of_share(hits, trials)
+            assert 0 <= low <= hits / trials + 1e-12 <= high + 1e-9 <= 1 + 1e-8
+
+
+@given(st.sets(st.text("abc/12", min_size=1), min_size=1, max_size=30), st.floats(0.01, 1), st.integers(0, 99))
+def test_whom_the_audit_chooses_depends_on_names_and_seed_alone(names: set[str], share: float, seed: int) -> None:
+    audit, order = Audit(share=share, seed=seed), sorted(names)
+    chosen = audit.chosen(order)
+    random.Random(seed).shuffle(order)
+    assert audit.chosen(order) == chosen
+    assert set(chosen) <= names
+    assert 1 <= len(chosen) <= len(names)
+    assert abs(len(chosen) - share * len(names)) < 1

@@ -1,0 +1,197 @@
+"""How candidates are ranked: by differences at the same seeds, so that what a seed adds to all results cancels."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from configuration.metrics import primary_metric
+from ledger.records import Record, Standing, Status
+from ledger.snapshot import Snapshot
+from reports.experiment_view import setting_of
+from reports.figures.pareto import pareto_of
+from reports.number_format import distinct
+from reports.report import build
+from reports.results import Results, results_of
+from reports.sections.candidates import candidates_table
+from runners.tracking.status import stop_reason
+from tests.factories.reports import TOKENS, Trial, document, snapshot
+
+MARKS = (500_000, TOKENS)
+ARMS = {"baseline": {}, "c001": {"bottleneck_ratio": 2}, "c002": {"bottleneck_ratio": 4}, "c003": {"heads": 2}}
+Losses = Mapping[str, Mapping[int, tuple[float, ...]]]
+"""By arm and seed, the loss at every mark that the trial reached."""
+
+
+def searched(losses: Losses, seeds: tuple[int, ...] = (1, 2)) -> Snapshot:
+    trials = []
+    for arm, by_seed in losses.items():
+        for seed, values in by_seed.items():
+            trial = Trial(arm, seed)
+            for mark, loss in zip(MARKS, values, strict=False):
+                trial.pretrained(loss, mark)
+            trials.append(trial if len(values) > 1 else trial.judged(0, False, values[0], values[0] - 0.1))
+    pretraining = {"tokens": TOKENS, "seeds": [*seeds], "hurdle": {"kind": "top_fraction", "marks": [MARKS[0]]}}
+    resolved = document(seeds=seeds, design={"kind": "search"}, pretraining=pretraining)
+    return snapshot(trials, arms=ARMS, resolved=resolved, marks=MARKS, experiment="search")
+
+
+def results(losses: Losses) -> Results:
+    found = searched(losses)
+    return results_of(found, setting_of(found.document), primary_metric)
+
+
+def table(losses: Losses) -> list[Mapping[str, Any]]:
+    return [*candidates_table(results(losses)).rows]
+
+
+def order(losses: Losses) -> list[str]:
+    return [row["arm"] for row in table(losses)]
+
+
+def values_of(losses: Losses) -> dict[str, float]:
+    """Return the values by which the Pareto front is found."""
+    found = pareto_of(results(losses))
+    return {} if found is None else {spot.arm: spot.value for spot in found.trades[0].spots}
+
+
+LOSS = st.integers(0, 3)
+OF_ARM = st.dictionaries(st.sampled_from([1, 2, 3]), st.tuples(LOSS) | st.tuples(LOSS, LOSS), min_size=1)
+SHIFTS = st.fixed_dictionaries({seed: st.floats(-90, 90) for seed in (1, 2, 3)})
+
+
+@given(st.fixed_dictionaries(dict.fromkeys(ARMS, OF_ARM)), SHIFTS)
+@settings(max_examples=60, deadline=None)
+def test_what_all_results_of_a_seed_have_in_common_changes_no_rank(
+    drawn: Mapping[str, Mapping[int, tuple[int, ...]]], shifts: Mapping[int, float]
+) -> None:
+    chance = random.Random(1)  # a little noise, so that no two differences are equal and decided by a last bit
+    losses = {
+        arm: {seed: tuple(value + chance.random() / 4 for value in values) for seed, values in by_seed.items()}
+        for arm, by_seed in drawn.items()
+    }
+    moved = {
+        arm: {seed: tuple(value + shifts[seed] for value in values) for seed, values in by_seed.items()}
+        for arm, by_seed in losses.items()
+    }
+    assert order(losses) == order(moved)
+    before, after = values_of(losses), values_of(moved)
+    assert before.keys() == after.keys()
+    apart = [after[arm] - before[arm] for arm in before]
+    assert max(apart, default=0.0) - min(apart, default=0.0) < 1e-9
+
+
+def test_a_candidate_kept_at_the_easy_seed_alone_is_not_best_for_it() -> None:
+    base, kept = {1: (7.9, 7.80), 2: (7.9, 7.90)}, {1: (7.9, 7.81), 2: (8.1,)}
+    losses = {"baseline": base, "c001": kept, "c002": {1: (7.9, 7.79), 2: (7.9, 7.88)}}
+    assert order(losses)[:3] == ["c002", "baseline", "c001"]
+    best, _, last, *_ = table(losses)
+    assert (best["seeds"], best["n"], best["delta"]) == ("1 2", 2, pytest.approx(-0.015))
+    assert (last["seeds"], last["n"], last["delta"]) == ("1", 1, pytest.approx(0.01))
+    finding = build(searched(losses)).finding
+    assert "the best is c002" in finding
+    assert "not distinguishable from the only other candidate that came as far (c001, Δ" in finding
+
+
+def test_a_seed_that_the_baseline_lacks_is_not_ranked_and_the_report_says_so() -> None:
+    losses = {"baseline": {1: (7.0, 6.0)}, "c001": {1: (6.9,), 2: (6.0, 4.0)}, "c002": {1: (6.8, 5.9)}}
+    report = build(searched(losses, seeds=(1,)))
+    rows = next(found for found in report.tables if found.name == "candidates").rows
+    assert [row["arm"] for row in rows][:3] == ["c002", "baseline", "c001"]
+    assert any("Not ranked" in note and "c001/2 at 2M tokens" in note for note in report.notes)
+
+
+def test_where_the_baseline_diverged_candidates_are_ranked_among_themselves() -> None:
+    losses = {"c001": {1: (7.0, 6.0), 2: (9.0, 8.0)}, "c002": {1: (7.0, 5.9), 2: (9.0, 7.9)}}
+    found = searched(losses)
+    diverged = snapshot([Trial("baseline", 1).diverged()], arms=ARMS, resolved=found.document, marks=MARKS)
+    report = build(replace(found, histories=(*diverged.histories, *found.histories)))
+    assert "the best is c002" in report.finding
+    assert "no mark that the baseline has reached" in report.finding
+
+
+def ended(standings: Mapping[str, tuple[Standing, ...]]) -> str:
+    """Return the finding on trials that reached no mark."""
+    trials = []
+    for arm, each in standings.items():
+        for seed, standing in enumerate(each, start=1):
+            trial = Trial(arm, seed, standing)
+            ends = {Standing.DIVERGED: trial.diverged, Standing.FAILED: trial.failed}
+            trials.append(ends[standing]() if standing in ends else trial)
+    resolved = document(seeds=(1,), design={"kind": "search"})
+    return build(snapshot(trials, arms={arm: {} for arm in standings}, resolved=resolved)).finding
+
+
+def test_a_search_without_a_result_says_why() -> None:
+    bad, lost, ahead = (Standing.DIVERGED,), (Standing.FAILED,), (Standing.WAITING,)
+    every = ended({"baseline": bad, "c001": bad, "c002": bad})
+    assert every == "No result: the baseline and all 2 candidates diverged."
+    assert "of 2 candidates and the baseline 2 diverged, 1 failed" in ended(
+        {"baseline": bad, "c001": bad, "c002": lost}
+    )
+    assert "1 diverged at some seeds and failed at others" in ended({"baseline": bad, "c001": bad + lost})
+    assert ended({"baseline": bad, "c001": ahead}).startswith("No result yet")
+
+
+def with_audit(final: float) -> Snapshot:
+    losses = {"baseline": {1: (7.0, 6.0)}, "c001": {1: (7.5,)}, "c002": {1: (6.8, 5.9)}}
+    found = searched(losses, seeds=(1,))
+    result = {"tokens": TOKENS, "held_out_loss": final}
+    record = Record(9, "c001/1", "pretrain", f"pretrain@{TOKENS}", "key", Status.FINISHED, result, 1.0, False)
+    histories = (replace(one, audit=(record,)) if one.trial.name == "c001/1" else one for one in found.histories)
+    return replace(found, histories=tuple(histories))
+
+
+def test_an_audited_trial_that_ended_best_is_named_and_its_absence_from_the_ranks_is_noted() -> None:
+    report = build(with_audit(5.1))
+    assert (
+        "Audited trial that ended better than every survivor: c001/1, stopped at hurdle 1, at 5.1000"
+        in report.finding
+    )
+    assert any(note.startswith("Audited: c001/1 trained on to the end") for note in report.notes)
+    assert "the best is c002" in report.finding
+    assert "better than every survivor" not in build(with_audit(5.95)).finding
+
+
+def test_a_candidate_that_sets_a_hurdle_is_not_counted_as_judged_by_it() -> None:
+    trials = [Trial("baseline", 1).pretrained(7.0, MARKS[0]).pretrained(6.0)]
+    trials += [Trial("c001", 1).pretrained(7.5, MARKS[0]).judged(0, False, 7.5, None)]
+    trials += [Trial("c002", 1).pretrained(7.6, MARKS[0]).judged(0, False, 7.6, 7.5)]
+    trials += [Trial("c003", 1).pretrained(6.9, MARKS[0]).judged(0, True, 6.9, 7.5).pretrained(5.9)]
+    found = searched({})
+    found = replace(found, histories=tuple(trial.history() for trial in trials))
+    audits = {
+        name: Record(
+            9, name, "pretrain", f"pretrain@{TOKENS}", "key", Status.FINISHED, {"held_out_loss": 6.5}, 1, False
+        )
+        for name in ("c001/1", "c002/1")
+    }
+    audited = (
+        replace(one, audit=(audits[one.trial.name],)) if one.trial.name in audits else one for one in found.histories
+    )
+    tables = {table.name: table for table in build(replace(found, histories=tuple(audited))).tables}
+    counts = {row["hurdle"]: (row["stopped"], row["audited"]) for row in tables["audit"].rows}
+    assert counts == {1: (1, 1), "1, set here": (1, 1), "all": (2, 2)}
+    assert {row["arm"]: row["status"].partition(",")[0] for row in tables["candidates"].rows}[
+        "c001"
+    ] == "stopped at hurdle 1"
+    assert "which it sets" in next(row["status"] for row in tables["candidates"].rows if row["arm"] == "c001")
+
+
+@given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
+def test_different_numbers_look_different(one: float, other: float) -> None:
+    shown = distinct(one, other, 4)
+    assert (shown[0] == shown[1]) == (one == other) or abs(one - other) < 1e-16
+    assert distinct(5.9590, 5.9, 4) == ("5.9590", "5.9000")
+
+
+def test_a_value_and_the_bar_it_met_can_be_told_apart_everywhere() -> None:
+    trial = Trial("c001", 1).pretrained(5.95904, MARKS[0]).judged(0, False, 5.95904, 5.95901)
+    assert stop_reason(trial.history()) == "hurdle 1: 5.95904 against 5.95901"
+    found = replace(searched({}), histories=(trial.history(),))
+    (grid,) = (grid for grid in build(found).grids if grid.name == "candidates")
+    assert any("5.95904 / 5.95901" in cell.text for row in grid.rows for cell in row)

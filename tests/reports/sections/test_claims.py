@@ -1,0 +1,215 @@
+"""Claims: what is a claim, what the seeds say of it, with which probability and power."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from analysis.effects import paired
+from configuration.claims import Claim, Ordering, Sign, UnclearClaim, parse_claim, parse_orderings, unknown_names
+from ledger.amendments import Amendment
+from ledger.snapshot import Snapshot
+from reports.report import build
+from reports.sections.claims import Judgement, judge
+from reports.sections.table import Row
+from tests.factories.reports import Trial, document, snapshot, table2
+
+NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._=-]{0,8}", fullmatch=True)
+SIZES = st.integers(1, 400).map(lambda value: value / 8)
+
+
+@given(NAMES, NAMES, NAMES, st.sampled_from(list(Sign)), SIZES)
+def test_a_claim_reads_as_it_is_written(metric: str, first: str, second: str, sign: Sign, size: float) -> None:
+    if first == second:
+        return
+    word = "within" if sign is Sign.LEVEL else "by"
+    text = f"{metric}({first}) {sign} {metric}({second}) {word} {size}"
+    assert parse_claim(text) == Claim(metric, first, sign, second, size)
+
+
+ANY_NAME = st.text(st.sampled_from("ab1 >~<()'\"\\=,"), min_size=1, max_size=9).filter(
+    lambda name: name == name.strip()
+)
+
+
+@given(ANY_NAME, ANY_NAME, st.sampled_from(list(Sign)))
+def test_a_name_may_hold_anything_and_is_quoted_where_it_must_be(first: str, second: str, sign: Sign) -> None:
+    if first != second:
+        claim = Claim("score", first, sign, second, 0.5)
+        assert parse_claim(str(claim)) == claim
+        ordering = Ordering(first, sign is Sign.LEVEL, second)
+        assert parse_orderings(str(ordering)) == (ordering,)
+
+
+def test_a_matched_arm_needs_no_quotes_in_a_claim() -> None:
+    assert parse_claim("score(a (matched)) > score(b c)").first == "a (matched)"
+
+
+@given(NAMES, st.lists(st.tuples(st.sampled_from(">~"), NAMES), min_size=1, max_size=5))
+def test_a_chain_is_its_neighbours(first: str, rest: list[tuple[str, str]]) -> None:
+    names = [first, *(name for _, name in rest)]
+    if any(a == b for a, b in pairwise(names)):
+        return
+    found = parse_orderings(" ".join([first, *(f"{sign} {name}" for sign, name in rest)]))
+    assert [found[0].first, *(ordering.second for ordering in found)] == names
+    assert [ordering.level for ordering in found] == [sign == "~" for sign, _ in rest]
+
+
+@pytest.mark.parametrize(
+    "text", ["a", "a < b", "a >", "", "a > > b", 'a "b > c', '"a > b', "a > a", '"a"b > c', "a b > c"]
+)
+def test_what_is_no_ordering_is_told(text: str) -> None:
+    with pytest.raises(UnclearClaim):
+        parse_orderings(text)
+
+
+def test_an_ordering_claims_of_every_metric_the_side_that_is_better() -> None:
+    better, level = parse_orderings("a > b ~ c")
+    assert str(better.on("held_out_loss", True, None)) == "held_out_loss(a) < held_out_loss(b)"
+    assert str(better.on("score", False, 2.0)) == "score(a) > score(b)"
+    assert str(level.on("score", False, 2.0)) == "score(b) ~ score(c) within 2"
+    assert str(level.on("score", False, None)) == "score(b) ~ score(c)"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a > b", "is not a claim"),
+        ("score(a) > loss(b)", "both sides must be one metric"),
+        ("score(a) ~ score(b)", "needs `within`"),
+        ("score(a) > score(b) within 1", "takes `by`"),
+        ("score(a) > score(b) by 0", "more than 0"),
+        ("score(a) > score(a)", "with itself"),
+        ("score(a) > score(b) by -1", "is not a claim"),
+    ],
+)
+def test_what_is_no_claim_is_told_why(text: str, told: str) -> None:
+    with pytest.raises(UnclearClaim, match=told):
+        parse_claim(text)
+
+
+def test_names_that_are_not_there_are_told_with_the_nearest() -> None:
+    wrong = unknown_names(parse_claim("scor(dynamc) > scor(wide)"), ["dynamic", "wide"], ["score"])
+    assert ["Did you mean 'score'?" in wrong[0], "Did you mean 'dynamic'?" in wrong[1], len(wrong)] == [True, True, 2]
+
+
+def judged(differences: list[float], text: str) -> tuple[Judgement, float | None]:
+    values = dict(enumerate(differences))
+    found = judge(parse_claim(text), differences, paired(values, dict.fromkeys(values, 0.0)))
+    return found.judgement, found.probability
+
+
+@pytest.mark.parametrize(
+    ("differences", "text", "judgement"),
+    [
+        ([1.0, 1.1, 0.9], "score(a) > score(b)", Judgement.SUPPORTED),
+        ([1.0, 1.1, 0.9], "score(a) > score(b) by 0.5", Judgement.SUPPORTED),
+        ([1.0, 1.1, 0.9], "score(a) > score(b) by 1", Judgement.UNDECIDED),
+        ([1.0, 1.1, 0.9], "score(a) > score(b) by 2", Judgement.CONTRADICTED),
+        ([1.0, 1.1, 0.9], "score(a) < score(b)", Judgement.CONTRADICTED),
+        ([1.0, 1.1, 0.9], "score(a) ~ score(b) within 2", Judgement.SUPPORTED),
+        ([1.0, 1.1, 0.9], "score(a) ~ score(b) within 0.1", Judgement.CONTRADICTED),
+        ([1.0, -1.0, 0.9], "score(a) > score(b)", Judgement.UNDECIDED),
+        ([1.0], "score(a) > score(b)", Judgement.UNDECIDED),
+        ([1.0, 1.0, 1.0], "score(a) > score(b)", Judgement.UNDECIDED),
+        ([0.1, -0.1, 0.05], "score(a) ~ score(b) within 1e-9", Judgement.UNDECIDED),
+    ],
+)
+def test_judgements(differences: list[float], text: str, judgement: Judgement) -> None:
+    assert judged(differences, text)[0] is judgement
+
+
+@given(st.lists(st.integers(-40, 40).map(lambda v: v / 8), min_size=2, max_size=8), SIZES)
+def test_probabilities_are_those_of_students_t(differences: list[float], size: float) -> None:
+    if len(set(differences)) == 1:
+        return
+    n = len(differences)
+    posterior = stats.t(n - 1, np.mean(differences), np.std(differences, ddof=1) / n**0.5)
+    above, level = posterior.sf(size), posterior.cdf(size) - posterior.cdf(-size)
+    assert judged(differences, f"s(a) > s(b) by {size}")[1] == pytest.approx(above, abs=1e-9)
+    assert judged(differences, f"s(a) ~ s(b) within {size}")[1] == pytest.approx(level, abs=1e-9)
+
+
+def rows(view: object) -> list[Row]:
+    (found,) = (table for table in build(view).tables if table.name == "claims")  # type: ignore[arg-type]
+    return list(found.rows)
+
+
+def test_a_report_judges_the_experiments_claims_and_the_papers() -> None:
+    claims = ["held_out_loss(span_dynamic) < held_out_loss(dynamic) by 0.1", "score(dynamic) > score(nobody)"]
+    view = table2()
+    first, second, *stated = rows(replace(view, document={**view.document, "claims": claims}))
+    assert (first["claim"], first["by"], first["verdict"], first["n"]) == (claims[0], "experiment", "undecided", 3)
+    assert first["probability"] == pytest.approx(0.972, abs=0.01)
+    assert (second["verdict"], second["probability"], second["afterwards"]) == ("undecided", None, None)
+    assert {row["by"] for row in stated} == {"paper"}
+    told = {str(row["claim"]): row["verdict"] for row in stated}
+    assert told["held_out_loss(span_dynamic) < held_out_loss(dynamic)"] == "supported"
+    assert told["held_out_loss(bottleneck) < held_out_loss(depthwise)"] == "supported"
+    assert told["score(dynamic) ~ score(bottleneck) within 5"] == "supported"
+    assert told["held_out_loss(dynamic) ~ held_out_loss(bottleneck)"] in ("undecided", "contradicted")
+    assert len(stated) == 6
+
+
+def test_level_without_a_margin_has_no_probability_and_is_never_supported() -> None:
+    found = judge(Claim("score", "a", Sign.LEVEL, "b", 0.0), [0.1, -0.2, 0.1], paired({1: 0.1, 2: -0.2, 3: 0.1}, {}))
+    assert (found.judgement, found.probability, found.power) == (Judgement.UNDECIDED, None, None)
+
+
+def late_view(cached: bool) -> Snapshot:
+    trials = [Trial("baseline", seed).pretrained(6.0 + seed / 50) for seed in (1, 2, 3)]
+    for trial in trials if cached else ():
+        trial.records = [replace(record, reused=True) for record in trial.records]
+    late = [Trial("late", seed).pretrained(5.0 + seed**2 / 70) for seed in (1, 2, 3)]
+    resolved = document(claims=["held_out_loss(late) < held_out_loss(baseline)"])
+    return snapshot([*trials, *late], {"baseline": {}, "late": {"width": 512}}, resolved=resolved)
+
+
+def test_whose_pretraining_was_in_the_cache_is_told_once_and_beside_no_claim() -> None:
+    known = "baseline (pretrained for other experiments of this cache), not late"
+    for cached, told in ((True, known), (False, None)):
+        view = late_view(cached)
+        (found,) = rows(view)
+        assert (found["verdict"], found["afterwards"]) == ("supported", None)
+        assert dict(build(view).footer).get("Known when this was begun") == told
+
+
+def numbered(view: Snapshot) -> Snapshot:
+    """Return the view with its records numbered in the order of the trials, as a ledger does."""
+    count, histories = 0, []
+    for history in view.histories:
+        records = tuple(replace(record, sequence=count + place) for place, record in enumerate(history.records, 5))
+        count += len(records)
+        histories.append(replace(history, records=records))
+    return replace(view, histories=tuple(histories))
+
+
+def test_an_arm_and_a_claim_tell_after_how_many_results_they_came() -> None:
+    view = numbered(late_view(cached=False))
+    arms = tuple(replace(arm, after_record=7 if arm.name == "late" else 0) for arm in view.arms)
+    before = {**view.document, "claims": []}
+    added = Amendment(7, "2026-01-02T03:04:05+00:00", ("arms", "claims"), view.document, None, None)
+    (found,) = rows(replace(view, arms=arms, amendments=(added,), first_document=before))
+    when = "after 3 results (record 7, 2026-01-02T03:04:05+00:00)"
+    assert found["afterwards"] == f"the claim {when}; late {when}"
+    footer = dict(build(replace(view, arms=arms, amendments=(added,), first_document=before)).footer)
+    assert footer["Added after results"].startswith(f"arm late {when}; claim held_out_loss(late)")
+
+
+def test_what_was_added_before_any_result_is_not_late() -> None:
+    view = numbered(late_view(cached=False))
+    added = Amendment(0, "2026-01-02T03:04:05+00:00", ("claims",), view.document, None, None)
+    (found,) = rows(replace(view, amendments=(added,), first_document={**view.document, "claims": []}))
+    assert found["afterwards"] is None
+
+
+def test_margins_that_changed_after_results_are_told() -> None:
+    view = numbered(late_view(cached=False))
+    wider = {**view.document, "level_within": {"held_out_loss": 2.0}}
+    added = Amendment(10, "then", ("level_within",), wider, None, None)
+    footer = dict(build(replace(view, document=wider, amendments=(added,), first_document=view.document)).footer)
+    assert footer["Added after results"] == "margins changed after 6 results (record 10, then)"

@@ -1,0 +1,33 @@
+"""The conditions state how many held-out tokens all seeds share, and which variation the intervals leave out."""
+
+from dataclasses import replace
+
+import pytest
+
+from reports.report import build
+from reports.sections.evaluation_set import TERM, evaluation_set_notes
+from search_space.objective import MaskedLanguageModel
+from tests.factories.reports import Trial, document, primary, shared, snapshot
+
+MADE = shared("questions", "questions", {"questions": 4096, "sequences": 1024})
+
+
+def test_the_number_of_tokens_is_the_records_own() -> None:
+    ((term, text),) = evaluation_set_notes([MADE], MaskedLanguageModel().kind, tasks=False)
+    assert term == TERM
+    assert text == (
+        "all arms and seeds are evaluated on the same 4,096 held-out masked tokens; the intervals contain the "
+        "variation between seeds, not between questions"
+    )
+
+
+def test_judged_tokens_are_not_called_masked_and_tasks_share_their_dev_examples() -> None:
+    ((_, text),) = evaluation_set_notes([MADE], "replaced_token_detection", tasks=True)
+    assert "4,096 held-out tokens and, for each task, on the same dev examples;" in text
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_a_report_has_the_line_once_the_set_is_made(made: bool) -> None:
+    found = snapshot([Trial("baseline", 1).pretrained(3.0)], {"baseline": {}}, (), resolved=document(()))
+    found = replace(found, shared=(*found.shared, MADE)) if made else found
+    assert (TERM in dict(build(found, primary=primary).footer)) is made

@@ -1,0 +1,64 @@
+"""Grids cut to a width: every part says whose its numbers are, and no column is lost."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports.sections.grids import Column, Grid, grid, packed
+
+TEXT = ("arm", "metric", "verdict")
+ROWS = st.lists(
+    st.tuples(*(st.sampled_from(texts) for texts in (["a", "b"], ["loss", "score"], ["better", "undecided"]))),
+    min_size=1,
+    max_size=8,
+    unique=True,
+)
+
+
+def made(rows: list[tuple[str, ...]], numbers: int) -> Grid:
+    columns = [*(Column(name, numeric=False) for name in TEXT), *(Column(f"number {at}") for at in range(numbers))]
+    return grid("made", "Made", columns, [[*row, *(f"{at}.000" for at in range(numbers))] for row in rows])
+
+
+def called(part: Grid) -> list[tuple[str, ...]]:
+    places = [place for place, column in enumerate(part.columns) if not column.numeric]
+    return [tuple(row[place].text for place in places) for row in part.rows]
+
+
+@given(rows=ROWS, numbers=st.integers(1, 9), width=st.integers(30, 120))
+def test_rows_that_differ_are_called_differently_in_every_part(
+    rows: list[tuple[str, ...]], numbers: int, width: int
+) -> None:
+    for part in packed(made(rows, numbers), width):
+        assert len(set(called(part))) == len(rows)
+
+
+@given(rows=ROWS, numbers=st.integers(1, 9), width=st.integers(30, 120))
+def test_every_column_stands_once_names_apart_and_in_its_order(
+    rows: list[tuple[str, ...]], numbers: int, width: int
+) -> None:
+    whole = made(rows, numbers)
+    parts = packed(whole, width)
+    titles = [column.title for part in parts for column in part.columns]
+    assert [title for title in titles if title.startswith("number")] == [f"number {at}" for at in range(numbers)]
+    assert set(titles) == {column.title for column in whole.columns}
+    for part in parts:
+        order = [column.title for column in part.columns]
+        assert order == [column.title for column in whole.columns if column.title in order]
+
+
+def test_one_name_is_not_joined_by_others_where_it_suffices() -> None:
+    parts = packed(made([("a", "loss", "better"), ("b", "loss", "better")], 9), 40)
+    assert len(parts) > 2
+    assert called(parts[-1]) == [("a",), ("b",)]
+
+
+def test_rows_that_nothing_tells_apart_are_still_named() -> None:
+    parts = packed(made([("a", "loss", "better")] * 2, 9), 40)
+    assert called(parts[-1]) == [("a",), ("a",)]
+
+
+def test_a_long_text_makes_room_only_where_lines_can_be_broken() -> None:
+    long = grid("long", "Long", [Column("arm", numeric=False), Column("remark", numeric=False), Column("delta")],
+                [["a", "word " * 20, "1.0"], ["b", "", "2.0"]])  # fmt: skip
+    assert len(packed(long, 60)) == 2
+    assert len(packed(long, 60, folded=30)) == 1

@@ -1,0 +1,45 @@
+"""A report on SQuAD says which files and how many questions its scores rest on, and where the threshold is from."""
+
+from foundation.schema import JsonValue
+from ledger.records import Record, Standing, Status, TrialRow
+from ledger.snapshot import Snapshot, TrialHistory
+from reports.sections.squad import squad_notes
+
+
+def examples(task: str, **parts: JsonValue) -> Record:
+    result: dict[str, JsonValue] = {"task": task, **parts}
+    return Record(0, None, "examples", f"examples {task}", "key", Status.FINISHED, result, 1.0, False)
+
+
+def tuned(trial: str, task: str, threshold: float) -> TrialHistory:
+    counts: dict[str, JsonValue] = {"threshold_questions": 40, "threshold_unanswerable": 12}
+    result: dict[str, JsonValue] = {"task": task, "null_threshold": threshold, **counts}
+    record = Record(0, trial, "fine_tune", f"{task}#1", "key", Status.FINISHED, result, 1.0, False)
+    return TrialHistory(TrialRow(trial, "baseline", 1, None), (record,), (), Standing.FINISHED)
+
+
+def snapshot(*shared: Record, histories: tuple[TrialHistory, ...] = ()) -> Snapshot:
+    return Snapshot("squad", "whole", {}, (), (), histories, shared)
+
+
+WHOLE: JsonValue = {"examples": 10570, "of": 10570, "file": "dev-v1.1.json", "official_name": True, "answers_lost": 0}
+CUT: JsonValue = {"examples": 50, "of": 90, "file": "train-v1.1.cut.json", "official_name": False, "answers_lost": 3}
+
+
+def test_files_and_counts_are_told() -> None:
+    ((task, note),) = squad_notes(snapshot(examples("squad_v1_1", train=CUT, dev=WHOLE), examples("docs_pair")))
+    assert task == "squad_v1_1"
+    assert note == (
+        "learned from 50 of 90 questions of train-v1.1.cut.json, not the official file, 3 without a whole answer "
+        "in a window; asked all 10570 questions of dev-v1.1.json"
+    )
+
+
+def test_the_range_of_thresholds_and_what_they_were_chosen_on_are_told() -> None:
+    histories = (tuned("baseline/1", "squad_v2_0", 2.5), tuned("baseline/2", "squad_v2_0", -1.0))
+    found = snapshot(examples("squad_v2_0", train=CUT, dev=WHOLE), histories=histories)
+    ((_, note),) = squad_notes(found)
+    assert note.endswith(
+        "; threshold of no answer -1.00 to 2.50, the best for F1 on 40 held-out train questions, 12 of them without "
+        "an answer; never chosen on dev"
+    )

@@ -1,0 +1,114 @@
+"""Arms at the shared recipe and at their own: two columns, two families, and the first is as if nothing was tuned."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ledger.snapshot import Snapshot, Tuning
+from ledger.tuning_selection import Choice
+from reports.by_recipe import at_own_recipes, at_shared_recipe
+from reports.experiment_view import setting_of
+from reports.report import Report, build
+from reports.results import results_of
+from tests.factories.reports import TUNED_RATES, primary, tuned
+
+
+def rows(report: Report, name: str) -> tuple[Any, ...]:
+    return next(table.rows for table in report.tables if table.name == name)
+
+
+def tuning_of(view: Snapshot) -> Tuning:
+    assert view.tuning is not None
+    return view.tuning
+
+
+def test_the_tables_at_the_shared_recipe_are_those_of_the_same_trials_without_tuning() -> None:
+    whole = tuned()
+    own = {arm.name for arm in whole.arms if arm.own_of is not None}
+    without = replace(
+        whole,
+        arms=tuple(arm for arm in whole.arms if arm.name not in own),
+        histories=tuple(one for one in whole.histories if one.trial.arm not in own),
+        tuning=None,
+    )
+    with_tuning, plain = build(whole, primary=primary), build(without, primary=primary)
+    extra = {"tuned", "own_recipe", "tuning"}
+    assert [table for table in with_tuning.tables if table.name not in extra] == list(plain.tables)
+    assert {table.name for table in with_tuning.tables} - {table.name for table in plain.tables} == extra
+    assert with_tuning.finding.startswith(plain.finding)
+    assert (with_tuning.curves, with_tuning.forest) == (plain.curves, plain.forest)
+
+
+def test_both_differences_are_those_of_their_own_tables_and_families() -> None:
+    view = tuned()
+    report, setting = build(view, primary=primary), setting_of(view.document)
+    own_view = at_own_recipes(view)
+    assert own_view is not None
+    shared, own = (results_of(one, setting, primary) for one in (at_shared_recipe(view), own_view))
+    assert rows(report, "tuned")
+    for row in rows(report, "tuned"):
+        for side, results in (("shared", shared), ("own", own)):
+            metric = next(each for each in results.metrics if each.name == row["metric"])
+            difference, compared = (
+                results.effect(row["arm"], metric).difference,
+                results.comparison(row["arm"], metric),
+            )
+            told = [row[f"{side}_{part}"] for part in ("n", "delta", "low", "high", "p_holm", "verdict")]
+            parts = (difference.pairs, difference.delta, difference.low, difference.high)
+            assert told == [*parts, compared.p_holm, str(compared.verdict)]
+    assert len(shared.families[0]) == len(own.families[0]) == 2
+    assert any(row["shared_p_holm"] != row["own_p_holm"] for row in rows(report, "tuned"))
+
+
+def test_an_arm_at_its_own_recipe_is_held_against_the_baseline_at_its_own() -> None:
+    view = tuned()
+    values = {
+        arm.name: [float(str(one.records[-1].result["held_out_loss"])) for one in view.of_arm(arm.name)]
+        for arm in view.arms
+    }
+    pairs = {"narrow": ("narrow", "baseline@own"), "dynamic": ("dynamic@own", "baseline@own")}
+    for row in rows(build(view, primary=primary), "tuned"):
+        mine, its = (values[name] for name in pairs[row["arm"]])
+        assert row["own_delta"] == pytest.approx(sum(a - b for a, b in zip(mine, its, strict=True)) / len(mine))
+
+
+def test_a_choice_at_the_edge_is_warned_of_and_one_inside_is_not() -> None:
+    view = tuned()
+    tuning = tuning_of(view)
+    numbers = list(tuning.tried.values("recipe.peak_learning_rate"))
+    for point, rate in enumerate(numbers):
+        choices = tuple(replace(choice, point=point) for choice in tuning.choices)
+        report = build(replace(view, tuning=replace(tuning, choices=choices)), primary=primary)
+        edges = [row["edge"] for row in rows(report, "tuning") if row["chosen"] and row["value"] is not None]
+        warned = any(note.startswith("Warning: chosen at the edge") for note in report.notes)
+        end = {min(numbers): ", the smallest", max(numbers): ", the largest"}.get(rate)
+        assert warned is (end is not None)
+        assert set(edges) == {f"peak_learning_rate {rate:g}{end}" if end else None}
+
+
+def test_nothing_tried_is_no_edge_of_what_was_tried() -> None:
+    tuning = tuning_of(tuned())
+    lost = tuple(Choice(choice.arm, 0, (None,) * len(choice.values), choice.arm) for choice in tuning.choices)
+    report = build(replace(tuned(), tuning=replace(tuning, choices=lost)), primary=primary)
+    assert not any(note.startswith("Warning") for note in report.notes)
+    assert any("narrow diverged at every point" in note for note in report.notes)
+
+
+def test_before_anything_is_chosen_there_is_one_column_and_no_finding_at_own_recipes() -> None:
+    view = tuned()
+    open_ = replace(view, tuning=replace(tuning_of(view), choices=()), arms=view.arms[:3])
+    report = build(open_, primary=primary)
+    assert "own recipe" not in report.finding
+    assert all(row["own_delta"] is None and row["own_verdict"] is None for row in rows(report, "tuned"))
+    assert all(row["value"] is None and row["chosen"] is None for row in rows(report, "tuning"))
+
+
+def test_every_arm_has_a_row_for_each_point_with_the_one_that_was_chosen() -> None:
+    view = tuned()
+    found = rows(build(view, primary=primary), "tuning")
+    assert len(found) == 3 * len(TUNED_RATES)
+    for choice in tuning_of(view).choices:
+        mine = [row for row in found if row["arm"] == choice.arm]
+        assert [row["value"] for row in mine] == list(choice.values)
+        assert [row["point"] for row in mine if row["chosen"]] == [choice.point]

@@ -1,0 +1,47 @@
+"""A run of seconds that the tests of engines share: two arms on text of no meaning, so that little is computed."""
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.factories.command_line import Run, steeplechase
+
+EXPERIMENT = """
+experiment: small
+question: Is a deeper encoder better?
+baseline:
+  architecture: {{ depth: 1, width: 16, embedding_width: 16, heads: 2, feed_forward_width: 32, vocabulary_size: 300,
+                  positions: 32 }}
+  objective: {{ kind: masked_language_model }}
+  recipe: {{ sequence_length: 32, batch_sequences: 8, peak_learning_rate: 3e-3, dropout: 0.0,
+            schedule: {{ kind: linear, warmup_tokens: 2000 }} }}
+design: {{ kind: list, arms: {{ deep: {{ depth: 4 }} }} }}
+corpus: {{ kind: text_files, path: {text} }}
+pretraining: {{ tokens: 150000, seeds: [1, 2, 3], held_out_sequences: 16, evaluations: 1 }}
+"""
+
+
+@pytest.fixture(scope="session")
+def small_experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an experiment file of six trials, each of some seconds."""
+    folder = tmp_path_factory.mktemp("small")
+    text = folder / "text"
+    text.mkdir()
+    words = random.Random(5)
+    for number in range(400):  # documents of nothing in common, none of which is dropped as a duplicate
+        (text / f"{number}.txt").write_text(" ".join(f"{words.getrandbits(40):x}" for _ in range(100)))
+    file = folder / "small.yaml"
+    file.write_text(EXPERIMENT.format(text=text))
+    return file
+
+
+@pytest.fixture(scope="session")
+def small(small_experiment: Path) -> Run:
+    """Return that experiment, run to its end by two local workers."""
+    folder = small_experiment.with_name("results")
+    started = time.monotonic()
+    done = steeplechase("run", small_experiment, "--out", folder, "--workers", "2")
+    assert done.returncode == 0, done.stderr
+    return Run(folder, done.stderr, time.monotonic() - started)

@@ -1,0 +1,61 @@
+"""Driver and workers killed at random moments: the same command finishes, and the table does not show it."""
+
+import random
+import sqlite3
+import time
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.factories.command_line import SHARED, Run, descendants, ended_within, kill, lend, start, steeplechase
+
+pytestmark = pytest.mark.engines
+
+TABLE = "experiments/table2.yaml"
+KILLS = 3
+SEED = 20261121
+
+
+def mirrored(folder: Path) -> tuple[Counter[str], set[str]]:
+    """Return how often MLflow holds each run of the folder, by identity, and the standings of its runs."""
+    with closing(sqlite3.connect(folder / "mlflow.db")) as database:
+        identities = database.execute("SELECT value FROM tags WHERE key = 'steeplechase.identity'").fetchall()
+        within = Counter(value.partition("@")[2].partition("/")[2] for (value,) in identities)  # without the folder
+        return within, {status for (status,) in database.execute("SELECT status FROM runs")}
+
+
+def test_killed_at_random_moments_the_same_command_ends_with_the_same_table(smoke: Run, tmp_path: Path) -> None:
+    lend(smoke.folder, tmp_path, SHARED)
+    chance = random.Random(SEED)
+    command = ("run", TABLE, "--scale", "smoke", "--out", tmp_path, "--workers", "2")
+    killed = 0
+    while killed < KILLS:
+        driver = start(*command)
+        time.sleep(chance.uniform(0.1, 0.3) * smoke.seconds)
+        if driver.poll() is not None:  # it was quicker than chance
+            break
+        assert ended_within(kill(driver), seconds=5)
+        killed += 1
+    assert killed > 1
+    done = steeplechase(*command)
+    assert done.returncode == 0, done.stderr
+    assert Run(tmp_path, "", 0.0).table == smoke.table
+    identities, standings = mirrored(tmp_path)
+    assert set(identities.values()) == {1}
+    assert identities == mirrored(smoke.folder)[0]
+    assert "RUNNING" not in standings
+
+
+def test_when_a_driver_dies_every_worker_ends_by_itself(smoke: Run, tmp_path: Path) -> None:
+    lend(smoke.folder, tmp_path, SHARED)
+    driver = start("run", TABLE, "--scale", "smoke", "--out", tmp_path, "--workers", "2")
+    until = time.monotonic() + 60
+    while len(descendants(driver.pid)) < 2 and time.monotonic() < until:
+        time.sleep(0.1)
+    below = descendants(driver.pid)
+    assert len(below) >= 2
+    driver.kill()  # the driver alone: workers run in sessions of their own
+    driver.wait()
+    assert ended_within(below, seconds=5)

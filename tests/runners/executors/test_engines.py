@@ -1,0 +1,52 @@
+"""The same table, byte for byte, whoever computes it, on however many processes, in whatever order."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.factories.command_line import ROOT, SHARED, Run, lend, stages_told, steeplechase
+
+pytestmark = pytest.mark.engines
+
+TABLE = "experiments/table2.yaml"
+TRIALS, STAGES_PER_TRIAL = 12, 4
+
+
+def test_the_smoke_table_is_whole(smoke: Run) -> None:
+    assert stages_told(smoke.told) == 2 + 3 + 3 + 1 + TRIALS * STAGES_PER_TRIAL
+    assert len(list((smoke.folder / "stages" / "pretrain").iterdir())) == TRIALS
+    assert not list((smoke.folder / "stages" / "unfinished").iterdir())
+    for name in ("report.html", "report.json", "report.md", "report.tex", "mlflow.db"):
+        assert (smoke.folder / name).stat().st_size > 0
+
+
+def test_the_same_command_again_computes_nothing_and_says_the_same(smoke: Run) -> None:
+    table = smoke.table
+    again = steeplechase("run", TABLE, "--scale", "smoke", "--out", smoke.folder)
+    assert (again.returncode, stages_told(again.stderr)) == (0, 0)
+    assert smoke.table == table
+
+
+@pytest.mark.parametrize(
+    "how", [("--workers", "1"), ("--workers", "2", "--engine", "ray")], ids=["one worker", "ray with two workers"]
+)
+def test_trials_computed_anew_by_others_make_the_same_table(smoke: Run, tmp_path: Path, how: tuple[str, ...]) -> None:
+    lend(smoke.folder, tmp_path, SHARED)  # the trials alone are compared
+    done = steeplechase("run", TABLE, "--scale", "smoke", "--out", tmp_path, *how)
+    assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "stages" / "pretrain").iterdir())) == TRIALS
+    assert Run(tmp_path, done.stderr, 0.0).table == smoke.table
+    assert stages_told(done.stderr) == TRIALS * STAGES_PER_TRIAL
+
+
+def test_tasks_listed_in_another_order_are_the_same_experiment(smoke: Run, tmp_path: Path) -> None:
+    text = (ROOT / TABLE).read_text()
+    order, other = "[docs_acceptability, docs_pair, docs_answer]", "[docs_answer, docs_acceptability, docs_pair]"
+    assert order in text
+    (tmp_path / "table2.yaml").write_text(text.replace(order, other))
+    shutil.copytree(smoke.folder / "stages", tmp_path / "results" / "stages")  # what is asked is which keys there are
+    command = ("run", tmp_path / "table2.yaml", "--scale", "smoke", "--out", tmp_path / "results")
+    done = steeplechase(*command)
+    assert (done.returncode, stages_told(done.stderr)) == (0, 0), done.stderr
+    assert Run(tmp_path / "results", "", 0.0).table == smoke.table

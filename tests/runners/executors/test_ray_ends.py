@@ -1,0 +1,175 @@
+"""However a run under Ray ends early, it says so in a line, leaves no process, and the same command carries on."""
+
+import os
+import re
+import secrets
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.factories.command_line import ROOT, Run, command, descendants, ended_within, lend, steeplechase
+
+pytestmark = [pytest.mark.engines, pytest.mark.slow]
+
+SHARED = ("corpus", "tokens", "questions")
+STOPPED = "stopped; everything finished is kept, and the same command carries on"
+
+
+def named(parent: int, word: str) -> list[int]:
+    """Return the processes under a parent whose command holds a word."""
+    found = []
+    for process, _ in descendants(parent):
+        try:
+            text = Path(f"/proc/{process}/cmdline").read_text()
+        except OSError:
+            continue
+        found += [process] if word in text else []
+    return found
+
+
+def begun(folder: Path, driver: int) -> bool:
+    """Whether the driver holds its results folder."""
+    return (folder / "lock").exists()
+
+
+def starting(folder: Path, driver: int) -> bool:
+    """Whether Ray is about to start."""
+    return bool(named(driver, "ray_host"))
+
+
+def connecting(folder: Path, driver: int) -> bool:
+    """Whether Ray's first processes are there."""
+    return bool(named(driver, "gcs_server"))
+
+
+def at_work(folder: Path, driver: int) -> bool:
+    """Whether a trial is being computed."""
+    return bool(list(folder.glob("stages/progress/*.json")))
+
+
+def between(folder: Path, driver: int) -> bool:
+    """Whether a first trial has ended."""
+    return bool(list(folder.glob("stages/pretrain/*")))
+
+
+def told_until(
+    moment: Callable[[Path, int], bool], act: Callable[[int], None], experiment: Path, folder: Path
+) -> tuple[int, str, set[tuple[int, str]]]:
+    """Start the run, act on it at a moment; return its exit code, what it said and the processes it had then."""
+    started = command("run", experiment, "--out", folder, "--engine", "ray")
+    with subprocess.Popen(started, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
+        while not moment(folder, run.pid) and run.poll() is None:
+            time.sleep(0.05)
+        below = descendants(run.pid)
+        act(run.pid)
+        try:
+            _, told = run.communicate(timeout=240)
+        finally:
+            run.kill()
+    return run.returncode, told, below
+
+
+@pytest.fixture(autouse=True)
+def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Give the run a folder for temporary files that no other test uses, with a name short enough for sockets."""
+    folder = Path("/tmp", secrets.token_hex(3))
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def scratch(temporary: Path) -> list[Path]:
+    return list(temporary.glob("steeplechase-ray-*"))
+
+
+@pytest.mark.parametrize(
+    ("number", "moment"),
+    [
+        (signal.SIGTERM, begun),
+        (signal.SIGTERM, starting),
+        (signal.SIGINT, connecting),
+        (signal.SIGINT, at_work),
+    ],
+    ids=lambda value: getattr(value, "name", None) or value.__name__,
+)
+def test_a_signal_at_any_moment_ends_the_run_with_75_and_nothing_is_left(
+    small: Run,
+    small_experiment: Path,
+    tmp_path: Path,
+    temporary: Path,
+    number: signal.Signals,
+    moment: Callable[[Path, int], bool],
+) -> None:
+    lend(small.folder, tmp_path, SHARED)
+    code, told, below = told_until(moment, lambda driver: os.kill(driver, number), small_experiment, tmp_path)
+    assert (code, told.splitlines()[-1]) == (75, STOPPED)
+    assert "Traceback" not in told
+    assert ended_within(below, seconds=5)
+    assert scratch(temporary) == []
+
+
+def test_what_was_stopped_between_trials_is_finished_by_the_same_command(
+    small: Run, small_experiment: Path, tmp_path: Path
+) -> None:
+    lend(small.folder, tmp_path, SHARED)
+    code, told, _ = told_until(between, lambda driver: os.kill(driver, signal.SIGUSR1), small_experiment, tmp_path)
+    assert (code, told.splitlines()[-1]) == (75, STOPPED)
+    done = steeplechase("run", small_experiment, "--out", tmp_path, "--engine", "ray")
+    assert done.returncode == 0, done.stderr
+    assert Run(tmp_path, "", 0.0).table == small.table
+
+
+def test_the_death_of_rays_own_process_is_told_in_a_line_and_the_same_command_carries_on(
+    small: Run, small_experiment: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "results"
+    lend(small.folder, folder, SHARED)
+
+    def kill_raylet(driver: int) -> None:
+        for process in named(driver, "raylet/raylet"):
+            os.kill(process, signal.SIGKILL)
+
+    code, told, below = told_until(at_work, kill_raylet, small_experiment, folder)
+    assert code == 75, told
+    last = told.splitlines()[-1]
+    assert last.startswith("Ray ended unexpectedly")
+    assert "everything finished is kept, and the same command carries on" in last
+    assert not re.findall(r"\bray\b", told.rpartition("Ray ended")[0], re.IGNORECASE)  # it speaks to its log alone
+    assert ended_within(below, seconds=5)
+    done = steeplechase("run", small_experiment, "--out", folder)
+    assert done.returncode == 0, done.stderr
+    assert Run(folder, "", 0.0).table == small.table
+
+
+def test_one_death_of_a_trials_process_costs_no_trial(small: Run, small_experiment: Path, tmp_path: Path) -> None:
+    lend(small.folder, tmp_path, SHARED)
+
+    def kill_trial(driver: int) -> None:
+        (first, *_) = named(driver, "Trainable") or [0]  # an actor; the other processes of Ray are helpers
+        assert first
+        os.kill(first, signal.SIGKILL)
+
+    code, told, _ = told_until(at_work, kill_trial, small_experiment, tmp_path)
+    assert code == 0, told
+    assert "failed" not in told
+    assert Run(tmp_path, "", 0.0).table == small.table
+
+
+def test_what_a_killed_run_has_left_is_removed_by_the_next(
+    small: Run, small_experiment: Path, tmp_path: Path, temporary: Path
+) -> None:
+    lend(small.folder, tmp_path, SHARED)
+    kill = signal.SIGKILL
+    code, _, below = told_until(at_work, lambda driver: os.kill(driver, kill), small_experiment, tmp_path)
+    assert code == -kill
+    assert ended_within(below, seconds=10)
+    (left,) = scratch(temporary)
+    done = steeplechase("run", small_experiment, "--out", tmp_path, "--engine", "ray")
+    assert done.returncode == 0, done.stderr
+    assert not left.exists()

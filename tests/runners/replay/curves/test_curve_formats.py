@@ -1,0 +1,197 @@
+"""Every format of recorded curves: what it reads, and the one clear line for what is wrong."""
+
+import json
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foundation.errors import DataRefused, EnvironmentRefused, Refusal
+from ledger.database import LEDGER_NAME, Ledger
+from ledger.records import ArmRow, Record, Status, TrialRow
+from runners.replay.curves import plain
+from runners.replay.curves.reading import read_curves
+from runners.replay.curves.recorded import from_table
+
+POINTS = [
+    {"candidate": "a", "config": {"x": 1, "kind": "wide"}, "step": 1, "value": 3.0},
+    {"candidate": "a", "step": 2, "value": 2.0},
+    {"candidate": "b", "config": {"x": 2, "kind": "deep"}, "step": 2, "value": 1.0},
+    {"candidate": "b", "step": 1, "value": None},
+    {"candidate": "c", "config": {"x": 3, "kind": "deep"}, "step": 1, "value": 2.5},
+    {"candidate": "d", "config": {"x": 4, "kind": "deep"}, "step": 1, "value": 2.5},
+    {"candidate": "d", "step": 2, "value": 2.25},
+]
+
+
+def lines(*objects: object) -> str:
+    return "\n".join(json.dumps(each) for each in objects)
+
+
+def test_the_plain_format_in_any_order_with_what_diverged_and_what_was_left(tmp_path: Path) -> None:
+    path = tmp_path / "curves.jsonl"
+    path.write_text(lines({"direction": "min"}, *POINTS))
+    (found,) = read_curves(path)
+    assert (found.name, found.candidates, found.steps, found.left_out) == ("curves", ("a", "b", "d"), (1, 2), 1)
+    assert found.values.tolist() == [[3.0, 2.0], [np.inf, np.inf], [2.5, 2.25]]
+
+
+def test_max_turns_the_curves_and_the_first_line_may_be_a_point(tmp_path: Path) -> None:
+    path = tmp_path / "curves.jsonl"
+    path.write_text(lines({"direction": "max", **POINTS[0]}, *POINTS[1:]))
+    assert read_curves(path)[0].optimum == -3.0
+
+
+@given(
+    st.lists(
+        st.lists(st.one_of(st.floats(-1e6, 1e6), st.just(np.inf)), min_size=3, max_size=3), min_size=2, max_size=6
+    ),
+)
+def test_the_plain_format_goes_round(values: list[list[float]]) -> None:
+    rows = [*values, [1.0, 1.0, 1.5], [1.0, 1.0, 2.5]]  # at least two finite ends
+    configs = [{"place": place, "name": f"n{place}"} for place in range(len(rows))]
+    one = from_table("t", [f"c{place}" for place in range(len(rows))], configs, (1.0, 2.0, 5.0), np.array(rows))
+    other = plain.read("t", plain.written(one))
+    assert np.array_equal(one.values, other.values)
+    assert (one.candidates, one.configs, one.steps) == (other.candidates, other.configs, other.steps)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no point"),
+        ("{oops", ":1: not JSON"),
+        ("[1, 2]\n{}", "not JSON"),
+        ('{"direction": "up"}', ":1: direction is 'up'; allowed: min, max"),
+        (lines(POINTS[0], {"candidate": "a", "step": "x", "value": 1}), ":2: step is 'x'"),
+        (lines(POINTS[0], {"candidate": "a", "step": 2, "value": "x"}), ":2: value is 'x'"),
+        (lines(POINTS[0], {"candidate": "a", "step": 2}), ":2: value is missing"),
+        (lines(POINTS[0], {"step": 2, "value": 1}), ":2: candidate is missing"),
+        (lines(POINTS[0], POINTS[0]), ":2: candidate 'a' has step 1 twice"),
+        (lines(POINTS[0], {**POINTS[1], "config": 3}), ":2: config is 3"),
+        (lines(POINTS[0], {**POINTS[1], "config": {"x": 9}}), ":2: candidate 'a' has another config"),
+        (lines(POINTS[0], POINTS[1]), "1 candidates reach the last step 2; at least 2 are needed"),
+    ],
+)
+def test_a_wrong_plain_file_is_one_clear_line(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "wrong.jsonl"
+    path.write_text(text)
+    with pytest.raises(DataRefused) as refused:
+        read_curves(path)
+    (line,) = refused.value.lines
+    assert line.startswith(str(path))
+    assert said in line
+
+
+def taskset_entry(rate: float, losses: list[float | None]) -> dict[str, object]:
+    return {"hp": {"learning_rate": rate}, "valid": {"loss": losses}, "train": {"loss": losses}}
+
+
+def test_taskset_with_overflow_and_nan(tmp_path: Path) -> None:
+    entries = [
+        taskset_entry(0.1, [3.0, 2.0]),
+        taskset_entry(0.2, [3.0, 1e10]),
+        taskset_entry(0.3, [3.0, float("nan")]),
+    ]
+    path = tmp_path / "task.json.xz"
+    path.write_bytes(lzma.compress(json.dumps([*entries, taskset_entry(0.4, [3.0, 1.0])]).encode()))
+    (found,) = read_curves(path)
+    assert found.values[:, 1].tolist() == [2.0, np.inf, np.inf, 1.0]
+    assert found.costs.tolist() == [0.5, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ([taskset_entry(0.1, [1.0]), {"valid": {"loss": [1.0]}}], "entry 1: hp is missing"),
+        ([taskset_entry(0.1, [1.0]), taskset_entry(0.1, [1.0, 2.0])], "entry 1: valid.loss has 2 points"),
+        ([{"hp": {}, "valid": 3}], "entry 0: valid.loss is missing"),
+        ([{"scores": {"rte": 3}, "hparams": {}}], "entry 0: scores holds neither glue nor scores by step"),
+        ([{"scores": {"glue": "x"}, "hparams": {}}], "entry 0: scores.glue is 'x'"),
+        ([{"other": 1}], "neither TaskSet"),
+    ],
+)
+def test_a_wrong_json_file_is_one_clear_line(tmp_path: Path, entries: list[object], said: str) -> None:
+    path = tmp_path / "wrong.json"
+    path.write_text(json.dumps(entries))
+    with pytest.raises(DataRefused, match=said) as refused:
+        read_curves(path)
+    assert len(refused.value.lines) == 1
+
+
+def test_long_runs_with_a_wrong_total_have_their_tasks_mean_and_runs_without_scores_are_left_out(
+    tmp_path: Path,
+) -> None:
+    tasks = dict.fromkeys(("cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst", "sts"), 70.0)
+    runs = [
+        {"id": 0, "hparams": {}, "scores": {"1": {"glue": 60.0}, "2": {"glue": 65.0}}},
+        {
+            "id": 1,
+            "hparams": {},
+            "scores": {"1": {**tasks, "glue": 140.0}, "2": {**tasks, "rte": 78.0, "glue": 141.0}},
+        },
+        {"id": 2, "hparams": {}, "scores": {}},
+        {"id": 3, "hparams": {}, "scores": {"1": {"glue": 140.0}, "2": {"glue": 65.0}}},
+    ]
+    path = tmp_path / "long.json"
+    path.write_text(json.dumps(runs))
+    (found,) = read_curves(path)
+    assert (found.candidates, found.left_out) == (("0", "1"), 1)
+    assert found.values.tolist() == [[-60.0, -65.0], [-70.0, -71.0]]
+
+
+def test_a_folder_is_its_files_and_names_all_that_are_wrong(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(lines(*POINTS))
+    (tmp_path / "b.jsonl").write_text(lines(*POINTS))
+    assert [each.name for each in read_curves(tmp_path)] == ["a", "b"]
+    (tmp_path / "c.json.xz").write_bytes(b"no xz")
+    (tmp_path / "d.json").write_bytes(b"\xff\xfe[")
+    with pytest.raises(DataRefused) as refused:
+        read_curves(tmp_path)
+    assert len(refused.value.lines) == 2
+
+
+def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentRefused):
+        read_curves(tmp_path / "nowhere")
+    with pytest.raises(Refusal, match="no curves in it"):
+        read_curves(tmp_path)
+
+
+def test_a_ledger_of_ours_is_the_mean_over_seeds(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / LEDGER_NAME)
+    for place, arm in enumerate(("baseline", "wide", "stopped", "diverged")):
+        ledger.add_arm(ArmRow(arm, place, 0, {"width": place}, {}, 1, 1, 1))
+        for seed in (1, 2):
+            ledger.add_trial(TrialRow(f"{arm}/{seed}", arm, seed))
+            marks = (10, 20) if arm in ("baseline", "wide") else (10,)
+            for tokens in marks:
+                loss = 6.0 - tokens / 10 - place + seed / 10
+                result = {"tokens": tokens, "held_out_loss": loss, "held_out_curve": [[tokens, loss]]}
+                ledger.add_record(
+                    Record(0, f"{arm}/{seed}", "pretrain", f"p@{tokens}", "k", Status.FINISHED, result, 1.0, False)
+                )
+    broken = {"tokens": 15, "loss": "nan"}
+    ledger.add_record(Record(0, "diverged/1", "pretrain", "p@20", "k", Status.DIVERGED, broken, 1.0, False))
+    ledger.close()
+    (found,) = read_curves(tmp_path)
+    assert found.candidates == ("baseline", "wide", "diverged")
+    assert found.left_out == 1
+    assert found.steps == (10, 20)
+    assert found.values == pytest.approx(np.array([[5.15, 4.15], [4.15, 3.15], [2.15, np.inf]]))
+
+
+def test_nas_bench_bert_is_five_hundred_final_scores(shared_data: Path) -> None:
+    (found,) = read_curves(shared_data / "curves/flexibert/BERT_benchmark.json")
+    assert found.values.shape == (500, 1)
+    assert -100.0 < found.optimum < found.median_final < 0.0
+
+
+def test_taskset_is_a_thousand_curves_of_51_points(shared_data: Path) -> None:
+    name = "FixedTextRNNClassification_imdb_patch32_LSTM128_bs128.json.xz"
+    (found,) = read_curves(shared_data / "curves/taskset" / name)
+    assert found.values.shape == (1000, 51)
+    assert found.costs[0] == pytest.approx(1 / 51)

@@ -1,0 +1,54 @@
+"""Regret and costs as docs/replay.md defines them, on curves small enough to be read."""
+
+import numpy as np
+import pytest
+
+from runners.replay import POLICIES
+from runners.replay.curves.recorded import from_table
+from runners.replay.replay import interval, replay
+from runners.replay.simulation import Race
+from tests.factories.replays import curves, task
+
+TABLE = [[0.9, 0.5], [0.8, 0.7], [0.3, 0.9], [0.95, 0.6], [0.9, 1.1]]  # optimum 0.3 midway, median final 0.7
+
+
+def test_best_seen_counts_at_any_step_and_the_choice_at_its_end() -> None:
+    outcome = replay(task(curves(TABLE)), POLICIES["random"], 5.0, 0)
+    assert outcome.regret == 0.0  # 0.3 was seen
+    assert outcome.regret_of_choice == pytest.approx((0.9 - 0.5) / (0.7 - 0.5))  # and its holder ends at 0.9
+    assert (outcome.started, outcome.finished, outcome.spent) == (5, 5, 5.0)
+
+
+def test_one_training_is_one_candidates_best() -> None:
+    found = {round(replay(task(curves(TABLE)), POLICIES["random"], 1.0, seed).regret, 9) for seed in range(40)}
+    expected = {round((best - 0.3) / 0.4, 9) for best in (0.5, 0.7, 0.3, 0.6, 0.9)}
+    assert found == expected
+
+
+def test_diverged_finals_leave_the_median() -> None:
+    broken = [*TABLE, [0.9, np.nan], [np.inf, 0.1]]
+    assert curves(broken).median_final == 0.7
+    assert curves(broken).optimum == 0.3  # what follows divergence does not count
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [((1, 2, 4), (0.25, 0.5, 1.0)), ((0, 1, 2), (1 / 3, 2 / 3, 1.0)), ((100,), (1.0,)), ((0,), (1.0,))],
+)
+def test_a_point_costs_its_share_of_all_steps(steps: tuple[int, ...], expected: tuple[float, ...]) -> None:
+    values = np.array([[1.0] * len(steps), [2.0] * len(steps)])
+    assert tuple(from_table("t", "ab", [{}, {}], steps, values).costs) == pytest.approx(expected)
+
+
+def test_carrying_on_costs_only_what_is_new() -> None:
+    recorded = curves([[3.0, 2.0, 1.0], [6.0, 5.0, 4.0]])
+    race = Race(recorded.values, recorded.costs, np.zeros((2, 0)), 2.0)
+    spent = [moment.spent for moment in race.run(POLICIES["successive_halving"], np.random.default_rng(0))]
+    assert spent == pytest.approx([1 / 3, 2 / 3, 4 / 3])
+
+
+def test_the_interval_holds_the_mean_and_narrows_with_seeds() -> None:
+    few, many = [0.1, 0.5, 0.9], [0.1, 0.5, 0.9] * 20
+    assert interval(few)[1] < 0.5 < interval(few)[2]
+    assert interval(many)[2] - interval(many)[1] < interval(few)[2] - interval(few)[1]
+    assert interval([0.25]) == (0.25, 0.25, 0.25)

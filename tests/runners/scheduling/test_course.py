@@ -1,0 +1,154 @@
+"""What the course makes of the ends of stages, and that a kill at any moment changes nothing of it."""
+
+import json
+import random
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foundation.errors import Conflict, DataRefused, EnvironmentRefused
+from ledger.artifacts import Outcome, StageStore
+from ledger.database import Ledger
+from ledger.records import Record, Standing, Status
+from runners.dag import shared_stages
+from runners.scheduling.course import Course
+from runners.scheduling.groundwork import ATTEMPTS, StageFailed
+from runners.work_queue import Failure, Work
+from tests.factories.simulated_training import SMALL, TABLE, Track, curve, folder_of, found, small_table
+
+
+def failing(label: str, *ends: Outcome | Failure) -> Any:
+    """Return a trainer in which the stages of one label end otherwise, one end per attempt of each, then as ever."""
+    tried: Counter[str] = Counter()
+
+    def answer(work: Work) -> Outcome | Failure:
+        if work.label != label:
+            return curve(work)
+        tried[work.stage.key] += 1
+        return ends[tried[work.stage.key] - 1] if tried[work.stage.key] <= len(ends) else curve(work)
+
+    return answer
+
+
+DIED = Failure("the worker process ended with code -9", worker_died=True)
+RAISED = Failure("ValueError: no", 'Traceback\n  File "tokens.py", line 3, in compute\n    raise\nValueError: no')
+DIVERGED = Outcome(Status.DIVERGED, {"tokens": 64, "loss": "nan"}, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("label", "ends", "standing", "attempts"),
+    [
+        ("pretrain@2560", [], Standing.FINISHED, 1),
+        ("pretrain@2560", [DIED], Standing.FINISHED, 2),
+        ("pretrain@2560", [DIED] * (ATTEMPTS - 1), Standing.FINISHED, ATTEMPTS),
+        ("pretrain@2560", [DIED] * ATTEMPTS, Standing.FAILED, ATTEMPTS),
+        ("docs_pair#1", [DIED] * ATTEMPTS, Standing.FAILED, ATTEMPTS),
+        ("pretrain@2560", [RAISED], Standing.FAILED, 1),
+        ("docs_pair#1", [RAISED], Standing.FAILED, 1),
+        ("pretrain@2560", [DIED, RAISED], Standing.FAILED, 2),
+        ("pretrain@2560", [DIVERGED], Standing.DIVERGED, 1),
+        ("docs_pair#1", [DIVERGED], Standing.DIVERGED, 1),
+    ],
+)
+def test_a_trial_stands_as_its_stages_ended(
+    tmp_path: Path, label: str, ends: list[Outcome | Failure], standing: Standing, attempts: int
+) -> None:
+    asked: Counter[str] = Counter()
+    answer = failing(label, *ends)
+
+    def counted(work: Work) -> Outcome | Failure:
+        asked[f"{work.trial} {work.label}"] += 1
+        return answer(work)
+
+    done = Track(small_table(tmp_path), tmp_path, counted).run()
+    assert {history.standing for history in done.histories} == {standing}
+    assert {count for name, count in asked.items() if name.endswith(f"/1 {label}")} == {attempts}
+    behind = {name for name in asked if "docs_pair#1" in name}
+    assert len(behind) == (0 if label.startswith("pretrain") and standing is not Standing.FINISHED else 3)
+
+
+@pytest.mark.parametrize("label", ["pretrain@2560", "docs_pair#1"])
+def test_a_failed_trial_is_tried_again_by_the_next_run_and_a_diverged_one_is_not(tmp_path: Path, label: str) -> None:
+    calm, failed, diverged = (tmp_path / name for name in ("calm", "failed", "diverged"))
+    for folder in (calm, failed, diverged):
+        folder.mkdir()
+    experiment = small_table(tmp_path)
+    expected = found(Track(experiment, calm).run())
+    Track(experiment, failed, failing(label, RAISED)).run()
+    assert found(Track(experiment, failed).run()) == expected
+    before = found(Track(experiment, diverged, failing(label, DIVERGED)).run())
+    again = Track(experiment, diverged)
+    assert (found(again.run()), again.computed) == (before, [])
+
+
+def test_a_stage_that_refuses_stops_the_run_with_its_own_words(tmp_path: Path) -> None:
+    refused = Failure("DataRefused: text.txt:3: a NUL byte\nand more", exit_code=4)
+    for label in ("tokens", "pretrain@2560"):
+        with pytest.raises(DataRefused, match="NUL") as told:
+            Track(small_table(tmp_path), tmp_path, failing(label, refused)).run()
+        assert told.value.lines == ("text.txt:3: a NUL byte", "and more")
+
+
+def test_a_shared_stage_that_raises_stops_the_run_and_one_whose_worker_dies_is_tried_again(tmp_path: Path) -> None:
+    with pytest.raises(StageFailed, match="tokens: ValueError: no") as told:
+        Track(small_table(tmp_path), tmp_path, failing("tokens", RAISED)).run()
+    assert told.value.exit_code == EnvironmentRefused.exit_code  # lines for the user, never a traceback
+    assert told.value.lines[1:-1] == ('  at File "tokens.py", line 3, in compute',)
+    with pytest.raises(StageFailed, match="questions: the worker process"):
+        Track(small_table(tmp_path), tmp_path, failing("questions", *[DIED] * ATTEMPTS)).run()
+    assert Track(small_table(tmp_path), tmp_path, failing("questions", DIED, DIED)).run().over
+
+
+def test_what_is_in_the_store_is_never_computed_again_whoever_asks(tmp_path: Path) -> None:
+    experiment = small_table(tmp_path)
+    first = Track(experiment, tmp_path)
+    expected = found(first.run())
+    (tmp_path / "ledger.sqlite").unlink()
+    second = Track(experiment, tmp_path)
+    assert (found(second.run()), second.computed) == (expected, [])
+    assert second.last is not None
+    assert all(record.reused for history in second.last.histories for record in history.records)
+
+
+def test_two_experiments_share_what_they_have_in_common_and_nothing_else(tmp_path: Path) -> None:
+    table = Track(small_table(tmp_path), tmp_path)
+    table.run()
+    arms = {**TABLE["arms"], "wide": {"feed_forward_width": 64}}  # type: ignore[dict-item]
+    wider = small_table(tmp_path, design={"kind": "list", "arms": arms})
+    more = Track(wider, tmp_path, ledger_path=tmp_path / "other.sqlite")
+    done = more.run()
+    new = {record.key for history in done.of_arm("wide") for record in history.records}
+    assert set(more.computed) == new
+    assert len(new) == 2
+
+
+def test_the_order_in_which_tasks_are_named_changes_nothing(tmp_path: Path) -> None:
+    seen = []
+    for tasks in (["docs_pair", "docs_acceptability"], ["docs_acceptability", "docs_pair"]):
+        track = Track(small_table(tmp_path, fine_tuning={**SMALL, "tasks": tasks}), folder_of(tmp_path, tasks[0]))
+        seen.append((found(track.run()), sorted(track.computed)))
+    assert seen[0] == seen[1]
+
+
+def test_any_order_of_ends_on_any_number_of_workers_gives_the_same_table(tmp_path: Path) -> None:
+    experiment = small_table(tmp_path)
+    seen = set()
+    for seed in range(8):
+        track = Track(experiment, folder_of(tmp_path, str(seed)), workers=1 + seed % 4, order=random.Random(seed))
+        seen.add(json.dumps(found(track.run()), sort_keys=True))
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("label", ["corpus", "pretrain@2560"])
+def test_results_from_other_data_or_code_are_never_mixed_with_todays(tmp_path: Path, label: str) -> None:
+    experiment = small_table(tmp_path)
+    with closing(Ledger(tmp_path / "ledger.sqlite")) as ledger:
+        if label != "corpus":
+            Course(experiment, shared_stages(experiment), StageStore(tmp_path), ledger)  # declares the trials
+        trial = None if label == "corpus" else "narrow/1"
+        ledger.add_record(Record(0, trial, label, label, "another key", Status.FINISHED, {}, 0.5, False))
+    with pytest.raises(Conflict, match=f"{label} was made from other data, code or library versions"):
+        Track(experiment, tmp_path).run()

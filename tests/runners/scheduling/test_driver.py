@@ -1,0 +1,157 @@
+"""A results folder belongs to one experiment and one driver; what a stage refuses ends the run in its own words."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from configuration.experiment import Experiment
+from foundation.errors import Conflict, DataRefused, EnvironmentRefused
+from ledger.amendments import amendments
+from ledger.database import Ledger
+from ledger.paths import Places
+from ledger.records import Standing
+from ledger.sessions import sessions
+from ledger.snapshot import snapshot
+from runners.dag import shared_stages
+from runners.run import Request, open_ledger, run, timed
+from runners.scheduling.groundwork import Groundwork
+from runners.work_queue import Agenda
+from tests.factories import simulated_training as simulated
+from tests.factories.simulated_training import ARCHITECTURE, RECIPE, Track
+
+
+def request(folder: Path, experiment: Experiment, scale: str = "whole") -> Request:
+    return Request(experiment, scale, Places.of(folder / "results"), workers=1)
+
+
+def nobody_watches(agenda: Agenda) -> None:
+    """Look away."""
+
+
+def test_another_experiment_in_the_folder_is_refused_with_every_key_that_differs(tmp_path: Path) -> None:
+    with open_ledger(request(tmp_path, simulated.experiment(tmp_path))) as ledger:
+        before = ledger.fact("identity")
+    baseline = {
+        "architecture": {**ARCHITECTURE, "heads": 2},
+        "objective": {"kind": "masked_language_model"},
+        "recipe": {**RECIPE, "dropout": 0.3},
+    }
+    pretraining = {"tokens": 2560, "seeds": [1, 3]}
+    other = simulated.experiment(tmp_path, baseline=baseline, pretraining=pretraining)
+    with pytest.raises(Conflict) as refused, open_ledger(request(tmp_path, other)):
+        pass
+    first, *keys, last = refused.value.lines
+    assert refused.value.exit_code == 6
+    assert "another experiment's results; nothing was changed" in first
+    wanted = [
+        "  baseline.architecture.heads: the default there, 2 here",
+        "  baseline.recipe.dropout: the default there, 0.3 here",
+        "  pretraining.seeds: [1,2] there, [1,3] here",
+    ]
+    assert [key for key in keys if not key.startswith("  design.")] == wanted  # the arms stand on the baseline
+    assert last == "Did you mean another --out folder?"
+    with closing(Ledger.at(tmp_path / "results")) as ledger:
+        assert ledger.fact("identity") == before
+
+
+def test_a_run_that_computes_is_a_session_and_one_that_finds_everything_done_is_none(tmp_path: Path) -> None:
+    asked = replace(request(tmp_path, simulated.small_table(tmp_path)), command="steeplechase run a.yaml")
+    track = Track(asked.experiment, tmp_path)
+    with open_ledger(asked) as ledger:
+        for expected in (1, 1):
+            with timed(ledger, asked, nobody_watches) as watched:
+                for agenda in agendas(track, ledger):
+                    with watched(agenda) as glance:
+                        track.work_off(agenda)
+                        glance()
+            (session,) = sessions(ledger)
+            assert (len(sessions(ledger)), session.command) == (expected, "steeplechase run a.yaml")
+        assert session.seconds is not None
+        assert session.machine["threads"] == 1
+
+
+def agendas(track: Track, ledger: Ledger) -> Iterator[Agenda]:
+    shared = shared_stages(track.experiment)
+    yield Groundwork(shared.named(), track.store, ledger)
+    yield track.course(shared, ledger)
+
+
+def test_what_changes_no_number_is_no_conflict(tmp_path: Path) -> None:
+    experiment = simulated.experiment(tmp_path)
+    with open_ledger(request(tmp_path, experiment)) as ledger:
+        facts = snapshot(ledger)
+    asked_otherwise = simulated.experiment(tmp_path, question="Asked otherwise?", tracking="http://127.0.0.1:1")
+    again = replace(request(tmp_path, asked_otherwise), workers=7, engine="ray", address="ray://nowhere")
+    with open_ledger(again) as ledger:
+        assert snapshot(ledger) == facts
+
+
+def test_arms_and_claims_may_be_added_and_the_ledger_says_after_what(tmp_path: Path) -> None:
+    arms: dict[str, Any] = {"narrow": {"bottleneck_ratio": 2}}
+    small = simulated.experiment(tmp_path, design={"kind": "list", "arms": arms}, fine_tuning={})
+    with open_ledger(request(tmp_path, small)):
+        pass
+    Track(small, tmp_path / "results").run()
+    with open_ledger(request(tmp_path, small)) as ledger:
+        assert amendments(ledger) == ()
+        last = ledger.last_of_trials()
+    arms["dynamic"] = {"bottleneck_ratio": 2, "convolution": {"kind": "dynamic"}}
+    claims = ["held_out_loss(dynamic) < held_out_loss(narrow)"]
+    more = simulated.experiment(tmp_path, design={"kind": "list", "arms": arms}, fine_tuning={}, claims=claims)
+    for _ in range(2):  # a second run adds nothing
+        with open_ledger(request(tmp_path, more)) as ledger:
+            (added,) = amendments(ledger)
+            assert (added.after_record, added.changed) == (last, ("arms", "claims"))
+    whole = Track(more, tmp_path / "results").run()
+    assert {arm.name: arm.after_record for arm in whole.arms} == {"baseline": 0, "narrow": 0, "dynamic": last}
+    assert {history.standing for history in whole.of_arm("dynamic")} == {Standing.FINISHED}
+    assert whole.document["claims"] == claims
+    with pytest.raises(Conflict), open_ledger(request(tmp_path, small)):
+        pass  # an arm that has run is never forgotten
+
+
+def test_a_second_driver_at_once_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    asked = request(tmp_path, simulated.experiment(tmp_path))
+    with open_ledger(asked) as ledger:
+        with pytest.raises(Conflict, match="is running this experiment"):
+            run(asked, nobody_watches)
+        assert ledger.trials() == ()
+        assert not (asked.places.stages / "unfinished").exists()
+
+
+def test_data_that_is_not_there_is_refused_before_a_folder_is_made(tmp_path: Path) -> None:
+    experiment = simulated.experiment(tmp_path)
+    (tmp_path / "text.txt").unlink()
+    with pytest.raises(DataRefused, match="no such file"):
+        run(request(tmp_path, experiment), nobody_watches)
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_ledger_that_a_killed_driver_had_just_made_is_told_as_empty_and_can_be_run(tmp_path: Path) -> None:
+    asked = request(tmp_path, simulated.experiment(tmp_path))
+    asked.places.make()
+    Ledger(asked.places.folder / "ledger.sqlite").close()
+    with (
+        closing(Ledger.at(asked.places.folder)) as ledger,
+        pytest.raises(EnvironmentRefused, match="nothing has been run"),
+    ):
+        snapshot(ledger)
+    with open_ledger(asked) as ledger:
+        assert snapshot(ledger).experiment == "simulated"
+
+
+@pytest.mark.engines
+def test_what_a_worker_refuses_ends_the_run_in_its_own_words_and_a_mended_file_carries_on(tmp_path: Path) -> None:
+    asked = request(tmp_path, simulated.experiment(tmp_path))
+    (tmp_path / "text.txt").write_bytes(b"first line\nsecond\x00line\n")
+    with pytest.raises(DataRefused, match=r"text\.txt:2: a NUL byte") as refused:
+        run(asked, nobody_watches)
+    assert refused.value.exit_code == 4
+    (tmp_path / "text.txt").write_text("too little text for a vocabulary\n")
+    with pytest.raises(DataRefused) as refused:
+        run(asked, nobody_watches)
+    assert "NUL" not in str(refused.value)

@@ -1,0 +1,149 @@
+"""What a stage's key depends on, and what it does not."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from configuration.experiment import Experiment
+from foundation.schema import Declaration, canonical
+from runners.dag import fine_tune_labels, pretrain_labels, shared_stages, trial_stages
+from runners.stages.stage import Job
+from search_space.overrides import apply
+from tests.factories import simulated_training as simulated
+from tests.factories.simulated_training import ARCHITECTURE, RECIPE
+
+CONSTANT = {**RECIPE, "schedule": {"kind": "constant", "warmup_tokens": 64}}
+
+
+def keys(experiment: Experiment, seed: int = 1, **changes: Any) -> dict[str, str]:
+    shared = shared_stages(experiment)
+    stages = trial_stages(experiment, shared, apply(experiment.baseline, changes), seed)
+    return {label: stage.key for label, stage in {**shared.named(), **stages}.items()}
+
+
+def differing(one: dict[str, str], other: dict[str, str]) -> set[str]:
+    return {label for label in one.keys() | other.keys() if one.get(label) != other.get(label)}
+
+
+TRIAL = {"pretrain@2560", "docs_pair#1", "docs_pair#2", "docs_acceptability#1", "docs_acceptability#2"}
+
+
+def baseline(**architecture: Any) -> dict[str, Any]:
+    sizes = {**ARCHITECTURE, **architecture}
+    return {"architecture": sizes, "objective": {"kind": "masked_language_model"}, "recipe": RECIPE}
+
+
+def test_every_default_may_be_written_out_and_no_key_changes(tmp_path: Path) -> None:
+    plain = simulated.experiment(tmp_path)
+    whole = Experiment.model_validate_json(plain.model_dump_json())  # every field written out
+    assert keys(whole) == keys(plain)
+    assert whole.identity() == plain.identity()
+    kernel = {"kind": "dynamic", "kernel_size": 9}  # 9 is the default
+    assert keys(plain, convolution=kernel) == keys(plain, convolution={"kind": "dynamic"})
+
+
+def test_an_axis_added_with_a_default_orphans_nothing() -> None:
+    class Before(Declaration):
+        kind: str = "dynamic"
+        width: int = 3
+
+    class After(Before):
+        stride: int = 1
+
+    assert canonical(Before(width=5)) == canonical(After(width=5)) != canonical(After(width=5, stride=2))
+
+
+def test_question_paper_tracking_and_the_order_of_tasks_change_no_key(tmp_path: Path) -> None:
+    plain = simulated.experiment(tmp_path)
+    tuning = {"tasks": ["docs_acceptability", "docs_pair"], "seeds": [1, 2], "sequence_length": 16}
+    presented = {"question": "Another?", "tracking": "http://127.0.0.1:5000", "fine_tuning": tuning}
+    other = simulated.experiment(tmp_path, **presented)
+    assert keys(other) == keys(plain)
+    assert other.identity() == plain.identity()
+
+
+def test_where_the_text_lies_changes_no_key_but_what_it_says_does(tmp_path: Path) -> None:
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+    here, there = (simulated.experiment(tmp_path / folder) for folder in ("here", "there"))
+    before = keys(here)
+    assert keys(there) == before
+    (tmp_path / "there" / "text.txt").write_text("another text\n")
+    assert differing(keys(there), before) == set(before)
+
+
+def test_the_store_a_job_is_sent_to_is_no_part_of_its_key(tmp_path: Path) -> None:
+    experiment = simulated.experiment(tmp_path)
+    corpus = shared_stages(experiment).corpus
+    assert Job.of(corpus, "here").key == Job.of(corpus, "there").key == corpus.key
+
+
+CHANGES: list[dict[str, Any]] = [
+    {"convolution": {"kind": "dynamic"}},
+    {"bottleneck_ratio": 2},
+    {"recipe.dropout": 0.2},
+    {"objective.mask_rate": 0.2},
+]
+
+
+@pytest.mark.parametrize("changes", CHANGES, ids=lambda changes: next(iter(changes)))
+def test_another_candidate_is_another_trial_on_the_same_shared_stages(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    experiment = simulated.experiment(tmp_path)
+    assert differing(keys(experiment), keys(experiment, **changes)) == TRIAL
+
+
+def test_another_seed_is_another_trial_on_the_same_shared_stages(tmp_path: Path) -> None:
+    experiment = simulated.experiment(tmp_path)
+    assert differing(keys(experiment), keys(experiment, seed=2)) == TRIAL
+
+
+def test_two_options_with_the_same_fields_have_two_keys(tmp_path: Path) -> None:
+    experiment = simulated.experiment(tmp_path)
+    kinds = ("depthwise", "lightweight", "dynamic", "span_dynamic", "none")
+    assert len({keys(experiment, convolution={"kind": kind})["pretrain@2560"] for kind in kinds}) == len(kinds)
+
+
+def test_with_a_linear_schedule_a_longer_budget_is_another_stage_from_its_first_token(tmp_path: Path) -> None:
+    short = simulated.search(tmp_path)
+    longer = simulated.search(tmp_path, pretraining={**budget(5120), "hurdle": hurdles(640, 1280, 2560)})
+    assert not set(pretraining(short).values()) & set(pretraining(longer).values())
+
+
+def test_with_a_constant_schedule_a_longer_budget_continues_the_shorter_ones_checkpoint(tmp_path: Path) -> None:
+    recipe = {"baseline": {**baseline(), "recipe": CONSTANT}}
+    dense = {"evaluations": 4}
+    short = simulated.search(tmp_path, **recipe, pretraining={**budget(2560), **dense, "hurdle": hurdles(640)})
+    longer = simulated.search(
+        tmp_path, **recipe, pretraining={**budget(5120), "evaluations": 8, "hurdle": hurdles(640, 2560)}
+    )
+    shorter, further = pretraining(short), pretraining(longer)
+    assert further.items() >= shorter.items()
+    assert further.keys() - shorter.keys() == {"pretrain@5120"}
+
+
+def test_every_stage_reads_only_stages_that_come_before_it(tmp_path: Path) -> None:
+    for experiment in (simulated.experiment(tmp_path), simulated.search(tmp_path)):
+        shared = shared_stages(experiment)
+        ready: set[str] = set()
+        for label, stage in {**shared.named(), **trial_stages(experiment, shared, experiment.baseline, 1)}.items():
+            assert {needed.key for needed in stage.needs()} <= ready, label
+            ready.add(stage.key)
+        assert {*pretrain_labels(experiment), *fine_tune_labels(experiment)} == set(
+            trial_stages(experiment, shared, experiment.baseline, 1)
+        )
+
+
+def budget(tokens: int) -> dict[str, Any]:
+    return {"tokens": tokens, "seeds": [1]}
+
+
+def hurdles(*marks: int) -> dict[str, Any]:
+    return {"kind": "progressive_mean", "marks": list(marks)}
+
+
+def pretraining(experiment: Experiment) -> dict[str, str]:
+    found = keys(experiment)
+    return {label: found[label] for label in pretrain_labels(experiment)}

@@ -1,0 +1,122 @@
+"""A sampler that looks at results learns from them: its points are better than even draws, and other ones."""
+
+from collections.abc import Callable, Iterable
+from statistics import fmean
+from typing import Any, get_args
+
+import pytest
+from scipy.stats import binomtest
+
+from configuration.designs import Search
+from foundation.randomness import stream
+from runners.search.encoding import labels, point_of
+from runners.search.optuna_sampler import BLIND, Seen, propose
+from search_space.candidate import Candidate
+from search_space.overrides import apply
+
+LEARNING = sorted({*get_args(Search.model_fields["sampler"].annotation)} - {"random", *BLIND})
+BASELINE = Candidate()
+SPACE: dict[str, tuple[Any, ...]] = {
+    "bottleneck_ratio": (1, 2, 4),
+    "feed_forward_groups": (1, 2, 4),
+    "recipe.dropout": (0.0, 0.1, 0.2, 0.3),
+    "recipe.weight_decay": (0.0, 0.01, 0.1, 0.2),
+}
+CONDITIONAL = {
+    "feed_forward_groups": (2, 4),  # the baseline has 1
+    "convolution": ({"kind": "none"}, {"kind": "dynamic"}, {"kind": "span_dynamic"}),
+    "convolution.kernel_size": (3, 5, 7, 9, 11, 13, 15, 17),
+}
+COHORT, COHORTS, TOLD = 4, 6, 24
+SEEDS, SEEDS_OF_GP = 14, 6  # a question to the Gaussian process takes 0.2 s
+LEAST_P = 0.02  # of winning so many seeds by chance
+
+Values = Callable[[Search, Candidate], tuple[float, ...]]
+
+
+def search(sampler: str, seed: int, **more: Any) -> Search:
+    tournament = {"mutation_rate": 0.2}  # the default, 0.025, is for genomes of a hundred genes
+    known = {"space": SPACE, "sampler": sampler, "seed": seed, "cohort": COHORT, "tournament": tournament}
+    return Search.model_validate({**known, "candidates_in_all": 99, "seeds_at_most": 9, **more})
+
+
+def additive(design: Search, candidate: Candidate, name: str = "loss") -> float:
+    """Return a sum over the axes that a candidate has; which values are good is drawn from the search's seed."""
+    point, total = point_of(design, candidate), 5.0
+    for axis, label in point.items():
+        known = labels(design, axis)
+        effects = stream(design.seed, f"{name}: effects of {axis}").permutation(len(known)) / len(known)
+        total += float(effects[known.index(label)]) if label in known else 0.5
+    return total
+
+
+def one_loss(design: Search, candidate: Candidate) -> tuple[float, ...]:
+    return (additive(design, candidate),)
+
+
+def two_objectives(design: Search, candidate: Candidate) -> tuple[float, ...]:
+    return additive(design, candidate), additive(design, candidate, "cost")
+
+
+def told(design: Search, values: Values, points: list[dict[str, Any]], share: float = 1.0) -> tuple[Seen, ...]:
+    """Return the baseline and candidates as seen, of which the best share was trained to the end."""
+    baseline = values(design, BASELINE)
+    found = [values(design, apply(BASELINE, point)) for point in points]
+    bar = sorted(found)[int(len(found) * share) - 1] if found else ()
+    seen = (
+        Seen(point, (one[0], one[0]), True, one) if one <= bar else Seen(point, one[:1], False)
+        for point, one in zip(points, found, strict=True)
+    )
+    return (Seen({}, baseline[:1], True, baseline, proposed=False), *seen)
+
+
+def even_draws(design: Search) -> list[dict[str, Any]]:
+    even = search("random", design.seed, space=design.space)
+    return [point for cohort in range(TOLD // COHORT) for point in propose(even, BASELINE, (), cohort, COHORT)]
+
+
+def mean_of(design: Search, values: Values, points: Iterable[dict[str, Any]]) -> float:
+    return fmean(fmean(values(design, apply(BASELINE, point))) for point in points)
+
+
+def assert_better(pairs: list[tuple[float, float]]) -> None:
+    better = sum(mine < its for mine, its in pairs)
+    assert binomtest(better, len(pairs), alternative="greater").pvalue < LEAST_P, pairs
+
+
+def assert_learns(sampler: str, values: Values = one_loss, share: float = 1.0, **more: Any) -> None:
+    """Hold the cohort that follows on even draws to those draws, and to the next even draws."""
+    pairs = []
+    for seed in range(SEEDS_OF_GP if sampler == "gp" else SEEDS):
+        design, points = search(sampler, seed, **more), even_draws(search(sampler, seed, **more))
+        seen = told(design, values, points, share)
+        mine = propose(design, BASELINE, seen, 99, COHORT)
+        assert mine != propose(search("random", seed, **more), BASELINE, seen, 99, COHORT)
+        pairs.append((mean_of(design, values, mine), mean_of(design, values, points)))
+    assert_better(pairs)
+
+
+@pytest.mark.parametrize("sampler", LEARNING)
+def test_what_looks_at_results_proposes_better_points_than_even_draws(sampler: str) -> None:
+    assert_learns(sampler, share=0.5)
+
+
+@pytest.mark.parametrize("sampler", LEARNING)
+def test_axes_that_not_every_candidate_has_a_value_on_are_learned_too(sampler: str) -> None:
+    assert_learns(sampler, space=CONDITIONAL)
+
+
+@pytest.mark.parametrize("sampler", [sampler for sampler in LEARNING if sampler != "tournament"])
+def test_of_several_objectives_all_are_learned(sampler: str) -> None:
+    assert_learns(sampler, two_objectives, objectives=("held_out_loss", "parameters"))
+
+
+@pytest.mark.parametrize("sampler", [sampler for sampler in LEARNING if sampler != "gp"])
+def test_a_search_that_looks_at_its_own_results_gets_ahead_of_even_draws(sampler: str) -> None:
+    def later(design: Search) -> float:
+        points: list[dict[str, Any]] = []
+        for cohort in range(COHORTS):
+            points += propose(design, BASELINE, told(design, one_loss, points), cohort, COHORT)
+        return mean_of(design, one_loss, points[-COHORT * COHORTS // 2 :])
+
+    assert_better([(later(search(sampler, seed)), later(search("random", seed))) for seed in range(SEEDS)])

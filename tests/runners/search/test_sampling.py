@@ -1,0 +1,93 @@
+"""What a search proposes: points of its space, each once, the same from the same seed."""
+
+import random
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from configuration.designs import Search
+from foundation.schema import canonical_text
+from runners.search.optuna_sampler import Seen, importance, propose
+from search_space.candidate import Candidate
+from search_space.convolution.kernel import WithKernel
+from search_space.overrides import apply
+from tests.factories import simulated_training as simulated
+from tests.factories.simulated_training import SEARCH, SPACE, Track, found
+
+BASELINE = Candidate()
+SAMPLERS = ("random", "tpe", "gp", "nsga2", "qmc", "brute_force", "tournament")
+KERNELS: tuple[Any, ...] = tuple(SPACE["convolution.kernel_size"])
+
+
+def search(sampler: str, seed: int = 0, **more: Any) -> Search:
+    space = {axis: tuple(values) for axis, values in SPACE.items()}
+    known = {"space": space, "sampler": sampler, "seed": seed, "cohort": 4, "seeds_at_most": 1}
+    return Search.model_validate({**known, **more})
+
+
+def seen(points: tuple[dict[str, Any], ...]) -> tuple[Seen, ...]:
+    """Return results of every kind: complete, stopped, and without any number."""
+    losses = [((6.0, 5.0, 4.0), True), ((7.0,), False), ((), False)]
+    return tuple(Seen(point, *losses[number % 3]) for number, point in enumerate(points))
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("seed", [0, 2**32 - 1])
+def test_cohorts_are_points_of_the_space_none_twice_the_same_from_the_same_seed(sampler: str, seed: int) -> None:
+    design, known = search(sampler, seed), ()
+    for cohort in range(1, 4):
+        points = propose(design, BASELINE, known, cohort, 4)
+        assert cohort == 1 or points == propose(design, BASELINE, known, cohort, 4)
+        known += seen(points)
+    candidates = [apply(BASELINE, dict(one.changes)) for one in known]
+    assert len({candidate.model_dump_json() for candidate in [*candidates, BASELINE]}) == 13
+    for one, candidate in zip(known, candidates, strict=True):
+        assert all(value in SPACE[axis] for axis, value in one.changes.items())
+        has_kernel = isinstance(candidate.architecture.convolution, WithKernel)
+        assert has_kernel == ("convolution.kernel_size" in one.changes)
+
+
+def test_another_seed_searches_another_way() -> None:
+    ways = {canonical_text(list(propose(search("random", seed), BASELINE, (), 1, 4))) for seed in range(6)}
+    assert len(ways) > 3
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_points_that_break_a_rule_are_never_proposed(sampler: str) -> None:
+    space = {"heads": (2, 4, 8), "bottleneck_ratio": (1, 2, 4, 8)}
+    design = search(sampler, space=space)
+    points = propose(design, BASELINE, (), 1, 12)
+    possible = [(heads, ratio) for heads, ratio in product(*space.values()) if heads % ratio == 0]
+    assert sorted((point["heads"], point["bottleneck_ratio"]) for point in points) == sorted(
+        pair for pair in possible if pair != (4, 1)
+    )
+
+
+def test_an_option_that_the_recipe_has_no_room_for_is_never_proposed() -> None:
+    options = ({"kind": "none"}, {"kind": "dynamic", "kernel_size": 301})
+    design = search("random", space={"convolution": options, "bottleneck_ratio": (1, 2)})
+    points = propose(design, BASELINE, (), 1, 9)
+    assert [point["convolution"]["kind"] for point in points] == ["none"]
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_a_small_space_is_searched_to_its_last_point_and_then_the_course_ends(tmp_path: Path, sampler: str) -> None:
+    design = {**SEARCH, "sampler": sampler, "candidates_in_all": 90, "cohort": 7, "seeds_at_most": 1}
+    course = simulated.search(tmp_path, design=design)
+    for order in (1, 2):
+        track = Track(course, tmp_path, order=random.Random(order), ledger_path=Path(":memory:"), publishes=False)
+        arms = found(track.run())["arms"]
+        assert len({candidate for *_, candidate in arms}) == len(arms) == 3 * (1 + 2 * len(KERNELS))
+
+
+def test_importance_names_the_axis_that_decides_and_is_empty_where_too_little_is_known() -> None:
+    design = search("random", space={"bottleneck_ratio": (1, 2, 4), "feed_forward_groups": (1, 2, 4)})
+    known = tuple(
+        Seen({"bottleneck_ratio": ratio, "feed_forward_groups": groups}, (5.0 + ratio,), complete=False)
+        for ratio, groups in product((1, 2, 4), repeat=2)
+    )
+    shares = importance(design, BASELINE, known)
+    assert shares["bottleneck_ratio"] > 0.9
+    assert importance(design, BASELINE, ()) == {}

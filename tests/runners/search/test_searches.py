@@ -1,0 +1,228 @@
+"""Searches under every hurdle and sampler: the same whatever arrives first, whatever dies, and never stuck."""
+
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from configuration.experiment import Experiment
+from ledger.artifacts import Outcome
+from ledger.records import Standing, Status
+from runners.search.observations import at_the_same_seeds
+from runners.search.optuna_sampler import Seen
+from runners.work_queue import Failure, Work
+from tests.factories import simulated_training as simulated
+from tests.factories.crashing_ledger import MortalLedger
+from tests.factories.simulated_training import SEARCH, Killed, Track, curve, folder_of, found
+
+MARKS = {"marks": [640, 1280]}
+HURDLES: dict[str, Mapping[str, Any]] = {
+    "progressive_mean": {"kind": "progressive_mean", **MARKS},
+    "all_so_far": {"kind": "progressive_mean", **MARKS, "population": "all_so_far"},
+    "top_fraction": {"kind": "top_fraction", **MARKS},
+    "asha": {"kind": "asha", **MARKS, "reduction_factor": 2.0},
+    "hyperband": {"kind": "hyperband", **MARKS, "reduction_factor": 2.0},
+    "extrapolate": {"kind": "extrapolate", **MARKS, "advances": 4},
+    "probe": {"kind": "top_fraction", **MARKS, "probe": {"task": "docs_pair"}},
+}
+SAMPLERS = ("random", "tpe", "gp", "nsga2", "qmc", "brute_force", "tournament")
+HALF = {"share": 0.5, "seed": 3}
+
+
+def light(track: Track, hurdle: str) -> Track:
+    """Let a track keep nothing on disk but where a probe's predictions are read."""
+    track.publishes = hurdle == "probe"
+    return track
+
+
+def search(folder: Path, hurdle: str = "top_fraction", audit: Any = None, **design: Any) -> Experiment:
+    pretraining = {"tokens": 2560, "seeds": [1], "hurdle": HURDLES[hurdle], "audit": audit}
+    parts = {"fine_tuning": {"sequence_length": 16}} if hurdle == "probe" else {}
+    return simulated.search(folder, design={**SEARCH, **design}, pretraining=pretraining, **parts)
+
+
+def unlucky(work: Work) -> Outcome | Failure:
+    """Answer as ever, but for the stages of candidates that diverge; failures have tests of their own."""
+    luck = simulated.chance_of("luck", work.stage.key)
+    if work.trial is None or work.trial.startswith("baseline"):
+        return curve(work)
+    if luck < 0.2:
+        return Outcome(Status.DIVERGED, {"tokens": 64, "loss": "nan"}, 1.0)
+    return curve(work)
+
+
+def text(track: Track) -> str:
+    return json.dumps(found(track.run()), sort_keys=True)
+
+
+@pytest.mark.parametrize("hurdle", HURDLES)
+@pytest.mark.parametrize("answer", [curve, unlucky], ids=["calm", "unlucky"])
+def test_no_search_gets_stuck_and_the_order_of_ends_changes_nothing(tmp_path: Path, hurdle: str, answer: Any) -> None:
+    course, seen = search(tmp_path, hurdle, HALF), set()
+    for seed in range(6):
+        track = light(Track(course, folder_of(tmp_path, str(seed)), answer, 1 + seed, random.Random(seed)), hurdle)
+        track.ledger_path = Path(":memory:")
+        seen.add(text(track))
+        assert track.last is not None
+        standings = {history.standing for history in track.last.histories}
+        assert standings <= {Standing.FINISHED, Standing.STOPPED, Standing.DIVERGED}
+        assert Standing.STOPPED in standings
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("hurdle", HURDLES)
+def test_killed_between_any_two_rows_the_next_run_decides_the_same(tmp_path: Path, hurdle: str) -> None:
+    course = search(tmp_path, hurdle, HALF, candidates_in_all=7, cohort=4)
+    expected = found(Track(course, folder_of(tmp_path, "whole")).run())
+    for rows in range(6, 60, 5):
+        folder = folder_of(tmp_path, f"before {rows}")
+        mortal = light(Track(course, folder, ledger_type=lambda path, rows=rows: MortalLedger(path, rows)), hurdle)
+        try:
+            mortal.run()
+        except Killed:
+            assert found(light(Track(course, folder, order=random.Random(rows)), hurdle).run()) == expected
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"pretraining": {"hurdle": {"kind": "finite"}, "audit": HALF}}, "nobody to audit"),
+        (
+            {"pretraining": {"hurdle": {**HURDLES["probe"], "probe": {"task": "docs_pear"}}}},
+            "'docs_pear' is not a task",
+        ),
+        ({"pretraining": {"hurdle": HURDLES["probe"]}, "fine_tuning": {}}, "128 is longer than the 16 positions"),
+        ({"design": {**SEARCH, "objectives": ["parameters"]}}, "parameters is a cost"),
+        ({"design": {**SEARCH, "objectives": ["score", "score"]}}, "score stands twice"),
+        (
+            {"design": {**SEARCH, "sampler": "tournament", "objectives": ["score", "parameters"]}},
+            "tournament selection has one objective",
+        ),
+    ],
+)
+def test_what_cannot_be_searched_is_refused_with_a_reason(tmp_path: Path, parts: Any, message: str) -> None:
+    pretraining = {"tokens": 2560, "seeds": [1], **parts.pop("pretraining", {})}
+    wrong = simulated.search(tmp_path, pretraining=pretraining, **parts)
+    assert message in " ".join(violation.message for violation in wrong.violations())
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_a_search_is_the_same_from_one_seed_whatever_the_workers(tmp_path: Path, sampler: str) -> None:
+    course, seen = search(tmp_path, sampler=sampler, seeds_at_most=2), set()
+    for seed in range(4):
+        track = Track(course, tmp_path, workers=1 + seed, order=random.Random(seed), publishes=False)
+        track.ledger_path = Path(":memory:")
+        seen.add(text(track))
+    assert len(seen) == 1
+    trials = json.loads(seen.pop())["trials"]
+    assert sum(name not in ("baseline/2",) for name in trials) == SEARCH["candidates_in_all"]
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "gp", "nsga2", "random"])
+def test_several_objectives_are_told_and_the_search_ends(tmp_path: Path, sampler: str) -> None:
+    course = search(tmp_path, sampler=sampler, objectives=["held_out_loss", "parameters"])
+    assert len(found(Track(course, tmp_path).run())["trials"]) == SEARCH["candidates_in_all"]
+
+
+def test_a_repeat_is_the_next_seed_of_its_candidate(tmp_path: Path) -> None:
+    space = {"bottleneck_ratio": [1, 2, 4]}
+    course = search(tmp_path, space=space, candidates_in_all=30, seeds_at_most=3)
+    track = Track(course, tmp_path)
+    arms = found(track.run())["arms"]
+    assert track.last is not None
+    assert [arm[0] for arm in arms] == ["baseline", "candidate-001", "candidate-002"]
+    seeds = {arm: sorted(history.trial.seed for history in track.last.of_arm(arm)) for arm, *_ in arms}
+    assert seeds == {"baseline": [1, 2, 3], "candidate-001": [1, 2, 3], "candidate-002": [1, 2, 3]}
+    resumed = Track(course, tmp_path)
+    assert (found(resumed.run()), resumed.computed) == (found(track.last), [])
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "nsga2", "tournament"])
+def test_what_all_results_of_a_seed_have_in_common_changes_no_proposal(tmp_path: Path, sampler: str) -> None:
+    def moved(work: Work) -> Outcome | Failure:
+        end, seed = curve(work), getattr(work.stage.declaration, "seed", 1)
+        assert isinstance(end, Outcome)
+        loss = end.result.get("held_out_loss")
+        more = {"held_out_loss": loss + (0.0, 1.5, -0.5)[seed - 1]} if isinstance(loss, float) else {}
+        return replace(end, result={**end.result, **more})
+
+    design = {
+        **SEARCH,
+        "sampler": sampler,
+        "candidates_in_all": 30,
+        "seeds_at_most": 3,
+        "objectives": ["held_out_loss"],
+    }
+    course = simulated.search(tmp_path, design=design, pretraining={"tokens": 2560, "seeds": [1]})
+    tracks = [
+        Track(course, folder_of(tmp_path, name), answer, publishes=False)
+        for name, answer in (("plain", curve), ("moved", moved))
+    ]
+    plain, other = (found(track.run()) for track in tracks)
+    assert [*plain["trials"]] == [*other["trials"]]
+    assert plain["arms"] == other["arms"]
+    repeats = [name for name in plain["trials"] if not name.endswith("/1") and not name.startswith("baseline")]
+    assert len(repeats) > 3
+
+
+@pytest.mark.parametrize("seeds", [[1], [5, 2]])
+def test_no_seed_is_trained_that_was_not_named(tmp_path: Path, seeds: list[int]) -> None:
+    design = {**SEARCH, "sampler": "tpe", "candidates_in_all": 40, "space": {"bottleneck_ratio": [1, 2, 4]}}
+    del design["seeds_at_most"]
+    course = simulated.search(tmp_path, design=design, pretraining={"tokens": 2560, "seeds": seeds})
+    trials = found(Track(course, tmp_path).run())["trials"]
+    assert {int(name.partition("/")[2]) for name in trials} == {*seeds}
+
+
+def test_another_searchs_results_count_as_they_would_at_the_seeds_of_this_one(tmp_path: Path) -> None:
+    there, here = Seen({}, (6.0, 4.0), True, (4.0, 9.0)), Seen({}, (3.0,), True, (3.0, 9.0))
+    names = ("held_out_loss", "parameters")
+    told = at_the_same_seeds(Seen({"depth": 2}, (5.0,), True, (3.5, 7.0)), replace(there, losses=(4.0,)), here, names)
+    assert (told.losses, told.objectives, told.complete) == ((4.0,), (2.5, 7.0), True)
+    stopped = at_the_same_seeds(Seen({"depth": 2}, (5.0, 4.5), False), there, here, names)
+    assert (stopped.losses, stopped.complete) == ((2.0,), False)
+
+
+def test_the_audited_are_trained_to_the_end_and_never_pass_for_survivors(tmp_path: Path) -> None:
+    plain = found(Track(search(tmp_path), folder_of(tmp_path, "plain")).run())
+    audited = Track(search(tmp_path, audit=HALF), folder_of(tmp_path, "audited"))
+    assert found(audited.run()) == plain
+    assert audited.last is not None
+    stopped = [history for history in audited.last.histories if history.standing is Standing.STOPPED]
+    chosen = [history for history in stopped if history.audit]
+    assert len(chosen) == (len(stopped) + 1) // 2
+    assert all(history.audit[-1].label == "pretrain@2560" for history in chosen)
+    assert all(not history.audit for history in audited.last.histories if history not in stopped)
+
+
+def test_what_other_searches_finished_is_told_and_another_question_is_refused(tmp_path: Path) -> None:
+    from foundation.errors import Conflict
+
+    first = folder_of(tmp_path, "first")
+    done = Track(search(tmp_path, sampler="tpe"), first)
+    done.run()
+    with simulated.opened(first / "ledger.sqlite") as ledger:
+        ledger.set_fact("identity", search(tmp_path, sampler="tpe").identity())
+    warm = search(tmp_path, sampler="tpe", seed=5, warm_start=[str(first)])
+    second = folder_of(tmp_path, "second")
+    told = found(Track(warm, second).run())
+    cold = found(Track(search(tmp_path, sampler="tpe", seed=5), folder_of(tmp_path, "cold")).run())
+    assert told["arms"] != cold["arms"]
+    with simulated.opened(second / "ledger.sqlite") as ledger:
+        (source,) = ledger.fact("warm_start")
+    assert len(source["content"]) == 64
+    assert len(source["candidates"]) == sum(
+        one[0] is Standing.FINISHED for one in found(done.last)["trials"].values()
+    )
+    (first / "ledger.sqlite").unlink()
+    assert found(Track(warm, second).run()) == told
+    with simulated.opened(first / "ledger.sqlite") as ledger:
+        other = search(tmp_path, sampler="tpe", space={"bottleneck_ratio": [1, 2]})
+        ledger.set_fact("identity", other.identity())
+    with pytest.raises(Conflict, match="asked another question") as refused:
+        Track(warm, folder_of(tmp_path, "third")).run()
+    assert refused.value.lines[1:] == ("  design.space",)

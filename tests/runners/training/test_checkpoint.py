@@ -1,0 +1,124 @@
+"""A checkpoint brings everything back; a damaged one is refused, and so is another model's."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foundation.errors import Corruption
+from foundation.schema import JsonValue
+from ledger.artifacts import Outcome, StageStore
+from ledger.records import Status
+from models.encoder import Encoder
+from runners.training.checkpoint import load_checkpoint, load_weights, save_checkpoint
+from search_space.candidate import Candidate
+from tests.factories.small_experiments import OBJECTIVES, candidate, convolutions
+from tests.factories.training_data import Run, assert_bitwise_equal, learners, name_of
+
+FILES = ("optimiser.safetensors", "place.json", "sha256.json", "weights.safetensors")
+EVERY_FILE = ("manifest.json", *(f"checkpoint/{name}" for name in FILES))
+LEARNER = candidate(convolutions()[-1], OBJECTIVES[1], 0.1)
+UNTRAINED = Run.started(LEARNER)
+
+
+@pytest.mark.parametrize("learner", learners(0.1), ids=name_of)
+def test_a_checkpoint_brings_back_every_weight_and_moment(learner: Candidate, tmp_path: Path) -> None:
+    trained = Run.started(learner).train(0, 3)
+    place: dict[str, JsonValue] = {"step": 3, "train_curve": [[64, 0.1]], "held_out_curve": []}
+    save_checkpoint(tmp_path / "one", trained.model, trained.optimiser, place)
+    other = Run.started(learner, seed=2).train(0, 1)
+    assert load_checkpoint(tmp_path / "one", other.model, other.optimiser) == place
+    assert_bitwise_equal(other, trained)
+
+
+def test_a_checkpoint_is_replaced_whole(tmp_path: Path) -> None:
+    folder = tmp_path / "one"
+    run = Run.started(LEARNER).train(0, 2)
+    run.save(folder, 2)
+    (folder / "stray").touch()
+    (tmp_path / "one.writing").mkdir()  # what a killed writer leaves
+    (tmp_path / "one.writing" / "stray").touch()
+    run.train(2, 4).save(folder, 4)
+    assert [path.name for path in tmp_path.iterdir()] == ["one"]
+    assert sorted(path.name for path in folder.iterdir()) == list(FILES)
+    assert Run.started(LEARNER).load(folder) == 4
+
+
+def test_fine_tuning_takes_the_encoder_and_nothing_else(tmp_path: Path) -> None:
+    trained = Run.started(LEARNER).train(0, 2)
+    trained.save(tmp_path / "one", 2)
+    encoder = Encoder(LEARNER.architecture, 0.0)
+    load_weights(tmp_path / "one", encoder, "encoder.")
+    theirs = dict(trained.model.encoder.named_parameters())
+    assert all(torch.equal(value, theirs[name]) for name, value in encoder.named_parameters())
+
+
+def test_another_models_weights_are_refused(tmp_path: Path) -> None:
+    Run.started(LEARNER).train(0, 1).save(tmp_path / "one", 1)
+    other_names = candidate(convolutions()[1], OBJECTIVES[1])
+    with pytest.raises(ValueError, match="not those of this model"):
+        Run.started(other_names).load(tmp_path / "one")
+    other_sizes = candidate(convolutions(9)[-1], OBJECTIVES[1])
+    with pytest.raises(ValueError, match=r"generate.bias: shape \(10,\) in the checkpoint, \(18,\) here"):
+        Run.started(other_sizes).load(tmp_path / "one")
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with one finished stage in it, whose folder holds a checkpoint."""
+    store = StageStore(tmp_path_factory.mktemp("stages"))
+    with store.computing("key") as work:
+        Run.started(LEARNER).train(0, 2).save(work / "checkpoint", 2)
+        store.publish("pretrain", "key", work, Outcome(Status.FINISHED, {"loss": 0.25, "curve": [[64, 3.0]]}, 1.5))
+    assert store.read("pretrain", "key") == StageStore(store.root).folder("pretrain", "key")
+    return store.root
+
+
+def damage(data: st.DataObject, whole: bytes) -> bytes | None:
+    """Draw another content: bytes flipped, cut short, longer, or no file at all."""
+    kind = data.draw(st.sampled_from(("flip", "cut", "grow", "lose")))
+    if kind == "lose":
+        return None
+    if kind == "cut":
+        return whole[: data.draw(st.integers(0, len(whole) - 1))]
+    if kind == "grow":
+        return whole + data.draw(st.binary(min_size=1, max_size=4).filter(lambda more: bool(more.strip())))
+    changed = bytearray(whole)
+    for place in data.draw(st.sets(st.integers(0, len(whole) - 1), min_size=1, max_size=3)):
+        changed[place] ^= data.draw(st.integers(1, 255))
+    return bytes(changed)
+
+
+@contextmanager
+def damaged(path: Path, data: st.DataObject) -> Iterator[None]:
+    whole = path.read_bytes()
+    harmed = damage(data, whole)
+    try:
+        path.unlink() if harmed is None else path.write_bytes(harmed)
+        yield
+    finally:
+        path.write_bytes(whole)
+
+
+@given(st.data(), st.sampled_from(EVERY_FILE))
+@settings(max_examples=80)
+def test_a_damaged_stage_is_refused(published: Path, data: st.DataObject, name: str) -> None:
+    with damaged(published / "pretrain" / "key" / name, data), pytest.raises(Corruption, match="run again"):
+        StageStore(published).read("pretrain", "key")
+    StageStore(published).read("pretrain", "key")
+
+
+@given(st.data(), st.sampled_from(FILES))
+@settings(max_examples=50)
+def test_a_damaged_checkpoint_is_refused_before_the_store_has_seen_it(
+    published: Path, data: st.DataObject, name: str
+) -> None:
+    folder, run = published / "pretrain" / "key" / "checkpoint", UNTRAINED
+    before = {key: value.clone() for key, value in run.model.named_parameters()}
+    with damaged(folder / name, data), pytest.raises(Corruption, match="run again"):
+        run.load(folder)
+    assert all(torch.equal(value, before[key]) for key, value in run.model.named_parameters())

@@ -1,0 +1,143 @@
+"""The training loop: its first losses are on file, and where it is interrupted leaves no trace.
+
+The golden curves are regenerated with `STEEPLECHASE_GOLDEN=write` and this file. A change that moves them changes
+every pretrained model: raise `code_version` of PretrainStage and of QuestionsStage (runners/stages/declarations.py)
+in the same commit, or results made before and after it share a key.
+"""
+
+import json
+import math
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+from foundation.randomness import stream
+from runners.training.loop import NotFinite, Step, held_out_loss, train
+from search_space.candidate import Candidate
+from search_space.objective import Objective
+from tasks.evaluation_set import Questions
+from tasks.masking import mask
+from tests.factories.small_experiments import OBJECTIVES, WORDS, candidate, convolutions, stir
+from tests.factories.training_data import Run, assert_bitwise_equal, learners, lesson, name_of
+
+GOLDEN = Path(__file__).parent / "golden"
+WRITE = os.environ.get("STEEPLECHASE_GOLDEN") == "write"
+GOLDEN_STEPS = 20
+ADVICE = "where the change is meant, raise code_version and regenerate (see the head of this file)"
+ROUNDING = 1e-5  # relative; a change of 1e-7 in every weight moves no loss by more than 5e-7
+LAST, HALFWAY = 12, 5
+
+every_learner = pytest.mark.parametrize("learner", learners(0.1), ids=name_of)
+
+
+def curves(objective: Objective, dropout: float) -> dict[str, list[float]]:
+    """Return the loss of each of the first steps, for every convolution; stirred, so that each option shows in it."""
+    found: dict[str, list[float]] = {}
+    for convolution in convolutions()[-1:] if dropout else convolutions():
+        run = Run.started(candidate(convolution, objective, dropout))
+        stir(run.model)
+        found[convolution.kind] = run.train(0, GOLDEN_STEPS).losses
+    return found
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.kind)
+def test_the_first_losses_are_those_on_file(objective: Objective, dropout: float) -> None:
+    if dropout and not torch.backends.mkl.is_available():
+        pytest.skip("without MKL torch draws other dropout patterns")
+    path = GOLDEN / f"{objective.kind}-dropout-{dropout}.json"
+    found = curves(objective, dropout)
+    if WRITE:
+        path.write_text(json.dumps(found, indent=1) + "\n")
+    expected = json.loads(path.read_text())
+    assert found.keys() == expected.keys()
+    for kind, losses in found.items():
+        assert losses == pytest.approx(expected[kind], rel=ROUNDING), f"{kind}: {ADVICE}"
+
+
+def test_the_curves_on_file_hold_every_option_and_dropout_apart() -> None:
+    files = [json.loads(path.read_text()) for path in sorted(GOLDEN.glob("*.json"))]
+    every = [tuple(round(loss, 2) for loss in curve) for file in files for curve in file.values()]
+    assert len(set(every)) == len(every) == len(OBJECTIVES) * (len(convolutions()) + 1)
+
+
+@every_learner
+def test_a_run_that_was_interrupted_ends_in_the_same_bits(learner: Candidate, tmp_path: Path) -> None:
+    whole = Run.started(learner).train(0, LAST)
+    Run.started(learner).train(0, HALFWAY).save(tmp_path / "checkpoint", HALFWAY)
+    torch.manual_seed(99)
+    resumed = Run.started(learner, seed=1)
+    Run.started(learner, seed=7)  # another trial in the same process
+    for parameter in resumed.model.parameters():
+        torch.nn.init.constant_(parameter, 7.0)  # all there is must come from the checkpoint
+    resumed.train(resumed.load(tmp_path / "checkpoint"), LAST)
+    assert_bitwise_equal(resumed, whole)
+    assert resumed.losses == whole.losses[HALFWAY:]
+
+
+@every_learner
+def test_two_runs_at_one_seed_are_equal_and_at_two_are_not(learner: Candidate) -> None:
+    one, again, other = (Run.started(learner, seed).train(0, 3) for seed in (1, 1, 2))
+    assert_bitwise_equal(one, again)
+    assert one.losses == again.losses
+    assert one.losses != other.losses
+
+
+def test_forgetting_the_moments_would_be_noticed(tmp_path: Path) -> None:
+    """The comparison above can fail: the weights alone do not bring a run back."""
+    learner = learners(0.1)[0]
+    whole, resumed = Run.started(learner).train(0, LAST), Run.started(learner).train(0, HALFWAY)
+    resumed.save(tmp_path / "checkpoint", HALFWAY)
+    resumed.load(tmp_path / "checkpoint")
+    resumed.optimiser.state.clear()
+    resumed.train(HALFWAY, LAST)
+    assert resumed.losses[-1] != whole.losses[-1]
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.kind)
+@pytest.mark.parametrize("poison", [math.nan, math.inf])
+def test_a_loss_that_is_not_finite_stops_the_run_before_the_update(objective: Objective, poison: float) -> None:
+    run = Run.started(candidate(convolutions()[-1], objective))
+    with torch.no_grad():
+        run.model.encoder.blocks[0].feed_forward.up.weight[0, 0] = poison  # type: ignore[union-attr, operator]
+    before = [value.clone() for value in run.model.parameters()]
+    with pytest.raises(NotFinite) as end:
+        run.train(0, 3)
+    assert end.value.step.number == 1
+    assert not math.isfinite(end.value.step.loss)
+    assert run.losses == []
+    for one, other in zip(before, run.model.parameters(), strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("learner", learners(0.0), ids=name_of)
+def test_a_rate_that_is_far_too_high_ends_as_not_finite(learner: Candidate) -> None:
+    recipe = learner.recipe.model_copy(update={"peak_learning_rate": 1e37})
+    run = Run.started(learner.model_copy(update={"recipe": recipe}))
+    with pytest.raises(NotFinite) as end:
+        run.train(0, 20)
+    assert len(run.losses) == end.value.step.number - 1
+    assert all(map(math.isfinite, run.losses))
+
+
+def questions(learner: Candidate) -> Questions:
+    batch = lesson(learner).batches.at(0, 8, 1)
+    masked = mask(batch, learner.objective, WORDS, stream(1, "questions"))
+    return Questions(masked.shown, masked.positions, masked.answers)
+
+
+def test_an_evaluation_leaves_no_trace_in_training() -> None:
+    """Dropout is off in it and on again after it, and no random number of the training is used up."""
+    learner = learners(0.1)[4]
+    plain, evaluated = Run.started(learner).train(0, 4), Run.started(learner)
+    asked, found = questions(learner), []
+
+    def evaluate(_: Step) -> None:
+        found.append([held_out_loss(evaluated.model, asked) for _ in range(2)])
+
+    train(evaluated.model, evaluated.lesson, evaluated.optimiser, range(4), evaluate)
+    assert_bitwise_equal(plain, evaluated)
+    assert all(one == other for one, other in found)
+    assert found[-1][0] != found[0][0]

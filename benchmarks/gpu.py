@@ -27,7 +27,7 @@ from torch.nn.utils import clip_grad_norm_
 from benchmarks.measuring import Interval, Work, check, median_interval
 from benchmarks.memory import saved_bytes
 from benchmarks.references import conv_bert
-from foundation.errors import EnvironmentRefused
+from foundation.errors import MachineError
 from models.encoder import Encoder
 from runners.training.optimiser import adamw, set_rate
 from search_space.released.models import PRESETS
@@ -64,7 +64,7 @@ def main() -> int:
     console = Console()
     try:
         card = _card()
-    except EnvironmentRefused as refusal:
+    except MachineError as refusal:
         console.print(*refusal.lines, soft_wrap=True)
         return refusal.exit_code
     told = []
@@ -82,13 +82,9 @@ def main() -> int:
 
 def _card() -> str:
     if not torch.cuda.is_available():
-        raise EnvironmentRefused(
-            "benchmarks.gpu: this machine offers no CUDA device, and nothing else is measured here"
-        )
+        raise MachineError("benchmarks.gpu: this machine offers no CUDA device, and nothing else is measured here")
     if find_spec("triton") is None:
-        raise EnvironmentRefused(
-            "benchmarks.gpu: Triton is not installed; pip install triton as torch's own pin says"
-        )
+        raise MachineError("benchmarks.gpu: Triton is not installed; pip install triton as torch's own pin says")
     return torch.cuda.get_device_name(DEVICE)
 
 

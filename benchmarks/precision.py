@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 import torch
 
 from benchmarks.measuring import Skipped
-from models.precision import Precision, computing_in, has_bfloat16
+from models.precision import Precision, autocast_to, has_bfloat16
 
 TOLERANCES = {torch.float32: 1e-5, torch.bfloat16: 3e-2}
 
@@ -23,7 +23,7 @@ def theirs_in(precision: torch.dtype) -> AbstractContextManager[object]:
 
 def ours_in(precision: torch.dtype) -> AbstractContextManager[object]:
     """Return the context in which our forward pass runs."""
-    return computing_in(named(precision), torch.device("cpu"))
+    return autocast_to(named(precision), torch.device("cpu"))
 
 
 def named(precision: torch.dtype) -> Precision:

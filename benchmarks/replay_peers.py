@@ -22,9 +22,9 @@ from rich.table import Table
 
 from runners.replay import POLICIES, Policy
 from runners.replay.curves.reading import read_curves
-from runners.replay.replay import Task, interval, replay
+from runners.replay.replay import CurveTask, interval, replay
 from runners.replay.rungs import ETA
-from runners.replay.simulation import Move, View
+from runners.replay.simulation import Action, View
 
 BUDGETS = (5.0, 10.0, 20.0)
 REFERENCE = "asha"
@@ -34,13 +34,13 @@ DIVERGED = 1e12  # what the peers are told in place of an infinite loss
 def optuna_policy(pruner: Callable[[int], Any]) -> Policy:
     """Return the policy that asks one of Optuna's pruners after every point."""
 
-    def moves(view: View, chance: np.random.Generator) -> Iterator[Move]:
+    def moves(view: View, chance: np.random.Generator) -> Iterator[Action]:
         end = len(view.costs)
         study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0), pruner=pruner(end))
         for candidate in range(len(view.reached)):
             trial = study.ask()
             for points in range(1, end + 1):
-                yield Move(candidate, points)
+                yield Action(candidate, points)
                 value = float(view.observed[candidate, points - 1])
                 trial.report(min(value, DIVERGED), points)
                 if np.isinf(value) or trial.should_prune():
@@ -55,7 +55,7 @@ def optuna_policy(pruner: Callable[[int], Any]) -> Policy:
 def ray_policy(brackets: int) -> Policy:
     """Return the policy that asks Ray Tune's ASHAScheduler after every point."""
 
-    def moves(view: View, chance: np.random.Generator) -> Iterator[Move]:
+    def moves(view: View, chance: np.random.Generator) -> Iterator[Action]:
         end = len(view.costs)
         scheduler = ASHAScheduler(
             metric="value", mode="min", max_t=end, grace_period=1, reduction_factor=ETA, brackets=brackets
@@ -64,7 +64,7 @@ def ray_policy(brackets: int) -> Policy:
             trial = RayTrial("replayed", stub=True)
             scheduler.on_trial_add(None, trial)
             for points in range(1, end + 1):
-                yield Move(candidate, points)
+                yield Action(candidate, points)
                 value = min(float(view.observed[candidate, points - 1]), DIVERGED)
                 result = {"training_iteration": points, "value": value}
                 if scheduler.on_trial_result(None, trial, result) != ASHAScheduler.CONTINUE or value == DIVERGED:
@@ -93,7 +93,7 @@ PEERS: dict[str, Policy] = {
 def main(path: Path, seeds: int, names: list[str]) -> None:
     """Race every policy on every task and print one table, means over tasks."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    tasks = [Task.of(curves) for curves in read_curves(path)]
+    tasks = [CurveTask.of(curves) for curves in read_curves(path)]
     chosen = {name: POLICIES[name] for name in names or POLICIES} | ({} if names else PEERS)
     chosen = {REFERENCE: POLICIES[REFERENCE], **chosen}
     found = {name: [_regrets(tasks, policy, budget, seeds) for budget in BUDGETS] for name, policy in chosen.items()}
@@ -110,7 +110,7 @@ def main(path: Path, seeds: int, names: list[str]) -> None:
     Console(width=200).print(table)
 
 
-def _regrets(tasks: list[Task], policy: Policy, budget: float, seeds: int) -> tuple[Any, float]:
+def _regrets(tasks: list[CurveTask], policy: Policy, budget: float, seeds: int) -> tuple[Any, float]:
     """Return regrets [tasks, seeds] and the seconds that they took."""
     began = time.perf_counter()
     found = [[replay(task, policy, budget, seed).regret for seed in range(seeds)] for task in tasks]

@@ -18,8 +18,8 @@ from rich.table import Table
 from runners.replay import POLICIES, RECOMMENDED
 from runners.replay.curves.reading import read_curves
 from runners.replay.curves.synthetic import ADVERSARIAL, synthetic
-from runners.replay.replay import Task, interval, replay
-from runners.replay.simulation import Race
+from runners.replay.replay import CurveTask, interval, replay
+from runners.replay.simulation import Simulation
 
 REFERENCE, BLIND = "asha", "random"
 AT = (5.0, 10.0)
@@ -53,19 +53,19 @@ def main(folder: Path, seeds: int) -> None:
 
 def _rows(folder: Path, seeds: int) -> Iterator[Row]:
     if (folder / "taskset").is_dir():
-        yield from _against_reference([Task.of(curves) for curves in read_curves(folder / "taskset")], seeds)
+        yield from _against_reference([CurveTask.of(curves) for curves in read_curves(folder / "taskset")], seeds)
     else:
         yield Row("TaskSet", "", f"left out: {folder / 'taskset'} is not there")
     bench = folder / "flexibert" / "BERT_benchmark.json"
     if bench.is_file():
-        yield from _top_percent(Task.of(next(iter(read_curves(bench)))))
+        yield from _top_percent(CurveTask.of(next(iter(read_curves(bench)))))
     else:
         yield Row("NAS-Bench-BERT", "", f"left out: {bench} is not there")
     yield from _crossing(seeds)
     yield from _decisions()
 
 
-def _against_reference(tasks: list[Task], seeds: int) -> Iterator[Row]:
+def _against_reference(tasks: list[CurveTask], seeds: int) -> Iterator[Row]:
     for budget in AT:
         mine, its = (_regrets(tasks, policy, budget, seeds) for policy in (RECOMMENDED, REFERENCE))
         mean, low, high = interval(mine.mean(axis=0).tolist())
@@ -78,13 +78,13 @@ def _against_reference(tasks: list[Task], seeds: int) -> Iterator[Row]:
     yield Row(f"full trainings to {REFERENCE}'s regret at {FULL} ({target:.3f})", "8", str(first or f"over {FULL}"))
 
 
-def _regrets(tasks: list[Task], policy: str, budget: float, seeds: int) -> Regrets:
+def _regrets(tasks: list[CurveTask], policy: str, budget: float, seeds: int) -> Regrets:
     return np.array(
         [[replay(task, POLICIES[policy], budget, seed).regret for seed in range(seeds)] for task in tasks]
     )
 
 
-def _top_percent(task: Task) -> Iterator[Row]:
+def _top_percent(task: CurveTask) -> Iterator[Row]:
     ends = [replay(task, POLICIES[RECOMMENDED], TOP_WITHIN[-1], seed).top_seen_at for seed in range(TOP_SEEDS)]
     shares = []
     for within in TOP_WITHIN:
@@ -97,7 +97,7 @@ def _top_percent(task: Task) -> Iterator[Row]:
 
 def _crossing(seeds: int) -> Iterator[Row]:
     for family in ADVERSARIAL:
-        tasks = [Task.of(synthetic(family, number)) for number in CROSSING_INSTANCES]
+        tasks = [CurveTask.of(synthetic(family, number)) for number in CROSSING_INSTANCES]
         ratios = []
         for budget in AT:
             mine, blind = (_regrets(tasks, policy, budget, seeds).mean() for policy in (RECOMMENDED, BLIND))
@@ -106,9 +106,9 @@ def _crossing(seeds: int) -> Iterator[Row]:
 
 
 def _decisions() -> Iterator[Row]:
-    task = Task.of(synthetic("power_laws", 1, CANDIDATES, 51))
+    task = CurveTask.of(synthetic("power_laws", 1, CANDIDATES, 51))
     order = task.order(0)
-    race = Race(task.curves.values[order], task.curves.costs, task.features[order], float(CANDIDATES))
+    race = Simulation(task.curves.values[order], task.curves.costs, task.features[order], float(CANDIDATES))
     times = [time.process_time()]
     for _ in race.run(POLICIES[RECOMMENDED], np.random.default_rng(0)):
         times.append(time.process_time())

@@ -16,13 +16,13 @@ from rich.table import Table
 
 from configuration.experiment import Experiment
 from configuration.yaml import load
-from ledger.artifacts import StageStore
-from ledger.paths import Places
+from ledger.artifacts import ArtifactStore
+from ledger.paths import ResultPaths
 from runners.dag import shared_stages
-from runners.executors import open_engine
-from runners.executors.local import LocalEngine
+from runners.executors import open_executor
+from runners.executors.local import LocalExecutor
 from runners.executors.worker import as_line
-from runners.run import Request, open_ledger
+from runners.run import RunRequest, open_ledger
 from runners.scheduling.course import Course
 from runners.scheduling.groundwork import Groundwork
 from runners.stages.stage import Job
@@ -56,20 +56,20 @@ def _short(trials: int) -> Experiment:
 
 
 def _groundwork(experiment: Experiment, folder: Path) -> None:
-    request = Request(experiment, "smoke", Places(folder, folder))
+    request = RunRequest(experiment, "smoke", ResultPaths(folder, folder))
     with open_ledger(request) as ledger:
-        work = Groundwork(shared_stages(experiment).named(), StageStore(request.places.stages), ledger)
-        with LocalEngine(request.places.stages, 1) as engine:
+        work = Groundwork(shared_stages(experiment).named(), ArtifactStore(request.places.stages), ledger)
+        with LocalExecutor(request.places.stages, 1) as engine:
             engine.run(work, lambda: None)
 
 
 def _engine(experiment: Experiment, name: str, prepared: Path, folder: Path) -> float:
     shutil.copytree(prepared / "stages", folder / "stages")
-    request = Request(experiment, "smoke", Places(folder, folder), name, workers=1)
+    request = RunRequest(experiment, "smoke", ResultPaths(folder, folder), name, workers=1)
     ends: list[float] = []
     with open_ledger(request) as ledger:
-        course = Course(experiment, shared_stages(experiment), StageStore(request.places.stages), ledger)
-        with open_engine(name, request.places.stages, 1, None) as engine:
+        course = Course(experiment, shared_stages(experiment), ArtifactStore(request.places.stages), ledger)
+        with open_executor(name, request.places.stages, 1, None) as engine:
             engine.run(course, lambda: ends.extend([time.monotonic()] * (len(course.recorded) - len(ends))))
         ends.extend([time.monotonic()] * (len(course.recorded) - len(ends)))
         own = sum(record.seconds for record in course.recorded[1:])
@@ -82,9 +82,9 @@ def _plain_tune(experiment: Experiment, prepared: Path, folder: Path) -> float:
     from ray import tune
 
     shutil.copytree(prepared / "stages", folder / "stages")
-    request = Request(experiment, "smoke", Places(folder, folder))
+    request = RunRequest(experiment, "smoke", ResultPaths(folder, folder))
     with open_ledger(request) as ledger:
-        course = Course(experiment, shared_stages(experiment), StageStore(request.places.stages), ledger)
+        course = Course(experiment, shared_stages(experiment), ArtifactStore(request.places.stages), ledger)
         stages = [work.stage for work in course.remaining]
     lines = [as_line(Job.of(stage, str((folder / "stages").resolve()))) for stage in stages]
     ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)

@@ -14,7 +14,7 @@ from configuration.timing.experiment import TimingExperiment
 from configuration.yaml import load, scales
 from configuration.yaml.reading import read_document
 from configuration.yaml.text import read_text
-from foundation.errors import ConfigurationRefused
+from foundation.errors import ConfigurationError
 from ledger.measured_throughput import seconds_per_operation
 from ledger.records import WITHOUT_SCALES
 from search_space.cost import CONVENTIONS, Convention
@@ -72,9 +72,9 @@ class ChosenTiming:
 
 
 def choose(path: Path, scale: str | None) -> Chosen:
-    """Read an experiment. Raises ConfigurationRefused with every mistake of the file."""
+    """Read an experiment. Raises ConfigurationError with every mistake of the file."""
     if asks_for_time(path):
-        raise ConfigurationRefused(f"{path}: a timing experiment; only plan and run read it, and report its results")
+        raise ConfigurationError(f"{path}: a timing experiment; only plan and run read it, and report its results")
     wanted = _wanted_scale(path, scale)
     return Chosen(
         load(path, Experiment, wanted, {THROUGHPUT: seconds_per_operation}), wanted or WITHOUT_SCALES, scales(path)
@@ -82,7 +82,7 @@ def choose(path: Path, scale: str | None) -> Chosen:
 
 
 def choose_timing(path: Path, scale: str | None) -> ChosenTiming:
-    """Read a timing experiment. Raises ConfigurationRefused with every mistake of the file."""
+    """Read a timing experiment. Raises ConfigurationError with every mistake of the file."""
     wanted = _wanted_scale(path, scale)
     return ChosenTiming(load(path, TimingExperiment, wanted), wanted or WITHOUT_SCALES)
 
@@ -96,14 +96,14 @@ def asks_for_time(path: Path) -> bool:
 def _wanted_scale(path: Path, scale: str | None) -> str | None:
     known = scales(path)
     if scale is None and known and DEFAULT_SCALE not in known:
-        raise ConfigurationRefused(f"{path}: choose one of its scales with --scale: {', '.join(known)}")
+        raise ConfigurationError(f"{path}: choose one of its scales with --scale: {', '.join(known)}")
     return scale or (DEFAULT_SCALE if known else None)
 
 
 def convention_named(name: str) -> Convention:
-    """Return a counting convention. Raises ConfigurationRefused with those that there are."""
+    """Return a counting convention. Raises ConfigurationError with those that there are."""
     if name not in CONVENTIONS:
-        raise ConfigurationRefused(f"--flops: {not_one_of(name, 'a counting convention', CONVENTIONS)}")
+        raise ConfigurationError(f"--flops: {not_one_of(name, 'a counting convention', CONVENTIONS)}")
     return CONVENTIONS[name]
 
 

@@ -9,7 +9,7 @@ import typer
 from commands.arguments import FlopsName, Scale, convention_named
 from commands.terminal.describe_target import Wanted, found
 from commands.terminal.description_view import show
-from foundation.errors import ConfigurationRefused
+from foundation.errors import ConfigurationError
 from foundation.schema import JsonValue
 from search_space.activation_memory import RULE
 from search_space.cost import MATMUL
@@ -41,7 +41,7 @@ def describe(
     tokens = length or min(recipe.sequence_length, subject.architecture.positions)
     if tokens > subject.architecture.positions:
         places = subject.architecture.positions
-        raise ConfigurationRefused(f"--length: {tokens} is longer than the {places} positions of the architecture")
+        raise ConfigurationError(f"--length: {tokens} is longer than the {places} positions of the architecture")
     description = described(subject, tokens, batch or recipe.batch_sequences, convention)
     updates = PRESETS[what].updates if what in PRESETS else None
     if as_json:

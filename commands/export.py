@@ -10,9 +10,9 @@ from rich.console import Console
 
 from commands.arguments import NewFolder
 from commands.terminal.describe_target import Wanted, found
-from configuration.initial_checkpoint import is_start
+from configuration.initial_checkpoint import is_initial_checkpoint
 from foundation.atomic_files import refuse_existing
-from foundation.errors import ConfigurationRefused
+from foundation.errors import ConfigurationError
 from models.huggingface import config
 from search_space.released.models import PRESETS
 
@@ -46,7 +46,7 @@ def export(
     exported = _find(source, trial, Wanted(source, scale, arm), seed)
     reasons = tuple(config.obstacles(exported.architecture))
     if reasons:
-        raise ConfigurationRefused(f"{source}: {reason}" for reason in reasons)
+        raise ConfigurationError(f"{source}: {reason}" for reason in reasons)
     from commands.huggingface.export_folder import notes_on, write
 
     notes = tuple(notes_on(exported))
@@ -58,7 +58,7 @@ def export(
 
 def _find(source: str, trial: str | None, wanted: Wanted, seed: int | None) -> "Exported":
     folder = Path(source)
-    start = is_start(folder)
+    start = is_initial_checkpoint(folder)
     trained = folder.is_dir() and not start
     untrained = not folder.is_dir()
     _refuse_idle(
@@ -81,4 +81,4 @@ def _refuse_idle(options: Iterable[tuple[str, object, str, bool]]) -> None:
     """Refuse options that would change nothing: whoever gave them expected that they do."""
     idle = [f"{name}: belongs to {owner}" for name, value, owner, used in options if value is not None and not used]
     if idle:
-        raise ConfigurationRefused(idle)
+        raise ConfigurationError(idle)

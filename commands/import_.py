@@ -12,7 +12,7 @@ from commands.arguments import NewFolder, folder_named
 from commands.huggingface.import_vocabulary import FoundVocabulary, find_vocabulary, read_json
 from configuration.initial_checkpoint import WEIGHTS, write_architecture, write_provenance
 from foundation.atomic_files import atomic_directory, refuse_existing, sha256_of
-from foundation.errors import DataRefused, EnvironmentRefused
+from foundation.errors import DataError, MachineError
 from models.huggingface import config
 from search_space.architecture import Architecture
 
@@ -31,14 +31,14 @@ def import_(
     """Read a ConvBERT, an ELECTRA or a BERT as a start: `pretraining: { start: OUT }`."""
     refuse_existing(out)
     if not folder.is_dir():
-        raise EnvironmentRefused(f"{folder}: no such folder")
+        raise MachineError(f"{folder}: no such folder")
     document, unreadable = read_json(folder / CONFIG)
     read = config.Reading(None, ()) if unreadable else config.read(document)
     vocabulary = find_vocabulary(folder, read.architecture.vocabulary_size if read.architecture else None)
     reasons = [*unreadable, *(f"{folder / CONFIG}: {reason}" for reason in read.reasons)]
     reasons += [*_missing_weights(folder), *vocabulary.reasons]
     if reasons or read.architecture is None:
-        raise DataRefused(reasons)
+        raise DataError(reasons)
     notes = tuple(_convert(folder, out, (str(document["model_type"]), read.architecture), vocabulary))
     console = Console(stderr=True)
     for line in [*(f"note: {note}" for note in notes), f"imported: {out}"]:

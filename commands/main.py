@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from commands import describe, export, import_, plan, publish, replay, report, run, schema, score, submission, ui
-from foundation.errors import EnvironmentRefused, Refusal
+from foundation.errors import MachineError, UserError
 
 DISTRIBUTION = "steeplechase"
 application = typer.Typer(
@@ -66,7 +66,7 @@ def main() -> None:
         finally:
             if sys.stdout is not None:  # None where it was closed before the start
                 sys.stdout.flush()  # a disk that is full says so here, where it can still be answered
-    except Refusal as refusal:
+    except UserError as refusal:
         _leave(refusal)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
@@ -78,10 +78,10 @@ def main() -> None:
             raise
         place = error.filename2 or error.filename or "the output, or a file without a name"
         _let_go_of_output()
-        _leave(EnvironmentRefused(f"{place}: {error.strerror}"))
+        _leave(MachineError(f"{place}: {error.strerror}"))
 
 
-def _leave(refusal: Refusal) -> NoReturn:
+def _leave(refusal: UserError) -> NoReturn:
     with suppress(OSError):  # a terminal that was closed, as SIGHUP says, changes no exit code
         for line in refusal.lines:
             print(line, file=sys.stderr)  # noqa: T201 — the one place that speaks to the user of mistakes

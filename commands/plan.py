@@ -19,7 +19,7 @@ from commands.arguments import (
 from commands.planning.plan_contents import plan_document, plan_of
 from commands.planning.plan_view import show_plan
 from commands.timing import plan_timing
-from ledger.paths import Places
+from ledger.paths import ResultPaths
 from search_space.cost import MATMUL
 
 PlannedFolder = Annotated[
@@ -40,7 +40,7 @@ def plan(
     if asks_for_time(experiment):
         return plan_timing(choose_timing(experiment, scale), convention, as_json)
     chosen = choose(experiment, scale)
-    places = Places.of(out) if out else Places.default(chosen.experiment.experiment, chosen.scale)
+    places = ResultPaths.of(out) if out else ResultPaths.default(chosen.experiment.experiment, chosen.scale)
     contents = plan_of(chosen, convention, places)
     if as_json:
         print(json.dumps(plan_document(chosen, contents, convention), indent=2, ensure_ascii=False))  # noqa: T201

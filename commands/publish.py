@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from commands.arguments import ResultsFolder, folder_named
-from foundation.errors import Conflict, EnvironmentRefused
+from foundation.errors import ConflictError, MachineError
 
 PUBLISHED = Path("reports/published")
 ReportFolder = Annotated[
@@ -23,7 +23,7 @@ def publish(folder: ResultsFolder, out: ReportFolder) -> None:
     from reports.publishing import publish as put
 
     if os.path.realpath(out) == os.path.realpath(folder):
-        raise Conflict(f"{out}: is the results folder itself. Did you mean `steeplechase rebuild {out}`?")
+        raise ConflictError(f"{out}: is the results folder itself. Did you mean `steeplechase rebuild {out}`?")
     put(folder, out)
     print(f"published: {out}")  # noqa: T201 — the result itself
 
@@ -37,7 +37,7 @@ def rebuild(
     from reports.publishing import rebuild as again
 
     if not folder.is_dir():
-        raise EnvironmentRefused(f"{folder}: no such folder; `steeplechase publish RESULTS {folder}` makes one")
+        raise MachineError(f"{folder}: no such folder; `steeplechase publish RESULTS {folder}` makes one")
     several = published_in(folder) or (folder,)
     changed: list[str] = []
     for each in several:
@@ -48,4 +48,4 @@ def rebuild(
         if each.is_dir() and each not in several:
             print(f"{each}: left as it is; it has no rows to build from")  # noqa: T201
     if check and changed:
-        raise Conflict(changed)
+        raise ConflictError(changed)

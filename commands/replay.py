@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from commands.arguments import not_one_of
-from foundation.errors import ConfigurationRefused
+from foundation.errors import ConfigurationError
 from foundation.schema import JsonValue
 from runners.replay import POLICIES, RECOMMENDED
 from runners.replay.curves.reading import read_curves
-from runners.replay.replay import Outcome, Task, interval, replay
+from runners.replay.replay import CurveTask, Outcome, interval, replay
 
 LIST = "list"
 
@@ -52,16 +52,16 @@ def _policies() -> dict[str, JsonValue]:
 
 def _given(curves: Path | None) -> Path:
     if curves is None:
-        raise ConfigurationRefused("CURVES is missing: give a file or a folder of recorded curves")
+        raise ConfigurationError("CURVES is missing: give a file or a folder of recorded curves")
     return curves
 
 
 def _replayed(path: Path, policy: str, budget: float, seeds: int) -> dict[str, JsonValue]:
     if policy not in POLICIES:
-        raise ConfigurationRefused(f"--policy: {not_one_of(policy, 'a policy', POLICIES)}")
+        raise ConfigurationError(f"--policy: {not_one_of(policy, 'a policy', POLICIES)}")
     if not 0 < budget < float("inf"):
-        raise ConfigurationRefused(f"--budget: {budget:g} is out of range; more than 0 full trainings are needed")
-    tasks = [Task.of(curves) for curves in read_curves(path)]
+        raise ConfigurationError(f"--budget: {budget:g} is out of range; more than 0 full trainings are needed")
+    tasks = [CurveTask.of(curves) for curves in read_curves(path)]
     outcomes = [[replay(task, POLICIES[policy], budget, seed) for seed in range(seeds)] for task in tasks]
     return {
         "policy": policy,
@@ -75,7 +75,7 @@ def _replayed(path: Path, policy: str, budget: float, seeds: int) -> dict[str, J
     }
 
 
-def _task(task: Task, outcomes: list[Outcome]) -> JsonValue:
+def _task(task: CurveTask, outcomes: list[Outcome]) -> JsonValue:
     return {
         "name": task.curves.name,
         "candidates": len(task.curves.candidates),

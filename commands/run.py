@@ -19,20 +19,20 @@ from commands.timing import run_timing
 from configuration.experiment import Experiment
 from configuration.validation.warnings import warnings_of
 from foundation.atomic_files import disk_refusals
-from foundation.errors import ConfigurationRefused, Conflict
-from ledger.artifacts import StageStore
+from foundation.errors import ConfigurationError, ConflictError
+from ledger.artifacts import ArtifactStore
 from ledger.csv_export import has_export
 from ledger.database import LEDGER_NAME
-from ledger.paths import Places
+from ledger.paths import ResultPaths
 from ledger.snapshot import Snapshot
 from ledger.timing.keeping import has_timings
 from reports.brief import brief
 from reports.formats import render
 from reports.report import build
 from reports.write import REPORT_FILES, files_to_attach, refuse_taken, write_report
-from runners.run import Request
+from runners.run import RunRequest
 from runners.run import run as drive
-from runners.work_queue import Agenda
+from runners.work_queue import WorkQueue
 
 DONE_WITH_FAILED_TRIALS = 8
 
@@ -61,7 +61,7 @@ def run(
     """Run an experiment, or carry on where it stands, and report what was found."""
     if asks_for_time(experiment):
         if engine is not EngineName.LOCAL or address is not None:
-            raise ConfigurationRefused(
+            raise ConfigurationError(
                 f"{experiment}: a timing experiment runs alone in this process; leave --engine out"
             )
         timed = choose_timing(experiment, scale)
@@ -71,9 +71,9 @@ def run(
     chosen = choose(experiment, scale)
     places = _places(chosen.experiment.experiment, chosen.scale, out)
     if has_timings(places.folder):
-        raise Conflict(f"{places.folder}: holds timings. Did you mean another --out folder?")
+        raise ConflictError(f"{places.folder}: holds timings. Did you mean another --out folder?")
     command = _command(experiment, chosen.scale, engine, workers, out)
-    request = Request(chosen.experiment, chosen.scale, places, engine.value, workers, address, command)
+    request = RunRequest(chosen.experiment, chosen.scale, places, engine.value, workers, address, command)
     with stopping() as stop:
         found = _drive(chosen, request, Console(stderr=True), stop)
     if found.failed:
@@ -87,11 +87,11 @@ def _command(experiment: Path, scale: str, engine: EngineName, workers: int, out
     return shlex.join([*said, *(["--out", str(out)] if out else [])])
 
 
-def _places(experiment: str, scale: str, out: Path | None) -> Places:
-    return Places.of(out) if out else Places.default(experiment, scale)
+def _places(experiment: str, scale: str, out: Path | None) -> ResultPaths:
+    return ResultPaths.of(out) if out else ResultPaths.default(experiment, scale)
 
 
-def _drive(chosen: Chosen, request: Request, console: Console, stop: Stopping) -> Snapshot:
+def _drive(chosen: Chosen, request: RunRequest, console: Console, stop: Stopping) -> Snapshot:
     places = request.places
     for line in warnings_of(chosen.experiment):
         _warn(console, line)
@@ -99,9 +99,9 @@ def _drive(chosen: Chosen, request: Request, console: Console, stop: Stopping) -
     _warn(console, mirroring.check())
     refuse_taken(places.folder)
     _warn(console, _lost_ledger(places))
-    with LiveView(console, StageStore(places.stages)) as view, mirroring:
+    with LiveView(console, ArtifactStore(places.stages)) as view, mirroring:
 
-        def watch(agenda: Agenda) -> None:
+        def watch(agenda: WorkQueue) -> None:
             stop.safe_point()
             view.watch(agenda)
 
@@ -121,7 +121,7 @@ def _drive(chosen: Chosen, request: Request, console: Console, stop: Stopping) -
     return found
 
 
-def _lost_ledger(places: Places) -> str | None:
+def _lost_ledger(places: ResultPaths) -> str | None:
     """Return a warning where results lie without the ledger that they belong to."""
     with disk_refusals(places.folder):
         gone = not (places.folder / LEDGER_NAME).exists() and not has_export(places.folder)

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from commands.arguments import not_one_of
-from foundation.errors import ConfigurationRefused
+from foundation.errors import ConfigurationError
 from tasks.downstream import find_task, task_names
 from tasks.labelled.task import Judge
 
@@ -43,7 +43,7 @@ def score(
 def _judge_of(name: str) -> Judge:
     judged = {known: judge for known in task_names() if (judge := find_task(known).judge) is not None}
     if name not in judged:
-        raise ConfigurationRefused(not_one_of(name, "a published task", judged))
+        raise ConfigurationError(not_one_of(name, "a published task", judged))
     return judged[name]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from foundation.errors import Stopped
+from foundation.errors import StoppedError
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)  # batch queues send SIGUSR1 ahead of a kill
 
@@ -50,7 +50,7 @@ class Stopping:
             self._stop()
 
     def _stop(self) -> None:
-        raise Stopped("stopped; everything finished is kept, and the same command carries on")
+        raise StoppedError("stopped; everything finished is kept, and the same command carries on")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from commands.terminal.timing_view import TimingView
 from configuration.arm import Arm
 from configuration.timing.costs import part_flops, part_parameters
 from foundation.schema import JsonValue, canonical_text
-from ledger.paths import Places
+from ledger.paths import ResultPaths
 from reports.number_format import fixed, scientific
 from reports.timing.report import render
 from reports.write import REPORT_FILES, refuse_taken
@@ -39,7 +39,7 @@ def plan_timing(chosen: ChosenTiming, convention: Convention, as_json: bool) -> 
         _show(chosen, convention)
 
 
-def run_timing(chosen: ChosenTiming, places: Places) -> None:
+def run_timing(chosen: ChosenTiming, places: ResultPaths) -> None:
     """Time what has not been timed, write the report and print it."""
     from reports.timing.files import write_report
 

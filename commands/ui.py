@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from commands.arguments import folder_named
-from foundation.errors import EnvironmentRefused
+from foundation.errors import MachineError
 from ledger.database import LEDGER_NAME, Ledger
-from ledger.paths import RESULTS, Places
+from ledger.paths import RESULTS, ResultPaths
 from ledger.snapshot import snapshot
 from runners.tracking import TrackingStore, serve
 
@@ -28,15 +28,15 @@ def ui(
         serve(_filled(TrackingStore.resolve(folder, None, os.environ)), port)
     with closing(Ledger.at(folder)) as ledger:
         found = snapshot(ledger)
-    root, experiment = Places.of(folder).root, f"{found.experiment}-{found.scale}"
+    root, experiment = ResultPaths.of(folder).root, f"{found.experiment}-{found.scale}"
     declared = found.document.get("tracking")
     store = TrackingStore.resolve(root, declared if isinstance(declared, str) else None, os.environ)
     serve(_filled(store), port, experiment)
 
 
 def _filled(store: TrackingStore) -> TrackingStore:
-    """Return the store. Raises EnvironmentRefused where no run was ever shown in it: looking makes nothing."""
+    """Return the store. Raises MachineError where no run was ever shown in it: looking makes nothing."""
     file = store.database_file
     if file is not None and not file.is_file():
-        raise EnvironmentRefused(f"{file}: no runs to browse here; `steeplechase run EXPERIMENT` makes some")
+        raise MachineError(f"{file}: no runs to browse here; `steeplechase run EXPERIMENT` makes some")
     return store

@@ -8,7 +8,7 @@ from configuration.designs.point import ARMS_AT_MOST, Point, PointDesign
 from foundation.errors import Violation
 from search_space.candidate import Candidate
 from search_space.constraints import broken_by
-from search_space.overrides import ImpossibleChange
+from search_space.overrides import InvalidOverride
 
 REASONS_TOLD = 3
 
@@ -32,7 +32,7 @@ class Impossible:
     reasons: tuple[str, ...]
 
 
-class Roster:
+class ArmTable:
     """What the designs ask for, entered one after the other; the baseline is there from the start."""
 
     def __init__(self, baseline: Candidate, rules: Rules) -> None:
@@ -54,7 +54,7 @@ class Roster:
         """Add the arms of a design that is written at the place, or say why that cannot be."""
         broken = list(_too_many(design, self.baseline)) or list(design.own_violations(self.baseline))
         broken = broken or list(self._entered(design))
-        self.violations += [violation.under(*place) for violation in told_once(broken)]
+        self.violations += [violation.under(*place) for violation in without_repeats(broken)]
 
     def add(self, arm: Arm) -> None:
         """Enter an arm; where its candidate is there already, give that one the levels of both."""
@@ -81,7 +81,7 @@ class Roster:
             found = self._candidate(point)
             if isinstance(found, Arm):
                 yield from self._named(found, point, design, earlier)
-            elif self.rules.skip and (found.clash or not design.listed):
+            elif self.rules.skip and (found.only_in_combination or not design.listed):
                 self.impossible.append(_impossible(point, found))
             elif design.listed:
                 yield from _placed(point, found.violations)
@@ -90,13 +90,13 @@ class Roster:
         if refused:
             yield Violation(("vary",), _counted(refused, design.size(self.baseline)))
 
-    def _candidate(self, point: Point) -> Arm | ImpossibleChange:
+    def _candidate(self, point: Point) -> Arm | InvalidOverride:
         try:
             arm = replace(changed_arm(point.name, self.baseline, point.changes), levels=point.levels)
-        except ImpossibleChange as impossible:
+        except InvalidOverride as impossible:
             return impossible
         reason = self.reason(arm.candidate)
-        return arm if reason is None else ImpossibleChange([Violation((), reason)], clash=True)
+        return arm if reason is None else InvalidOverride([Violation((), reason)], only_in_combination=True)
 
     def _named(self, arm: Arm, point: Point, design: PointDesign, earlier: set[str]) -> Iterator[Violation]:
         twin, names = self.twin(arm), {known.name for known in self.arms}
@@ -113,7 +113,7 @@ class Roster:
         self.add(arm)
 
 
-def told_once(violations: Sequence[Violation]) -> list[Violation]:
+def without_repeats(violations: Sequence[Violation]) -> list[Violation]:
     """Return the violations; one that several items of a list share is told once, at the list."""
     lists: dict[tuple[Place, str], list[Violation]] = {}
     for each in violations:
@@ -122,7 +122,7 @@ def told_once(violations: Sequence[Violation]) -> list[Violation]:
     return [each[0] if len(each) == 1 else Violation(place, message) for (place, message), each in lists.items()]
 
 
-def _impossible(point: Point, fault: ImpossibleChange) -> Impossible:
+def _impossible(point: Point, fault: InvalidOverride) -> Impossible:
     return Impossible(point.name, tuple(violation.message for violation in fault.violations))
 
 

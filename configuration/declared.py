@@ -7,25 +7,25 @@ from typing import Any, Literal
 from pydantic import Field, PrivateAttr
 
 from configuration.arm import Arm
-from configuration.arms import Roster, Rules, told_once
+from configuration.arms import ArmTable, Rules, without_repeats
 from configuration.designs import Design, OneDesign, Search
 from configuration.fine_tuning import FineTuning
 from configuration.hurdles import Finite, HurdleRule
 from configuration.hurdles.audit import Audit
-from configuration.matched_budget import THROUGHPUT, Match, Throughput, enter_twins, nothing_measured
+from configuration.matched_budget import THROUGHPUT, Match, Throughput, add_matched_arms, nothing_measured
 from configuration.measurements import Measures
 from configuration.seeds import Seeds
 from configuration.tuning import Tune
-from foundation.schema import Count, Declaration, JsonValue, Name, PositiveNumber, canonical
+from foundation.schema import Count, JsonValue, Name, PositiveNumber, Schema, canonical
 from search_space.candidate import Candidate
 from search_space.constraints import Constraint
-from search_space.overrides import ImpossibleChange
+from search_space.overrides import InvalidOverride
 from tasks.corpora.corpus import Corpus
 from tasks.corpora.documentation import DocumentationCorpus
 from tasks.tokenizer import TokenizerDeclaration, WordPieceTraining
 
 
-class PaperStatement(Declaration):
+class PaperStatement(Schema):
     """What a paper says on the question, in our words, with its source."""
 
     source: str
@@ -44,7 +44,7 @@ class PaperStatement(Declaration):
     """By arm, the row of that table."""
 
 
-class Pretraining(Declaration):
+class Pretraining(Schema):
     """The first stage: how many tokens, on which seeds, past which hurdles, measured on what."""
 
     tokens: Count = Field(examples=[1_000_000])
@@ -70,14 +70,14 @@ class Pretraining(Declaration):
     """
 
 
-class Forecast(Declaration):
+class Forecast(Schema):
     """A budget that nothing was trained on, to which the report draws the held-out curves on."""
 
     tokens: Count = Field(examples=[1_000_000_000])
     """The larger budget, in tokens, for which the held-out loss is extrapolated."""
 
 
-class DeclaredExperiment(Declaration):
+class DeclaredExperiment(Schema):
     """One question at one scale as it was written down; whether it keeps the rules is `Experiment`'s to say."""
 
     experiment: Name = Field(examples=["table2"])
@@ -135,27 +135,27 @@ class DeclaredExperiment(Declaration):
         return next((design for design in self.designs if isinstance(design, Search)), None)
 
     @cached_property
-    def roster(self) -> Roster:
+    def roster(self) -> ArmTable:
         """The arms that are known before anything has run, and what is wrong with the designs."""
-        roster = Roster(self.baseline, Rules(self.constraints, self.on_invalid == "skip"))
+        roster = ArmTable(self.baseline, Rules(self.constraints, self.on_invalid == "skip"))
         if roster.violations:
             return roster  # what the baseline breaks, its arms break too
         for position, design in enumerate(self.designs):
             place = ("design", position) if isinstance(self.design, tuple) else ("design",)
             if isinstance(design, Search):
-                broken = told_once([*design.violations(self.baseline)])
+                broken = without_repeats([*design.violations(self.baseline)])
                 roster.violations += [each.under(*place) for each in broken]
             else:
                 roster.enter(design, place)
         if self.match is not None and not roster.violations:
-            roster.violations += enter_twins(roster, self.match, self.pretraining.tokens, self._throughput)
+            roster.violations += add_matched_arms(roster, self.match, self.pretraining.tokens, self._throughput)
         return roster
 
     @property
     def arms(self) -> tuple[Arm, ...]:
-        """The arms that are known before anything has run, the baseline first. Raises ImpossibleChange."""
+        """The arms that are known before anything has run, the baseline first. Raises InvalidOverride."""
         if self.roster.violations:
-            raise ImpossibleChange(self.roster.violations)
+            raise InvalidOverride(self.roster.violations)
         return tuple(self.roster.arms)
 
     def identity(self) -> dict[str, JsonValue]:

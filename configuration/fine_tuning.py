@@ -9,14 +9,14 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from foundation.schema import Count, Declaration, JsonValue, Number, PositiveNumber, Seed, Share
+from foundation.schema import Count, JsonValue, Number, PositiveNumber, Schema, Seed, Share
 from tasks.corpora.corpus import Corpus
 from tasks.dataset_folder import PublishedData
 
 ChosenOn = Literal["held_out_half", "dev"]
 
 
-class TaskSettings(Declaration):
+class TaskSettings(Schema):
     """What one task does otherwise; what is not named here is as for every task, and is not searched for."""
 
     train_examples: Count | None = None
@@ -61,7 +61,7 @@ ByTask = Annotated[
 """Settings by task; `null` takes back what a scale of another file says."""
 
 
-class SettingsSearch(Declaration):
+class SettingsSearch(Schema):
     """Every combination is taught; per task and fine-tuning seed the best is chosen and it alone is reported.
 
     ConvBERT searches peak_learning_rate 5e-5, 1e-4, 2e-4, 3e-4, weight_decay 0.01, 0.1 and epochs 10, 3.
@@ -88,7 +88,7 @@ class SettingsSearch(Declaration):
             yield dict(zip(searched, values, strict=True))
 
 
-class FineTuning(Declaration):
+class FineTuning(Schema):
     """The second stage: which tasks each pretrained model is asked, and how it is taught them."""
 
     tasks: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from foundation.schema import JsonValue
 
 
 @dataclass(frozen=True)
-class Teaching:
+class FineTuningRun:
     """One fine-tuning of a trial: a task, a seed, and how it is taught."""
 
     task: str
@@ -31,7 +31,7 @@ def settings_of(tuning: FineTuning, task: str) -> FineTuning:
     return tuning if otherwise is None else tuning.model_copy(update=otherwise.changes)
 
 
-def teachings(tuning: FineTuning) -> tuple[Teaching, ...]:
+def fine_tuning_runs(tuning: FineTuning) -> tuple[FineTuningRun, ...]:
     """Return every fine-tuning of a trial, by task, seed and combination."""
     return tuple(
         teaching
@@ -50,12 +50,12 @@ def combinations_of(tuning: FineTuning, task: str) -> tuple[dict[str, JsonValue]
     return found if found != ({},) else ()
 
 
-def _of_seed(tuning: FineTuning, task: str, seed: int) -> Iterator[Teaching]:
+def _of_seed(tuning: FineTuning, task: str, seed: int) -> Iterator[FineTuningRun]:
     settings = settings_of(tuning, task)
     found = combinations_of(tuning, task)
     if not found:
-        yield Teaching(task, seed, settings, {}, None)
+        yield FineTuningRun(task, seed, settings, {}, None)
     assert tuning.search is not None or not found
     for searched in found:
         chosen_on = tuning.search.choose_on if tuning.search else None
-        yield Teaching(task, seed, settings.model_copy(update=dict(searched)), searched, chosen_on)
+        yield FineTuningRun(task, seed, settings.model_copy(update=dict(searched)), searched, chosen_on)

@@ -14,8 +14,8 @@ from pydantic import BaseModel
 
 from configuration.yaml import load
 from foundation.atomic_files import sha256_of
-from foundation.errors import Corruption, EnvironmentRefused
-from foundation.schema import Declaration, JsonValue, canonical, canonical_text
+from foundation.errors import CorruptionError, MachineError
+from foundation.schema import JsonValue, Schema, canonical, canonical_text
 from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
 from tasks.tokenizer import SETTINGS_FILE, VOCABULARY_FILE
@@ -23,7 +23,7 @@ from tasks.tokenizer import SETTINGS_FILE, VOCABULARY_FILE
 ARCHITECTURE, WEIGHTS, PROVENANCE = "architecture.yaml", "weights.safetensors", "provenance.json"
 
 
-class Provenance(Declaration):
+class Provenance(Schema):
     """Where a start comes from, and what its files are."""
 
     model_type: str
@@ -37,7 +37,7 @@ class Provenance(Declaration):
 
 
 @dataclass(frozen=True)
-class Start:
+class InitialCheckpoint:
     """A start that has been read; its weights stay on the disk."""
 
     folder: Path
@@ -67,35 +67,35 @@ class Start:
         return f"the start's weights know another vocabulary; write tokenizer: {{ kind: vocabulary, {path} }}"
 
     def verify(self, name: str) -> Path:
-        """Return the path of a file that is what was written. Raises Corruption."""
+        """Return the path of a file that is what was written. Raises CorruptionError."""
         path = self.folder / name
         if not path.is_file() or sha256_of(path) != self.provenance.files.get(name):
-            raise Corruption(f"{path}: is not what was imported; import the model again into another folder")
+            raise CorruptionError(f"{path}: is not what was imported; import the model again into another folder")
         return path
 
 
-def is_start(folder: Path) -> bool:
+def is_initial_checkpoint(folder: Path) -> bool:
     """Whether the folder was written by `steeplechase import`."""
     return (folder / PROVENANCE).is_file()
 
 
-def read_start(folder: Path) -> Start:
+def read_initial_checkpoint(folder: Path) -> InitialCheckpoint:
     """Read a start; its small files are verified, its weights by whoever loads them.
 
-    Raises EnvironmentRefused where there is none, Corruption where it is not what was written.
+    Raises MachineError where there is none, CorruptionError where it is not what was written.
     """
-    if not is_start(folder):
+    if not is_initial_checkpoint(folder):
         message = f"{folder}: no start here; `steeplechase import HUGGING_FACE_FOLDER {folder}` makes one"
-        raise EnvironmentRefused(message)
+        raise MachineError(message)
     try:
         provenance = Provenance.model_validate_json((folder / PROVENANCE).read_text())
     except (OSError, ValueError) as damage:
-        raise Corruption(f"{folder / PROVENANCE}: cannot be read ({type(damage).__name__})") from damage
-    provisional = Start(folder, Architecture(), provenance)
+        raise CorruptionError(f"{folder / PROVENANCE}: cannot be read ({type(damage).__name__})") from damage
+    provisional = InitialCheckpoint(folder, Architecture(), provenance)
     for name in provenance.files:
         if name != WEIGHTS:
             provisional.verify(name)
-    return Start(folder, load(folder / ARCHITECTURE, Architecture, None), provenance)
+    return InitialCheckpoint(folder, load(folder / ARCHITECTURE, Architecture, None), provenance)
 
 
 def write_architecture(folder: Path, architecture: Architecture) -> None:

@@ -2,12 +2,12 @@
 
 from pydantic import Field
 
-from foundation.schema import Count, Declaration
+from foundation.schema import Count, Schema
 
 ATTENTION = "attention"
 
 
-class AttentionDiagonal(Declaration):
+class AttentionDiagonal(Schema):
     """Diagonal concentration C: attention mass at distance <= 4 over mass beyond. ConvBERT, 2008.02496, Table 8.
 
     The paper's text at hand does not say which text, how long, or how layers, heads and the marks around a text
@@ -21,7 +21,7 @@ class AttentionDiagonal(Declaration):
     """Held-out sequences, evenly spread over the validation split."""
 
 
-class Measures(Declaration):
+class Measures(Schema):
     """Measurements by name; one that is not named is not made."""
 
     attention_diagonal: AttentionDiagonal | None = Field(default=None, examples=[{"within": 4}])

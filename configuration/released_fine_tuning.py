@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from configuration.fine_tuning_runs import combinations_of, settings_of
-from search_space.released.differences import Departure
+from search_space.released.differences import Difference
 from search_space.released.papers import published
 from tasks.downstream import find_task, task_names
 
@@ -23,12 +23,12 @@ SMALL, BASE = "small", "base"
 
 
 @dataclass(frozen=True)
-class Taught:
+class ReleasedFineTuning:
     """Tasks that are taught in one way."""
 
     tasks: tuple[str, ...]
     told: str
-    departures: tuple[Departure, ...]
+    departures: tuple[Difference, ...]
 
 
 def size_of(model: str | None) -> str:
@@ -36,37 +36,37 @@ def size_of(model: str | None) -> str:
     return BASE if str(model).endswith(f"-{BASE}") else SMALL
 
 
-def teaching_departures(tuning: "FineTuning", task: str, size: str) -> tuple[Departure, ...]:
+def fine_tuning_differences(tuning: "FineTuning", task: str, size: str) -> tuple[Difference, ...]:
     """Return where a task is taught otherwise than by the release, or searched over other values than the paper's."""
     return tuple(_departures(tuning, task, size))
 
 
-def teachings_told(tuning: "FineTuning", size: str) -> tuple[Taught, ...]:
+def released_fine_tunings(tuning: "FineTuning", size: str) -> tuple[ReleasedFineTuning, ...]:
     """Return every way in which tasks are taught, with the tasks that are taught so."""
-    found: dict[tuple[str, tuple[Departure, ...]], tuple[str, ...]] = {}
+    found: dict[tuple[str, tuple[Difference, ...]], tuple[str, ...]] = {}
     for task in tuning.tasks:
-        key = _told(tuning, task), teaching_departures(tuning, task, size)
+        key = _told(tuning, task), fine_tuning_differences(tuning, task, size)
         found[key] = (*found.get(key, ()), task)
-    return tuple(Taught(tasks, *key) for key, tasks in found.items())
+    return tuple(ReleasedFineTuning(tasks, *key) for key, tasks in found.items())
 
 
-def _departures(tuning: "FineTuning", task: str, size: str) -> Iterator[Departure]:
+def _departures(tuning: "FineTuning", task: str, size: str) -> Iterator[Difference]:
     settings, searched = settings_of(tuning, task), _searched(tuning, task)
     for name, there in published().taught(task, size).items():
         words, here = name.replace("_", " "), getattr(settings, name)
         if name in searched:
             asked = published().fine_tuning["searched"][name]
             if set(searched[name]) != set(asked):
-                yield Departure(words, _one_of(searched[name]), _one_of(asked))
+                yield Difference(words, _one_of(searched[name]), _one_of(asked))
         elif name == "swap_pairs":
             if _swapped(settings, task) != there:
-                yield Departure(words, str(here), str(there))
+                yield Difference(words, str(here), str(there))
         elif here != there:
-            yield Departure(words, str(here), str(there))
+            yield Difference(words, str(here), str(there))
     if task in task_names() and find_task(task).files is not None:
         for name in COUNTS:
             if (most := getattr(settings, name)) is not None:
-                yield Departure(name.replace("_", " "), f"{most:,} at most", ALL)
+                yield Difference(name.replace("_", " "), f"{most:,} at most", ALL)
 
 
 def _searched(tuning: "FineTuning", task: str) -> Mapping[str, tuple[object, ...]]:

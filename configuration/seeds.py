@@ -12,13 +12,13 @@ from pydantic import Field, model_validator
 
 from analysis.group_sequential import Looks
 from analysis.paired import ALPHA, holm, interval, t_p, vary
-from foundation.schema import Count, Declaration, PositiveNumber, Seed
+from foundation.schema import Count, PositiveNumber, Schema, Seed
 
 Values = Mapping[str, Mapping[str, Mapping[int, float]]]
 """Arm -> metric -> pretraining seed -> value; a seed that gave none (diverged) is left out."""
 
 
-class UntilDecided(Declaration):
+class SequentialSeeds(Schema):
     """How many seeds to begin with, how many at most, and which differences are too small to matter."""
 
     start: Count = Field(default=3, ge=2)
@@ -46,10 +46,10 @@ class UntilDecided(Declaration):
         return Looks((*range(self.start, self.max, self.step), self.max))
 
 
-class SeedsUntilDecided(Declaration):
+class SeedsUntilDecided(Schema):
     """Pretraining seeds 1, 2, 3 and so on, as many as it takes."""
 
-    until_decided: UntilDecided
+    until_decided: SequentialSeeds
     """How many seeds at first and at most, and which differences are too small to matter."""
 
 
@@ -67,7 +67,7 @@ def looks_of(seeds: Seeds) -> Looks:
 
 
 def next_seeds(
-    rule: UntilDecided, values: Values, run: Mapping[str, Set[int]], baseline: str
+    rule: SequentialSeeds, values: Values, run: Mapping[str, Set[int]], baseline: str
 ) -> dict[str, tuple[int, ...]]:
     """Return the seeds to add by arm, in the arms' order; empty when all is decided or spent.
 
@@ -85,12 +85,12 @@ def next_seeds(
     return {arm: seeds for arm, seeds in added.items() if seeds}
 
 
-def _next_look(rule: UntilDecided, count: int) -> int:
+def _next_look(rule: SequentialSeeds, count: int) -> int:
     """Return the seeds at the look after `count` of them; as many as there are after the last look."""
     return next((look for look in rule.looks.counts if look > count), count)
 
 
-def _undecided(rule: UntilDecided, values: Values, counts: Mapping[str, int], baseline: str) -> set[str]:
+def _undecided(rule: SequentialSeeds, values: Values, counts: Mapping[str, int], baseline: str) -> set[str]:
     cells = [(arm, metric) for arm in counts if arm != baseline for metric in rule.margin]
     differences = {cell: list(_differences(values, *cell, baseline)) for cell in cells}
     shares = {arm: rule.looks.share(count) for arm, count in counts.items()}

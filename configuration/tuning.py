@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from foundation.errors import Violation
-from foundation.schema import Count, Declaration, ExponentText, Number, PositiveNumber, Seed
+from foundation.schema import Count, ExponentText, Number, PositiveNumber, Schema, Seed
 
 
-class LogRange(Declaration):
+class LogRange(Schema):
     """Any value between two, drawn evenly in its logarithm: `{ log: [1e-4, 1e-2] }`."""
 
     log: tuple[PositiveNumber, PositiveNumber]
@@ -25,7 +25,7 @@ class LogRange(Declaration):
         return self.log
 
 
-class LinearRange(Declaration):
+class LinearRange(Schema):
     """Any value between two, drawn evenly: `{ linear: [0, 0.3] }`."""
 
     linear: tuple[Number, Number]
@@ -63,7 +63,7 @@ Axis = Annotated[
 """Listed values, or a range."""
 
 
-class Tune(Declaration):
+class Tune(Schema):
     """`tune: { vary: { recipe.peak_learning_rate: [1e-3, 3e-3, 1e-2] }, trials: 3, seeds: [101, 102] }`."""
 
     vary: Mapping[str, Axis] = Field(

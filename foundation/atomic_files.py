@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from foundation.errors import Conflict, EnvironmentRefused
+from foundation.errors import ConflictError, MachineError
 
 
 def write_whole(path: Path, content: bytes) -> Path:
@@ -57,17 +57,17 @@ def disk_refusals(place: Path) -> Iterator[None]:
         yield
     except OSError as error:
         file = error.filename2 or error.filename or place  # the second one of a rename is the name that was wanted
-        raise EnvironmentRefused(f"{file}: {error.strerror or error}") from error
+        raise MachineError(f"{file}: {error.strerror or error}") from error
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder that can be written to. Raises EnvironmentRefused where that cannot be."""
+    """Create a folder that can be written to. Raises MachineError where that cannot be."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise EnvironmentRefused(f"{folder}: cannot be written to ({error.strerror})") from error
+        raise MachineError(f"{folder}: cannot be written to ({error.strerror})") from error
 
 
 def flush(path: Path) -> None:
@@ -86,9 +86,11 @@ def sha256_of(path: Path) -> str:
 
 
 def refuse_existing(folder: Path) -> None:
-    """Raise Conflict where something is there already: nothing is ever written over."""
+    """Raise ConflictError where something is there already: nothing is ever written over."""
     if folder.exists() or folder.is_symlink():
-        raise Conflict(f"{folder}: is there already and is left as it is; name a folder that is not, or move it away")
+        raise ConflictError(
+            f"{folder}: is there already and is left as it is; name a folder that is not, or move it away"
+        )
 
 
 @contextmanager
@@ -96,7 +98,7 @@ def atomic_directory(folder: Path, also: tuple[type[Exception], ...] = ()) -> It
     """Give a folder to write into; it takes its name when all is on disk, and is gone where anything goes wrong.
 
     What a killed process leaves lies beside it under `.NAME.writing`, and the next try clears it away. Raises
-    Conflict where the name is taken, EnvironmentRefused where the disk refuses: on OSError, and on
+    ConflictError where the name is taken, MachineError where the disk refuses: on OSError, and on
     what a library raises in its place (`also`).
     """
     refuse_existing(folder)
@@ -112,7 +114,7 @@ def atomic_directory(folder: Path, also: tuple[type[Exception], ...] = ()) -> It
         temporary.rename(folder)
         flush(folder.parent)
     except refused as error:
-        raise EnvironmentRefused(f"{folder}: cannot be written ({error})") from error
+        raise MachineError(f"{folder}: cannot be written ({error})") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

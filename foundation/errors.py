@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 
-class Refusal(Exception):
+class UserError(Exception):
     """Something the user can mend, told in one clear line per mistake."""
 
     exit_code: ClassVar[int] = 1
@@ -19,37 +19,37 @@ class Refusal(Exception):
         super().__init__("\n".join(self.lines))
 
 
-class ConfigurationRefused(Refusal):
+class ConfigurationError(UserError):
     """An experiment file, a scale or a point of the search space is wrong."""
 
     exit_code = 3
 
 
-class DataRefused(Refusal):
+class DataError(UserError):
     """A corpus, a vocabulary or a fine-tuning set is missing or malformed."""
 
     exit_code = 4
 
 
-class EnvironmentRefused(Refusal):
+class MachineError(UserError):
     """The machine, the disk or a service cannot do what was asked."""
 
     exit_code = 5
 
 
-class Conflict(Refusal):
+class ConflictError(UserError):
     """Another run holds the place, or what is there answers a different question."""
 
     exit_code = 6
 
 
-class Corruption(Refusal):
+class CorruptionError(UserError):
     """State on disk cannot be trusted; nothing is started over in silence."""
 
     exit_code = 7
 
 
-class Stopped(Refusal):
+class StoppedError(UserError):
     """The run was asked to stop; the same command carries on."""
 
     exit_code = 75

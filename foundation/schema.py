@@ -22,7 +22,7 @@ VARIANT_KEY = "kind"  # the tag of every union; always part of the canonical tex
 NAMES_ALONE = "names alone"
 
 
-class Declaration(BaseModel):
+class Schema(BaseModel):
     """A frozen, strict value: unknown keys fail, types are never coerced, defaults are the baseline."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)

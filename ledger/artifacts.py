@@ -16,8 +16,8 @@ from pathlib import Path
 from pydantic import Field
 
 from foundation.atomic_files import disk_refusals, flush, open_lock, read_regular, sha256_of, write_whole
-from foundation.errors import Corruption
-from foundation.schema import Declaration, JsonValue, fingerprint
+from foundation.errors import CorruptionError
+from foundation.schema import JsonValue, Schema, fingerprint
 from ledger.records import Status
 
 MANIFEST = "manifest.json"
@@ -43,7 +43,7 @@ class Outcome:
     """
 
 
-class StageStore:
+class ArtifactStore:
     """Results of stages by kind and key, shared by every experiment under one results folder."""
 
     def __init__(self, root: Path) -> None:
@@ -59,7 +59,7 @@ class StageStore:
         return self.root / PROGRESS / f"{key}.json"
 
     def outcome(self, kind: str, key: str) -> Outcome | None:
-        """Return a finished stage's outcome, None where it has not been computed. Raises Corruption."""
+        """Return a finished stage's outcome, None where it has not been computed. Raises CorruptionError."""
         folder = self.folder(kind, key)
         if not folder.is_dir():
             return None
@@ -67,12 +67,12 @@ class StageStore:
         return Outcome(Status(manifest.status), manifest.result, manifest.seconds, manifest.warm_up_seconds)
 
     def read(self, kind: str, key: str) -> Path:
-        """Return the folder of a finished stage after checking every file against its hash. Raises Corruption."""
+        """Return the folder of a finished stage, every file checked against its hash. Raises CorruptionError."""
         folder = self.folder(kind, key)
         if folder not in self._verified:
             for name, expected in _read_manifest(folder, kind, key).files.items():
                 if not (folder / name).is_file() or sha256_of(folder / name) != expected:
-                    raise Corruption(_advice(folder, f"{name} is not what was written"))
+                    raise CorruptionError(_advice(folder, f"{name} is not what was written"))
             self._verified.add(folder)
         return folder
 
@@ -126,7 +126,7 @@ class StageStore:
             flush(folder)
 
 
-class _Manifest(Declaration):
+class _Manifest(Schema):
     version: int = 1
     kind: str = ""
     key: str = ""
@@ -146,20 +146,22 @@ class _Manifest(Declaration):
 
 
 def _read_manifest(folder: Path, kind: str, key: str) -> _Manifest:
-    """Return the manifest of a stage. Raises Corruption where it is damaged, or another stage's."""
+    """Return the manifest of a stage. Raises CorruptionError where it is damaged, or another stage's."""
     try:
         manifest = _Manifest.model_validate_json(read_regular(folder / MANIFEST))
     except (OSError, ValueError) as error:
-        raise Corruption(_advice(folder, f"its manifest cannot be read ({type(error).__name__})")) from error
+        raise CorruptionError(_advice(folder, f"its manifest cannot be read ({type(error).__name__})")) from error
     if manifest.version != MANIFEST_VERSION:
         fault = f"its manifest has version {manifest.version}, this version reads {MANIFEST_VERSION}"
         why = "; version 1 does not name the stage that the folder holds" if manifest.version == 1 else ""
         store = folder.parent.parent
-        raise Corruption(f"{folder}: {fault}{why}. Move {store} away and run again: its stages will be computed anew")
+        raise CorruptionError(
+            f"{folder}: {fault}{why}. Move {store} away and run again: its stages will be computed anew"
+        )
     if manifest != manifest.sealed():
-        raise Corruption(_advice(folder, "its manifest is not what was written"))
+        raise CorruptionError(_advice(folder, "its manifest is not what was written"))
     if (manifest.kind, manifest.key) != (kind, key):
-        raise Corruption(_advice(folder, f"holds another stage, {manifest.kind}/{manifest.key}"))
+        raise CorruptionError(_advice(folder, f"holds another stage, {manifest.kind}/{manifest.key}"))
     return manifest
 
 

@@ -6,11 +6,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from foundation.errors import ConfigurationRefused, EnvironmentRefused
+from foundation.errors import ConfigurationError, MachineError
 from foundation.schema import JsonValue, canonical_text
-from ledger.artifacts import StageStore
+from ledger.artifacts import ArtifactStore
 from ledger.database import Ledger
-from ledger.paths import Places
+from ledger.paths import ResultPaths
 from ledger.records import ArmRow, Record, Status
 from ledger.snapshot import Snapshot, snapshot
 from search_space.candidate import Candidate
@@ -19,7 +19,7 @@ PRETRAIN, TOKENS = "pretrain", "tokens"
 
 
 @dataclass(frozen=True)
-class Trained:
+class PretrainedTrial:
     """A trial whose pretraining has come to its end."""
 
     experiment: str
@@ -35,11 +35,11 @@ class Trained:
     """The verified folder of the stage that holds its vocabulary."""
 
 
-def trained(folder: Path, trial: str | None) -> Trained:
+def trained(folder: Path, trial: str | None) -> PretrainedTrial:
     """Return a trial of a results folder; none need be named where there is but one.
 
-    Raises ConfigurationRefused where there is no such trial or its pretraining has not come to an end,
-    EnvironmentRefused where there is no ledger or the files are elsewhere, Corruption where they are damaged.
+    Raises ConfigurationError where there is no such trial or its pretraining has not come to an end,
+    MachineError where there is no ledger or the files are elsewhere, Corruption where they are damaged.
     """
     with closing(Ledger.at(folder)) as ledger:
         found = snapshot(ledger)
@@ -53,8 +53,8 @@ def trained(folder: Path, trial: str | None) -> Trained:
     name = _choose(folder, trial, found, tuple(ends))
     arm, record = ends[name]
     vocabulary = next(record for record in found.shared if record.stage == TOKENS)
-    store = StageStore(Places.of(folder).stages)
-    return Trained(
+    store = ArtifactStore(ResultPaths.of(folder).stages)
+    return PretrainedTrial(
         experiment=found.experiment,
         scale=found.scale,
         trial=name,
@@ -72,23 +72,23 @@ def _last_pretraining(found: Snapshot) -> str:
 def _choose(folder: Path, trial: str | None, found: Snapshot, finished: tuple[str, ...]) -> str:
     if trial in finished or (trial is None and len(finished) == 1):
         return trial or finished[0]
-    known = {history.trial.name: history.standing.value for history in found.histories}
+    known = {history.trial.name: history.status.value for history in found.histories}
     choices = f"pretrained to the end here: {', '.join(finished) or 'none'}"
     if trial is None:
-        raise ConfigurationRefused(f"{folder}: choose one of its trials with --trial; {choices}")
+        raise ConfigurationError(f"{folder}: choose one of its trials with --trial; {choices}")
     if trial in known:
-        raise ConfigurationRefused(f"{folder}: {trial} is {known[trial]} and has no weights of its end; {choices}")
+        raise ConfigurationError(f"{folder}: {trial} is {known[trial]} and has no weights of its end; {choices}")
     close = difflib.get_close_matches(trial, list(known), n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    raise ConfigurationRefused(f"{folder}: {trial!r} is not a trial; {choices}.{hint}")
+    raise ConfigurationError(f"{folder}: {trial!r} is not a trial; {choices}.{hint}")
 
 
 def _candidate(arm: ArmRow) -> Candidate:
     return Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
 
 
-def _files(store: StageStore, record: Record) -> Path:
+def _files(store: ArtifactStore, record: Record) -> Path:
     if store.outcome(record.stage, record.key) is None:
         folder = store.folder(record.stage, record.key)
-        raise EnvironmentRefused(f"{folder}: is not there; the ledger has been moved away from its stages")
+        raise MachineError(f"{folder}: is not there; the ledger has been moved away from its stages")
     return store.read(record.stage, record.key)

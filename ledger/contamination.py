@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from analysis.proportions import wilson
 from configuration.experiment import Experiment
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from foundation.schema import JsonValue
 from ledger.records import Record, Status
 
@@ -69,12 +69,12 @@ def _count(result: Mapping[str, JsonValue], name: str) -> int:
 
 
 def refuse_leakage(experiment: Experiment, records: Iterable[Record]) -> None:
-    """Raise DataRefused where more of a dev set stands in the pretraining text than `max_overlap` allows."""
+    """Raise DataError where more of a dev set stands in the pretraining text than `max_overlap` allows."""
     limit = experiment.fine_tuning.max_overlap
     lines = [_told(one, limit) for one in leakages(records) if limit is not None and one.share > limit]
     if lines:
         advice = "Did you mean another corpus, without these texts, or a larger fine_tuning.max_overlap?"
-        raise DataRefused([*lines, advice])
+        raise DataError([*lines, advice])
 
 
 def _told(found: Leakage, limit: float) -> str:

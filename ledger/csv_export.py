@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from foundation.atomic_files import sha256_of, write_whole
-from foundation.errors import Corruption, EnvironmentRefused
+from foundation.errors import CorruptionError, MachineError
 from foundation.schema import JsonValue, canonical_text
 from ledger.amendments import FACT, amendments
 from ledger.database import LedgerRows
@@ -71,11 +71,11 @@ def has_export(folder: Path) -> bool:
 def write_export(ledger: LedgerRows, folder: Path) -> tuple[Path, ...]:
     """Write the export into a subfolder of a folder that exists and return its files; equal rows, equal bytes.
 
-    Raises EnvironmentRefused where the subfolder is a link.
+    Raises MachineError where the subfolder is a link.
     """
     target = folder / EXPORT_FOLDER
     if target.is_symlink():
-        raise EnvironmentRefused(f"{target}: is a symbolic link, and nothing is written through one; move it away")
+        raise MachineError(f"{target}: is a symbolic link, and nothing is written through one; move it away")
     target.mkdir(exist_ok=True)
     tables: dict[str, Iterable[object]] = {
         "arms": ledger.arms(),
@@ -96,7 +96,7 @@ def write_export(ledger: LedgerRows, folder: Path) -> tuple[Path, ...]:
 
 
 def read_export(folder: Path) -> ExportedLedger:
-    """Return the rows of a folder's export. Raises Corruption where a file is not what was written."""
+    """Return the rows of a folder's export. Raises CorruptionError where a file is not what was written."""
     source = folder / EXPORT_FOLDER
     _verify(source)
     facts = {row["name"]: json.loads(row["content"]) for _, row in _lines(source / "facts.csv", ("name", "content"))}
@@ -155,7 +155,7 @@ def _rows(path: Path, kind: Callable[..., Row]) -> tuple[Row, ...]:
                 content["status"] = Status(content["status"])
             found.append(kind(**content))
         except (ValueError, TypeError) as fault:
-            raise Corruption(f"{path}:{line}: {fault}; restore the file") from fault
+            raise CorruptionError(f"{path}:{line}: {fault}; restore the file") from fault
     return tuple(found)
 
 
@@ -168,10 +168,10 @@ def _lines(path: Path, known: tuple[str, ...]) -> Iterator[tuple[int, dict[str, 
         unknown = [name for name in columns if name not in known]
         if unknown or not columns:
             told = ", ".join(unknown) or "no columns"
-            raise Corruption(f"{path}:1: {told}; a newer version may have written it. Known: {', '.join(known)}")
+            raise CorruptionError(f"{path}:1: {told}; a newer version may have written it. Known: {', '.join(known)}")
         for cells in reader:
             if len(cells) != len(columns):
-                raise Corruption(f"{path}:{reader.line_num}: {len(cells)} cells under {len(columns)} columns")
+                raise CorruptionError(f"{path}:{reader.line_num}: {len(cells)} cells under {len(columns)} columns")
             yield reader.line_num, dict(zip(columns, cells, strict=True))
 
 
@@ -180,10 +180,12 @@ def _verify(source: Path) -> None:
         seal = json.loads((source / SEAL).read_text(encoding="utf-8"))
         version, hashes = seal["format"], dict(seal["sha256"])
     except (OSError, ValueError, KeyError, TypeError) as fault:
-        raise Corruption(f"{source / SEAL}: cannot be read ({type(fault).__name__}); restore the file") from fault
+        raise CorruptionError(
+            f"{source / SEAL}: cannot be read ({type(fault).__name__}); restore the file"
+        ) from fault
     if version != FORMAT_VERSION:
-        raise Corruption(f"{source / SEAL}: format {version}, this version reads {FORMAT_VERSION}")
+        raise CorruptionError(f"{source / SEAL}: format {version}, this version reads {FORMAT_VERSION}")
     for name in (*(f"{table}.csv" for table in KINDS), "facts.csv"):
         path = source / name
         if not path.is_file() or sha256_of(path) != hashes.get(name):
-            raise Corruption(f"{path}: is not what was exported; restore the file or publish the report anew")
+            raise CorruptionError(f"{path}: is not what was exported; restore the file or publish the report anew")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from foundation.atomic_files import disk_refusals
-from foundation.errors import Corruption, EnvironmentRefused
+from foundation.errors import CorruptionError, MachineError
 from foundation.schema import JsonValue, canonical_text, fingerprint
 from ledger.database_copy import in_memory
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow
@@ -87,13 +87,13 @@ class Ledger:
     def at(cls, folder: Path) -> "Ledger":
         """Read the ledger of a results folder: nothing is written, nor need anything be writable.
 
-        Raises EnvironmentRefused where there is none or it cannot be read, Corruption where it cannot be trusted.
+        Raises MachineError where there is none or it cannot be read, CorruptionError where it cannot be trusted.
         """
         path = folder / LEDGER_NAME
         with disk_refusals(path):
             if not path.exists():
                 message = f"{folder}: no ledger here; `steeplechase run EXPERIMENT --out {folder}` makes one"
-                raise EnvironmentRefused(message)
+                raise MachineError(message)
         return cls(path, read_only=True)
 
     @contextmanager
@@ -187,7 +187,7 @@ class Ledger:
             rows = self._connection.execute(query).fetchall()
         for place, (sequence, name, text, checksum) in enumerate(rows, 1):
             if sequence != place or _checksum(place, name, text) != checksum:
-                raise Corruption(f"{self.path}: {table} row {place}: the checksum does not match its content")
+                raise CorruptionError(f"{self.path}: {table} row {place}: the checksum does not match its content")
             yield sequence, name, json.loads(text)
 
     def _open(self) -> None:
@@ -205,12 +205,12 @@ class Ledger:
             (sound,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
             empty = self._empty()
         if empty:
-            raise Corruption(f"{self.path}: is empty; restore the file, or move it away where nothing was run")
+            raise CorruptionError(f"{self.path}: is empty; restore the file, or move it away where nothing was run")
         if version != SCHEMA_VERSION:
             message = f"{self.path}: schema {version}, this version reads {SCHEMA_VERSION}; nothing was changed"
-            raise Corruption(message)
+            raise CorruptionError(message)
         if sound != "ok":
-            raise Corruption(f"{self.path}: {sound}; restore the file or move it away")
+            raise CorruptionError(f"{self.path}: {sound}; restore the file or move it away")
 
     def _empty(self) -> bool:
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
@@ -222,12 +222,12 @@ class Ledger:
             yield
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             if getattr(error, "sqlite_errorcode", 0) % 256 in OUTSIDE:  # the rest of the code is detail
-                raise EnvironmentRefused(f"{self.path}: {error}") from error
-            raise Corruption(f"{self.path}: {error}; restore the file or move it away") from error
+                raise MachineError(f"{self.path}: {error}") from error
+            raise CorruptionError(f"{self.path}: {error}; restore the file or move it away") from error
 
 
 def _refuse_irregular(path: Path, read_only: bool) -> None:
-    """Raise EnvironmentRefused where no file can be: SQLite would wait for the other end of a pipe."""
+    """Raise MachineError where no file can be: SQLite would wait for the other end of a pipe."""
     try:
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode) and read_only:
@@ -235,11 +235,11 @@ def _refuse_irregular(path: Path, read_only: bool) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise EnvironmentRefused(f"{path}: {error.strerror}") from error
+        raise MachineError(f"{path}: {error.strerror}") from error
     if stat.S_ISLNK(mode):
-        raise EnvironmentRefused(f"{path}: is a symbolic link, and a ledger is not written through one; move it away")
+        raise MachineError(f"{path}: is a symbolic link, and a ledger is not written through one; move it away")
     if not stat.S_ISREG(mode):
-        raise EnvironmentRefused(f"{path}: is no regular file; move it away")
+        raise MachineError(f"{path}: is no regular file; move it away")
 
 
 def _document(row: ArmRow | TrialRow | Record | Decision) -> dict[str, JsonValue]:

@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from foundation.errors import EnvironmentRefused
+from foundation.errors import MachineError
 
 LOGS = ("-wal", "-journal")
 SHARED_INDEX = "-shm"
@@ -24,7 +24,7 @@ ATTEMPTS = 5
 def in_memory(path: Path) -> sqlite3.Connection:
     """Return what the ledger holds, committed and no more.
 
-    Raises OSError and sqlite3.DatabaseError, EnvironmentRefused where the file changes whenever it is copied.
+    Raises OSError and sqlite3.DatabaseError, MachineError where the file changes whenever it is copied.
     """
     path = Path(os.path.realpath(path))  # where the logs of a linked file lie
     if _beside(path, SHARED_INDEX).exists():
@@ -41,7 +41,7 @@ def in_memory(path: Path) -> sqlite3.Connection:
                 return _loaded(copy.as_uri())
         if _beside(path, SHARED_INDEX).exists():
             return _loaded(f"{path.as_uri()}?mode=ro")
-    raise EnvironmentRefused(f"{path}: changes while it is read; try again")
+    raise MachineError(f"{path}: changes while it is read; try again")
 
 
 def _loaded(address: str) -> sqlite3.Connection:

@@ -6,11 +6,11 @@ from pathlib import Path
 from statistics import median
 
 from foundation.environment import processor
-from foundation.errors import EnvironmentRefused
+from foundation.errors import MachineError
 from foundation.schema import canonical, canonical_text
-from ledger.artifacts import StageStore
+from ledger.artifacts import ArtifactStore
 from ledger.database import Ledger
-from ledger.paths import Places
+from ledger.paths import ResultPaths
 from ledger.records import Record, Status
 from search_space.candidate import Candidate
 
@@ -18,20 +18,20 @@ from search_space.candidate import Candidate
 def seconds_per_operation(folder: Path) -> Mapping[str, float]:
     """Return the median over the seeds by the canonical text of the candidate.
 
-    Raises EnvironmentRefused where the folder has no ledger, was measured on another processor or holds seconds that
+    Raises MachineError where the folder has no ledger, was measured on another processor or holds seconds that
     are not surely those of pretraining alone, and what ledger and stage store raise where they cannot be trusted.
     """
     with closing(Ledger.at(folder)) as ledger:
         made_on = ledger.fact("manifest")
         elsewhere = made_on.get("processor") if isinstance(made_on, dict) else None
         if elsewhere != processor():
-            raise EnvironmentRefused(f"{folder}: measured on {elsewhere}; this machine is {processor()}")
+            raise MachineError(f"{folder}: measured on {elsewhere}; this machine is {processor()}")
         arms, trials, records = ledger.arms(), ledger.trials(), ledger.records()
         document = ledger.fact("document")
     pretraining = document.get("pretraining") if isinstance(document, dict) else None
     tokens = pretraining.get("tokens") if isinstance(pretraining, dict) else None
     baseline = Candidate.model_validate_json(canonical_text(dict(arms[0].candidate))).architecture if arms else None
-    spent = _spent(records, StageStore(Places.of(folder).stages))
+    spent = _spent(records, ArtifactStore(ResultPaths.of(folder).stages))
     found: dict[str, float] = {}
     unsure: list[str] = []
     for arm in arms:
@@ -46,7 +46,7 @@ def seconds_per_operation(folder: Path) -> Mapping[str, float]:
             operations = candidate.train_flops(tokens, baseline)
             found[canonical_text(canonical(candidate))] = median(timed) / operations
     if unsure:
-        raise EnvironmentRefused(
+        raise MachineError(
             f"{folder}: the seconds of {', '.join(unsure)} are not surely those of pretraining alone (carried on "
             "after a kill, measured by a former version, or their stages are gone); run it again with an --out "
             "folder outside results/"
@@ -54,7 +54,7 @@ def seconds_per_operation(folder: Path) -> Mapping[str, float]:
     return found
 
 
-def _spent(records: tuple[Record, ...], store: StageStore) -> dict[str, float | None]:
+def _spent(records: tuple[Record, ...], store: ArtifactStore) -> dict[str, float | None]:
     """Return the seconds of pretraining by trial, None where one stage of it was not timed as a whole and alone."""
     spent: dict[str, float | None] = {}
     for record in records:

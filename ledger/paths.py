@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foundation.atomic_files import make_folder, open_lock
-from foundation.errors import Conflict, EnvironmentRefused
+from foundation.errors import ConflictError, MachineError
 from ledger.artifacts import MANIFEST, UNFINISHED
 
 RESULTS = "results"
@@ -16,7 +16,7 @@ LOCK = "lock"
 
 
 @dataclass(frozen=True)
-class Places:
+class ResultPaths:
     """`folder` holds one experiment's ledger and report; `root` the stage store and the MLflow store.
 
     Experiments under `results/` share one root. A folder elsewhere is complete in itself.
@@ -26,17 +26,17 @@ class Places:
     root: Path
 
     @classmethod
-    def of(cls, folder: Path) -> "Places":
-        """Return the places of a results folder, wherever it is. Raises EnvironmentRefused where no folder can be."""
+    def of(cls, folder: Path) -> "ResultPaths":
+        """Return the places of a results folder, wherever it is. Raises MachineError where no folder can be."""
         shared = Path(RESULTS)
         try:
             inside = shared.resolve() in folder.resolve().parents
         except (OSError, RuntimeError) as error:  # before Python 3.13 a loop is a RuntimeError
-            raise EnvironmentRefused(f"{folder}: cannot be followed, a loop of symbolic links") from error
+            raise MachineError(f"{folder}: cannot be followed, a loop of symbolic links") from error
         return cls(folder, shared if inside else folder)
 
     @classmethod
-    def default(cls, experiment: str, scale: str) -> "Places":
+    def default(cls, experiment: str, scale: str) -> "ResultPaths":
         """Return where an experiment goes when nobody says where."""
         return cls.of(Path(RESULTS) / f"{experiment}-{scale}")
 
@@ -46,7 +46,7 @@ class Places:
         return self.root / "stages"
 
     def make(self) -> None:
-        """Create the folders. Raises EnvironmentRefused where that cannot be."""
+        """Create the folders. Raises MachineError where that cannot be."""
         make_folder(self.folder)
         make_folder(self.stages)
 
@@ -63,12 +63,12 @@ class Places:
     def held(self) -> Iterator[None]:
         """Hold the folder for this process.
 
-        Raises Conflict where another run holds it, EnvironmentRefused where its lock cannot be opened as a file.
+        Raises ConflictError where another run holds it, MachineError where its lock cannot be opened as a file.
         """
         try:
             descriptor = open_lock(self.folder / LOCK)
         except OSError as error:
-            raise EnvironmentRefused(f"{self.folder / LOCK}: {error.strerror}") from error
+            raise MachineError(f"{self.folder / LOCK}: {error.strerror}") from error
         with os.fdopen(descriptor, "r+") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -76,7 +76,7 @@ class Places:
                 lock.seek(0)
                 holder = lock.read().strip() or "unknown"
                 message = f"{self.folder}: process {holder} is running this experiment; wait for it or end it first"
-                raise Conflict(message) from None
+                raise ConflictError(message) from None
             lock.truncate(0)
             lock.seek(0)
             lock.write(str(os.getpid()))

@@ -20,7 +20,7 @@ class Status(StrEnum):
     """The stage raised or its worker died: no result; the next `run` tries again."""
 
 
-class Standing(StrEnum):
+class TrialStatus(StrEnum):
     """How a trial stands, as tables and MLflow show it."""
 
     WAITING = "waiting"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from foundation.schema import JsonValue
-from ledger.records import Record, Standing, Status
+from ledger.records import Record, Status, TrialStatus
 
 FINE_TUNE = "fine_tune"
 CHOICE = "choice"
@@ -59,14 +59,14 @@ def lasting(statuses: Mapping[str, Status]) -> Iterator[Status]:
         yield from every - {Status.DIVERGED} if len(every) > 1 else every
 
 
-def standing_of(statuses: Mapping[str, Status], stopped: bool, complete: bool) -> Standing:
+def standing_of(statuses: Mapping[str, Status], stopped: bool, complete: bool) -> TrialStatus:
     """Return a trial's standing by its stages, whether a hurdle stopped it and whether all its stages have ended."""
     if Status.DIVERGED in lasting(statuses):
-        return Standing.DIVERGED
+        return TrialStatus.DIVERGED
     if stopped:
-        return Standing.STOPPED
+        return TrialStatus.STOPPED
     if Status.FAILED in statuses.values():
-        return Standing.FAILED
+        return TrialStatus.FAILED
     if complete:
-        return Standing.FINISHED
-    return Standing.RUNNING if statuses else Standing.WAITING
+        return TrialStatus.FINISHED
+    return TrialStatus.RUNNING if statuses else TrialStatus.WAITING

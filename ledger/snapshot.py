@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from foundation.errors import EnvironmentRefused
+from foundation.errors import MachineError
 from foundation.schema import JsonValue
 from ledger.amendments import Amendment, amendments
 from ledger.database import LedgerRows
-from ledger.records import ArmRow, Decision, Record, Standing, Status, TrialRow
+from ledger.records import ArmRow, Decision, Record, Status, TrialRow, TrialStatus
 from ledger.selected_settings import standing_of
 from ledger.sessions import Session, sessions
-from ledger.tuning_plan import CHOICES, TUNING, Tried, choices_of
+from ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
 from ledger.tuning_selection import Choice
 
 
@@ -21,7 +21,7 @@ class TrialHistory:
     trial: TrialRow
     records: tuple[Record, ...]
     decisions: tuple[Decision, ...]
-    standing: Standing
+    status: TrialStatus
     audit: tuple[Record, ...] = ()
     """What a stopped trial was trained on for the audit: shown as such, and nowhere else."""
 
@@ -39,7 +39,7 @@ class TrialHistory:
 class Tuning:
     """What every arm was tried at before it was compared, what that gave, and what was chosen."""
 
-    tried: Tried
+    tried: TuningPlan
     arms: tuple[ArmRow, ...]
     """Every arm at every point."""
     histories: tuple[TrialHistory, ...]
@@ -87,20 +87,20 @@ class Snapshot:
     @property
     def failed(self) -> tuple[TrialHistory, ...]:
         """The trials that have no result, through no fault of their candidate; the next run tries them again."""
-        return tuple(history for history in self.every_history if history.standing is Standing.FAILED)
+        return tuple(history for history in self.every_history if history.status is TrialStatus.FAILED)
 
     @property
     def over(self) -> bool:
         """Whether every trial has ended."""
-        return all(history.standing not in (Standing.WAITING, Standing.RUNNING) for history in self.every_history)
+        return all(history.status not in (TrialStatus.WAITING, TrialStatus.RUNNING) for history in self.every_history)
 
 
 def snapshot(ledger: LedgerRows) -> Snapshot:
-    """Read the ledger once and fold it. Raises EnvironmentRefused where a run has made it and was killed at once."""
+    """Read the ledger once and fold it. Raises MachineError where a run has made it and was killed at once."""
     records = ledger.records()
     document, labels = ledger.fact("document"), ledger.fact("labels")
     if document is None:
-        raise EnvironmentRefused(f"{ledger.path}: nothing has been run here yet; start it with `steeplechase run`")
+        raise MachineError(f"{ledger.path}: nothing has been run here yet; start it with `steeplechase run`")
     assert isinstance(document, dict)
     assert isinstance(labels, list)
     names = tuple(str(label) for label in labels)
@@ -129,7 +129,7 @@ def _tuning(ledger: LedgerRows) -> Tuning | None:
     told = ledger.fact(TUNING)
     if told is None:
         return None
-    tried = Tried.of(told)
+    tried = TuningPlan.of(told)
     arms = tuple(arm for arm in ledger.arms() if arm.tunes is not None)
     names = {arm.name for arm in arms}
     histories = tuple(one for one in histories_of(ledger, tried.labels) if one.trial.arm in names)
@@ -187,7 +187,7 @@ def _latest(records: Iterable[Record]) -> tuple[Record, ...]:
     return tuple(sorted(by_label.values(), key=lambda record: record.sequence))
 
 
-def _standing(records: Sequence[Record], decisions: Sequence[Decision], labels: Sequence[str]) -> Standing:
+def _standing(records: Sequence[Record], decisions: Sequence[Decision], labels: Sequence[str]) -> TrialStatus:
     statuses = {record.label: record.status for record in records}
     stopped = any(not decision.cleared for decision in decisions)
     return standing_of(statuses, stopped, all(label in statuses for label in labels))

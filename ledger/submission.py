@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from foundation.errors import ConfigurationRefused
-from ledger.artifacts import StageStore
+from foundation.errors import ConfigurationError
+from ledger.artifacts import ArtifactStore
 from ledger.database import Ledger
-from ledger.paths import Places
+from ledger.paths import ResultPaths
 from ledger.records import Record
 from ledger.result_files import predictions_file
 from ledger.snapshot import Snapshot, TrialHistory, snapshot
@@ -22,16 +22,16 @@ EXAMPLES, FINE_TUNE = "examples", "fine_tune"
 def submission(folder: Path, trial: str) -> dict[str, str]:
     """Return the text of each file by its name, of the trial's first fine-tuning seed.
 
-    Raises ConfigurationRefused where there is no such trial or it predicted none of the tests, Corruption where the
+    Raises ConfigurationError where there is no such trial or it predicted none of the tests, Corruption where the
     files are damaged.
     """
     with closing(Ledger.at(folder)) as ledger:
         found = snapshot(ledger)
     history = _history(folder, found, trial)
-    files = dict(_files(found, history, StageStore(Places.of(folder).stages)))
+    files = dict(_files(found, history, ArtifactStore(ResultPaths.of(folder).stages)))
     if not files:
         message = f"{folder}: {trial} has predicted no unlabelled test of GLUE; tasks with a test file beside dev do"
-        raise ConfigurationRefused(message)
+        raise ConfigurationError(message)
     return files
 
 
@@ -40,10 +40,10 @@ def _history(folder: Path, found: Snapshot, trial: str) -> TrialHistory:
         if history.trial.name == trial:
             return history
     known = ", ".join(history.trial.name for history in found.histories)
-    raise ConfigurationRefused(f"{folder}: {trial!r} is not a trial; known are {known}")
+    raise ConfigurationError(f"{folder}: {trial!r} is not a trial; known are {known}")
 
 
-def _files(found: Snapshot, history: TrialHistory, store: StageStore) -> Iterator[tuple[str, str]]:
+def _files(found: Snapshot, history: TrialHistory, store: ArtifactStore) -> Iterator[tuple[str, str]]:
     asked = {str(record.result.get("task")): record for record in found.shared if record.stage == EXAMPLES}
     told: dict[str, Record] = {}
     for record in sorted(history.finished(FINE_TUNE), key=lambda record: record.label):

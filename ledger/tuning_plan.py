@@ -11,7 +11,7 @@ TUNING, CHOICES = "tuning", "own_recipes"
 """Names of the facts."""
 
 
-class Tried(BaseModel):
+class TuningPlan(BaseModel):
     """The points that every arm was tried at, and what a trial there was."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -34,7 +34,7 @@ class Tried(BaseModel):
     """The stages that a tuning trial goes through."""
 
     @classmethod
-    def of(cls, fact: JsonValue) -> "Tried":
+    def of(cls, fact: JsonValue) -> "TuningPlan":
         """Return the fact, parsed."""
         return cls.model_validate_json(canonical_text(fact))
 

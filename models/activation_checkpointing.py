@@ -22,7 +22,7 @@ MATRIX_PRODUCTS = frozenset(
 )
 
 
-def run_keeping(kept: ActivationsKept, block: nn.Module, *inputs: Tensor | None) -> Tensor:
+def run_checkpointed(kept: ActivationsKept, block: nn.Module, *inputs: Tensor | None) -> Tensor:
     """Return the block's output. What is not kept is computed again in the backward pass, to the same bits."""
     if kept == "all" or not torch.is_grad_enabled():
         output: Tensor = block(*inputs)

@@ -5,8 +5,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import dropout, scaled_dot_product_attention
 
-from models.convolution import Real, build_branch
-from models.precision import exactly
+from models.convolution import PaddingMask, build_branch
+from models.precision import without_autocast
 from search_space.architecture import Architecture
 
 
@@ -24,13 +24,15 @@ class MixedAttention(nn.Module):
         context_width = shape.inner_width * (1 + architecture.convolution.branch_width_ratio)
         self.output = nn.Linear(context_width, shape.width)
 
-    def forward(self, x: Float[Tensor, "batch seq width"], real: Real) -> Float[Tensor, "batch seq width"]:
+    def forward(
+        self, x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask
+    ) -> Float[Tensor, "batch seq width"]:
         """Return the mixed tokens; a real token never attends to padding."""
         query, value = self.query(x), self.value(x)
-        context = self._attend(query, self.key(x), value, real)
+        context = self._attend(query, self.key(x), value, padding_mask)
         if self.branch is not None:
             own = value if self.branch.value is None else self.branch.value(x)
-            context = torch.cat([context, self.branch(x, query, own, real)], -1)
+            context = torch.cat([context, self.branch(x, query, own, padding_mask)], -1)
         mixed: Tensor = self.output(context)
         return mixed
 
@@ -39,12 +41,12 @@ class MixedAttention(nn.Module):
         query: Float[Tensor, "batch seq inner"],
         key: Float[Tensor, "batch seq inner"],
         value: Float[Tensor, "batch seq inner"],
-        real: Real,
+        padding_mask: PaddingMask,
     ) -> Float[Tensor, "batch seq inner"]:
         q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in (query, key, value))
-        visible = None if real is None else real[:, None, None, :]
+        visible = None if padding_mask is None else padding_mask[:, None, None, :]
         rate = self.dropout if self.training else 0.0
-        with exactly(q.device):
+        with without_autocast(q.device):
             if q.device.type == "cpu" and q.dtype == torch.bfloat16:
                 attended = _by_matrix_products(q, k, v, visible, rate)
             else:

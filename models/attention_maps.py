@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from models.attention import MixedAttention
-from models.convolution import Real
+from models.convolution import PaddingMask
 from models.encoder import Encoder
 
 Take = Callable[[int, Tensor], None]
@@ -20,22 +20,22 @@ Take = Callable[[int, Tensor], None]
 
 
 def attention_map(
-    attention: MixedAttention, x: Float[Tensor, "batch seq width"], real: Real
+    attention: MixedAttention, x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask
 ) -> Float[Tensor, "batch heads seq seq"]:
     """Return the weights with which each token's heads look at each token; 0 at padding."""
     q, k = (
         part.unflatten(-1, (attention.heads, -1)).transpose(1, 2) for part in (attention.query(x), attention.key(x))
     )
     scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)
-    if real is not None:
-        scores = scores.masked_fill(~real[:, None, None, :], -torch.inf)
+    if padding_mask is not None:
+        scores = scores.masked_fill(~padding_mask[:, None, None, :], -torch.inf)
     weights: Tensor = scores.softmax(-1)
     return weights
 
 
 @torch.inference_mode()
 def visit_attention_maps(
-    encoder: Encoder, tokens: Int[Tensor, "batch seq"], take: Take, real: Real = None
+    encoder: Encoder, tokens: Int[Tensor, "batch seq"], take: Take, padding_mask: PaddingMask = None
 ) -> Float[Tensor, "batch seq width"]:
     """Give every layer's map to `take`, the lowest first and one at a time, and return the encoder's output.
 
@@ -44,14 +44,14 @@ def visit_attention_maps(
     if encoder.training:
         raise ValueError("the encoder is in training mode; call eval() first")
 
-    def show(layer: int, module: nn.Module, inputs: tuple[Tensor, Real]) -> None:
+    def show(layer: int, module: nn.Module, inputs: tuple[Tensor, PaddingMask]) -> None:
         assert isinstance(module, MixedAttention)
         take(layer, attention_map(module, *inputs))
 
     attentions = (module for module in encoder.modules() if isinstance(module, MixedAttention))
     watched = [each.register_forward_pre_hook(partial(show, layer)) for layer, each in enumerate(attentions)]
     try:
-        output: Tensor = encoder(tokens, None, real)
+        output: Tensor = encoder(tokens, None, padding_mask)
     finally:
         for each in watched:
             each.remove()

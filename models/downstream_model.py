@@ -9,7 +9,7 @@ from torch.nn.functional import cross_entropy, mse_loss
 from models.encoder import Encoder
 from models.heads.classification import ClassificationHead, Pooling
 from models.heads.span import SpanHead
-from models.precision import widened
+from models.precision import to_float32
 from search_space.architecture import Architecture
 
 Form = Literal["single", "pair", "span", "windows"]
@@ -23,28 +23,31 @@ class FineTuned(nn.Module):
         self.encoder, self.head, self.outputs = encoder, head, outputs
 
     def forward(
-        self, tokens: Int[Tensor, "batch seq"], segments: Int[Tensor, "batch seq"], real: Bool[Tensor, "batch seq"]
+        self,
+        tokens: Int[Tensor, "batch seq"],
+        segments: Int[Tensor, "batch seq"],
+        padding_mask: Bool[Tensor, "batch seq"],
     ) -> Float[Tensor, "batch ..."]:
         """Return logits: [batch labels], or [batch seq 2] for spans, where padding is never an answer."""
-        x = self.encoder(tokens, segments, real)
+        x = self.encoder(tokens, segments, padding_mask)
         if isinstance(self.head, SpanHead):
-            boundaries: Tensor = widened(self.head(x))
-            return boundaries.masked_fill(~real[..., None], -1e4)
-        logits: Tensor = widened(self.head(x, real))
+            boundaries: Tensor = to_float32(self.head(x))
+            return boundaries.masked_fill(~padding_mask[..., None], -1e4)
+        logits: Tensor = to_float32(self.head(x, padding_mask))
         return logits
 
     def loss(
         self,
         tokens: Int[Tensor, "batch seq"],
         segments: Int[Tensor, "batch seq"],
-        real: Bool[Tensor, "batch seq"],
+        padding_mask: Bool[Tensor, "batch seq"],
         answers: Shaped[Tensor, "batch columns"],
     ) -> Float[Tensor, ""]:
         """Return the mean cross-entropy in nats, of a value the mean squared error.
 
         `answers` holds a label, a value, or a start and an end.
         """
-        logits = self(tokens, segments, real)
+        logits = self(tokens, segments, padding_mask)
         if isinstance(self.head, SpanHead):
             return (cross_entropy(logits[..., 0], answers[:, 0]) + cross_entropy(logits[..., 1], answers[:, 1])) / 2
         if self.outputs == 1:

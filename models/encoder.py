@@ -5,11 +5,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
-from models.activation_checkpointing import ActivationsKept, run_keeping
+from models.activation_checkpointing import ActivationsKept, run_checkpointed
 from models.attention import MixedAttention
-from models.convolution import Real
+from models.convolution import PaddingMask
 from models.feed_forward import FeedForward
-from models.precision import as_computed
+from models.precision import to_autocast_dtype
 from search_space.architecture import Architecture
 
 NORM_EPSILON = 1e-12  # BERT's release
@@ -47,12 +47,14 @@ class Block(nn.Module):
         self.feed_forward = FeedForward(architecture)
         self.feed_forward_norm = nn.LayerNorm(architecture.width, eps=NORM_EPSILON)
 
-    def forward(self, x: Float[Tensor, "batch seq width"], real: Real) -> Float[Tensor, "batch seq width"]:
+    def forward(
+        self, x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask
+    ) -> Float[Tensor, "batch seq width"]:
         """Return the block's output."""
-        mixed = dropout(self.attention(x, real), self.dropout_rate, self.training)
-        x = as_computed(self.attention_norm(x + mixed))
+        mixed = dropout(self.attention(x, padding_mask), self.dropout_rate, self.training)
+        x = to_autocast_dtype(self.attention_norm(x + mixed))
         transformed = dropout(self.feed_forward(x), self.dropout_rate, self.training)
-        return as_computed(self.feed_forward_norm(x + transformed))
+        return to_autocast_dtype(self.feed_forward_norm(x + transformed))
 
 
 class Encoder(nn.Module):
@@ -79,12 +81,15 @@ class Encoder(nn.Module):
         return self.embeddings.tokens.weight.device
 
     def forward(
-        self, tokens: Int[Tensor, "batch seq"], segments: Int[Tensor, "batch seq"] | None = None, real: Real = None
+        self,
+        tokens: Int[Tensor, "batch seq"],
+        segments: Int[Tensor, "batch seq"] | None = None,
+        padding_mask: PaddingMask = None,
     ) -> Float[Tensor, "batch seq width"]:
-        """Return one vector per token; where `real` is given, padding changes nothing at real positions."""
-        x = as_computed(dropout(self.embeddings(tokens, segments), self.dropout_rate, self.training))
+        """Return one vector per token; where `padding_mask` is given, padding changes nothing at real positions."""
+        x = to_autocast_dtype(dropout(self.embeddings(tokens, segments), self.dropout_rate, self.training))
         if self.projection is not None:
             x = self.projection(x)
         for block in self.blocks:
-            x = run_keeping(self.activations_kept, block, x, real)
+            x = run_checkpointed(self.activations_kept, block, x, padding_mask)
         return x

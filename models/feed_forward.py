@@ -17,7 +17,7 @@ class GroupedLinear(nn.Module):
         self.weight = nn.Parameter(torch.empty(groups, inputs // groups, outputs // groups))
         self.bias = nn.Parameter(torch.empty(outputs))
 
-    def start(self, generator: torch.Generator) -> None:
+    def initialise_parameters(self, generator: torch.Generator) -> None:
         """Start like any linear map."""
         truncated_normal(self.weight, generator)
         nn.init.zeros_(self.bias)

@@ -15,10 +15,10 @@ STANDARD_DEVIATION = 0.02
 
 
 @runtime_checkable
-class StartsItself(Protocol):
+class InitialisesParameters(Protocol):
     """A module that knows how its own parameters start."""
 
-    def start(self, generator: torch.Generator) -> None:
+    def initialise_parameters(self, generator: torch.Generator) -> None:
         """Set the module's own parameters."""
 
 
@@ -26,8 +26,8 @@ def initialise(model: nn.Module, seed: int) -> None:
     """Set every parameter of the model from the seed; nothing else decides where it starts."""
     for name, module in model.named_modules():
         generator = torch.Generator().manual_seed(stream_seed(seed, f"initialise {name}"))
-        if isinstance(module, StartsItself):
-            module.start(generator)
+        if isinstance(module, InitialisesParameters):
+            module.initialise_parameters(generator)
         elif isinstance(module, nn.LayerNorm):
             nn.init.ones_(module.weight)
             nn.init.zeros_(module.bias)

@@ -10,19 +10,19 @@ import torch
 from torch import Tensor
 
 from foundation.environment import instructions
-from foundation.errors import EnvironmentRefused
+from foundation.errors import MachineError
 
 Precision = Literal["float32", "bfloat16"]
 INSTRUCTIONS = ("avx512_bf16", "amx_bf16", "bf16")  # as Linux names them on x86 and ARM
 
 
-def computing_in(precision: Precision, device: torch.device) -> torch.autocast:
-    """Return the context that a forward pass runs in. Raises EnvironmentRefused where bfloat16 would be slower."""
+def autocast_to(precision: Precision, device: torch.device) -> torch.autocast:
+    """Return the context that a forward pass runs in. Raises MachineError where bfloat16 would be slower."""
     if precision == "bfloat16" and not has_bfloat16(device):
         refusal = (
             "recipe.precision: bfloat16 was asked for and this machine computes it in software, slower than float32"
         )
-        raise EnvironmentRefused(f"{refusal}; allowed here: float32")
+        raise MachineError(f"{refusal}; allowed here: float32")
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
 
 
@@ -33,19 +33,19 @@ def has_bfloat16(device: torch.device) -> bool:
     return any(each in instructions().split() for each in INSTRUCTIONS)
 
 
-def as_computed(x: Tensor) -> Tensor:
+def to_autocast_dtype(x: Tensor) -> Tensor:
     """Return x in the type that is computed in here: what several matrix products read is converted once."""
     device = x.device.type
     lower = torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
     return x.to(torch.get_autocast_dtype(device)) if lower else x
 
 
-def widened(x: Tensor) -> Tensor:
+def to_float32(x: Tensor) -> Tensor:
     """Return x in float32 at least, as losses are computed."""
     return x.float() if x.dtype.itemsize < torch.float32.itemsize else x
 
 
-def exactly(device: torch.device) -> AbstractContextManager[object]:
+def without_autocast(device: torch.device) -> AbstractContextManager[object]:
     """Return a context in which every operation takes its inputs as they are."""
     available = torch.amp.is_autocast_available(device.type)
     return torch.autocast(device.type, enabled=False) if available else nullcontext()

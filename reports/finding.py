@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from analysis.effects import Difference
 from configuration.arm import BASELINE
-from ledger.records import Standing
+from ledger.records import TrialStatus
 from reports.crossed_finding import crossed_clauses
 from reports.number_format import told_with_n
 from reports.results import Results
@@ -18,7 +18,7 @@ from reports.statistics.metrics import Metric
 from reports.statistics.reference import is_finding
 
 PAIRS_NAMED = 2  # as many effects of one change alone as a sentence can name
-OPEN = (Standing.WAITING, Standing.RUNNING)
+OPEN = (TrialStatus.WAITING, TrialStatus.RUNNING)
 
 
 def finding_of(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:
@@ -27,7 +27,7 @@ def finding_of(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:
         failed = failures_clause(results)
         return f"{search_finding(results)} {failed[0].upper()}{failed[1:]}." if failed else search_finding(results)
     total = max(len(results.snapshot.histories), len(results.arms) * results.seeds_in_all)
-    ended = sum(history.standing not in OPEN for history in results.snapshot.histories)
+    ended = sum(history.status not in OPEN for history in results.snapshot.histories)
     measured = [metric for metric in results.headlines if _means(results, metric)]
     failed = failures_clause(results)
     if not measured:

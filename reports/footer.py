@@ -7,7 +7,7 @@ from configuration.arm import BASELINE
 from configuration.seeds import first_seeds
 from foundation.schema import JsonValue
 from ledger.metrics import PRETRAIN
-from ledger.records import WITHOUT_SCALES, Standing, Status
+from ledger.records import WITHOUT_SCALES, Status, TrialStatus
 from reports.number_format import short
 from reports.results import Results
 from reports.sections.candidates import SEARCH
@@ -121,7 +121,7 @@ def _split_sizes(splits: JsonValue) -> str:
 def _tokens(results: Results) -> str:
     """Return the budget, and what finished trials saw where that is more than asked: updates are whole."""
     planned = results.setting.pretraining.tokens
-    histories = (h for h in results.snapshot.histories if h.standing is Standing.FINISHED)
+    histories = (h for h in results.snapshot.histories if h.status is TrialStatus.FINISHED)
     seen = {record.result.get("tokens") for h in histories for record in h.finished(PRETRAIN)[-1:]}
     counts = sorted(tokens for tokens in seen if isinstance(tokens, int))
     if not counts:
@@ -152,7 +152,7 @@ def _plain(candidate: Candidate, path: str) -> str:
 
 def _diverged(results: Results) -> str:
     counts = {
-        arm.name: sum(history.standing is Standing.DIVERGED for history in results.trials[arm.name])
+        arm.name: sum(history.status is TrialStatus.DIVERGED for history in results.trials[arm.name])
         for arm in results.arms
     }
     found = [f"{arm} {count} of {len(results.trials[arm])}" for arm, count in counts.items() if count]

@@ -7,7 +7,7 @@ timings themselves.
 from pathlib import Path
 
 from foundation.atomic_files import make_folder, sha256_of
-from foundation.errors import EnvironmentRefused
+from foundation.errors import MachineError
 from ledger.csv_export import has_export, read_export, write_export
 from ledger.reading import opened
 from ledger.snapshot import snapshot
@@ -18,7 +18,7 @@ from reports.write import write_report
 def publish(source: Path, folder: Path) -> None:
     """Put the rows of a results folder into another folder and build the report there.
 
-    Raises EnvironmentRefused where the source holds no results, Corruption where they cannot be trusted.
+    Raises MachineError where the source holds no results, Corruption where they cannot be trusted.
     """
     if keeping.has_timings(source):
         record = keeping.read(source)
@@ -34,7 +34,7 @@ def publish(source: Path, folder: Path) -> None:
 def rebuild(folder: Path) -> tuple[str, ...]:
     """Build a published report again and return the files that are not what they were.
 
-    Raises EnvironmentRefused where the folder holds no rows to build from, Corruption where they were changed.
+    Raises MachineError where the folder holds no rows to build from, Corruption where they were changed.
     """
     before = _hashes(folder)
     if keeping.has_timings(folder):
@@ -44,7 +44,7 @@ def rebuild(folder: Path) -> tuple[str, ...]:
     elif has_export(folder):
         write_report(snapshot(read_export(folder)), folder)
     else:
-        raise EnvironmentRefused(f"{folder}: no rows to build a report from; `steeplechase publish RESULTS {folder}`")
+        raise MachineError(f"{folder}: no rows to build a report from; `steeplechase publish RESULTS {folder}`")
     after = _hashes(folder)
     return tuple(name for name in sorted(before.keys() | after.keys()) if before.get(name) != after.get(name))
 

@@ -11,7 +11,7 @@ from configuration.arm import BASELINE
 from configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMetric
 from configuration.seeds import first_seeds, looks_of
 from ledger.attention_locality import Attention, attention_of
-from ledger.records import ArmRow, Standing
+from ledger.records import ArmRow, TrialStatus
 from ledger.snapshot import Snapshot, TrialHistory
 from reports.experiment_view import Setting
 from reports.number_format import decimals_for
@@ -119,9 +119,9 @@ class Results:
 
     def diverged(self, arm: str) -> tuple[int, int]:
         """Return how many of an arm's trials diverged, and of how many that came to an end of their own."""
-        standings = [history.standing for history in self.trials.get(arm, ())]
-        ended = [standing for standing in standings if standing in (Standing.FINISHED, Standing.DIVERGED)]
-        return ended.count(Standing.DIVERGED), len(ended)
+        standings = [history.status for history in self.trials.get(arm, ())]
+        ended = [standing for standing in standings if standing in (TrialStatus.FINISHED, TrialStatus.DIVERGED)]
+        return ended.count(TrialStatus.DIVERGED), len(ended)
 
     def _share(self, arm: str) -> float:
         """Return the share of the error that an arm's seeds may spend."""

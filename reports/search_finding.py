@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS
-from ledger.records import Standing
+from ledger.records import TrialStatus
 from reports.number_format import difference_text, fixed, short
 from reports.results import Results
 from reports.sections.audit import audit_sentence, better_than_survivors
@@ -23,7 +23,9 @@ def search_finding(results: Results) -> str:
     candidates = [arm.name for arm in results.arms if arm.name != BASELINE]
     if not ranked:
         return _nothing(results, len(candidates))
-    through = sum(any(history.standing is Standing.FINISHED for history in results.trials[arm]) for arm in candidates)
+    through = sum(
+        any(history.status is TrialStatus.FINISHED for history in results.trials[arm]) for arm in candidates
+    )
     best = ranked[0]
     shown = f"{_named(best)}, {_beside(results, best)}{_level_with(results, ranked)}"
     found = f"Of {len(candidates)} candidates {through} came through; the best is {shown}."
@@ -33,8 +35,8 @@ def search_finding(results: Results) -> str:
 
 def _nothing(results: Results, candidates: int) -> str:
     """Return why nothing has a result: no mark has been reached yet, or all arms ended without one."""
-    arms, bad = len(results.arms), (Standing.DIVERGED, Standing.FAILED)
-    standings = [{history.standing for history in results.trials[arm.name]} for arm in results.arms]
+    arms, bad = len(results.arms), (TrialStatus.DIVERGED, TrialStatus.FAILED)
+    standings = [{history.status for history in results.trials[arm.name]} for arm in results.arms]
     if arms == 0 or not all(found and found <= {*bad} for found in standings):
         return f"No result yet: none of {candidates} candidates has reached a mark."
     counts = {

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from foundation.atomic_files import disk_refusals, write_whole
-from foundation.errors import EnvironmentRefused
+from foundation.errors import MachineError
 from ledger.snapshot import Snapshot
 from reports.formats import render
 from reports.formats.csv import render_table
@@ -24,7 +24,7 @@ def write_report(found: Snapshot, folder: Path) -> tuple[Path, ...]:
     """Write the report and return the files of its formats, each there whole or not at all.
 
     Beside them `figures/` has each figure as SVG and PDF with its numbers, `tables/` every table as CSV; what an
-    earlier report has left there is gone. Raises EnvironmentRefused where a file cannot be written.
+    earlier report has left there is gone. Raises MachineError where a file cannot be written.
     """
     from reports.figures.gallery import files_of, pictures_of
     from reports.formats.html import drawings, page
@@ -53,7 +53,7 @@ def files_to_attach(files: Sequence[Path], scratch: Path) -> tuple[Path, ...]:
 
 
 def refuse_taken(folder: Path) -> None:
-    """Raise EnvironmentRefused where something else has the name of a report's file, so that no run ends in vain.
+    """Raise MachineError where something else has the name of a report's file, so that no run ends in vain.
 
     A link is no folder of ours: what an earlier report has left behind is removed from it.
     """
@@ -64,7 +64,7 @@ def refuse_taken(folder: Path) -> None:
     lines = [f"{path}: is a folder, and the report has a file there; move it away" for path in taken]
     lines += [f"{path}: is no folder, and the report has one there; move it away" for path in no_folders]
     if lines:
-        raise EnvironmentRefused(lines)
+        raise MachineError(lines)
 
 
 def _is_no_folder(path: Path) -> bool:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from configuration.experiment import Experiment
 from configuration.fine_tuning import FineTuning
-from configuration.fine_tuning_runs import settings_of, teachings
-from configuration.initial_checkpoint import WEIGHTS, Start, read_start
+from configuration.fine_tuning_runs import fine_tuning_runs, settings_of
+from configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
 from configuration.measurements import ATTENTION
 from runners.missing_data import answers, refuse_missing, tasks_of
 from runners.stages.declarations import (
@@ -44,7 +44,7 @@ class SharedStages:
     """Where the tasks' documents come from, when that is not the pretraining corpus."""
     overlaps: Mapping[str, Stage] = field(default_factory=dict)
     """By task: what the pretraining text holds of its dev set."""
-    start: Start | None = None
+    start: InitialCheckpoint | None = None
     """What every encoder begins from, its weights verified; they are drawn from the seed where there is none."""
 
     def named(self) -> dict[str, Stage]:
@@ -93,7 +93,7 @@ def judged_labels(experiment: Experiment) -> tuple[str, ...]:
 
 def fine_tune_labels(experiment: Experiment) -> tuple[str, ...]:
     """Return the names of the fine-tuning stages of a trial."""
-    return tuple(teaching.label for teaching in teachings(experiment.fine_tuning))
+    return tuple(teaching.label for teaching in fine_tuning_runs(experiment.fine_tuning))
 
 
 def measure_labels(experiment: Experiment) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
     for label in measure_labels(experiment):
         looked = _attention(experiment, candidate)
         stages[label] = Stage(looked, {"pretrained": pretrained, "tokens": shared.tokens})
-    for one in sorted(teachings(experiment.fine_tuning), key=lambda one: _lengthened(candidate, one.task)):
+    for one in sorted(fine_tuning_runs(experiment.fine_tuning), key=lambda one: _lengthened(candidate, one.task)):
         if _lengthened(candidate, one.task) and LENGTHEN not in stages:
             declaration = _lengthening(experiment, candidate, seed, last_step)
             pretrained = stages[LENGTHEN] = Stage(declaration, {**inputs, "previous": pretrained})
@@ -231,15 +231,15 @@ def _lengthening(experiment: Experiment, candidate: Candidate, seed: int, from_s
     )
 
 
-def _start(experiment: Experiment) -> Start | None:
+def _start(experiment: Experiment) -> InitialCheckpoint | None:
     if experiment.pretraining.start is None:
         return None
-    start = read_start(Path(experiment.pretraining.start))
+    start = read_initial_checkpoint(Path(experiment.pretraining.start))
     start.verify(WEIGHTS)  # once, before anything is made
     return start
 
 
-def _begun(declaration: PretrainStage, start: Start | None) -> PretrainStage:
+def _begun(declaration: PretrainStage, start: InitialCheckpoint | None) -> PretrainStage:
     """Return a trial's first stage as it begins: from the start's weights where there is one."""
     if start is None:
         return declaration

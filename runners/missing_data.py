@@ -5,7 +5,7 @@ from functools import partial
 from typing import TypeVar
 
 from configuration.experiment import Experiment
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.corpora.text_files import TextFilesCorpus
 from tasks.downstream import find_task
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def refuse_missing(experiment: Experiment) -> None:
-    """Raise DataRefused with every source that is not there; what is there is only looked for, not read."""
+    """Raise DataError with every source that is not there; what is there is only looked for, not read."""
     tuning = experiment.fine_tuning
     files = [find_task(task).files for task in tasks_of(experiment)]
     needed: list[Callable[[], object]] = [
@@ -24,16 +24,16 @@ def refuse_missing(experiment: Experiment) -> None:
 
 
 def answers(asked: Iterable[Callable[[], T]]) -> list[T]:
-    """Return what each call returns. Raises one DataRefused with what all of them refuse."""
+    """Return what each call returns. Raises one DataError with what all of them refuse."""
     found: list[T] = []
     refused: list[str] = []
     for ask in asked:
         try:
             found.append(ask())
-        except DataRefused as refusal:
+        except DataError as refusal:
             refused += refusal.lines
     if refused:
-        raise DataRefused(dict.fromkeys(refused))
+        raise DataError(dict.fromkeys(refused))
     return found
 
 

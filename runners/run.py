@@ -7,36 +7,36 @@ from dataclasses import dataclass
 from configuration.experiment import Experiment
 from foundation.atomic_files import disk_refusals
 from foundation.environment import machine, manifest
-from foundation.errors import Conflict, Corruption
+from foundation.errors import ConflictError, CorruptionError
 from foundation.schema import JsonValue, canonical_text
 from ledger.amendments import amend
-from ledger.artifacts import StageStore
+from ledger.artifacts import ArtifactStore
 from ledger.contamination import refuse_leakage
 from ledger.csv_export import has_export
 from ledger.database import LEDGER_NAME, Ledger
-from ledger.paths import Places
+from ledger.paths import ResultPaths
 from ledger.sessions import Stopwatch
 from ledger.snapshot import Snapshot, snapshot
 from runners.dag import all_labels, shared_stages
-from runners.executors import Engine, open_engine
-from runners.executors.local import LocalEngine
+from runners.executors import Executor, open_executor
+from runners.executors.local import LocalExecutor
 from runners.scheduling.course import Course
 from runners.scheduling.groundwork import Groundwork
 from runners.search.next_arms import importance_of_axes
 from runners.stages.stage import THREADS
-from runners.work_queue import Agenda
+from runners.work_queue import WorkQueue
 
-Watch = Callable[[Agenda], None]
+OnProgress = Callable[[WorkQueue], None]
 """Called a few times a second with what is being done, for the eye alone."""
 
 
 @dataclass(frozen=True)
-class Request:
+class RunRequest:
     """What is to be run, where, and on what."""
 
     experiment: Experiment
     scale: str
-    places: Places
+    places: ResultPaths
     engine: str = "local"
     workers: int = 2
     address: str | None = None
@@ -45,17 +45,17 @@ class Request:
     """The command line that asks for this, for the report."""
 
 
-def run(request: Request, watch: Watch) -> Snapshot:
+def run(request: RunRequest, watch: OnProgress) -> Snapshot:
     """Run an experiment to its end, or carry on where it stands, and return what the ledger then holds.
 
     Raises a Refusal where the request, the data or the machine is at fault; all finished work is kept.
     """
     shared = shared_stages(request.experiment)  # data that is missing is refused before a folder is made
     with open_ledger(request) as ledger:
-        store = StageStore(request.places.stages)
+        store = ArtifactStore(request.places.stages)
         with timed(ledger, request, watch) as watched:
             groundwork = Groundwork(shared.named(), store, ledger)
-            with LocalEngine(store.root, request.workers) as local, watched(groundwork) as glance:
+            with LocalExecutor(store.root, request.workers) as local, watched(groundwork) as glance:
                 local.run(groundwork, glance)
             refuse_leakage(request.experiment, ledger.records())
             course = Course(request.experiment, shared, store, ledger)
@@ -68,16 +68,16 @@ def run(request: Request, watch: Watch) -> Snapshot:
         return found
 
 
-Watched = Callable[[Agenda], AbstractContextManager[Callable[[], None]]]
+Watched = Callable[[WorkQueue], AbstractContextManager[Callable[[], None]]]
 
 
 @contextmanager
-def timed(ledger: Ledger, request: Request, watch: Watch) -> Iterator[Watched]:
+def timed(ledger: Ledger, request: RunRequest, watch: OnProgress) -> Iterator[Watched]:
     """Write how long this process computes, and give what shows an agenda before, during and after its work."""
     stopwatch = Stopwatch(ledger, request.command, {**machine(), "threads": THREADS})
 
     @contextmanager
-    def watched(agenda: Agenda) -> Iterator[Callable[[], None]]:
+    def watched(agenda: WorkQueue) -> Iterator[Callable[[], None]]:
         def glance() -> None:
             if any(not record.reused for record in agenda.recorded):
                 stopwatch.begin()
@@ -94,8 +94,8 @@ def timed(ledger: Ledger, request: Request, watch: Watch) -> Iterator[Watched]:
 
 
 @contextmanager
-def open_ledger(request: Request) -> Iterator[Ledger]:
-    """Hold the results folder and give its ledger, which must belong to this experiment. Raises Conflict."""
+def open_ledger(request: RunRequest) -> Iterator[Ledger]:
+    """Hold the results folder and give its ledger, which must belong to this experiment. Raises ConflictError."""
     _refuse_lost_ledger(request.places)
     request.places.make()
     with request.places.held(), closing(Ledger(request.places.folder / LEDGER_NAME)) as ledger:
@@ -111,11 +111,11 @@ def open_ledger(request: Request) -> Iterator[Ledger]:
                 ledger.set_fact("impossible", [[one.name, *one.reasons] for one in experiment.roster.impossible])
                 ledger.set_fact("identity", identity)
         elif not amend(ledger, experiment):
-            raise Conflict(_conflict(request, known, identity))
+            raise ConflictError(_conflict(request, known, identity))
         yield ledger
 
 
-def _refuse_lost_ledger(places: Places) -> None:
+def _refuse_lost_ledger(places: ResultPaths) -> None:
     """Refuse to begin a ledger where an emptied one lies beside results, or only the export of one."""
     path = places.folder / LEDGER_NAME
     with disk_refusals(path):
@@ -123,17 +123,17 @@ def _refuse_lost_ledger(places: Places) -> None:
         remains = places.remains if size == 0 else ()
     if remains:
         advice = "restore it, or move it away to begin a new one over the stages that are kept"
-        raise Corruption(f"{path}: is empty, but {remains[0]} is beside it; {advice}")
+        raise CorruptionError(f"{path}: is empty, but {remains[0]} is beside it; {advice}")
     if size is None and has_export(places.folder):
-        raise Conflict(f"{places.folder}: holds a published report. Did you mean another --out folder?")
+        raise ConflictError(f"{places.folder}: holds a published report. Did you mean another --out folder?")
 
 
-def engine_of(request: Request) -> Engine:
+def engine_of(request: RunRequest) -> Executor:
     """Return the engine that the request names."""
-    return open_engine(request.engine, request.places.stages, request.workers, request.address)
+    return open_executor(request.engine, request.places.stages, request.workers, request.address)
 
 
-def _conflict(request: Request, known: JsonValue, wanted: JsonValue) -> list[str]:
+def _conflict(request: RunRequest, known: JsonValue, wanted: JsonValue) -> list[str]:
     lines = [f"{request.places.folder}: holds another experiment's results; nothing was changed. What differs:"]
     lines += [f"  {path}: {before} there, {after} here" for path, before, after in _differences("", known, wanted)]
     return [*lines, "Did you mean another --out folder?"]

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from configuration.fine_tuning_runs import Teaching
+from configuration.fine_tuning_runs import FineTuningRun
 from configuration.metrics import primary_metric
 from foundation.schema import JsonValue
-from ledger.artifacts import Outcome, StageStore
+from ledger.artifacts import ArtifactStore, Outcome
 from ledger.records import Record, Status
 from ledger.result_files import other_parts, predictions_file, scores_name
 from ledger.selected_settings import CHOICE
@@ -29,7 +29,7 @@ from tasks.squad.windows_on_disk import load_questions
 
 
 def scored(
-    stage: Stage, outcome: Outcome, store: StageStore, teaching: Teaching | None = None
+    stage: Stage, outcome: Outcome, store: ArtifactStore, teaching: FineTuningRun | None = None
 ) -> dict[str, JsonValue]:
     """Return what the ledger keeps of a stage: its result, for a fine-tuning stage with the task's scores.
 
@@ -51,7 +51,7 @@ def scored(
 
 
 def _of_squad(
-    task: DownstreamTask, version: Version, asked: Path, predicted: Path, searched: Teaching | None
+    task: DownstreamTask, version: Version, asked: Path, predicted: Path, searched: FineTuningRun | None
 ) -> dict[str, JsonValue]:
     questions, texts = load_questions(asked / "dev"), json.loads((predicted / predictions_file("dev")).read_text())
 
@@ -68,7 +68,9 @@ def _of_squad(
     return {"scores": {metric: official[metric] for metric in task.metrics}, "official": {**official}, **found}
 
 
-def _of_labels(task: DownstreamTask, asked: Path, predicted: Path, searched: Teaching | None) -> dict[str, JsonValue]:
+def _of_labels(
+    task: DownstreamTask, asked: Path, predicted: Path, searched: FineTuningRun | None
+) -> dict[str, JsonValue]:
     result: dict[str, JsonValue] = {}
     for part in ("dev", *other_parts(asked)):
         examples = load_examples(asked / part)
@@ -87,7 +89,7 @@ def _named(part: str, found: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def chosen_by(
-    searched: Teaching | None, task: DownstreamTask, dev: EncodedExamples, predictions: list[Any]
+    searched: FineTuningRun | None, task: DownstreamTask, dev: EncodedExamples, predictions: list[Any]
 ) -> dict[str, JsonValue]:
     """Return the scores; of a search those of the reported half and the choice score of the other."""
     references = references_of(task, dev)
@@ -108,7 +110,7 @@ def chosen_by(
 
 
 def _parts(
-    searched: Teaching, count: int, half: Callable[[], NDArray[np.bool_]]
+    searched: FineTuningRun, count: int, half: Callable[[], NDArray[np.bool_]]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which examples a search chooses by and which it reports: two halves, or both the whole."""
     if searched.chosen_on == "dev":
@@ -118,7 +120,7 @@ def _parts(
 
 
 def _choice(
-    searched: Teaching, score: float, chosen: NDArray[np.bool_], reported: NDArray[np.bool_]
+    searched: FineTuningRun, score: float, chosen: NDArray[np.bool_], reported: NDArray[np.bool_]
 ) -> dict[str, JsonValue]:
     return {
         "score": score,

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ledger.artifacts import Outcome
-from ledger.records import Record, Standing, Status, TrialRow
+from ledger.records import Record, Status, TrialRow, TrialStatus
 from runners.stages.stage import Stage
 
 
 @dataclass(frozen=True)
-class Work:
+class StageTask:
     """One stage of one trial, or of none."""
 
     trial: str | None
@@ -45,32 +45,32 @@ def end_of(answer: Mapping[str, Any]) -> Outcome | Failure:
     return Outcome(status, answer["result"], answer["seconds"], warm_up_seconds)
 
 
-class Agenda(Protocol):
+class WorkQueue(Protocol):
     """Knows what may run now and what each end means. Called from the driver's one thread only."""
 
     recorded: list[Record]
     """What this run has added to the ledger."""
 
-    def next_work(self) -> Work | None:
+    def next_work(self) -> StageTask | None:
         """Return a stage that may start now and mark it started, None where nothing is ready."""
 
-    def finish(self, work: Work, end: Outcome | Failure) -> None:
+    def finish(self, work: StageTask, end: Outcome | Failure) -> None:
         """Take in how a started stage ended; on return it is in the ledger."""
 
     @property
-    def running(self) -> tuple[Work, ...]:
+    def running(self) -> tuple[StageTask, ...]:
         """What has been started and has not ended."""
 
     @property
-    def done(self) -> tuple[Work, ...]:
+    def done(self) -> tuple[StageTask, ...]:
         """Every stage that has ended: in an earlier run, in the stage cache or in this run."""
 
     @property
-    def remaining(self) -> tuple[Work, ...]:
+    def remaining(self) -> tuple[StageTask, ...]:
         """What is still to be done, running stages included."""
 
     @property
-    def standings(self) -> tuple[tuple[TrialRow, Standing], ...]:
+    def standings(self) -> tuple[tuple[TrialRow, TrialStatus], ...]:
         """How each trial that has been declared stands, in the order of the table; empty where there are none."""
 
     @property

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from search_space.architecture import Architecture
-from search_space.cost import Part, Role
+from search_space.cost import Component, Role
 
 RULE = (
     "estimate: what each part needs again in the backward pass, kept once; fused attention (no map of token pairs), "
@@ -32,8 +32,8 @@ def activation_memory(
 ) -> ActivationMemory:
     """Return the estimate for a batch of `sequences` of `length` tokens."""
 
-    def kept(parts: Iterable[Part]) -> int:
-        values = sum(part.copies * part.kept_values for part in parts)
+    def kept(parts: Iterable[Component]) -> int:
+        values = sum(part.copies * part.saved_activations for part in parts)
         masks = sum(part.copies * _masked(part) for part in parts) if dropout else 0
         return length * sequences * (value_bytes * values + masks)
 
@@ -41,5 +41,5 @@ def activation_memory(
     return ActivationMemory(blocks // architecture.depth, blocks + kept(architecture.embedding_parts(length)))
 
 
-def _masked(part: Part) -> int:
+def _masked(part: Component) -> int:
     return 0 if part.role is Role.ATTENTION_SCORES else part.operations.dropped

@@ -10,15 +10,15 @@ from dataclasses import replace
 from pydantic import Field
 
 from foundation.errors import Violation
-from foundation.schema import Count, Declaration
+from foundation.schema import Count, Schema
 from search_space.convolution import Convolution, NoConvolution
-from search_space.cost import MATMUL, Convention, Operations, Part, Role, linear
+from search_space.cost import MATMUL, Component, Convention, Operations, Role, linear
 from search_space.shape import AttentionShape, layer_norm_parameters, linear_parameters
 
 NORMALISATION_STATISTICS = 2  # a mean and a deviation per token
 
 
-class Architecture(Declaration):
+class Architecture(Schema):
     """An encoder with post-norm blocks: mixed attention, then a (grouped) feed-forward network."""
 
     depth: Count = 12
@@ -75,53 +75,57 @@ class Architecture(Declaration):
         """Return the operations of one forward pass over a sequence of `length` tokens, without any head."""
         return convention.flops(self.parts(length), length)
 
-    def parts(self, length: int) -> tuple[Part, ...]:
+    def parts(self, length: int) -> tuple[Component, ...]:
         """Return what the encoder consists of, as it works on a sequence of `length` tokens."""
         return (*self.embedding_parts(length), *self.block_parts(length))
 
-    def embedding_parts(self, length: int) -> tuple[Part, Part]:
+    def embedding_parts(self, length: int) -> tuple[Component, Component]:
         """Return the embeddings, and the map from them to the width: empty where the widths are equal."""
         width, shape = self.embedding_width, self.attention_shape
         rows = self.vocabulary_size + self.positions + self.segments
         seen = self.vocabulary_size + length + self.segments  # rows that a one-hot product would pass over
         embedding = Operations(lookups=width * seen, additions=2 * width, normalised=width, dropped=width)
         tables = rows * width + layer_norm_parameters(width)
-        embeddings = Part(Role.EMBEDDINGS, shape, tables, embedding, width + NORMALISATION_STATISTICS)
+        embeddings = Component(Role.EMBEDDINGS, shape, tables, embedding, width + NORMALISATION_STATISTICS)
         if width == self.width:
-            return embeddings, Part(Role.PROJECTION, shape, 0, Operations())
+            return embeddings, Component(Role.PROJECTION, shape, 0, Operations())
         projection = linear_parameters(width, self.width)
-        return embeddings, Part(Role.PROJECTION, shape, projection, linear(width, self.width), width)
+        return embeddings, Component(Role.PROJECTION, shape, projection, linear(width, self.width), width)
 
-    def block_parts(self, length: int) -> tuple[Part, ...]:
+    def block_parts(self, length: int) -> tuple[Component, ...]:
         """Return what a block consists of, each part in as many copies as there are blocks."""
         sublayers = (*self._mixed_attention(length), self._feed_forward(), self._normalisations())
         return tuple(replace(part, copies=self.depth) for part in sublayers)
 
-    def _mixed_attention(self, length: int) -> Iterator[Part]:
+    def _mixed_attention(self, length: int) -> Iterator[Component]:
         shape, width, context = self.attention_shape, self.width, self.context_width
         inner, convolution = shape.inner_width, self.convolution
         of_maps = linear(width, 3 * inner)
-        yield Part(Role.ATTENTION_MAPS, shape, 3 * linear_parameters(width, inner), of_maps, width + 3 * inner)
+        yield Component(Role.ATTENTION_MAPS, shape, 3 * linear_parameters(width, inner), of_maps, width + 3 * inner)
         pairs = length * shape.heads
         scores = Operations(multiply_adds=2 * length * inner, scalings=pairs, softmaxed=pairs, dropped=pairs)
-        yield Part(Role.ATTENTION_SCORES, shape, 0, scores, inner + shape.heads)  # the sum of each softmax is kept
+        yield Component(
+            Role.ATTENTION_SCORES, shape, 0, scores, inner + shape.heads
+        )  # the sum of each softmax is kept
         branch = convolution.operations(shape)
-        yield Part(Role.CONVOLUTION, shape, convolution.parameters(shape), branch, convolution.kept_values(shape))
+        yield Component(
+            Role.CONVOLUTION, shape, convolution.parameters(shape), branch, convolution.saved_activations(shape)
+        )
         output = linear(context, width) + Operations(additions=width, dropped=width)
         kept = context if context > inner else 0  # attention's result is kept once, and so is the concatenation
-        yield Part(Role.OUTPUT_MAP, shape, linear_parameters(context, width), output, kept)
+        yield Component(Role.OUTPUT_MAP, shape, linear_parameters(context, width), output, kept)
 
-    def _feed_forward(self) -> Part:
+    def _feed_forward(self) -> Component:
         width, inner, groups = self.width, self.feed_forward_width, self.feed_forward_groups
         maps = linear_parameters(width, inner, groups) + linear_parameters(inner, width, groups)
         operations = linear(width, inner, groups) + linear(inner, width, groups)
         operations += Operations(gelus=inner, additions=width, dropped=width)
-        return Part(Role.FEED_FORWARD, self.attention_shape, maps, operations, width + 2 * inner)
+        return Component(Role.FEED_FORWARD, self.attention_shape, maps, operations, width + 2 * inner)
 
-    def _normalisations(self) -> Part:
+    def _normalisations(self) -> Component:
         parameters, operations = 2 * layer_norm_parameters(self.width), Operations(normalised=2 * self.width)
         kept = 2 * (self.width + NORMALISATION_STATISTICS)
-        return Part(Role.NORMALISATIONS, self.attention_shape, parameters, operations, kept)
+        return Component(Role.NORMALISATIONS, self.attention_shape, parameters, operations, kept)
 
     def shrunk(self, ratio: int) -> "Architecture":
         """Return a generator of this architecture: width, heads and feed-forward width divided by `ratio`.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from foundation.errors import Violation
-from foundation.schema import Declaration
+from foundation.schema import Schema
 from search_space.architecture import Architecture
 from search_space.convolution.kernel import WithKernel
 from search_space.cost import MATMUL, Convention
@@ -16,7 +16,7 @@ from search_space.recipe import Recipe
 BACKWARD_AND_FORWARD = MATMUL.training_passes
 
 
-class Candidate(Declaration):
+class Candidate(Schema):
     """One candidate; two candidates with equal canonical text are the same candidate."""
 
     architecture: Architecture = Field(default_factory=Architecture)

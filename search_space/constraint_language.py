@@ -41,7 +41,7 @@ _WORDS = ("and", "or", "not", "in")
 _TRUTHS: dict[str, Constant] = {"true": True, "false": False}
 
 
-class Meaningless(ValueError):
+class InvalidExpression(ValueError):
     """The text is no expression, or cannot be asked of the values that there are."""
 
 
@@ -56,14 +56,14 @@ class Expression:
     """Every name that is set equal or unequal to a literal, or looked for in a list, with that literal."""
 
     def truth(self, lookup: Lookup) -> bool | None:
-        """Return whether it holds, None where that hangs on a name without a value. Raises Meaningless."""
+        """Return whether it holds, None where that hangs on a name without a value. Raises InvalidExpression."""
         return _truth(self.meaning(lookup))
 
 
 def parse(text: str) -> Expression:
-    """Return the expression. Raises Meaningless with the place and what was expected there."""
+    """Return the expression. Raises InvalidExpression with the place and what was expected there."""
     if len(text) > CHARACTERS_AT_MOST:
-        raise Meaningless(f"{len(text)} characters are too many; at most {CHARACTERS_AT_MOST} allowed")
+        raise InvalidExpression(f"{len(text)} characters are too many; at most {CHARACTERS_AT_MOST} allowed")
     parser = _Parser(text)
     meaning = parser.any()
     if parser.kind != "end":
@@ -83,9 +83,9 @@ class _Parser:
         self.kind, self._token, self._start = "", "", 0
         self._advance()
 
-    def expected(self, what: str) -> Meaningless:
+    def expected(self, what: str) -> InvalidExpression:
         found = f"found {self._token!r}" if self._token else "the text ends"
-        return Meaningless(f"{what} is needed at character {self._start + 1}, but {found}")
+        return InvalidExpression(f"{what} is needed at character {self._start + 1}, but {found}")
 
     def any(self) -> Meaning:
         return self._joined(self._all, "or", _any)
@@ -230,7 +230,7 @@ def _number(token: str) -> int | float:
 def _truth(value: Value) -> bool | None:
     if value is None or isinstance(value, bool):
         return value
-    raise Meaningless(f"{value!r} is neither true nor false; compare it with something")
+    raise InvalidExpression(f"{value!r} is neither true nor false; compare it with something")
 
 
 def _negated(truth: bool | None) -> bool | None:
@@ -252,7 +252,7 @@ def _compare(left: Value, sign: str, right: Value) -> bool | None:
         return None
     if sign == "in":
         if not isinstance(right, tuple):
-            raise Meaningless("in needs a list, such as [1, 2]")
+            raise InvalidExpression("in needs a list, such as [1, 2]")
         return left in right
     if sign in ("==", "!="):
         return (left == right) == (sign == "==")
@@ -265,10 +265,10 @@ def _calculate(left: Value, sign: str, function: Callable[[float, float], float]
     try:
         return function(_numeric(left, sign), _numeric(right, sign))
     except (ZeroDivisionError, OverflowError):
-        raise Meaningless(f"{left!r} {sign} {right!r} has no value") from None
+        raise InvalidExpression(f"{left!r} {sign} {right!r} has no value") from None
 
 
 def _numeric(value: Value, sign: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Meaningless(f"{value!r} is not a number, and {sign} needs one")
+        raise InvalidExpression(f"{value!r} is not a number, and {sign} needs one")
     return value

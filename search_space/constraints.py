@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import AfterValidator
 
-from foundation.schema import VARIANT_KEY, Declaration
+from foundation.schema import VARIANT_KEY, Schema
 from search_space.candidate import Candidate
-from search_space.constraint_language import Constant, Expression, Meaningless, Value, parse
+from search_space.constraint_language import Constant, Expression, InvalidExpression, Value, parse
 from search_space.overrides import absolute_path
 
 COSTS = ("parameters", "forward_flops")
@@ -38,29 +38,31 @@ def _values_by_path() -> dict[str, tuple[str, ...]]:
 
 @cache
 def parsed(text: str) -> Expression:
-    """Return the expression. Raises Meaningless where it is none, or names a path or a value that is nowhere."""
+    """Return the expression. Raises InvalidExpression for a syntax error, an unknown path or an unknown value."""
     expression = parse(text)
     known = (*known_paths(), *COSTS)
     for name in expression.names:
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
             hint = f"Did you mean {close[0]}?" if close else "Text stands in quotes, as in convolution == 'none'"
-            raise Meaningless(f"{name} is not a path of the space. {hint}")
+            raise InvalidExpression(f"{name} is not a path of the space. {hint}")
     for name, literal in expression.equalities:
         _check_value(name, literal)
     return expression
 
 
 def _check_value(name: str, literal: Constant) -> None:
-    """Raise Meaningless where a path never has a value: a constraint on it would hold, or break, at every point."""
+    """Raise InvalidExpression where a path never has a value: such a constraint would hold, or break, everywhere."""
     allowed = _values_by_path().get(name, ())
     if allowed and literal not in allowed:
         close = difflib.get_close_matches(str(literal), allowed, n=1, cutoff=0.6)
         hint = f". Did you mean {close[0]!r}?" if close else ""
-        raise Meaningless(f"{literal!r} is never a value of {name}; allowed: {', '.join(map(repr, allowed))}{hint}")
+        raise InvalidExpression(
+            f"{literal!r} is never a value of {name}; allowed: {', '.join(map(repr, allowed))}{hint}"
+        )
     if not allowed and isinstance(literal, bool | str):
         shown = str(literal).lower() if isinstance(literal, bool) else repr(literal)
-        raise Meaningless(f"{shown} is never a value of {name}, which is a number")
+        raise InvalidExpression(f"{shown} is never a value of {name}, which is a number")
 
 
 def broken_by(candidate: Candidate, constraints: tuple[str, ...]) -> str | None:
@@ -69,7 +71,7 @@ def broken_by(candidate: Candidate, constraints: tuple[str, ...]) -> str | None:
         expression = parsed(text)
         try:
             truth = expression.truth(lambda name: _value(candidate, name))
-        except Meaningless as meaningless:
+        except InvalidExpression as meaningless:
             return f"{text!r} cannot be asked: {meaningless}"
         if truth is False:
             values = ", ".join(f"{name} is {_value(candidate, name)}" for name in expression.names)
@@ -92,10 +94,10 @@ def _value(candidate: Candidate, name: str) -> Value:
         return candidate.architecture.forward_flops(candidate.recipe.sequence_length)
     place: Any = candidate
     for part in absolute_path(name):
-        if not isinstance(place, Declaration) or part not in type(place).model_fields:
+        if not isinstance(place, Schema) or part not in type(place).model_fields:
             return None
         place = getattr(place, part)
-    found: Value = getattr(place, VARIANT_KEY) if isinstance(place, Declaration) else place
+    found: Value = getattr(place, VARIANT_KEY) if isinstance(place, Schema) else place
     return found
 
 
@@ -120,9 +122,9 @@ def _paths(annotation: Any, prefix: str) -> list[tuple[str, Any]]:
     return found
 
 
-def _models(annotation: Any) -> list[type[Declaration]]:
+def _models(annotation: Any) -> list[type[Schema]]:
     if get_origin(annotation) is Annotated:
         return _models(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
         return [model for member in get_args(annotation) for model in _models(member)]
-    return [annotation] if isinstance(annotation, type) and issubclass(annotation, Declaration) else []
+    return [annotation] if isinstance(annotation, type) and issubclass(annotation, Schema) else []

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from foundation.errors import Violation
-from foundation.schema import VARIANT_KEY, Declaration, JsonValue, canonical
+from foundation.schema import VARIANT_KEY, JsonValue, Schema, canonical
 from search_space.candidate import Candidate
 from search_space.convolution import OPTIONS
 
@@ -19,12 +19,12 @@ ROOTS = ("objective", "recipe")
 Changes = Mapping[str, Any]
 
 
-class ImpossibleChange(Exception):
+class InvalidOverride(Exception):
     """The changes do not lead to a point of the space; `violations` are seen from the changes' own mapping."""
 
-    def __init__(self, violations: Iterable[Violation], clash: bool = False) -> None:
+    def __init__(self, violations: Iterable[Violation], only_in_combination: bool = False) -> None:
         self.violations = tuple(violations)
-        self.clash = clash
+        self.only_in_combination = only_in_combination
         """Whether every value is possible by itself, and only together they are not."""
         super().__init__("; ".join(violation.message for violation in self.violations))
 
@@ -36,17 +36,17 @@ def absolute_path(path: str) -> tuple[str, ...]:
 
 
 def apply(candidate: Candidate, changes: Changes) -> Candidate:
-    """Return the changed candidate. Raises ImpossibleChange with every reason."""
+    """Return the changed candidate. Raises InvalidOverride with every reason."""
     document: dict[str, Any] = candidate.model_dump()
     for path in sorted(changes, key=lambda path: path.count(".")):  # an option before its own fields
         _assign(document, path, changes[path])
     try:
         changed = Candidate.model_validate(document)
     except ValidationError as error:
-        raise ImpossibleChange(_explain(error, changes, document)) from None
+        raise InvalidOverride(_explain(error, changes, document)) from None
     broken = [Violation((_blame(violation.path, changes),), violation.message) for violation in changed.violations()]
     if broken:
-        raise ImpossibleChange(broken, clash=True)
+        raise InvalidOverride(broken, only_in_combination=True)
     return changed
 
 
@@ -62,7 +62,7 @@ def difference(baseline: Candidate, candidate: Candidate) -> dict[str, JsonValue
         for name in type(after).model_fields:
             old, new = getattr(before, name), getattr(after, name)
             if old != new:
-                changes[prefix + name] = canonical(new) if isinstance(new, Declaration) else new
+                changes[prefix + name] = canonical(new) if isinstance(new, Schema) else new
     return changes
 
 

@@ -10,13 +10,13 @@ from pydantic import Field
 
 from foundation.errors import Violation
 from foundation.randomness import stream_seed
-from foundation.schema import Count, Declaration, Number, PositiveNumber, Share, Whole
+from foundation.schema import Count, Number, PositiveNumber, Schema, Share, Whole
 from search_space.schedule import LinearSchedule, Schedule
 
 LENGTHENED = 512  # tokens; the longest that BERT's position table holds
 
 
-class Recipe(Declaration):
+class Recipe(Schema):
     """Everything about training that is neither the architecture nor the objective nor the budget."""
 
     sequence_length: Count = 128

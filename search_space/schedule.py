@@ -2,10 +2,10 @@
 
 from typing import Annotated, Literal
 
-from foundation.schema import OPTION, Count, Declaration
+from foundation.schema import OPTION, Count, Schema
 
 
-class LinearSchedule(Declaration):
+class LinearSchedule(Schema):
     """Linear warm-up times linear decay to zero at the last token (ELECTRA's release applies both together)."""
 
     kind: Literal["linear"] = "linear"
@@ -22,7 +22,7 @@ class LinearSchedule(Declaration):
         return min(1.0, tokens / self.warmup_tokens) * max(0.0, 1.0 - tokens / total_tokens)
 
 
-class ConstantSchedule(Declaration):
+class ConstantSchedule(Schema):
     """Linear warm-up, then the peak rate: a longer budget continues a shorter one's checkpoint."""
 
     kind: Literal["constant"] = "constant"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from search_space.activation_memory import VALUE_BYTES, ActivationMemory, activation_memory
 from search_space.architecture import Architecture
 from search_space.convolution.kernel import WithKernel
-from search_space.cost import Convention, Part, Role
+from search_space.cost import Component, Convention, Role
 from search_space.objective import Objective
 
 ATTENTION = (Role.ATTENTION_MAPS, Role.ATTENTION_SCORES)
@@ -131,8 +131,8 @@ def receptive_field(architecture: Architecture) -> int | None:
     return 1 + architecture.depth * (convolution.kernel_size - 1)
 
 
-def _costs(parts: Iterable[Part], length: int, predictions: int, convention: Convention) -> tuple[PartCost, ...]:
-    def cost(part: Part) -> PartCost:
+def _costs(parts: Iterable[Component], length: int, predictions: int, convention: Convention) -> tuple[PartCost, ...]:
+    def cost(part: Component) -> PartCost:
         flops = convention.part_flops(part, length, predictions)
         return PartCost(part.role, part.owner, part.name, part.copies, part.all_parameters, flops)
 

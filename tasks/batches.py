@@ -7,7 +7,7 @@ number, so a run that was interrupted carries on with the batch it would have se
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from foundation.randomness import stream
 from tasks.tokenizer import WordPiece
 
@@ -33,10 +33,10 @@ class Batches:
     def at(self, step: int, batch_sequences: int, seed: int) -> Tokens:
         """Return the batch of one step; each epoch visits every sequence once, in an order of its own.
 
-        Raises DataRefused where the text does not fill one sequence.
+        Raises DataError where the text does not fill one sequence.
         """
         if self.sequences == 0:
-            raise DataRefused(f"the text has {len(self._tokens)} tokens; one sequence needs {self._piece}")
+            raise DataError(f"the text has {len(self._tokens)} tokens; one sequence needs {self._piece}")
         places = np.arange(step * batch_sequences, (step + 1) * batch_sequences)
         epochs = places // self.sequences
         numbers = np.empty(batch_sequences, dtype=np.int64)

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from foundation.errors import DataRefused
-from foundation.schema import Declaration, JsonValue
+from foundation.errors import DataError
+from foundation.schema import JsonValue, Schema
 from tasks.dataset_hub import DatasetOfTasks
 from tasks.labelled.task import Part, TaskFiles, Version, folder_within
 from tasks.squad.questions import SquadFile, read_squad
@@ -22,7 +22,7 @@ def origin_of(files: TaskFiles) -> str:
     return f"wanted are {names}, from {files.origin}"
 
 
-class FolderOfTasks(Declaration):
+class FolderOfTasks(Schema):
     """A folder with one folder per task, as GLUE's download script lays them out; or one task's own folder.
 
     Or a folder of such folders, `glue` and `squad`, so that one path serves both.
@@ -34,27 +34,27 @@ class FolderOfTasks(Declaration):
     """A folder in the layout of GLUE's download, a task's own folder, or one that holds `glue` and `squad`."""
 
     def inputs(self, files: TaskFiles) -> JsonValue:
-        """Return the sha256 of every file of the task by its part; raises DataRefused as `located` does."""
+        """Return the sha256 of every file of the task by its part; raises DataError as `located` does."""
         return {part: _file_hash(path) for part, path in self.located(files).items()}
 
     def located(self, files: TaskFiles) -> Mapping[str, Path]:
         """Return the file of each part that is there.
 
-        Raises DataRefused, naming every file that is wanted and where it comes from, where one that is needed is
+        Raises DataError, naming every file that is wanted and where it comes from, where one that is needed is
         missing, or where two files might be meant.
         """
         root = Path(self.path)
         if not root.is_dir():
-            raise DataRefused(f"{self.path}: no such folder; {origin_of(files)}")
+            raise DataError(f"{self.path}: no such folder; {origin_of(files)}")
         folder = folder_within(root, files.folder, files.collection)
         found = {part: _matching(folder, pattern) for part, pattern in files.parts.items()}
         missing = [files.parts[part] for part in files.needed if not found[part]]
         if missing:
-            raise DataRefused(f"{folder}: no {' and no '.join(missing)}; {origin_of(files)}")
+            raise DataError(f"{folder}: no {' and no '.join(missing)}; {origin_of(files)}")
         return {part: _only(paths, folder) for part, paths in found.items() if paths}
 
     def parts(self, files: TaskFiles) -> dict[str, Part]:
-        """Return the examples of every part that is there; raises DataRefused with every mistake of a file."""
+        """Return the examples of every part that is there; raises DataError with every mistake of a file."""
         assert files.read is not None
         found: dict[str, Part] = {}
         for part, path in self.located(files).items():
@@ -62,7 +62,7 @@ class FolderOfTasks(Declaration):
         return found
 
     def questions(self, files: TaskFiles, part: str, version: Version) -> SquadFile:
-        """Return SQuAD's questions of a part that is needed; raises DataRefused with every mistake of its file."""
+        """Return SQuAD's questions of a part that is needed; raises DataError with every mistake of its file."""
         return read_squad(self.located(files)[part], version)
 
 
@@ -80,18 +80,18 @@ Each has `inputs(files)`, its identity for a stage's key, `located(files)`, `par
 
 
 def _matching(folder: Path, pattern: str) -> list[Path]:
-    """Return the files of a pattern. Raises DataRefused where a folder cannot be listed; `glob` finds nothing."""
+    """Return the files of a pattern. Raises DataError where a folder cannot be listed; `glob` finds nothing."""
     parent, name = (folder / pattern).parent, Path(pattern).name
     try:
         there = sorted(parent.iterdir()) if parent.is_dir() else []
         return [path for path in there if fnmatch(path.name, name) and stat.S_ISREG(path.stat().st_mode)]
     except OSError as failure:
-        raise DataRefused(f"{failure.filename}: {failure.strerror}") from failure
+        raise DataError(f"{failure.filename}: {failure.strerror}") from failure
 
 
 def _only(paths: list[Path], folder: Path) -> Path:
     if len(paths) > 1:
-        raise DataRefused(f"{folder}: {' and '.join(path.name for path in paths)} are there; which is meant?")
+        raise DataError(f"{folder}: {' and '.join(path.name for path in paths)} are there; which is meant?")
     return paths[0]
 
 
@@ -100,4 +100,4 @@ def _file_hash(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as failure:
-        raise DataRefused(f"{path}: {failure.strerror}") from failure
+        raise DataError(f"{path}: {failure.strerror}") from failure

@@ -8,8 +8,8 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from foundation.errors import DataRefused
-from foundation.schema import Declaration, JsonValue
+from foundation.errors import DataError
+from foundation.schema import JsonValue, Schema
 from tasks.commit import Commit
 from tasks.hub_client import FORMAT_OF, hub_split, saved_split, split_of_files
 from tasks.labelled.task import Part, TaskFiles, Version
@@ -22,7 +22,7 @@ SAVED = "state.json"  # `save_to_disk` writes one into the folder of each split
 TWO_PLACES = "expected either a `name` with its `revision`, or the `path` of a folder"
 
 
-class DatasetOfTasks(Declaration):
+class DatasetOfTasks(Schema):
     """A data set with a configuration per task, as `nyu-mll/glue` has them; code from the hub is never run.
 
     At a path lies a folder per configuration (or it is one), and in it the files of each split, such as
@@ -51,7 +51,7 @@ class DatasetOfTasks(Declaration):
     def inputs(self, files: TaskFiles) -> JsonValue:
         """Return the identity of what is read: name, revision and splits; of local files the sha256 of each.
 
-        Raises DataRefused as `located` does.
+        Raises DataError as `located` does.
         """
         if self.path is None:
             splits: dict[str, JsonValue] = {part: str(split) for part, split in self._asked(files).items()}
@@ -61,16 +61,16 @@ class DatasetOfTasks(Declaration):
     def located(self, files: TaskFiles) -> Mapping[str, Path]:
         """Return no file, since none has lines that a person could look up.
 
-        Raises DataRefused where the task is in no such data set, or a local split that is needed is missing.
+        Raises DataError where the task is in no such data set, or a local split that is needed is missing.
         """
         if not files.splits:
-            raise DataRefused(f"{files.folder} is not published as a data set; give the folder of its files")
+            raise DataError(f"{files.folder} is not published as a data set; give the folder of its files")
         if self.path is not None:
             self._local(files)
         return {}
 
     def parts(self, files: TaskFiles) -> dict[str, Part]:
-        """Return the examples of every part that is there; raises DataRefused and EnvironmentRefused."""
+        """Return the examples of every part that is there; raises DataError and EnvironmentRefused."""
         assert files.read_split is not None
         self.located(files)
         asked = self._asked(files)
@@ -78,7 +78,7 @@ class DatasetOfTasks(Declaration):
         return {part: files.read_split(part, self._loaded(files, part), str(asked[part])) for part in there}
 
     def questions(self, files: TaskFiles, part: str, version: Version) -> SquadFile:
-        """Return SQuAD's questions of a part that is needed; raises DataRefused and EnvironmentRefused."""
+        """Return SQuAD's questions of a part that is needed; raises DataError and EnvironmentRefused."""
         self.located(files)
         place = self.path if self.name is None else f"{self.name}@{str(self.revision)[:7]}"
         return read_rows(self._loaded(files, part), version, f"{place} {files.splits[part]}")
@@ -99,11 +99,11 @@ class DatasetOfTasks(Declaration):
         """Return the files of every split that is there, by part."""
         root = Path(str(self.path))
         if not root.is_dir():
-            raise DataRefused(f"{root}: no such folder; expected one with {_wanted(files)}")
+            raise DataError(f"{root}: no such folder; expected one with {_wanted(files)}")
         found = {part: _files_of(root, split) for part, split in self._asked(files).items()}
         missing = [str(files.splits[part]) for part in files.needed if not found[part]]
         if missing:
-            raise DataRefused(f"{root}: no files of {' and '.join(missing)}; expected {_wanted(files)}")
+            raise DataError(f"{root}: no files of {' and '.join(missing)}; expected {_wanted(files)}")
         return {part: paths for part, paths in found.items() if paths}
 
 
@@ -113,7 +113,7 @@ def _wanted(files: TaskFiles) -> str:
 
 
 def _files_of(root: Path, split: Split) -> list[Path]:
-    """Return the files of one split in order; none where it is not there. Raises DataRefused for mixed formats."""
+    """Return the files of one split in order; none where it is not there. Raises DataError for mixed formats."""
     folder = root / split.configuration if (root / split.configuration).is_dir() else root
     if (folder / split.name / SAVED).is_file():
         return sorted(path for path in (folder / split.name).iterdir() if path.is_file())
@@ -122,7 +122,7 @@ def _files_of(root: Path, split: Split) -> list[Path]:
         path for path in folder.iterdir() if path.suffix in FORMAT_OF and name.fullmatch(path.stem) and path.is_file()
     )
     if len({path.suffix for path in found}) > 1 or len({path.stem == split.name for path in found}) > 1:
-        raise DataRefused(f"{folder}: {', '.join(path.name for path in found)} are there; which is meant?")
+        raise DataError(f"{folder}: {', '.join(path.name for path in found)} are there; which is meant?")
     return found
 
 
@@ -133,5 +133,5 @@ def _hashes(paths: list[Path]) -> JsonValue:
             with path.open("rb") as file:
                 hashes[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as failure:
-            raise DataRefused(f"{path}: {failure.strerror}") from failure
+            raise DataError(f"{path}: {failure.strerror}") from failure
     return hashes

@@ -10,7 +10,7 @@ ROWS_AT_A_TIME = 64
 
 
 @dataclass(frozen=True)
-class Questions:
+class EvaluationSet:
     """What is shown, where something is asked, and the right answers.
 
     Masked language modelling asks at `positions` [sequences predictions] for the token in `answers`. Replaced
@@ -28,14 +28,14 @@ class Questions:
             np.save(folder / f"{field.name}.npy", getattr(self, field.name), allow_pickle=False)
 
     @classmethod
-    def load(cls, folder: Path) -> "Questions":
+    def load(cls, folder: Path) -> "EvaluationSet":
         """Read what `save` wrote."""
         return cls(*(np.load(folder / f"{field.name}.npy", allow_pickle=False) for field in fields(cls)))
 
-    def parts(self) -> list["Questions"]:
+    def parts(self) -> list["EvaluationSet"]:
         """Return the questions in pieces of a fixed number of rows, so that a result never depends on memory."""
         starts = range(0, len(self.shown), ROWS_AT_A_TIME)
         return [self._rows(start, start + ROWS_AT_A_TIME) for start in starts]
 
-    def _rows(self, first: int, last: int) -> "Questions":
-        return Questions(*(getattr(self, field.name)[first:last] for field in fields(self)))
+    def _rows(self, first: int, last: int) -> "EvaluationSet":
+        return EvaluationSet(*(getattr(self, field.name)[first:last] for field in fields(self)))

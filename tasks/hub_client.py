@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from foundation.errors import DataRefused, EnvironmentRefused
+from foundation.errors import DataError, MachineError
 from tasks.splits import LoadedSplit, Split
 
 FORMATS: Mapping[str, Mapping[str, Any]] = {
@@ -24,7 +24,7 @@ FORMAT_OF = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "j
 def streamed(name: str, subset: str | None, revision: str, split: str, wanted_by: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of a split on the hub without keeping them.
 
-    Raises EnvironmentRefused without the extra or the network, DataRefused for an unknown name, subset or split.
+    Raises MachineError without the extra or the network, DataError for an unknown name, subset or split.
     """
     library = _library(wanted_by)
     with _told(library, f"{name}@{revision}"):
@@ -41,7 +41,7 @@ def hub_split(name: str, revision: str, split: Split, wanted_by: str) -> LoadedS
 def split_of_files(files: Sequence[Path], split: Split, wanted_by: str) -> LoadedSplit:
     """Return a split that lies in files of one format, in their order.
 
-    Raises EnvironmentRefused without the extra, DataRefused for what the library cannot read.
+    Raises MachineError without the extra, DataError for what the library cannot read.
     """
     library = _library(wanted_by)
     kind = FORMAT_OF[files[0].suffix]
@@ -78,7 +78,7 @@ def _library(wanted_by: str) -> ModuleType:
         import datasets
     except ImportError as missing:
         message = f"{wanted_by} needs the extra `datasets`; run: pip install 'steeplechase[datasets]'"
-        raise EnvironmentRefused(message) from missing
+        raise MachineError(message) from missing
     library: ModuleType = datasets
     return library
 
@@ -89,9 +89,9 @@ def _told(library: ModuleType, what: str) -> Iterator[None]:
     try:
         yield
     except (FileNotFoundError, ValueError, RuntimeError, library.exceptions.DatasetsError) as wrong:
-        raise DataRefused(f"{what}: {_first_line(wrong)}") from wrong
+        raise DataError(f"{what}: {_first_line(wrong)}") from wrong
     except OSError as failure:
-        raise EnvironmentRefused(f"{what}: {_first_line(failure)}") from failure
+        raise MachineError(f"{what}: {_first_line(failure)}") from failure
 
 
 def _first_line(error: Exception) -> str:

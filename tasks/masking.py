@@ -11,7 +11,7 @@ from tasks.tokenizer import WordPiece
 
 
 @dataclass(frozen=True)
-class Masked:
+class MaskedBatch:
     """A batch with some tokens covered: what is shown, where something is predicted, and what stood there."""
 
     shown: Tokens
@@ -22,7 +22,7 @@ class Masked:
     """The tokens that stood there; shape [batch predictions]."""
 
 
-def mask(batch: Tokens, masking: Masking, words: WordPiece, random: np.random.Generator) -> Masked:
+def mask(batch: Tokens, masking: Masking, words: WordPiece, random: np.random.Generator) -> MaskedBatch:
     """Cover a fixed number of tokens per row, drawn without replacement; special tokens are never drawn."""
     count = masking.predictions(batch.shape[1])
     draws = random.random(batch.shape)
@@ -36,4 +36,4 @@ def mask(batch: Tokens, masking: Masking, words: WordPiece, random: np.random.Ge
     visible = np.where(covered, words.mask, np.where(scrambled, replacements, answers))
     shown = batch.copy()
     np.put_along_axis(shown, positions, visible, axis=1)
-    return Masked(shown, positions, answers)
+    return MaskedBatch(shown, positions, answers)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from foundation.errors import Corruption
-from foundation.schema import OPTION, Declaration, JsonValue
+from foundation.errors import CorruptionError
+from foundation.schema import OPTION, JsonValue, Schema
 from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary, vocabulary_text, word_piece_alphabet
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ LONGEST_WORD_CHARACTERS = 100  # longer words are [UNK], as in BERT
 MINIMUM_FREQUENCY = 2  # a piece seen once is no piece
 
 
-class WordPieceTraining(Declaration):
+class WordPieceTraining(Schema):
     """A vocabulary learned from the corpus's train split alone."""
 
     kind: Literal["wordpiece"] = "wordpiece"
@@ -35,7 +35,7 @@ class WordPieceTraining(Declaration):
         return {"kind": self.kind, "lowercase": self.lowercase, "training_version": TRAINING_VERSION}
 
 
-class GivenVocabulary(Declaration):
+class GivenVocabulary(Schema):
     """A vocabulary from a file with one piece to a line, such as BERT's vocab.txt."""
 
     kind: Literal["vocabulary"] = "vocabulary"
@@ -108,15 +108,15 @@ class WordPiece:
 
 
 def load_tokenizer(folder: Path) -> WordPiece:
-    """Return a saved tokenizer; raises Corruption where its files do not belong together."""
+    """Return a saved tokenizer; raises CorruptionError where its files do not belong together."""
     try:
         settings = json.loads((folder / SETTINGS_FILE).read_text())
         lowercase, expected = bool(settings["lowercase"]), str(settings["vocabulary_sha256"])
         found = hashlib.sha256((folder / VOCABULARY_FILE).read_bytes()).hexdigest()
     except (OSError, ValueError, KeyError, TypeError) as damage:
-        raise Corruption(f"{folder.name}: {damage!r}") from damage
+        raise CorruptionError(f"{folder.name}: {damage!r}") from damage
     if found != expected:
-        raise Corruption(f"{VOCABULARY_FILE}: sha256 {found[:12]}…, {SETTINGS_FILE} recorded {expected[:12]}…")
+        raise CorruptionError(f"{VOCABULARY_FILE}: sha256 {found[:12]}…, {SETTINGS_FILE} recorded {expected[:12]}…")
     return WordPiece(read_vocabulary(folder / VOCABULARY_FILE), lowercase)
 
 

@@ -9,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.lib import format as npy_format
 
-from foundation.errors import Corruption
+from foundation.errors import CorruptionError
 from tasks.progress import Progress, place
 from tasks.tokenizer import WordPiece
 
@@ -65,11 +65,13 @@ def _write_header(file: BinaryIO, length: int, dtype: np.dtype[np.unsignedintege
 
 
 def read_tokens(path: Path) -> np.ndarray:
-    """Return the tokens [token] memory-mapped and read-only; raises Corruption where the file is not one of ours."""
+    """Return the tokens [token] memory-mapped and read-only. Raises CorruptionError where the file is another."""
     try:
         tokens: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as damage:
-        raise Corruption(f"{path.name}: {damage}") from damage
+        raise CorruptionError(f"{path.name}: {damage}") from damage
     if tokens.ndim != 1 or tokens.dtype.str not in ("<u2", "<u4"):
-        raise Corruption(f"{path.name}: an array {tokens.shape} of {tokens.dtype}, expected a flat uint16 or uint32")
+        raise CorruptionError(
+            f"{path.name}: an array {tokens.shape} of {tokens.dtype}, expected a flat uint16 or uint32"
+        )
     return tokens

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from foundation.atomic_files import read_regular
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 LARGEST_ALPHABET = 1000  # rarer characters become [UNK]
@@ -20,21 +20,21 @@ def vocabulary_text(pieces: Sequence[str]) -> str:
 def read_vocabulary(path: Path, largest: int | None = None) -> list[str]:
     """Return the pieces of a vocabulary file in order; `largest` is the most pieces that fit.
 
-    Raises DataRefused, all mistakes at once: not a readable UTF-8 file, empty lines, spaces, duplicates (with
+    Raises DataError, all mistakes at once: not a readable UTF-8 file, empty lines, spaces, duplicates (with
     both lines), missing special tokens, too many pieces.
     """
     try:
         text = read_regular(path).decode("utf-8")
     except OSError as failure:
-        raise DataRefused(f"{path}: {failure.strerror}") from failure
+        raise DataError(f"{path}: {failure.strerror}") from failure
     except UnicodeDecodeError as wrong:
-        raise DataRefused(f"{path}: byte offset {wrong.start} is not UTF-8") from wrong
+        raise DataError(f"{path}: byte offset {wrong.start} is not UTF-8") from wrong
     pieces = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
     mistakes = _mistakes(str(path), pieces)
     if largest is not None and len(pieces) > largest:
         mistakes.append(f"{path}: {len(pieces)} pieces, but the architecture has a vocabulary_size of {largest}")
     if mistakes:
-        raise DataRefused(mistakes)
+        raise DataError(mistakes)
     return pieces
 
 
@@ -59,7 +59,7 @@ def word_piece_alphabet(texts: Iterable[str], vocabulary_size: int) -> list[str]
     """Return the most frequent characters of the texts in code point order, ties broken by code point.
 
     At most 1000, and never more than a quarter of the vocabulary: each takes two pieces, as itself and after "##".
-    Raises DataRefused where the texts hold no characters.
+    Raises DataError where the texts hold no characters.
     """
     counts: Counter[str] = Counter()
     for text in texts:
@@ -69,5 +69,5 @@ def word_piece_alphabet(texts: Iterable[str], vocabulary_size: int) -> list[str]
         key=lambda character: (-counts[character], character),
     )
     if not ranked:
-        raise DataRefused("a tokenizer cannot be trained on no text: the corpus's train split is empty")
+        raise DataError("a tokenizer cannot be trained on no text: the corpus's train split is empty")
     return sorted(ranked[: min(LARGEST_ALPHABET, max(vocabulary_size // 4, 1))])

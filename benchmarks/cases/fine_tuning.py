@@ -20,7 +20,7 @@ from benchmarks.row import FULL_SIZE, Figure, Row, Size, speed_figure
 from models.downstream_model import FineTuned, build_fine_tuned
 from models.initialisation import initialise
 from runners.stages import fine_tune
-from runners.stages.context import Workplace
+from runners.stages.context import StageContext
 from runners.stages.declarations import FineTuneStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.stages.progress import ProgressFile
@@ -68,9 +68,9 @@ def agree(model: FineTuned, examples: EncodedExamples, size: Size) -> None:
     results = []
     for length in (longest, size.length):
         tokens = torch.from_numpy(examples.tokens[chosen, :length].astype(np.int64))
-        real = torch.arange(length)[None] < torch.from_numpy(examples.lengths[chosen])[:, None]
+        padding_mask = torch.arange(length)[None] < torch.from_numpy(examples.lengths[chosen])[:, None]
         with torch.no_grad():
-            results.append(model(tokens, torch.zeros_like(tokens), real))
+            results.append(model(tokens, torch.zeros_like(tokens), padding_mask))
     check("logits with and without padding", results[0], results[1], TOLERANCES[torch.float32])
 
 
@@ -115,5 +115,5 @@ def _epoch(folder: Path, name: str, examples: EncodedExamples, stage: FineTuneSt
         (folder / name / part).mkdir(parents=True)
         save_examples(chosen, folder / name / part)
     inputs = {"examples": folder / name, "pretrained": folder}
-    workplace = Workplace(inputs, folder / name, ProgressFile(folder / name / "progress.json"))
+    workplace = StageContext(inputs, folder / name, ProgressFile(folder / name / "progress.json"))
     return lambda: fine_tune.compute(stage, workplace)

@@ -17,15 +17,15 @@ from benchmarks.precision import TOLERANCES, named, need
 from benchmarks.references import conv_bert
 from benchmarks.references.electra import Electra
 from benchmarks.row import FULL_SIZE, Figure, Row, Size, speed_figure
-from models.precision import computing_in
-from runners.training.loop import Lesson, train
+from models.precision import autocast_to
+from runners.training.loop import TrainingData, train
 from runners.training.optimiser import adamw
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import ReplacedTokenDetection
 from search_space.recipe import Recipe
 from tasks.batches import Batches
-from tasks.masking import Masked, mask
+from tasks.masking import MaskedBatch, mask
 from tasks.objectives import build_model
 from tasks.objectives.pretraining_model import PretrainingModel
 from tasks.tokenizer import WordPiece
@@ -51,14 +51,14 @@ def rows(size: Size = FULL_SIZE) -> Iterator[Row]:
 class Match:
     """Both sides with the same weights, and the lesson that both are taught."""
 
-    lesson: Lesson
+    lesson: TrainingData
     ours: PretrainingModel
     theirs: Electra
     baseline: Architecture
     """Whose generator it is."""
     steps: int = field(default=0)
 
-    def masked(self, number: int) -> Masked:
+    def masked(self, number: int) -> MaskedBatch:
         """Return the masked batch of a step, drawn as the training loop draws it."""
         recipe, lesson = self.lesson.candidate.recipe, self.lesson
         batch = lesson.batches.at(number, recipe.batch_sequences, lesson.seed)
@@ -77,7 +77,7 @@ def match(size: Size, vocabulary: int, precision: torch.dtype = torch.float32) -
     words = WordPiece([*SPECIAL_TOKENS, *(f"w{place}" for place in range(vocabulary - 5))], lowercase=True)
     random = np.random.default_rng(1)
     text = random.integers(len(SPECIAL_TOKENS), vocabulary, TEXT_SEQUENCES * size.length).astype(np.uint16)
-    lesson = Lesson(candidate, Batches(text, words, size.length), words, 1, HORIZON_TOKENS)
+    lesson = TrainingData(candidate, Batches(text, words, size.length), words, 1, HORIZON_TOKENS)
     ours, theirs = build_model(candidate, generator, 1), Electra(built, generator)
     scatter(theirs)
     _copy_weights(theirs, ours)
@@ -89,7 +89,7 @@ def agree(match: Match) -> None:
     masked, precision = match.masked(0), match.lesson.candidate.recipe.precision
     filled: list[Tensor] = []
     watch = match.ours.encoder.register_forward_pre_hook(lambda _, inputs: filled.append(inputs[0]))
-    with torch.no_grad(), computing_in(precision, torch.device("cpu")):
+    with torch.no_grad(), autocast_to(precision, torch.device("cpu")):
         ours = match.ours.loss(masked, np.random.default_rng(2))
     watch.remove()
     shown, positions, answers = _tensors(masked)
@@ -134,7 +134,7 @@ def _their_step(match: Match) -> Callable[[], None]:
     return step
 
 
-def _tensors(masked: Masked) -> tuple[Tensor, Tensor, Tensor]:
+def _tensors(masked: MaskedBatch) -> tuple[Tensor, Tensor, Tensor]:
     return torch.from_numpy(masked.shown), torch.from_numpy(masked.positions), torch.from_numpy(masked.answers)
 
 

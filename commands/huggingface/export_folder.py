@@ -11,7 +11,7 @@ from commands.huggingface.export_source import Exported
 from foundation.atomic_files import atomic_directory, sha256_of
 from foundation.schema import JsonValue
 from models.huggingface import config
-from models.huggingface.weight_names import encoder_twins, head_twins, to_theirs, under
+from models.huggingface.weight_names import encoder_pairs, head_pairs, to_theirs, under
 from search_space.convolution import SpanDynamic
 from tasks.tokenizer import VOCABULARY_FILE, WordPiece
 from tasks.vocabulary import SPECIAL_TOKENS, vocabulary_text
@@ -36,9 +36,9 @@ def write(exported: Exported, notes: Sequence[str], out: Path) -> None:
     """Write the folder. Raises Conflict where it is there already, EnvironmentRefused where it cannot be written."""
     architecture, words = exported.architecture, exported.words
     family, whole = config.model_type(architecture), _class_with_head(exported)
-    twins = encoder_twins(architecture)
+    twins = encoder_pairs(architecture)
     if whole is not None and exported.objective is not None:
-        twins = (*under(family, twins), *head_twins(exported.objective))
+        twins = (*under(family, twins), *head_pairs(exported.objective))
     class_name = whole or config.BARE_CLASSES[family]
     pad = PAD if words is None else words.pad
     with atomic_directory(out, (SafetensorError,)) as folder:

@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from configuration.initial_checkpoint import WEIGHTS as START_WEIGHTS
-from configuration.initial_checkpoint import read_start
+from configuration.initial_checkpoint import read_initial_checkpoint
 from foundation.atomic_files import sha256_of
 from ledger.checkpoints import trained
 from models.encoder import Encoder
@@ -64,7 +64,7 @@ def from_trial(folder: Path, trial: str | None) -> Exported:
 
 def from_start(folder: Path) -> Exported:
     """Return a folder that `steeplechase import` has written, with its vocabulary where it has one."""
-    start = read_start(folder)
+    start = read_initial_checkpoint(folder)
     words = None if start.vocabulary is None else load_tokenizer(folder)
     weights = load_file(start.verify(START_WEIGHTS))
     story = {"imported from": f"a {start.provenance.model_type} folder", "weights sha256": start.weights_hash}

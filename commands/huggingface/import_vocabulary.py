@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from foundation.atomic_files import read_regular
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.tokenizer import LONGEST_WORD_CHARACTERS, VOCABULARY_FILE
 from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary
 
@@ -56,7 +56,7 @@ def _from_text(path: Path, largest: int | None) -> tuple[list[str], tuple[str, .
         return [], ()
     try:
         return read_vocabulary(path, largest), ()
-    except DataRefused as refusal:
+    except DataError as refusal:
         return [], refusal.lines
 
 

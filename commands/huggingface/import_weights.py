@@ -9,9 +9,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from models.encoder import Encoder
-from models.huggingface.weight_names import Twin, encoder_twins, to_ours, to_theirs
+from models.huggingface.weight_names import WeightPair, encoder_pairs, to_ours, to_theirs
 from search_space.architecture import Architecture
 
 LEGACY = ((".gamma", ".weight"), (".beta", ".bias"))  # of a normalisation, in files from before 2019
@@ -34,11 +34,11 @@ class FoundWeights:
 
 
 def find_weights(path: Path, model_type: str) -> FoundWeights:
-    """Read the file. Raises DataRefused where it is not safetensors."""
+    """Read the file. Raises DataError where it is not safetensors."""
     try:
         every = load_file(path)
     except (OSError, SafetensorError, ValueError) as damage:
-        raise DataRefused(f"{path}: cannot be read as safetensors ({damage})") from damage
+        raise DataError(f"{path}: cannot be read as safetensors ({damage})") from damage
     prefix = f"{model_type}."
     prefixed = any(name.startswith(prefix) for name in every)
     encoder: dict[str, Tensor] = {}
@@ -56,16 +56,16 @@ def find_weights(path: Path, model_type: str) -> FoundWeights:
 
 
 def our_weights(path: Path, found: FoundWeights, architecture: Architecture) -> dict[str, Tensor]:
-    """Return the weights under our names. Raises DataRefused with every tensor that is missing, odd or idle."""
+    """Return the weights under our names. Raises DataError with every tensor that is missing, odd or idle."""
     if architecture.parameters > MOST_PARAMETERS or architecture.depth > len(found.encoder):
         claim = f"config.json asks for {architecture.depth} layers and {architecture.parameters} values"
-        raise DataRefused(f"{path}: {claim}; the file holds {len(found.encoder)} tensors of an encoder")
-    twins = encoder_twins(architecture)
+        raise DataError(f"{path}: {claim}; the file holds {len(found.encoder)} tensors of an encoder")
+    twins = encoder_pairs(architecture)
     mistakes = [f"{path}: {line}" for line in _mistakes(found.encoder, _shapes(architecture, twins))]
     if len(mistakes) > TOLD_AT_MOST:
         mistakes[TOLD_AT_MOST:] = [f"{path}: … and {len(mistakes) - TOLD_AT_MOST} more such lines"]
     if mistakes:
-        raise DataRefused(mistakes)
+        raise DataError(mistakes)
     return to_ours({name: value.float() for name, value in found.encoder.items()}, twins)
 
 
@@ -81,7 +81,7 @@ def _printable(name: str) -> str:
     return name if name.isprintable() else ascii(name)
 
 
-def _shapes(architecture: Architecture, twins: tuple[Twin, ...]) -> dict[str, tuple[int, ...]]:
+def _shapes(architecture: Architecture, twins: tuple[WeightPair, ...]) -> dict[str, tuple[int, ...]]:
     """Return the shape of each tensor under their names, from an encoder that takes no memory."""
     with torch.device("meta"):
         weights = dict(Encoder(architecture, 0.0).named_parameters())

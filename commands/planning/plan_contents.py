@@ -6,7 +6,7 @@ from functools import partial
 
 from commands.arguments import Chosen
 from commands.planning.plan_published import document as published_document
-from commands.planning.plan_tuning import TuningPlan, plan_tuning_of, tuning_document
+from commands.planning.plan_tuning import TuningCost, plan_tuning_of, tuning_document
 from configuration.arm import BASELINE, Arm
 from configuration.claims import parse_claim, parse_orderings
 from configuration.designs import Factorial, Fractional, Search
@@ -15,10 +15,10 @@ from configuration.designs.crossed import crossed
 from configuration.metrics import HELD_OUT_LOSS, SCORE
 from configuration.seeds import first_seeds
 from configuration.validation.warnings import warnings_of
-from foundation.errors import DataRefused, EnvironmentRefused
+from foundation.errors import DataError, MachineError
 from foundation.schema import JsonValue
-from ledger.artifacts import StageStore
-from ledger.paths import Places
+from ledger.artifacts import ArtifactStore
+from ledger.paths import ResultPaths
 from ledger.records import ArmRow
 from reports.sections.single_change_effects import isolated_pairs
 from runners.cost_estimate.past_runs import measured_under
@@ -66,18 +66,18 @@ class Plan:
     impossible: tuple[tuple[str, ...], ...]
     """Points that are left out: the name, then the reasons."""
     notes: tuple[str, ...] = field(default=())
-    tuning: TuningPlan | None = None
+    tuning: TuningCost | None = None
     warnings: tuple[str, ...] = ()
     """What the experiment asks for and most likely does not mean."""
 
 
-def plan_of(chosen: Chosen, convention: Convention, places: Places) -> Plan:
+def plan_of(chosen: Chosen, convention: Convention, places: ResultPaths) -> Plan:
     """Return the plan. Raises Corruption where a ledger under the results cannot be trusted."""
     experiment, roster = chosen.experiment, chosen.experiment.roster
-    store = StageStore(places.stages)
+    store = ArtifactStore(places.stages)
     try:
         shared = shared_stages(experiment)
-    except (DataRefused, EnvironmentRefused) as refusal:  # the data of another scale may lie on another machine
+    except (DataError, MachineError) as refusal:  # the data of another scale may lie on another machine
         shared, unknown = None, "\n".join(refusal.lines)
     else:
         unknown = ""
@@ -141,7 +141,7 @@ def _candidates_like(chosen: Chosen, arm: Arm) -> int:
     return max(1, search.candidates_in_all - len(chosen.experiment.arms) + 1)
 
 
-def _kept(store: StageStore, stage: Stage) -> bool:
+def _kept(store: ArtifactStore, stage: Stage) -> bool:
     return store.folder(stage.kind, stage.key).is_dir()
 
 

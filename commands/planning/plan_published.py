@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from configuration.arm import BASELINE
 from configuration.experiment import Experiment
-from configuration.released_fine_tuning import size_of, teachings_told
+from configuration.released_fine_tuning import released_fine_tunings, size_of
 from foundation.schema import JsonValue
 from reports.number_format import scientific
 from search_space.cost import CONVENTIONS
-from search_space.released.differences import Departure, departures, option_departures, recipe_told
+from search_space.released.differences import Difference, departures, option_departures, recipe_told
 from search_space.released.models import costs_of, preset_of
 from search_space.released.papers import PublishedRow, published
 
@@ -32,7 +32,7 @@ class Beside:
     parameters: int
     train_flops: int
     """By ELECTRA's count."""
-    departures: tuple[Departure, ...]
+    departures: tuple[Difference, ...]
     """From what the row was trained as; empty where that is not known."""
 
 
@@ -82,7 +82,7 @@ def lines(experiment: Experiment) -> Iterator[str]:
         yield f"{'every arm' if len(told) == 1 else ', '.join(arms)}: {recipe}"
     found = besides(experiment)
     yield from _departing("training", {beside.arm: beside.departures for beside in found})
-    taught = teachings_told(experiment.fine_tuning, _size(experiment))
+    taught = released_fine_tunings(experiment.fine_tuning, _size(experiment))
     for way in dict.fromkeys(each.told for each in taught):
         tasks = [task for each in taught if each.told == way for task in each.tasks]
         yield f"fine-tuning of {', '.join(tasks)}: {way}"
@@ -99,7 +99,7 @@ def _options(experiment: Experiment) -> Iterator[str]:
         yield f"{each.axis} {each.kind} differs from the paper's: {each.what}"
 
 
-def _departing(what: str, gone: Mapping[str, tuple[Departure, ...]]) -> Iterator[str]:
+def _departing(what: str, gone: Mapping[str, tuple[Difference, ...]]) -> Iterator[str]:
     """Yield what all depart in once, then what single ones do beyond it."""
     if not gone:
         return
@@ -132,7 +132,7 @@ def document(experiment: Experiment) -> JsonValue:
         "recipes": [{"arms": [*arms], "recipe": recipe} for recipe, arms in recipes(experiment).items()],
         "fine_tuning": [
             {"tasks": [*taught.tasks], "taught": taught.told, "departures": [str(each) for each in taught.departures]}
-            for taught in teachings_told(experiment.fine_tuning, _size(experiment))
+            for taught in released_fine_tunings(experiment.fine_tuning, _size(experiment))
         ],
         "rows": [_row(beside) for beside in besides(experiment)],
     }

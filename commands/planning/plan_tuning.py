@@ -11,7 +11,7 @@ from configuration.tuning_experiment import tuning_view
 from configuration.tuning_points import Point, grid_points, name_of, point_count
 from foundation.schema import JsonValue, canonical_text
 from ledger.database import LEDGER_NAME, Ledger
-from ledger.tuning_plan import CHOICES, TUNING, Tried, choices_of
+from ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
 from ledger.tuning_selection import Choice
 from runners.dag import SharedStages, trial_stages
 from runners.stages.stage import Stage
@@ -24,7 +24,7 @@ UNKNOWN: Point = {"recipe.replica": 1}
 
 
 @dataclass(frozen=True)
-class TuningPlan:
+class TuningCost:
     """Tuning before it has run. What is to be drawn is drawn by `run`, and counts as the shared recipe until then."""
 
     points: tuple[str, ...]
@@ -56,13 +56,13 @@ class TuningPlan:
 class Begun:
     """What a run has written down already."""
 
-    tried: Tried
+    tried: TuningPlan
     choices: tuple[Choice, ...]
 
 
 def plan_tuning_of(
     experiment: Experiment, shared: SharedStages | None, convention: Convention, kept: Kept, folder: Path
-) -> TuningPlan | None:
+) -> TuningCost | None:
     """Return what tuning asks for, None where nothing is tuned.
 
     A run in the folder has written down what it has drawn and chosen. Raises Corruption where its ledger cannot be
@@ -83,7 +83,7 @@ def plan_tuning_of(
         for arm in experiment.arms
     )
     per_trial = 1 + len(view.fine_tuning.tasks) * len(view.fine_tuning.seeds)
-    return TuningPlan(
+    return TuningCost(
         points=tuple(name_of(point, tune, baseline) for point in points),
         count=count,
         sampler=tune.sampler if whole is None else "grid",
@@ -125,10 +125,10 @@ def _begun(experiment: Experiment, folder: Path) -> Begun | None:
     with closing(Ledger.at(folder)) as ledger:
         same = canonical_text(ledger.fact("identity")) == canonical_text(experiment.identity())
         tried = ledger.fact(TUNING) if same else None
-        return None if tried is None else Begun(Tried.of(tried), choices_of(ledger.fact(CHOICES)))
+        return None if tried is None else Begun(TuningPlan.of(tried), choices_of(ledger.fact(CHOICES)))
 
 
-def tuning_lines(plan: TuningPlan) -> Iterator[str]:
+def tuning_lines(plan: TuningCost) -> Iterator[str]:
     """Yield what a reader of the plan has to know of tuning."""
     others = (
         f"{', '.join(plan.points)}"
@@ -144,7 +144,7 @@ def tuning_lines(plan: TuningPlan) -> Iterator[str]:
     yield f"after it {more} arms more, each at its own recipe"
 
 
-def tuning_document(plan: TuningPlan) -> JsonValue:
+def tuning_document(plan: TuningCost) -> JsonValue:
     """Return the plan of tuning as plain data."""
     return {
         "points": [*plan.points],

@@ -9,15 +9,15 @@ from configuration.experiment import Experiment
 from configuration.yaml import load
 from configuration.yaml.reading import read_document
 from configuration.yaml.text import read_text
-from foundation.errors import ConfigurationRefused
-from foundation.schema import Declaration
+from foundation.errors import ConfigurationError
+from foundation.schema import Schema
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
 from search_space.released.models import PRESETS
 from search_space.summary import Subject
 
-DOCUMENTS: tuple[type[Declaration], ...] = (Architecture, Candidate, Experiment)
+DOCUMENTS: tuple[type[Schema], ...] = (Architecture, Candidate, Experiment)
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class Wanted:
 
 
 def found(wanted: Wanted) -> tuple[Subject, Recipe]:
-    """Return what is to be described, and how it is trained. Raises ConfigurationRefused with every mistake."""
+    """Return what is to be described, and how it is trained. Raises ConfigurationError with every mistake."""
     path = Path(wanted.what)
     if wanted.what in PRESETS:
         _refuse_options(wanted, "a published model", ("scale", "arm"))
         return _taught(wanted.what, PRESETS[wanted.what].candidate, None)
     if not path.exists() and not path.suffix:
-        raise ConfigurationRefused(f"{not_one_of(wanted.what, 'a published model', PRESETS)}; and no such file")
+        raise ConfigurationError(f"{not_one_of(wanted.what, 'a published model', PRESETS)}; and no such file")
     model = _model_of(path)
     if model is Experiment:
         return _of_experiment(wanted, path)
@@ -47,7 +47,7 @@ def found(wanted: Wanted) -> tuple[Subject, Recipe]:
     return Subject(path.stem, architecture, None, architecture, recipe.dropout), recipe
 
 
-def _model_of(path: Path) -> type[Declaration]:
+def _model_of(path: Path) -> type[Schema]:
     """Return the declaration that most of the file's keys belong to; an architecture where none does."""
     keys = set(read_document(str(path), read_text(path))[0].nodes)
     return max(DOCUMENTS, key=lambda model: len(keys & set(model.model_fields)))
@@ -58,7 +58,7 @@ def _of_experiment(wanted: Wanted, path: Path) -> tuple[Subject, Recipe]:
     arms = {arm.name: arm for arm in chosen.experiment.arms}
     name = BASELINE if wanted.arm is None else wanted.arm
     if name not in arms:
-        raise ConfigurationRefused(f"--arm: {not_one_of(name, f'an arm of {path}', arms)}")
+        raise ConfigurationError(f"--arm: {not_one_of(name, f'an arm of {path}', arms)}")
     title = f"{chosen.experiment.experiment} at scale {chosen.scale}: {name}"
     return _taught(title, arms[name].candidate, chosen.experiment.baseline.architecture)
 
@@ -72,4 +72,4 @@ def _taught(name: str, candidate: Candidate, baseline: Architecture | None) -> t
 def _refuse_options(wanted: Wanted, what: str, names: tuple[str, ...]) -> None:
     given = [f"--{name}" for name in names if getattr(wanted, name) is not None]
     if given:
-        raise ConfigurationRefused(f"{', '.join(given)}: {what} has none; allowed with an experiment file")
+        raise ConfigurationError(f"{', '.join(given)}: {what} has none; allowed with an experiment file")

@@ -11,13 +11,13 @@ from rich.text import Text
 
 from commands.terminal.screen import Screen, time_left
 from commands.terminal.trial_grid import ENDED, counts, trial_grid
-from ledger.artifacts import StageStore
-from ledger.records import Record, Standing, Status
+from ledger.artifacts import ArtifactStore
+from ledger.records import Record, Status, TrialStatus
 from runners.cost_estimate.flops import effort
 from runners.stages.progress import StageProgress, read_progress
-from runners.work_queue import Agenda, Work
+from runners.work_queue import StageTask, WorkQueue
 
-Running = list[tuple[Work, StageProgress]]
+Running = list[tuple[StageTask, StageProgress]]
 STARTING = StageProgress("starting", 0.0)
 LEAST_DONE = 0.01
 """Of what a run does itself, before which the time left would be a guess."""
@@ -30,12 +30,12 @@ HEADINGS = ("running", "stage", "", *NUMBERS)
 class LiveView(Screen):
     """Draws an agenda; it reads progress files and the run's own records, and changes nothing."""
 
-    def __init__(self, console: Console, store: StageStore) -> None:
+    def __init__(self, console: Console, store: ArtifactStore) -> None:
         super().__init__(console)
         self._store = store
         self._account: _Account | None = None
 
-    def watch(self, agenda: Agenda) -> None:
+    def watch(self, agenda: WorkQueue) -> None:
         """Tell what has ended since the last look, and draw what is running and how far the run is."""
         known = self._account
         new = known is None or known.agenda is not agenda
@@ -65,17 +65,17 @@ class LiveView(Screen):
             more = " more" if account.cached > found else ""
             self.tell(f"{account.whose}: {found}{more} of {whole} stages cached")
 
-    def _running(self, agenda: Agenda) -> Running:
+    def _running(self, agenda: WorkQueue) -> Running:
         """Return what runs; an executor that takes whole trials says so by the progress files of their stages."""
         if agenda.running:
             return [(work, self._progress(work) or STARTING) for work in agenda.running]
-        next_ones: dict[str | None, Work] = {}
+        next_ones: dict[str | None, StageTask] = {}
         for work in agenda.remaining:
             next_ones.setdefault(work.trial, work)
         found = ((work, self._progress(work)) for work in next_ones.values())
         return [(work, progress) for work, progress in found if progress is not None]
 
-    def _progress(self, work: Work) -> StageProgress | None:
+    def _progress(self, work: StageTask) -> StageProgress | None:
         return read_progress(self._store.progress_file(work.stage.key))
 
     def _drawing(self, account: "_Account", running: Running) -> Group:
@@ -88,7 +88,7 @@ class LiveView(Screen):
         if account.agenda.standings:
             names = {work.trial for work, _ in running}
             standings = [
-                (row, Standing.RUNNING if row.name in names else standing)
+                (row, TrialStatus.RUNNING if row.name in names else standing)
                 for row, standing in account.agenda.standings
             ]
             options = self.console.options
@@ -100,7 +100,7 @@ class LiveView(Screen):
 class _Account:
     """What of an agenda is done, by stages and by operations, and how long the rest will take at the pace so far."""
 
-    def __init__(self, agenda: Agenda) -> None:
+    def __init__(self, agenda: WorkQueue) -> None:
         self.agenda = agenda
         self.told = 0
         """Records of the agenda that have been told."""
@@ -143,7 +143,7 @@ class _Account:
         news, self._trials_ended = ended != self._trials_ended, ended
         return counts(standings) if news else ""
 
-    def seconds(self, work: Work) -> float:
+    def seconds(self, work: StageTask) -> float:
         """Return for how long a stage has been seen running."""
         now = time.monotonic()
         return now - self._since.setdefault(work.stage.key, now)
@@ -178,19 +178,19 @@ class _Account:
             max(0.0, sum(map(self._weight, self.agenda.remaining)) - begun),
         )
 
-    def _progressed(self, work: Work, progress: StageProgress) -> float:
+    def _progressed(self, work: StageTask, progress: StageProgress) -> float:
         """Return the share of a stage that this run has computed: one that is carried on begins in its middle."""
         first = min(progress.share, self._first_seen.get(work.stage.key, progress.share))
         self._first_seen[work.stage.key] = first
         return progress.share - first
 
-    def _weight(self, work: Work) -> float:
+    def _weight(self, work: StageTask) -> float:
         if work.stage.key not in self._weights:
             self._weights[work.stage.key] = effort(work.stage) or 1.0
         return self._weights[work.stage.key]
 
 
-def _cells(work: Work, progress: StageProgress, seconds: float) -> Iterator[Any]:
+def _cells(work: StageTask, progress: StageProgress, seconds: float) -> Iterator[Any]:
     yield Text(work.trial or work.label)
     yield Text(progress.what if work.trial is None else work.label)
     yield ProgressBar(total=1.0, completed=progress.share, width=STAGE_BAR_WIDTH)

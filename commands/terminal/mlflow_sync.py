@@ -10,9 +10,9 @@ from contextlib import closing
 from pathlib import Path
 from threading import Event, Thread
 
-from foundation.errors import Refusal
+from foundation.errors import UserError
 from ledger.database import LEDGER_NAME, Ledger
-from ledger.paths import Places
+from ledger.paths import ResultPaths
 from ledger.snapshot import Snapshot, snapshot
 from runners.tracking import Patience, TrackingStore, TrackingUnavailable, mirror
 
@@ -29,7 +29,7 @@ class Mirroring:
     Raises EnvironmentRefused where the URI of the store names none: a mistake in the input.
     """
 
-    def __init__(self, places: Places, declared: str | None) -> None:
+    def __init__(self, places: ResultPaths, declared: str | None) -> None:
         self._places = places
         self._store = TrackingStore.resolve(places.root, declared, os.environ)
         self._over = Event()
@@ -39,7 +39,7 @@ class Mirroring:
         """Look at the store for at most five seconds; return a warning where it cannot be written now."""
         try:
             self._store.check()
-        except Refusal as outage:
+        except UserError as outage:
             later = "the run goes on, and MLflow is brought up to date at its end or by the same command later"
             return f"{'; '.join(outage.lines)}; {later}"
         return None
@@ -85,5 +85,5 @@ class Mirroring:
             try:
                 with closing(Ledger.at(self._places.folder)) as ledger:
                     mirror(snapshot(ledger), self._store, origin=self._places.folder.name, patience=patience)
-            except (TrackingUnavailable, Refusal):
+            except (TrackingUnavailable, UserError):
                 continue  # told at the end, where it still holds

@@ -7,18 +7,18 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from ledger.records import Standing, TrialRow
+from ledger.records import TrialRow, TrialStatus
 
-Standings = Sequence[tuple[TrialRow, Standing]]
+Standings = Sequence[tuple[TrialRow, TrialStatus]]
 
-ENDED = (Standing.FINISHED, Standing.STOPPED, Standing.DIVERGED, Standing.FAILED)
+ENDED = (TrialStatus.FINISHED, TrialStatus.STOPPED, TrialStatus.DIVERGED, TrialStatus.FAILED)
 MARKS = {
-    Standing.FINISHED: ("✓", "+", "green"),
-    Standing.RUNNING: ("▶", ">", "cyan"),
-    Standing.WAITING: ("·", ".", "dim"),
-    Standing.STOPPED: ("■", "-", "yellow"),
-    Standing.DIVERGED: ("∞", "~", "magenta"),
-    Standing.FAILED: ("✗", "!", "red"),
+    TrialStatus.FINISHED: ("✓", "+", "green"),
+    TrialStatus.RUNNING: ("▶", ">", "cyan"),
+    TrialStatus.WAITING: ("·", ".", "dim"),
+    TrialStatus.STOPPED: ("■", "-", "yellow"),
+    TrialStatus.DIVERGED: ("∞", "~", "magenta"),
+    TrialStatus.FAILED: ("✗", "!", "red"),
 }
 """By standing: the mark, the mark where only ASCII can be shown, the colour."""
 NAME_LETTERS, GAP = 30, 3
@@ -34,7 +34,7 @@ def counts(standings: Standings) -> str:
 
 def trial_grid(standings: Standings, width: int, height: int, ascii_only: bool) -> Group | Text:
     """Return the arms, each with a mark per seed, in as many columns as fit; the counts where they do not fit."""
-    arms: dict[str, dict[int, Standing]] = {}
+    arms: dict[str, dict[int, TrialStatus]] = {}
     for row, standing in standings:
         arms.setdefault(row.arm, {})[row.seed] = standing
     letters = min(NAME_LETTERS, max(map(len, arms), default=0))
@@ -50,7 +50,7 @@ def trial_grid(standings: Standings, width: int, height: int, ascii_only: bool) 
     return Group(_legend(arms.values(), ascii_only), table)
 
 
-def _arm(name: str, seeds: Mapping[int, Standing], letters: int, ascii_only: bool) -> Text:
+def _arm(name: str, seeds: Mapping[int, TrialStatus], letters: int, ascii_only: bool) -> Text:
     shown = name if len(name) <= letters else f"{name[: letters - 1]}{'.' if ascii_only else '…'}"
     text = Text(f"{shown:<{letters}} ")
     for seed in sorted(seeds):
@@ -58,7 +58,7 @@ def _arm(name: str, seeds: Mapping[int, Standing], letters: int, ascii_only: boo
     return text
 
 
-def _legend(arms: Iterable[Mapping[int, Standing]], ascii_only: bool) -> Text:
+def _legend(arms: Iterable[Mapping[int, TrialStatus]], ascii_only: bool) -> Text:
     """Return the seeds, where all arms have the same, and what those marks mean that occur."""
     of_arms = [*arms]
     every = {tuple(sorted(seeds)) for seeds in of_arms}
@@ -71,6 +71,6 @@ def _legend(arms: Iterable[Mapping[int, Standing]], ascii_only: bool) -> Text:
     return text
 
 
-def _mark(standing: Standing, ascii_only: bool) -> tuple[str, str]:
+def _mark(standing: TrialStatus, ascii_only: bool) -> tuple[str, str]:
     mark, plain, colour = MARKS[standing]
     return (plain if ascii_only else mark), colour

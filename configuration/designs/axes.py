@@ -11,7 +11,7 @@ from configuration.designs.point import Changes, label
 from foundation.errors import Violation
 from foundation.schema import NamingValue
 from search_space.candidate import Candidate
-from search_space.overrides import ImpossibleChange, absolute_path, apply
+from search_space.overrides import InvalidOverride, absolute_path, apply
 
 Axes = Annotated[
     Mapping[str, tuple[NamingValue, ...]],
@@ -41,11 +41,11 @@ def grid(axes: Axes, baseline: Candidate) -> Iterator[dict[str, Any]]:
 
 
 def present(path: str, changes: Changes, baseline: Candidate) -> bool:
-    """Return whether a candidate with the changes has the field; sizes that clash do not matter here."""
+    """Return whether a candidate with the changes has the field; sizes that do not fit together do not matter."""
     parents = {other: value for other, value in changes.items() if path.startswith(f"{other}.")}
     try:
         document: Any = apply(baseline, parents).model_dump()
-    except ImpossibleChange:
+    except InvalidOverride:
         return True  # told where it is written
     for part in absolute_path(path):
         if not isinstance(document, dict) or part not in document:
@@ -58,7 +58,7 @@ def same_as(baseline: Candidate, changes: Changes) -> bool:
     """Return whether the changes lead back to the baseline."""
     try:
         return apply(baseline, changes) == baseline
-    except ImpossibleChange:
+    except InvalidOverride:
         return False
 
 
@@ -87,13 +87,13 @@ def impossible_anywhere(
 def unsuited(
     baseline: Candidate, options: Sequence[Changes], value: Changes, place: tuple[str | int, ...]
 ) -> Iterator[Violation]:
-    """Yield why a value suits none of the options; a clash with the baseline's sizes may end at another point."""
+    """Yield why a value suits none of the options; sizes that clash with the baseline's may fit at another point."""
     reasons: tuple[Violation, ...] = ()
     for option in options:
         try:
             apply(baseline, {**option, **value})
-        except ImpossibleChange as impossible:
-            if impossible.clash:
+        except InvalidOverride as impossible:
+            if impossible.only_in_combination:
                 return
             reasons = impossible.violations
         else:

@@ -10,7 +10,7 @@ from configuration.designs.axes import Axes, axis_violations, named_in_full, pre
 from configuration.designs.point import Point, PointDesign, level
 from foundation.errors import Violation
 from search_space.candidate import Candidate
-from search_space.overrides import ImpossibleChange, apply
+from search_space.overrides import InvalidOverride, apply
 
 
 class Pairs(PointDesign):
@@ -59,5 +59,5 @@ class Pairs(PointDesign):
 def _with(baseline: Candidate, changes: dict[str, object]) -> Candidate:
     try:
         return apply(baseline, changes)
-    except ImpossibleChange:
+    except InvalidOverride:
         return baseline  # told when the point is made

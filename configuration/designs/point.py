@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from foundation.errors import Violation
-from foundation.schema import Declaration, JsonValue
+from foundation.schema import JsonValue, Schema
 from search_space.candidate import Candidate
 
 ARMS_AT_MOST = 1024
@@ -26,7 +26,7 @@ class Point:
     """By factor: the value of a path, or whether a component is there. A factor that the point lacks is left out."""
 
 
-class PointDesign(Declaration):
+class PointDesign(Schema):
     """A design whose points are known before anything has run."""
 
     listed: ClassVar[bool] = True

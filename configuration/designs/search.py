@@ -7,7 +7,7 @@ from pydantic import Field
 
 from configuration.designs.axes import unsuited
 from foundation.errors import Violation
-from foundation.schema import Count, Declaration, DrawnValue, Number, Seed
+from foundation.schema import Count, DrawnValue, Number, Schema, Seed
 from search_space.candidate import Candidate
 
 MEASURED = ("held_out_loss", "score")
@@ -19,7 +19,7 @@ cannot be repeated on another machine."""
 Rate = Annotated[Number, Field(gt=0, le=1)]
 
 
-class Tournament(Declaration):
+class Tournament(Schema):
     """Sizes and rates; the defaults are those that the paper is remembered for (100, 30, 0.025)."""
 
     population: Count = 100
@@ -32,7 +32,7 @@ class Tournament(Declaration):
     """Whether the first generation is mutated from the baseline, or drawn evenly until the population is full."""
 
 
-class Search(Declaration):
+class Search(Schema):
     """The axes of the space, how many candidates to try, and who proposes them.
 
     An axis that is a field of an option (`convolution.kernel_size`) is drawn only where the option has it.

@@ -7,13 +7,13 @@ keep that the same whoever arrives first, "before" means declared before: a tria
 from typing import Literal
 
 from configuration.hurdles.cohorts import against, bar_of
-from configuration.hurdles.decision import Verdict
+from configuration.hurdles.decision import HurdleDecision
 from configuration.hurdles.hyperband import ReductionFactor
-from configuration.hurdles.population import Field, State
-from configuration.hurdles.rungs import Marked
+from configuration.hurdles.population import Population, State
+from configuration.hurdles.rungs import Rungs
 
 
-class Asha(Marked):
+class Asha(Rungs):
     """The best 1/reduction_factor of those declared so far go on; the first always does."""
 
     kind: Literal["asha"] = "asha"
@@ -21,13 +21,13 @@ class Asha(Marked):
     reduction_factor: ReductionFactor = 3.0
     """The best 1/reduction_factor go on (η). Default: 3; Li et al. 2018, section 3.6, advise 3 or 4."""
 
-    def decide(self, field: Field) -> dict[str, Verdict]:
+    def decide(self, field: Population) -> dict[str, HurdleDecision]:
         """Return a verdict for everyone whose predecessors are all at the mark or out."""
-        judged = [one for one in field.entrants if not one.exempt]
-        verdicts: dict[str, Verdict] = {}
+        judged = [one for one in field.trials if not one.exempt]
+        verdicts: dict[str, HurdleDecision] = {}
         for place, one in enumerate(judged):
             so_far = judged[: place + 1] if one.state is State.WAITING else []
             if so_far and not any(other.may_still_reach(one.level) for other in so_far):
-                bar, setters = bar_of(so_far, one.level, 1 / self.reduction_factor)
-                verdicts[one.name] = against(one, bar, setters)
+                bar, reference_trials = bar_of(so_far, one.level, 1 / self.reduction_factor)
+                verdicts[one.name] = against(one, bar, reference_trials)
         return verdicts

@@ -11,12 +11,12 @@ from typing import Annotated
 from pydantic import Field
 
 from foundation.randomness import stream_seed
-from foundation.schema import Declaration, Number, Seed
+from foundation.schema import Number, Schema, Seed
 
 PositiveShare = Annotated[Number, Field(gt=0, le=1)]
 
 
-class Audit(Declaration):
+class Audit(Schema):
     """The share of the stopped that is trained on, rounded up, and the seed that chooses them."""
 
     share: PositiveShare = 0.1

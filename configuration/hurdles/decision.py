@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Verdict:
+class HurdleDecision:
     """Whether the trial clears the hurdle, the value it brought, the bar it met and whose values set the bar."""
 
     cleared: bool

@@ -11,9 +11,9 @@ from typing import Literal
 import numpy as np
 
 from analysis.learning_curve import Numbers, predict_final
-from configuration.hurdles.decision import Verdict
-from configuration.hurdles.population import Entrant, Field, State, finite
-from configuration.hurdles.rungs import Marked
+from configuration.hurdles.decision import HurdleDecision
+from configuration.hurdles.population import Population, State, TrialView, finite
+from configuration.hurdles.rungs import Rungs
 from foundation.schema import Count, Number
 
 CurveModel = Callable[[Numbers, Numbers | None], tuple[Numbers, Numbers]]
@@ -22,7 +22,7 @@ CurveModel = Callable[[Numbers, Numbers | None], tuple[Numbers, Numbers]]
 GRID = 40  # evenly spaced points that a curve is read at
 
 
-class Extrapolate(Marked):
+class Extrapolate(Rungs):
     """How many advances by one mark a cohort has, how many at once, and how much doubt counts as promise."""
 
     kind: Literal["extrapolate"] = "extrapolate"
@@ -34,31 +34,33 @@ class Extrapolate(Marked):
     optimism: Number = 1.0
     """Standard deviations of the prediction that count as promise; 0 looks at the mean alone."""
 
-    def decide(self, field: Field) -> dict[str, Verdict]:
+    def decide(self, field: Population) -> dict[str, HurdleDecision]:
         """Return the verdicts of the next round; those that stay frozen get none until the advances are spent."""
-        verdicts: dict[str, Verdict] = {}
+        verdicts: dict[str, HurdleDecision] = {}
         for cohort in sorted({one.cohort for one in field.waiting}):
             members = field.cohort(cohort)
             frozen = [one for one in members if one.state is State.WAITING]
-            verdicts |= {one.name: Verdict(False, None, None) for one in frozen if one.value is None}
+            verdicts |= {one.name: HurdleDecision(False, None, None) for one in frozen if one.value is None}
             if not any(one.state is State.MOVING for one in members):
                 verdicts |= self._round(field, members, [one for one in frozen if one.value is not None])
         return verdicts
 
-    def _round(self, field: Field, members: tuple[Entrant, ...], frozen: list[Entrant]) -> dict[str, Verdict]:
+    def _round(
+        self, field: Population, members: tuple[TrialView, ...], frozen: list[TrialView]
+    ) -> dict[str, HurdleDecision]:
         spent = sum(verdict.cleared for one in members for verdict in one.verdicts)
         left = self.advances - spent
         promise = promises(field, frozen[0].cohort, self.optimism) if frozen else {}
         ranked = sorted(frozen, key=lambda one: (promise[one.name], one.name))
         names = tuple(sorted(one.name for one in frozen))
         if left <= 0:
-            return {one.name: Verdict(False, finite(promise[one.name]), None, names) for one in frozen}
+            return {one.name: HurdleDecision(False, finite(promise[one.name]), None, names) for one in frozen}
         thawed = ranked[: min(left, self.at_once)]
         bar = finite(promise[thawed[-1].name]) if thawed else None
-        return {one.name: Verdict(True, finite(promise[one.name]), bar, names) for one in thawed}
+        return {one.name: HurdleDecision(True, finite(promise[one.name]), bar, names) for one in thawed}
 
 
-def promises(field: Field, cohort: int, optimism: float, model: CurveModel = predict_final) -> dict[str, float]:
+def promises(field: Population, cohort: int, optimism: float, model: CurveModel = predict_final) -> dict[str, float]:
     """Return by name what each started entrant promises: a small final value, or much doubt of it.
 
     Earlier cohorts have ended and are known whole. Of the present one only what was there at the marks is looked at:
@@ -66,7 +68,7 @@ def promises(field: Field, cohort: int, optimism: float, model: CurveModel = pre
     """
     known = {
         one: one.curve if one.cohort < cohort else one.curve[: one.settled]
-        for one in field.entrants
+        for one in field.trials
         if one.cohort < cohort or (one.cohort == cohort and not one.exempt)
     }
     started = [one for one, curve in known.items() if curve]

@@ -2,13 +2,13 @@
 
 from typing import Literal
 
-from configuration.hurdles.decision import Verdict
-from configuration.hurdles.population import Field
+from configuration.hurdles.decision import HurdleDecision
+from configuration.hurdles.population import Population
 from configuration.hurdles.rungs import Probe
-from foundation.schema import Declaration
+from foundation.schema import Schema
 
 
-class Finite(Declaration):
+class Finite(Schema):
     """Only a diverged trial is stopped; a planned row of a table is never stopped for being weak."""
 
     kind: Literal["finite"] = "finite"
@@ -28,6 +28,6 @@ class Finite(Declaration):
         """Return how many candidates a cohort is to have."""
         return asked
 
-    def decide(self, field: Field) -> dict[str, Verdict]:
+    def decide(self, field: Population) -> dict[str, HurdleDecision]:
         """Return a verdict for everyone who waits; the others do not matter."""
-        return {one.name: Verdict(one.value is not None, one.value, None) for one in field.waiting}
+        return {one.name: HurdleDecision(one.value is not None, one.value, None) for one in field.waiting}

@@ -8,18 +8,18 @@ resources grow by the reduction factor from rung to rung; here they are the mark
 import math
 from typing import Annotated, Literal
 
-from pydantic import Field as Setting
+from pydantic import Field
 
 from configuration.hurdles.cohorts import best_of_cohorts
-from configuration.hurdles.decision import Verdict
-from configuration.hurdles.population import Field
-from configuration.hurdles.rungs import Marked
+from configuration.hurdles.decision import HurdleDecision
+from configuration.hurdles.population import Population
+from configuration.hurdles.rungs import Rungs
 from foundation.schema import Number
 
-ReductionFactor = Annotated[Number, Setting(gt=1)]
+ReductionFactor = Annotated[Number, Field(gt=1)]
 
 
-class Hyperband(Marked):
+class Hyperband(Rungs):
     """Brackets over the marks; `design.cohort` is the size of the first, which meets every hurdle."""
 
     kind: Literal["hyperband"] = "hyperband"
@@ -37,10 +37,10 @@ class Hyperband(Marked):
         share = rungs / (rungs - skipped) * self.reduction_factor**-skipped
         return max(1, math.ceil(asked * share - 1e-9))
 
-    def decide(self, field: Field) -> dict[str, Verdict]:
+    def decide(self, field: Population) -> dict[str, HurdleDecision]:
         """Return the verdicts: past a hurdle that its bracket does not have, everyone with a number."""
         free = {
-            one.name: Verdict(one.value is not None, one.value, None)
+            one.name: HurdleDecision(one.value is not None, one.value, None)
             for one in field.waiting
             if one.level < self.bracket(one.cohort)
         }

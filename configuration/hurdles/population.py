@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from configuration.hurdles.decision import Verdict
+from configuration.hurdles.decision import HurdleDecision
 
 
 class State(StrEnum):
@@ -15,12 +15,12 @@ class State(StrEnum):
     """On its way to the next mark."""
     WAITING = "waiting"
     """At a mark, for a verdict."""
-    OUT = "out"
+    DONE = "done"
     """Nothing more will be asked of it: stopped, diverged, failed, past every hurdle, or never judged."""
 
 
 @dataclass(frozen=True)
-class Entrant:
+class TrialView:
     """One trial as a hurdle sees it. All values are such that smaller is better."""
 
     name: str
@@ -28,7 +28,7 @@ class Entrant:
     state: State
     values: tuple[float | None, ...] = ()
     """At mark 0, 1, …, as far as it came; None where there was no number."""
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[HurdleDecision, ...] = ()
     """At hurdle 0, 1, …, as far as it was judged."""
     exempt: bool = False
     """The baseline: never judged, so that every candidate has something to be compared with."""
@@ -51,7 +51,7 @@ class Entrant:
 
     def may_still_reach(self, level: int) -> bool:
         """Whether its value at a mark is still to come."""
-        return self.state is not State.OUT and len(self.values) <= level
+        return self.state is not State.DONE and len(self.values) <= level
 
     def value_at(self, level: int) -> float | None:
         """Return its finite value at a mark, None where it has none."""
@@ -59,21 +59,21 @@ class Entrant:
 
 
 @dataclass(frozen=True)
-class Field:
+class Population:
     """Everyone, in the order in which they were declared, whoever arrives first."""
 
-    entrants: tuple[Entrant, ...]
+    trials: tuple[TrialView, ...]
     tokens: int = 0
     """The whole budget of a trial."""
 
     @property
-    def waiting(self) -> Iterator[Entrant]:
+    def waiting(self) -> Iterator[TrialView]:
         """Those that want a verdict."""
-        return (entrant for entrant in self.entrants if entrant.state is State.WAITING)
+        return (entrant for entrant in self.trials if entrant.state is State.WAITING)
 
-    def cohort(self, number: int) -> tuple[Entrant, ...]:
+    def cohort(self, number: int) -> tuple[TrialView, ...]:
         """Return the members of a cohort that are judged."""
-        return tuple(entrant for entrant in self.entrants if entrant.cohort == number and not entrant.exempt)
+        return tuple(entrant for entrant in self.trials if entrant.cohort == number and not entrant.exempt)
 
 
 def finite(value: float | None) -> float | None:

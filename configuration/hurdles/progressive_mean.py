@@ -8,12 +8,12 @@ furthest mark. Fitness is the negative value, so a value clears a hurdle by bein
 from statistics import fmean
 from typing import Literal
 
-from configuration.hurdles.decision import Verdict
-from configuration.hurdles.population import Entrant, Field
-from configuration.hurdles.rungs import Marked
+from configuration.hurdles.decision import HurdleDecision
+from configuration.hurdles.population import Population, TrialView
+from configuration.hurdles.rungs import Rungs
 
 
-class ProgressiveMean(Marked):
+class ProgressiveMean(Rungs):
     """Hurdles at the token marks, each the mean of candidates of earlier cohorts."""
 
     kind: Literal["progressive_mean"] = "progressive_mean"
@@ -22,7 +22,7 @@ class ProgressiveMean(Marked):
     """Whose mean a hurdle is: of the first cohort that reached its mark, and then it never moves; or of everyone of
     earlier cohorts who has, and then it falls as the search gets better. The paper says "the current population"."""
 
-    def decide(self, field: Field) -> dict[str, Verdict]:
+    def decide(self, field: Population) -> dict[str, HurdleDecision]:
         """Return a verdict for everyone who waits.
 
         Where nobody of an earlier cohort has reached the mark there is no hurdle yet, and the trial stops here: it
@@ -30,25 +30,25 @@ class ProgressiveMean(Marked):
         """
         return {one.name: self._judge(one, field) for one in field.waiting}
 
-    def _judge(self, one: Entrant, field: Field) -> Verdict:
+    def _judge(self, one: TrialView, field: Population) -> HurdleDecision:
         threshold, cohort = self._recorded(one, field) or self._set(one, field)
         if threshold is None:
-            return Verdict(False, one.value, None)
-        return Verdict(one.value is not None and one.value < threshold, one.value, threshold, cohort)
+            return HurdleDecision(False, one.value, None)
+        return HurdleDecision(one.value is not None and one.value < threshold, one.value, threshold, cohort)
 
-    def _recorded(self, one: Entrant, field: Field) -> tuple[float | None, tuple[str, ...]] | None:
+    def _recorded(self, one: TrialView, field: Population) -> tuple[float | None, tuple[str, ...]] | None:
         """Return a hurdle that stands already, None where it has still to be set, or moves."""
         if self.population == "all_so_far":
             return None
-        for other in field.entrants:
+        for other in field.trials:
             if other.level > one.level and other.verdicts[one.level].threshold is not None:
                 return other.verdicts[one.level].threshold, other.verdicts[one.level].cohort
         return None
 
-    def _set(self, one: Entrant, field: Field) -> tuple[float | None, tuple[str, ...]]:
+    def _set(self, one: TrialView, field: Population) -> tuple[float | None, tuple[str, ...]]:
         """Return the mean of those that have reached the mark; the baseline counts at the first mark alone."""
         reached: dict[int, dict[str, float]] = {}
-        for other in field.entrants:
+        for other in field.trials:
             value = other.value_at(one.level)
             if other.cohort < one.cohort and value is not None and not (other.exempt and one.level):
                 reached.setdefault(other.cohort, {})[other.name] = value

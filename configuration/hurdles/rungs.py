@@ -2,10 +2,10 @@
 
 from pydantic import Field
 
-from foundation.schema import Count, Declaration, Seed
+from foundation.schema import Count, Schema, Seed
 
 
-class Probe(Declaration):
+class Probe(Schema):
     """A quick fine-tuning at every mark, whose score is judged in place of the held-out loss."""
 
     task: str = Field(examples=["docs_pair"])
@@ -14,7 +14,7 @@ class Probe(Declaration):
     """Seed of these fine-tunings."""
 
 
-class Marked(Declaration):
+class Rungs(Schema):
     """Hurdles at token marks; equal tokens and equal phases of the schedule are compared."""
 
     marks: tuple[Count, ...] = Field(min_length=1, examples=[[500000, 1000000]])

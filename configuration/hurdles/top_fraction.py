@@ -2,18 +2,18 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field as Setting
+from pydantic import Field
 
 from configuration.hurdles.cohorts import best_of_cohorts
-from configuration.hurdles.decision import Verdict
-from configuration.hurdles.population import Field
-from configuration.hurdles.rungs import Marked
+from configuration.hurdles.decision import HurdleDecision
+from configuration.hurdles.population import Population
+from configuration.hurdles.rungs import Rungs
 from foundation.schema import Number
 
-PartOfOne = Annotated[Number, Setting(gt=0, lt=1)]
+PartOfOne = Annotated[Number, Field(gt=0, lt=1)]
 
 
-class TopFraction(Marked):
+class TopFraction(Rungs):
     """At every mark this share of the cohort's members that have a number goes on, one at least."""
 
     kind: Literal["top_fraction"] = "top_fraction"
@@ -21,6 +21,6 @@ class TopFraction(Marked):
     keep: PartOfOne = 0.5
     """Share of a cohort that goes on at every mark; 0.5 halves it."""
 
-    def decide(self, field: Field) -> dict[str, Verdict]:
+    def decide(self, field: Population) -> dict[str, HurdleDecision]:
         """Return the verdicts of the cohorts that are complete at a mark; the others wait."""
         return best_of_cohorts(field, self.keep)

@@ -17,7 +17,7 @@ class Dimension:
     step: int
     resized: Callable[[int], Candidate]
     """A candidate for every number of steps from 1; its budget rises with them."""
-    kinks: tuple[int, ...] = ()
+    discontinuities: tuple[int, ...] = ()
     """Numbers of steps at which the budget falls out of line."""
 
 
@@ -44,12 +44,12 @@ def dimension(by: str, candidate: Candidate, tokens: int) -> Dimension:
     return Dimension(by, step, resized, (whole,) if level else ())
 
 
-def nearest(spent: Callable[[int], float], target: float, kinks: tuple[int, ...] = ()) -> int:
-    """Return the number of steps whose spending comes nearest to the target; spending rises but at the kinks."""
+def nearest(spent: Callable[[int], float], target: float, discontinuities: tuple[int, ...] = ()) -> int:
+    """Return the number of steps whose spending is nearest to the target; it falls at discontinuities only."""
 
     def straight(steps: int) -> float:
-        """Return the spending where the kinks are levelled out between their neighbours."""
-        return (spent(steps - 1) + spent(steps + 1)) / 2 if steps in kinks and steps > 1 else spent(steps)
+        """Return the spending where the discontinuities are levelled out between their neighbours."""
+        return (spent(steps - 1) + spent(steps + 1)) / 2 if steps in discontinuities and steps > 1 else spent(steps)
 
     high = 1
     while straight(high) < target and high < STEPS_AT_MOST:
@@ -58,5 +58,5 @@ def nearest(spent: Callable[[int], float], target: float, kinks: tuple[int, ...]
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if straight(middle) < target else (low, middle)
-    near = {low - 1, low, high, high + 1, *kinks}
+    near = {low - 1, low, high, high + 1, *discontinuities}
     return min((steps for steps in sorted(near) if steps >= 1), key=lambda steps: abs(spent(steps) - target))

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from foundation.schema import Declaration, ExponentText
+from foundation.schema import ExponentText, Schema
 
 
 def _number(value: object) -> object:
@@ -14,7 +14,7 @@ def _number(value: object) -> object:
 Tolerance = Annotated[float, BeforeValidator(_number), Field(gt=0, lt=1)]
 
 
-class Match(Declaration):
+class Match(Schema):
     """`match: { budget: parameters, by: feed_forward_width }`: each arm gets a twin of equal parameters."""
 
     budget: Literal["parameters", "train_flops", "seconds"] = Field(examples=["parameters"])

@@ -5,31 +5,31 @@ from dataclasses import replace
 from pathlib import Path
 
 from configuration.arm import BASELINE, Arm
-from configuration.arms import Impossible, Roster
+from configuration.arms import ArmTable, Impossible
 from configuration.matched_budget.adjustable_sizes import dimension, nearest
 from configuration.matched_budget.match import Match
-from foundation.errors import EnvironmentRefused, Refusal, Violation
+from foundation.errors import MachineError, UserError, Violation
 from search_space.candidate import Candidate
-from search_space.overrides import ImpossibleChange, apply, difference
+from search_space.overrides import InvalidOverride, apply, difference
 
 SUFFIX = " (matched)"
 Spending = Callable[[Candidate], float]
 THROUGHPUT = "throughput"
 """Under this name the validation context gives what reads measurements."""
 Throughput = Callable[[Path], Mapping[str, float]]
-"""From a results folder: seconds per operation by the canonical text of the candidate. Raises a Refusal."""
+"""From a results folder: seconds per operation by the canonical text of the candidate. Raises a UserError."""
 
 
 def nothing_measured(folder: Path) -> Mapping[str, float]:
-    """Refuse: this declaration was read without access to measurements. Raises EnvironmentRefused."""
-    raise EnvironmentRefused(f"{folder}: measurements are not read here")
+    """Refuse: this declaration was read without access to measurements. Raises MachineError."""
+    raise MachineError(f"{folder}: measurements are not read here")
 
 
-class NoTwin(Exception):
+class NoMatch(Exception):
     """No size in reach gives an arm the baseline's budget; the message says how near one comes."""
 
 
-def enter_twins(roster: Roster, match: Match, tokens: int, throughput: Throughput) -> list[Violation]:
+def add_matched_arms(roster: ArmTable, match: Match, tokens: int, throughput: Throughput) -> list[Violation]:
     """Put each arm's twin behind it. An arm that has the baseline's budget is its own twin.
 
     `throughput` reads what pretraining took in the results folder that `match` names.
@@ -38,21 +38,21 @@ def enter_twins(roster: Roster, match: Match, tokens: int, throughput: Throughpu
         return [Violation(("match", "by"), "tokens change no parameters. Did you mean feed_forward_width?")]
     try:
         rates = _rates(match, throughput)
-    except Refusal as refusal:
+    except UserError as refusal:
         return [Violation(("match", "measured_in"), line) for line in refusal.lines]
-    except NoTwin as unknown:
+    except NoMatch as unknown:
         return [Violation(("match", "measured_in"), str(unknown))]
     return list(_entered(roster, match, tokens, rates))
 
 
-def _entered(roster: Roster, match: Match, tokens: int, rates: Mapping[str, float] | None) -> Iterator[Violation]:
+def _entered(roster: ArmTable, match: Match, tokens: int, rates: Mapping[str, float] | None) -> Iterator[Violation]:
     baseline, *raw = roster.arms
     twins: dict[str, Arm] = {}
     shares: dict[str, float] = {}
     for arm in raw:
         try:
             twin = _allowed(_twin(arm, baseline, match, tokens, rates), roster)
-        except NoTwin as unmatched:
+        except NoMatch as unmatched:
             if roster.rules.skip:
                 roster.impossible.append(Impossible(arm.name + SUFFIX, (str(unmatched),)))
             else:
@@ -64,14 +64,14 @@ def _entered(roster: Roster, match: Match, tokens: int, rates: Mapping[str, floa
     _place(roster, twins, shares)
 
 
-def _allowed(twin: Arm, roster: Roster) -> Arm:
+def _allowed(twin: Arm, roster: ArmTable) -> Arm:
     reason = roster.reason(twin.candidate)
     if reason is not None:
-        raise NoTwin(reason)
+        raise NoMatch(reason)
     return twin
 
 
-def _place(roster: Roster, twins: Mapping[str, Arm], shares: Mapping[str, float]) -> None:
+def _place(roster: ArmTable, twins: Mapping[str, Arm], shares: Mapping[str, float]) -> None:
     """Put every twin behind its arm. A twin that is another arm, or another's twin, is there once and serves both."""
     baseline, *raw = roster.arms
     roster.arms[:] = [baseline]
@@ -91,28 +91,28 @@ def _place(roster: Roster, twins: Mapping[str, Arm], shares: Mapping[str, float]
 
 
 def _twin(arm: Arm, baseline: Arm, match: Match, tokens: int, rates: Mapping[str, float] | None) -> Arm:
-    """Return the arm at the baseline's budget. Raises NoTwin."""
+    """Return the arm at the baseline's budget. Raises NoMatch."""
     target = _spending(baseline, baseline, match, tokens, rates)(baseline.candidate)
     spending = _spending(arm, baseline, match, tokens, rates)
     if abs(spending(arm.candidate) / target - 1) <= match.tolerance:
         return arm
     free = dimension(match.by, arm.candidate, tokens)
-    steps = nearest(lambda count: spending(free.resized(count)), target, free.kinks)
+    steps = nearest(lambda count: spending(free.resized(count)), target, free.discontinuities)
     candidate = free.resized(steps)
     reached = spending(candidate) / target - 1
     if abs(reached) > match.tolerance:
         wanted = f"{target:,.{0 if target > 1000 else 1}f}"
-        raise NoTwin(
+        raise NoMatch(
             f"{match.by} {steps * free.step} comes nearest, {abs(reached):.1%} {'above' if reached > 0 else 'below'} "
             f"the baseline's {match.budget} {wanted}; the tolerance is {match.tolerance:.1%}. "
             "Did you mean another size in match.by?"
         )
     if candidate == baseline.candidate:
-        raise NoTwin(f"it would be the baseline: {match.by} is all that {arm.name} changes")
+        raise NoMatch(f"it would be the baseline: {match.by} is all that {arm.name} changes")
     try:
         apply(candidate, {})
-    except ImpossibleChange as impossible:
-        raise NoTwin(f"{match.by} {steps * free.step} is impossible: {impossible}") from None
+    except InvalidOverride as impossible:
+        raise NoMatch(f"{match.by} {steps * free.step} is impossible: {impossible}") from None
     changes = difference(baseline.candidate, candidate)
     return Arm(arm.name + SUFFIX, candidate, changes, {}, arm.name)
 
@@ -125,7 +125,7 @@ def _spending(arm: Arm, baseline: Arm, match: Match, tokens: int, rates: Mapping
     if rates is not None:
         if arm.identity not in rates:
             name = BASELINE if arm is baseline else arm.name
-            raise NoTwin(f"{name} was never measured in {match.measured_in}; run it there without match first")
+            raise NoMatch(f"{name} was never measured in {match.measured_in}; run it there without match first")
         pace = rates[arm.identity]
     return lambda candidate: pace * candidate.train_flops(tokens, baseline.candidate.architecture)
 
@@ -134,5 +134,5 @@ def _rates(match: Match, throughput: Throughput) -> Mapping[str, float] | None:
     if match.budget != "seconds":
         return None
     if match.measured_in is None:
-        raise NoTwin("seconds are unknown before they were measured; name the results folder of a run without match")
+        raise NoMatch("seconds are unknown before they were measured; name the results folder of a run without match")
     return throughput(Path(match.measured_in))

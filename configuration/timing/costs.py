@@ -2,8 +2,7 @@
 
 from configuration.timing.experiment import Part
 from search_space.architecture import Architecture
-from search_space.cost import MATMUL, Convention, Role
-from search_space.cost import Part as CountedPart
+from search_space.cost import MATMUL, Component, Convention, Role
 
 ATTENTION = (Role.ATTENTION_MAPS, Role.ATTENTION_SCORES, Role.CONVOLUTION, Role.OUTPUT_MAP)
 
@@ -18,6 +17,6 @@ def part_parameters(architecture: Architecture, part: Part) -> int:
     return sum(counted.all_parameters for counted in _counted(architecture, part, 1))
 
 
-def _counted(architecture: Architecture, part: Part, length: int) -> list[CountedPart]:
+def _counted(architecture: Architecture, part: Part, length: int) -> list[Component]:
     one = architecture.model_copy(update={"depth": 1}).block_parts(length)
     return [counted for counted in one if part == "block" or counted.role in ATTENTION]

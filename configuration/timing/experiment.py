@@ -11,17 +11,17 @@ from pydantic import Field
 
 from configuration.arm import Arm, changed_arm
 from foundation.errors import Violation
-from foundation.schema import Count, Declaration, JsonValue, Name, Seed, Whole, canonical
+from foundation.schema import Count, JsonValue, Name, Schema, Seed, Whole, canonical
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.overrides import ROOTS, ImpossibleChange
+from search_space.overrides import ROOTS, InvalidOverride
 from search_space.recipe import Recipe
 
 FASTER = r"^\S+ > \S+$"
 Part = Literal["attention", "block"]
 
 
-class SpeedStatement(Declaration):
+class SpeedStatement(Schema):
     """What a paper says of the arms' speed, in our words, with its source."""
 
     source: str
@@ -34,7 +34,7 @@ class SpeedStatement(Declaration):
     """Arms whose gain over the baseline is larger on the longest input than on the shortest."""
 
 
-class Timing(Declaration):
+class Timing(Schema):
     """What is timed, on which inputs, how often and with what."""
 
     part: Part = "attention"
@@ -55,7 +55,7 @@ class Timing(Declaration):
     """Precision of matrix products and what lies between them."""
 
 
-class TimingExperiment(Declaration):
+class TimingExperiment(Schema):
     """One question about speed at one scale."""
 
     experiment: Name = Field(examples=["table9"])
@@ -77,7 +77,7 @@ class TimingExperiment(Declaration):
 
     @cached_property
     def candidates(self) -> tuple[Arm, ...]:
-        """The arms, the baseline first. Raises ImpossibleChange where an arm cannot be."""
+        """The arms, the baseline first. Raises InvalidOverride where an arm cannot be."""
         first = {self.baseline: self.arms[self.baseline]}
         return tuple(changed_arm(name, self._origin, changes) for name, changes in {**first, **self.arms}.items())
 
@@ -121,7 +121,7 @@ class TimingExperiment(Declaration):
                 continue
             try:
                 changed_arm(name, self._origin, changes)
-            except ImpossibleChange as impossible:
+            except InvalidOverride as impossible:
                 yield from (violation.under("arms", name) for violation in impossible.violations)
 
     def _name_violations(self) -> Iterator[Violation]:

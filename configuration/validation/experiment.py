@@ -7,14 +7,14 @@ from configuration.claims import UnclearClaim, parse_claim, parse_orderings, unk
 from configuration.declared import DeclaredExperiment
 from configuration.designs import Search
 from configuration.fine_tuning_runs import settings_of
-from configuration.initial_checkpoint import Start, differing_fields, read_start
+from configuration.initial_checkpoint import InitialCheckpoint, differing_fields, read_initial_checkpoint
 from configuration.metrics import comparable_metrics
 from configuration.validation.fine_tuning import teaching_violations
 from configuration.validation.paper import published_violations
 from configuration.validation.tuning import tune_violations
 from configuration.yaml.errors import did_you_mean
-from foundation.errors import Refusal, Violation
-from search_space.overrides import ImpossibleChange, absolute_path
+from foundation.errors import UserError, Violation
+from search_space.overrides import InvalidOverride, absolute_path
 from tasks.dataset_folder import origin_of
 from tasks.downstream import find_task, task_names
 
@@ -58,7 +58,7 @@ def _search_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
 def _ordering_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
     try:
         known = {arm.name for arm in experiment.arms}
-    except ImpossibleChange:
+    except InvalidOverride:
         return  # the design's own violations say why
     for position, text in enumerate(experiment.paper.orderings if experiment.paper else ()):
         try:
@@ -75,7 +75,7 @@ def _claim_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
     """Yield every claim that cannot be read, or is of arms or metrics that are not there."""
     try:
         arms = [arm.name for arm in experiment.arms]
-    except ImpossibleChange:
+    except InvalidOverride:
         return  # the design's own violations say why
     described = [name for name, asked in experiment.measure if asked is not None]
     metrics = (*comparable_metrics(experiment.fine_tuning.tasks), *described)
@@ -93,17 +93,17 @@ def _start_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
     if experiment.pretraining.start is None:
         return
     try:
-        start = read_start(Path(experiment.pretraining.start))
+        start = read_initial_checkpoint(Path(experiment.pretraining.start))
         yield from _other_architectures(experiment, start)
         if experiment.tokenizer.inputs() != start.vocabulary:
             yield Violation(("tokenizer",), start.remedy)
-    except ImpossibleChange:
+    except InvalidOverride:
         return  # the design's own violations say why
-    except Refusal as refusal:
+    except UserError as refusal:
         yield from (Violation(place, line) for line in refusal.lines)
 
 
-def _other_architectures(experiment: DeclaredExperiment, start: Start) -> Iterator[Violation]:
+def _other_architectures(experiment: DeclaredExperiment, start: InitialCheckpoint) -> Iterator[Violation]:
     if experiment.search is not None:
         for path in experiment.search.space:
             if absolute_path(path)[0] == "architecture":
@@ -161,7 +161,7 @@ def _objective_violations(experiment: DeclaredExperiment) -> Iterator[Violation]
     """Yield the arms that are taught something else than what the held-out questions ask."""
     try:
         arms = experiment.arms
-    except ImpossibleChange:
+    except InvalidOverride:
         return  # the design's own violations say why
     kind = experiment.baseline.objective.kind
     other = [arm.name for arm in arms if arm.candidate.objective.kind != kind]
@@ -258,7 +258,7 @@ def _measure_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
     length = experiment.baseline.recipe.sequence_length
     try:
         arms = experiment.arms
-    except ImpossibleChange:
+    except InvalidOverride:
         return  # the design's own violations say why
     for arm in arms:
         positions = arm.candidate.architecture.positions

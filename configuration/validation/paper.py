@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from configuration.declared import DeclaredExperiment
 from configuration.yaml.errors import did_you_mean
 from foundation.errors import Violation
-from search_space.overrides import ImpossibleChange
+from search_space.overrides import InvalidOverride
 from search_space.released.papers import published
 
 
@@ -24,7 +24,7 @@ def published_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
         return
     try:
         arms = [arm.name for arm in experiment.arms]
-    except ImpossibleChange:
+    except InvalidOverride:
         return  # the design's own violations say why
     rows = list(tables[paper.table].rows)
     for arm, row in paper.rows.items():

@@ -12,7 +12,7 @@ from configuration.tuning_points import grid_points, point_count
 from foundation.errors import Violation
 from search_space.candidate import Candidate
 from search_space.constraints import broken_by, known_paths
-from search_space.overrides import ImpossibleChange, apply
+from search_space.overrides import InvalidOverride, apply
 from search_space.recipe import Recipe
 
 NOT_TUNED: Mapping[str, str] = {
@@ -53,7 +53,7 @@ def impossible_for(arms: "tuple[Arm, ...]", point: Mapping[str, Any], constraint
     for arm in arms:
         try:
             reason = broken_by(apply(arm.candidate, point), constraints)
-        except ImpossibleChange as impossible:
+        except InvalidOverride as impossible:
             reason = str(impossible)
         if reason is not None:
             return f"{arm.name} {reason}"
@@ -113,7 +113,7 @@ def _refused(
     for option in options:
         try:
             apply(baseline, {**option, path: value})
-        except ImpossibleChange as impossible:
+        except InvalidOverride as impossible:
             reasons.append(str(impossible))
     if len(reasons) == len(options):
         yield Violation(place, reasons[0])

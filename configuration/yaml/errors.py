@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NoReturn
 
-from foundation.errors import ConfigurationRefused
+from foundation.errors import ConfigurationError
 from foundation.schema import ExponentText
 
 TOLD_AT_MOST = 50
@@ -51,12 +51,12 @@ def mistake(file: str, place: Place, message: str) -> Mistake:
 
 
 def refuse(mistakes: Iterable[Mistake]) -> NoReturn:
-    """Raise ConfigurationRefused with the mistakes by line, each once, and a count of those past the limit."""
+    """Raise ConfigurationError with the mistakes by line, each once, and a count of those past the limit."""
     found = sorted(set(mistakes), key=lambda each: (each.line, each.path, each.message))
     lines = [each.told for each in found[:TOLD_AT_MOST]]
     if len(found) > TOLD_AT_MOST:
         lines.append(f"{found[0].file}: {len(found) - TOLD_AT_MOST} more mistakes are not shown")
-    raise ConfigurationRefused(lines)
+    raise ConfigurationError(lines)
 
 
 def shown(value: object) -> str:

@@ -7,7 +7,7 @@ from configuration.yaml.nodes import Entries, Items, Leaf, Node
 from configuration.yaml.reading import read_document
 from configuration.yaml.scales import SCALES_KEY, merged
 from configuration.yaml.text import read_text
-from foundation.errors import Refusal
+from foundation.errors import UserError
 
 LIKE_KEY = "like"
 FILES_AT_MOST = 4
@@ -45,7 +45,7 @@ def _scales_of(file: Path, files_left: int) -> tuple[dict[str, Node], str | None
     """Return a file's scales, those that it has from others included, or why there are none to be had."""
     try:
         document, mistakes = read_document(str(file), read_text(file))
-    except Refusal as refusal:
+    except UserError as refusal:
         return {}, refusal.lines[0].removeprefix(f"{file}: ")
     section = document.nodes.get(SCALES_KEY)
     if mistakes:

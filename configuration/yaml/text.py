@@ -5,7 +5,7 @@ from pathlib import Path
 
 from configuration.yaml.errors import Mistake, closest, refuse
 from foundation.atomic_files import read_regular
-from foundation.errors import EnvironmentRefused
+from foundation.errors import MachineError
 
 BYTES_AT_MOST = 2**20
 EXPERIMENTS = "experiments"  # where the project's questions lie, from its root
@@ -20,7 +20,7 @@ _UNREADABLE = re.compile(
 def read_text(path: Path) -> str:
     """Return the file's text without a byte order mark.
 
-    Raises EnvironmentRefused where the path cannot be read as a regular file, ConfigurationRefused where its
+    Raises MachineError where the path cannot be read as a regular file, ConfigurationRefused where its
     bytes are too many, not UTF-8, or hold control characters.
     """
     content = _read_bytes(path)
@@ -47,9 +47,9 @@ def _read_bytes(path: Path) -> bytes:
         return read_regular(path, BYTES_AT_MOST + 1)
     except OSError as error:
         meant = _meant(path) if isinstance(error, FileNotFoundError) else ""
-        raise EnvironmentRefused(f"{path}: {error.strerror}{meant}") from None
+        raise MachineError(f"{path}: {error.strerror}{meant}") from None
     except ValueError:  # a NUL in the name
-        raise EnvironmentRefused(f"{str(path)!r}: not a file name") from None
+        raise MachineError(f"{str(path)!r}: not a file name") from None
 
 
 def _meant(path: Path) -> str:

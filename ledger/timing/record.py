@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pydantic import Field, PositiveFloat, model_validator
 
 from configuration.timing.experiment import TimingExperiment
-from foundation.schema import Count, Declaration, Name
+from foundation.schema import Count, Name, Schema
 
 
-class Machine(Declaration):
+class Machine(Schema):
     """What the seconds depend on besides the experiment; seconds of two machines never stand in one record."""
 
     processor: str
@@ -26,7 +26,7 @@ class Machine(Declaration):
     """sha256 of the source of `models`: what was timed."""
 
 
-class Measured(Declaration):
+class Measured(Schema):
     """One length, timed whole: for every arm the seconds of one pass in each round, in the order of the rounds."""
 
     length: Count
@@ -38,7 +38,7 @@ class Measured(Declaration):
         return min(map(len, self.seconds.values()))
 
 
-class TimingRecord(Declaration):
+class TimingRecord(Schema):
     """A timing experiment as far as it has come."""
 
     experiment: TimingExperiment

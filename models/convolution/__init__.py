@@ -10,8 +10,8 @@ from search_space.convolution import Convolution
 from search_space.convolution.kernel import WithValue
 from search_space.shape import AttentionShape
 
-Real = Bool[Tensor, "batch seq"] | None
-"""Which tokens are real, None where all are; padding counts as the end of the sequence."""
+PaddingMask = Bool[Tensor, "batch seq"] | None
+"""True where a token is real, None where all are; padding counts as the end of the sequence."""
 
 
 class ConvolutionBranch(nn.Module):
@@ -26,7 +26,7 @@ class ConvolutionBranch(nn.Module):
         x: Float[Tensor, "batch seq width"],
         query: Float[Tensor, "batch seq inner"],
         value: Float[Tensor, "batch seq inner"],
-        real: Real,
+        padding_mask: PaddingMask,
     ) -> Float[Tensor, "batch seq inner"]:
         """Return what the branch adds to the concatenation; padding never reaches a real position.
 

@@ -3,7 +3,7 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from models.convolution import ConvolutionBranch, Real
+from models.convolution import ConvolutionBranch, PaddingMask
 from models.convolution.separable import SeparableConvolution
 from search_space.convolution import Depthwise
 from search_space.shape import AttentionShape
@@ -23,8 +23,8 @@ class Branch(ConvolutionBranch):
         x: Float[Tensor, "batch seq width"],
         query: Float[Tensor, "batch seq inner"],
         value: Float[Tensor, "batch seq inner"],
-        real: Real,
+        padding_mask: PaddingMask,
     ) -> Float[Tensor, "batch seq inner"]:
         """Return the convolved input; query and value play no part."""
-        mixed: Tensor = self.convolution(x, real)
+        mixed: Tensor = self.convolution(x, padding_mask)
         return mixed

@@ -6,7 +6,7 @@ Without the gated linear unit of the paper; `search_space/convolution/dynamic.py
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from models.convolution import ConvolutionBranch, Real, value_map
+from models.convolution import ConvolutionBranch, PaddingMask, value_map
 from models.convolution.separable import without_padding
 from models.kernels.window import dynamic_window_sum
 from search_space.convolution import Dynamic
@@ -27,9 +27,9 @@ class Branch(ConvolutionBranch):
         x: Float[Tensor, "batch seq width"],
         query: Float[Tensor, "batch seq inner"],
         value: Float[Tensor, "batch seq inner"],
-        real: Real,
+        padding_mask: PaddingMask,
     ) -> Float[Tensor, "batch seq inner"]:
         """Return the convolved values; the kernel at a position depends on the token there alone."""
         logits = self.generate(value).unflatten(-1, (self.heads, -1))
-        values = without_padding(value, real).unflatten(-1, (self.heads, -1))
+        values = without_padding(value, padding_mask).unflatten(-1, (self.heads, -1))
         return dynamic_window_sum(values, logits).flatten(-2)

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from models.convolution import ConvolutionBranch, Real, value_map
+from models.convolution import ConvolutionBranch, PaddingMask, value_map
 from models.convolution.separable import without_padding
 from models.initialisation import truncated_normal
 from models.kernels.window import depthwise_window_sum
@@ -20,7 +20,7 @@ class HeadKernels(nn.Module):
         self.logits = nn.Parameter(torch.empty(kernel_size, shape.heads))
         self.head_width = shape.head_width
 
-    def start(self, generator: torch.Generator) -> None:
+    def initialise_parameters(self, generator: torch.Generator) -> None:
         """Start near the moving average."""
         truncated_normal(self.logits, generator)
 
@@ -42,7 +42,7 @@ class Branch(ConvolutionBranch):
         x: Float[Tensor, "batch seq width"],
         query: Float[Tensor, "batch seq inner"],
         value: Float[Tensor, "batch seq inner"],
-        real: Real,
+        padding_mask: PaddingMask,
     ) -> Float[Tensor, "batch seq inner"]:
         """Return the convolved values; the query plays no part."""
-        return depthwise_window_sum(without_padding(value, real), self.kernels())
+        return depthwise_window_sum(without_padding(value, padding_mask), self.kernels())

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from models.convolution import Real
+from models.convolution import PaddingMask
 from models.kernels.window import depthwise_window_sum
 from search_space.shape import AttentionShape
 
@@ -16,7 +16,7 @@ class DepthwiseKernel(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(kernel_size, width))
 
-    def start(self, generator: torch.Generator) -> None:
+    def initialise_parameters(self, generator: torch.Generator) -> None:
         """Start every tap at 1/k; nothing is drawn."""
         nn.init.constant_(self.weight, 1 / len(self.weight))
 
@@ -33,12 +33,16 @@ class SeparableConvolution(nn.Module):
         self.depthwise = DepthwiseKernel(kernel_size, shape.width)
         self.pointwise = nn.Linear(shape.width, shape.inner_width)
 
-    def forward(self, x: Float[Tensor, "batch seq width"], real: Real) -> Float[Tensor, "batch seq inner"]:
+    def forward(
+        self, x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask
+    ) -> Float[Tensor, "batch seq inner"]:
         """Return the convolved and mapped tokens."""
-        mapped: Tensor = self.pointwise(self.depthwise(without_padding(x, real)))
+        mapped: Tensor = self.pointwise(self.depthwise(without_padding(x, padding_mask)))
         return mapped
 
 
-def without_padding(x: Float[Tensor, "batch seq width"], real: Real) -> Float[Tensor, "batch seq width"]:
+def without_padding(
+    x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask
+) -> Float[Tensor, "batch seq width"]:
     """Return the tokens with padding set to zero, as if the sequence ended there."""
-    return x if real is None else x.masked_fill(~real[..., None], 0.0)
+    return x if padding_mask is None else x.masked_fill(~padding_mask[..., None], 0.0)

@@ -6,7 +6,7 @@ As in the released code, one map with bias generates all heads' kernels.
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from models.convolution import ConvolutionBranch, Real, value_map
+from models.convolution import ConvolutionBranch, PaddingMask, value_map
 from models.convolution.separable import SeparableConvolution, without_padding
 from models.kernels.window import dynamic_window_sum
 from search_space.convolution import SpanDynamic
@@ -28,10 +28,10 @@ class Branch(ConvolutionBranch):
         x: Float[Tensor, "batch seq width"],
         query: Float[Tensor, "batch seq inner"],
         value: Float[Tensor, "batch seq inner"],
-        real: Real,
+        padding_mask: PaddingMask,
     ) -> Float[Tensor, "batch seq inner"]:
         """Return the convolved values."""
-        inside = None if self.leaks else real
+        inside = None if self.leaks else padding_mask
         logits = self.generate(query * self.span_key(x, inside)).unflatten(-1, (self.heads, -1))
         values = without_padding(value, inside).unflatten(-1, (self.heads, -1))
         return dynamic_window_sum(values, logits).flatten(-2)

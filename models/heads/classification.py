@@ -24,16 +24,16 @@ class ClassificationHead(nn.Module):
         self.labels = nn.Linear(architecture.width, labels)
 
     def forward(
-        self, x: Float[Tensor, "batch seq width"], real: Bool[Tensor, "batch seq"]
+        self, x: Float[Tensor, "batch seq width"], padding_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, "batch labels"]:
         """Return the logits of every sequence."""
-        logits: Tensor = self.labels(dropout(self._pooled(x, real), self.dropout_rate, self.training))
+        logits: Tensor = self.labels(dropout(self._pooled(x, padding_mask), self.dropout_rate, self.training))
         return logits
 
     def _pooled(
-        self, x: Float[Tensor, "batch seq width"], real: Bool[Tensor, "batch seq"]
+        self, x: Float[Tensor, "batch seq width"], padding_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, "batch width"]:
         if self.pooling == "first":
             return x[:, 0]
-        weights = real / real.sum(1, keepdim=True)
+        weights = padding_mask / padding_mask.sum(1, keepdim=True)
         return (x * weights[..., None]).sum(1)

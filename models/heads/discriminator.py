@@ -4,11 +4,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
-from models.precision import widened
+from models.precision import to_float32
 from search_space.architecture import Architecture
 
 
-class JudgeHead(nn.Module):
+class DiscriminatorHead(nn.Module):
     """A map of the width, GELU, and one number per token."""
 
     def __init__(self, architecture: Architecture) -> None:
@@ -19,4 +19,4 @@ class JudgeHead(nn.Module):
     def forward(self, x: Float[Tensor, "batch seq width"]) -> Float[Tensor, "batch seq"]:
         """Return one logit per token; above zero means that the token was replaced."""
         logits: Tensor = self.verdict(gelu(self.transform(x)))
-        return widened(logits.squeeze(-1))
+        return to_float32(logits.squeeze(-1))

@@ -10,14 +10,14 @@ from models.kernels.vocabulary_cross_entropy import Uniforms, word_loss
 from search_space.architecture import Architecture
 
 
-class VocabularyHead(nn.Module):
+class MaskedLanguageModelHead(nn.Module):
     """A map to the embedding width, GELU, normalisation, then the embedding table itself with a bias per word."""
 
     def __init__(self, architecture: Architecture) -> None:
         super().__init__()
         self.transform = nn.Linear(architecture.width, architecture.embedding_width)
         self.norm = nn.LayerNorm(architecture.embedding_width, eps=NORM_EPSILON)
-        self.words = WordBias(architecture.vocabulary_size)
+        self.words = TokenBias(architecture.vocabulary_size)
 
     def forward(
         self, x: Float[Tensor, "predicted width"], table: Float[Tensor, "vocab embedding"]
@@ -40,20 +40,20 @@ class VocabularyHead(nn.Module):
         return embedded
 
 
-def asked_tokens(
+def gather_masked(
     x: Float[Tensor, "batch seq width"], positions: Int[Tensor, "batch predictions"]
 ) -> Float[Tensor, "predicted width"]:
     """Return the vectors at the asked positions, row by row; predicted = batch x predictions."""
     return x.gather(1, positions[..., None].expand(-1, -1, x.shape[-1])).flatten(0, 1)
 
 
-class WordBias(nn.Module):
+class TokenBias(nn.Module):
     """One bias per word, starting at zero."""
 
     def __init__(self, vocabulary_size: int) -> None:
         super().__init__()
         self.bias = nn.Parameter(torch.empty(vocabulary_size))
 
-    def start(self, generator: torch.Generator) -> None:
+    def initialise_parameters(self, generator: torch.Generator) -> None:
         """Start at zero; nothing is drawn."""
         nn.init.zeros_(self.bias)

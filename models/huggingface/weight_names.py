@@ -29,7 +29,7 @@ ONE_TAP = Layout(lambda value: value[..., None], lambda value: value[..., 0])
 
 
 @dataclass(frozen=True)
-class Twin:
+class WeightPair:
     """One parameter under its two names."""
 
     ours: str
@@ -62,9 +62,9 @@ BRANCH: Modules = (
 )
 OUR_SPAN_KEY, THEIR_SPAN_KEY = "attention.branch.span_key", "attention.self.key_conv_attn_layer"
 SPAN_KEY = (
-    Twin(f"{OUR_SPAN_KEY}.depthwise.weight", f"{THEIR_SPAN_KEY}.depthwise.weight", KERNEL_PER_CHANNEL),
-    Twin(f"{OUR_SPAN_KEY}.pointwise.weight", f"{THEIR_SPAN_KEY}.pointwise.weight", ONE_TAP),
-    Twin(f"{OUR_SPAN_KEY}.pointwise.bias", f"{THEIR_SPAN_KEY}.bias", ONE_TAP),
+    WeightPair(f"{OUR_SPAN_KEY}.depthwise.weight", f"{THEIR_SPAN_KEY}.depthwise.weight", KERNEL_PER_CHANNEL),
+    WeightPair(f"{OUR_SPAN_KEY}.pointwise.weight", f"{THEIR_SPAN_KEY}.pointwise.weight", ONE_TAP),
+    WeightPair(f"{OUR_SPAN_KEY}.pointwise.bias", f"{THEIR_SPAN_KEY}.bias", ONE_TAP),
 )
 VOCABULARY_HEAD: Modules = (
     ("head.transform", "generator_predictions.dense"),
@@ -76,48 +76,48 @@ JUDGE: Modules = (
 )
 
 
-def encoder_twins(architecture: Architecture) -> tuple[Twin, ...]:
+def encoder_pairs(architecture: Architecture) -> tuple[WeightPair, ...]:
     """Return every parameter of the architecture's encoder, as long as `config.obstacles` finds none."""
     projection = () if architecture.embedding_width == architecture.width else PROJECTION
     block = _whole(BLOCK)
     if architecture.convolution.branch_width_ratio:
         block = (*block, *_whole(BRANCH), *SPAN_KEY)
     blocks = (
-        Twin(f"blocks.{number}.{twin.ours}", f"encoder.layer.{number}.{twin.theirs}", twin.layout)
+        WeightPair(f"blocks.{number}.{twin.ours}", f"encoder.layer.{number}.{twin.theirs}", twin.layout)
         for number in range(architecture.depth)
         for twin in block
     )
-    tables = (Twin(f"{ours}.weight", f"{theirs}.weight") for ours, theirs in TABLES)
+    tables = (WeightPair(f"{ours}.weight", f"{theirs}.weight") for ours, theirs in TABLES)
     return (*tables, *_whole(NORM), *_whole(projection), *blocks)
 
 
-def head_twins(objective: str) -> tuple[Twin, ...]:
+def head_pairs(objective: str) -> tuple[WeightPair, ...]:
     """Return the head that an objective adds to the encoder.
 
     The map to the vocabulary is the embedding table itself on both sides, so that its bias alone is named.
     """
     if objective == "masked_language_model":
-        return (*_whole(VOCABULARY_HEAD), Twin("head.words.bias", "generator_lm_head.bias"))
+        return (*_whole(VOCABULARY_HEAD), WeightPair("head.words.bias", "generator_lm_head.bias"))
     return _whole(JUDGE)
 
 
-def under(prefix: str, twins: Iterable[Twin]) -> tuple[Twin, ...]:
+def under(prefix: str, twins: Iterable[WeightPair]) -> tuple[WeightPair, ...]:
     """Return the twins with their names inside a larger model of theirs."""
     return tuple(replace(twin, theirs=f"{prefix}.{twin.theirs}") for twin in twins)
 
 
-def to_theirs(weights: Mapping[str, Tensor], twins: Iterable[Twin]) -> dict[str, Tensor]:
+def to_theirs(weights: Mapping[str, Tensor], twins: Iterable[WeightPair]) -> dict[str, Tensor]:
     """Return the twins' weights under their names and in their layout."""
     return {twin.theirs: twin.layout.to_theirs(weights[twin.ours]).contiguous() for twin in twins}
 
 
-def to_ours(weights: Mapping[str, Tensor], twins: Iterable[Twin]) -> dict[str, Tensor]:
+def to_ours(weights: Mapping[str, Tensor], twins: Iterable[WeightPair]) -> dict[str, Tensor]:
     """Return the twins' weights under our names and in our layout."""
     return {twin.ours: twin.layout.to_ours(weights[twin.theirs]).contiguous() for twin in twins}
 
 
-def _whole(modules: Modules) -> tuple[Twin, ...]:
+def _whole(modules: Modules) -> tuple[WeightPair, ...]:
     """Return the weight and the bias of each module."""
     return tuple(
-        Twin(f"{ours}.{part}", f"{theirs}.{part}") for ours, theirs in modules for part in ("weight", "bias")
+        WeightPair(f"{ours}.{part}", f"{theirs}.{part}") for ours, theirs in modules for part in ("weight", "bias")
     )

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, linear
 
 from models.kernels.native import bindings as calls
-from models.precision import as_computed, widened
+from models.precision import to_autocast_dtype, to_float32
 
 Uniforms = Float[Tensor, " predicted"] | None
 
@@ -27,11 +27,11 @@ def word_loss(
 
     Without uniform numbers nothing is drawn and the words are the answers themselves.
     """
-    x, table = as_computed(x), as_computed(table)
+    x, table = to_autocast_dtype(x), to_autocast_dtype(table)
     if calls.usable(x, table, bias):
         loss, words = _WordLoss.apply(x, table, bias, answers, uniforms)  # type: ignore[no-untyped-call]
         return loss, words
-    logits = widened(linear(x, table, bias.to(x.dtype)))
+    logits = to_float32(linear(x, table, bias.to(x.dtype)))
     return cross_entropy(logits, answers), answers if uniforms is None else drawn_words(logits.detach(), uniforms)
 
 
@@ -39,7 +39,7 @@ def drawn_words(
     logits: Float[Tensor, "predicted vocab"], uniforms: Float[Tensor, " predicted"]
 ) -> Int[Tensor, " predicted"]:
     """Return for every row the first word at which the cumulative probability passes its uniform number."""
-    cumulative = widened(logits).softmax(-1).cumsum(-1)
+    cumulative = to_float32(logits).softmax(-1).cumsum(-1)
     words = torch.searchsorted(cumulative, uniforms[:, None].to(cumulative.dtype) * cumulative[:, -1:], right=True)
     return words.clamp_(max=logits.shape[-1] - 1).squeeze(-1)
 

@@ -7,7 +7,7 @@ from statistics import fmean
 from analysis.effects import Difference
 from configuration.arm import BASELINE
 from ledger.metrics import PRETRAIN
-from ledger.records import Standing
+from ledger.records import TrialStatus
 from ledger.snapshot import TrialHistory
 from reports.reading import curve
 from reports.results import Results
@@ -128,7 +128,7 @@ def _stopped_at(trials: tuple[TrialHistory, ...]) -> int | None:
 
 def whole_curves(trials: tuple[TrialHistory, ...]) -> tuple[dict[int, float], ...]:
     """Return the held-out curves of the seeds that came furthest."""
-    curves = [_curve(trial) for trial in trials if trial.standing is not Standing.DIVERGED]
+    curves = [_curve(trial) for trial in trials if trial.status is not TrialStatus.DIVERGED]
     curves = [points for points in curves if points]
     furthest = max((max(points) for points in curves), default=0)
     return tuple(points for points in curves if max(points) == furthest)

@@ -4,7 +4,7 @@ import pkgutil
 from importlib import import_module
 from typing import Protocol, cast
 
-from foundation.errors import ConfigurationRefused
+from foundation.errors import ConfigurationError
 from reports.report import Report
 
 
@@ -21,7 +21,7 @@ def format_names() -> tuple[str, ...]:
 
 
 def render(report: Report, name: str) -> str:
-    """Return the report in a format. Raises ConfigurationRefused for a format that does not exist."""
+    """Return the report in a format. Raises ConfigurationError for a format that does not exist."""
     if name not in format_names():
-        raise ConfigurationRefused(f"{name!r} is not a format. Allowed: {', '.join(format_names())}")
+        raise ConfigurationError(f"{name!r} is not a format. Allowed: {', '.join(format_names())}")
     return cast("Format", import_module(f"{__name__}.{name}")).render(report)

@@ -16,7 +16,7 @@ from configuration.arm import BASELINE
 from foundation.schema import JsonValue
 from ledger.json_values import number
 from ledger.metrics import PRETRAIN, final_loss
-from ledger.records import Standing
+from ledger.records import TrialStatus
 from ledger.snapshot import TrialHistory
 from reports.number_format import NOTHING, fixed
 from reports.results import Results
@@ -74,7 +74,7 @@ def _judged(results: Results) -> Iterator[TrialHistory]:
 
 
 def _stop_of(history: TrialHistory) -> Stop | None:
-    if history.standing is not Standing.STOPPED or (decision := history.stopped_by) is None:
+    if history.status is not TrialStatus.STOPPED or (decision := history.stopped_by) is None:
         return None
     return Stop(decision.level, decision.threshold is None and decision.value is not None)
 
@@ -87,7 +87,7 @@ def _endings(results: Results) -> Iterator[tuple[str, Ending]]:
     for history in _judged(results):
         values = tuple(None if one.value is None else sign * one.value for one in history.decisions)
         final, stop = None, None
-        if history.standing is Standing.FINISHED:
+        if history.status is TrialStatus.FINISHED:
             final = final_loss(history, results.snapshot.labels)
         elif history.audit and (stop := _stop_of(history)) is not None:
             diverged = any(record.status.value == "diverged" for record in history.audit)
@@ -103,7 +103,7 @@ def _added_by_seed(results: Results) -> dict[int, float]:
     ends = {
         history.trial.seed: final
         for history in results.trials.get(BASELINE, ())
-        if history.standing is Standing.FINISHED
+        if history.status is TrialStatus.FINISHED
         and (final := final_loss(history, results.snapshot.labels)) is not None
     }
     return {seed: final - fmean(ends.values()) for seed, final in ends.items()}

@@ -9,7 +9,7 @@ from configuration.arm import BASELINE
 from foundation.schema import JsonValue, canonical_text
 from ledger.json_values import number
 from ledger.metrics import PRETRAIN
-from ledger.records import ArmRow, Standing
+from ledger.records import ArmRow, TrialStatus
 from ledger.snapshot import TrialHistory
 from reports.number_format import short
 from reports.results import Results
@@ -79,7 +79,7 @@ def _losses(results: Results, arm: str) -> Losses:
     """Return held-out loss by mark, then seed; a diverged trial does not count, however well it began."""
     losses: dict[int, dict[int, float]] = {}
     for history in results.trials[arm]:
-        for record in history.finished(PRETRAIN) if history.standing is not Standing.DIVERGED else ():
+        for record in history.finished(PRETRAIN) if history.status is not TrialStatus.DIVERGED else ():
             tokens, loss = number(record.result.get("tokens")), number(record.result.get("held_out_loss"))
             if tokens is not None and loss is not None:
                 losses.setdefault(int(tokens), {})[history.trial.seed] = loss
@@ -162,7 +162,7 @@ def _of_candidates(results: Results) -> Iterator[TrialHistory]:
 
 def _stop(results: Results, arm: str) -> dict[str, JsonValue]:
     """Return where the arm's trials were stopped; of several seeds the one that came furthest, the mean of values."""
-    stops = [history.stopped_by for history in results.trials[arm] if history.standing is Standing.STOPPED]
+    stops = [history.stopped_by for history in results.trials[arm] if history.status is TrialStatus.STOPPED]
     levels = [stop.level for stop in stops if stop is not None]
     here = [stop for stop in stops if stop is not None and stop.level == max(levels)]
     values = [stop.value for stop in here if stop.value is not None]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from configuration.arm import BASELINE
 from configuration.fine_tuning import FineTuning
-from configuration.released_fine_tuning import size_of, teaching_departures
+from configuration.released_fine_tuning import fine_tuning_differences, size_of
 from reports.results import Results
 from reports.sections.grids import Column, Grid, grid
 from reports.sections.paper_comparison import candidate_of, paper_rows
@@ -81,7 +81,7 @@ def _of_fine_tuning(results: Results) -> Iterator[str]:
     whole, rows = paper_rows(results) or (None, {})
     model = whole.rows[rows[BASELINE]].model if whole is not None and BASELINE in rows else None
     size = size_of(model)
-    found = {task: teaching_departures(tuning, task, size) for task in results.setting.tasks}
+    found = {task: fine_tuning_differences(tuning, task, size) for task in results.setting.tasks}
     first, *others = found.values()
     common = [each for each in first if all(each in other for other in others)]
     yield from map(str, common)

@@ -9,7 +9,7 @@ from analysis.effects import Difference, SeedValues, paired
 from analysis.proportions import wilson
 from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS
-from ledger.records import Standing
+from ledger.records import TrialStatus
 from reports.number_format import fixed
 from reports.reading import curve
 from reports.results import Results
@@ -68,7 +68,7 @@ def _filled(results: Results, arm: str, metric: Metric) -> SeedValues:
     if not found:
         return mine
     worst = max(found) if metric.lower_is_better else min(found)
-    lost = {h.trial.seed: worst for h in results.trials.get(arm, ()) if h.standing is Standing.DIVERGED}
+    lost = {h.trial.seed: worst for h in results.trials.get(arm, ()) if h.status is TrialStatus.DIVERGED}
     return {**lost, **mine}
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ledger.records import Standing, Status
+from ledger.records import Status, TrialStatus
 from ledger.snapshot import TrialHistory
 from reports.results import Results
 from reports.sanitise import printable
@@ -18,7 +18,7 @@ def failures_of(results: Results) -> dict[str, list[str]]:
     counts: dict[tuple[str, str], int] = {}
     for arm in results.arms:
         for history in results.trials[arm.name]:
-            if history.standing is Standing.FAILED:
+            if history.status is TrialStatus.FAILED:
                 key = (_reason(history), arm.name)
                 counts[key] = counts.get(key, 0) + 1
     found: dict[str, list[str]] = {}

@@ -3,24 +3,24 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from ledger.records import Decision, Standing
+from ledger.records import Decision, TrialStatus
 from ledger.snapshot import TrialHistory
 
 
 def status_of(trials: Sequence[TrialHistory], seeds_in_all: int) -> str:
     """Return the standing of an arm's trials taken together."""
     total = max(seeds_in_all, len(trials))
-    counts = Counter(history.standing for history in trials)
+    counts = Counter(history.status for history in trials)
     ended_badly = [
         *_stopped(trials, total),
-        *_counted("diverged", counts[Standing.DIVERGED], total, always=True),
-        *_counted("failed", counts[Standing.FAILED], total, always=False),
+        *_counted("diverged", counts[TrialStatus.DIVERGED], total, always=True),
+        *_counted("failed", counts[TrialStatus.FAILED], total, always=False),
     ]
     return "; ".join([*ended_badly, *_progress(counts, total, bool(ended_badly))])
 
 
 def _stopped(trials: Sequence[TrialHistory], total: int) -> list[str]:
-    stops = [history.stopped_by for history in trials if history.standing is Standing.STOPPED]
+    stops = [history.stopped_by for history in trials if history.status is TrialStatus.STOPPED]
     parts = []
     for level, sets in sorted({(stop.level, _sets(stop)) for stop in stops if stop is not None}):
         here = [stop for stop in stops if stop is not None and (stop.level, _sets(stop)) == (level, sets)]
@@ -43,14 +43,14 @@ def _counted(word: str, count: int, total: int, always: bool) -> list[str]:
     return [f"{word} ({_seeds(count, total)})" if always or count < total else word]
 
 
-def _progress(counts: Counter[Standing], total: int, something_told: bool) -> list[str]:
-    finished, ended = counts[Standing.FINISHED], sum(counts.values())
-    waiting = counts[Standing.WAITING] + counts[Standing.RUNNING] + total - ended
+def _progress(counts: Counter[TrialStatus], total: int, something_told: bool) -> list[str]:
+    finished, ended = counts[TrialStatus.FINISHED], sum(counts.values())
+    waiting = counts[TrialStatus.WAITING] + counts[TrialStatus.RUNNING] + total - ended
     if not waiting:
         return [] if something_told else ["finished"]
     if finished:
         return [_seeds(finished, total)]
-    return ["running" if counts[Standing.RUNNING] else "waiting"]
+    return ["running" if counts[TrialStatus.RUNNING] else "waiting"]
 
 
 def _seeds(count: int, total: int) -> str:

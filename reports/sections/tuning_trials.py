@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from configuration.metrics import HELD_OUT_LOSS
 from foundation.schema import JsonValue, canonical_text
-from ledger.records import Standing
+from ledger.records import TrialStatus
 from ledger.snapshot import Tuning
 from ledger.tuning_selection import Choice
 from reports.number_format import NOTHING, fixed, short
@@ -29,7 +29,7 @@ def _rows(tuning: Tuning) -> Iterator[Row]:
     for place, row in enumerate(tuning.arms):
         assert row.tunes is not None
         number, choice = place % points, choices.get(row.tunes)
-        standings = [one.standing for one in tuning.histories if one.trial.arm == row.name]
+        standings = [one.status for one in tuning.histories if one.trial.arm == row.name]
         taken = None if choice is None else choice.point == number
         yield {
             "arm": row.tunes,
@@ -37,8 +37,8 @@ def _rows(tuning: Tuning) -> Iterator[Row]:
             "name": tuning.tried.names[number],
             "changes": {**tuning.tried.points[number]},
             "trials": len(standings),
-            "finished": standings.count(Standing.FINISHED),
-            "diverged": standings.count(Standing.DIVERGED),
+            "finished": standings.count(TrialStatus.FINISHED),
+            "diverged": standings.count(TrialStatus.DIVERGED),
             "value": None if choice is None else choice.values[number],
             "chosen": taken,
             "edge": "; ".join(edges(tuning, choice)) or None if choice is not None and taken else None,
@@ -116,13 +116,13 @@ def tuning_notes(tuning: Tuning) -> Iterator[str]:
 
 def tuning_footer(tuning: Tuning) -> tuple[str, str]:
     """Return what tuning took, and how its trials ended."""
-    tried, standings = tuning.tried, [one.standing for one in tuning.histories]
+    tried, standings = tuning.tried, [one.status for one in tuning.histories]
     arms, points = len({row.tunes for row in tuning.arms}), len(tried.points)
     text = (
         f"{len(standings)} trials of {short(tried.tokens)} tokens: {arms} arms at {points} points on {_seeds(tuning)}"
     )
-    ended = {state.value: standings.count(state) for state in (Standing.DIVERGED, Standing.FAILED)}
-    waiting = sum(state in (Standing.WAITING, Standing.RUNNING) for state in standings)
+    ended = {state.value: standings.count(state) for state in (TrialStatus.DIVERGED, TrialStatus.FAILED)}
+    waiting = sum(state in (TrialStatus.WAITING, TrialStatus.RUNNING) for state in standings)
     bad = [f"{count} {word}" for word, count in (*ended.items(), ("not ended", waiting)) if count]
     return "Tuning", "; ".join([text, *bad])
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from configuration.arm import BASELINE
 from configuration.designs.point import label
-from foundation.schema import Declaration, JsonValue, canonical, canonical_text
+from foundation.schema import JsonValue, Schema, canonical, canonical_text
 from ledger.records import ArmRow
 from search_space.candidate import Candidate
 from search_space.overrides import absolute_path
@@ -91,7 +91,7 @@ def _declared(
         elif _is_component(name, known, baseline):
             first[name] = False
         elif there:
-            first[name] = canonical(value) if isinstance(value, Declaration) else _plain(value)
+            first[name] = canonical(value) if isinstance(value, Schema) else _plain(value)
         else:
             return None
     by_arm = {BASELINE: first}
@@ -124,7 +124,7 @@ def fields_changed(changes: Mapping[str, JsonValue], baseline: Candidate) -> dic
 
 def _fields(path: str, change: JsonValue, baseline: Candidate) -> Iterator[tuple[str, JsonValue]]:
     _, before = _at(baseline, path)
-    if isinstance(before, Declaration) and isinstance(change, dict) and change.get("kind") == _kind(before):
+    if isinstance(before, Schema) and isinstance(change, dict) and change.get("kind") == _kind(before):
         try:
             after = type(before).model_validate_json(canonical_text(change))
         except ValidationError:
@@ -136,15 +136,15 @@ def _fields(path: str, change: JsonValue, baseline: Candidate) -> Iterator[tuple
 
 
 def _differing(path: str, after: object, before: object) -> Iterator[tuple[str, JsonValue]]:
-    if isinstance(after, Declaration) and type(after) is type(before):
+    if isinstance(after, Schema) and type(after) is type(before):
         for name in type(after).model_fields:
             if getattr(after, name) != getattr(before, name):
                 yield from _differing(f"{path}.{name}", getattr(after, name), getattr(before, name))
     else:
-        yield path, canonical(after) if isinstance(after, Declaration) else _plain(after)
+        yield path, canonical(after) if isinstance(after, Schema) else _plain(after)
 
 
-def _kind(option: Declaration) -> object:
+def _kind(option: Schema) -> object:
     return getattr(option, "kind", None)
 
 
@@ -158,7 +158,7 @@ def _at(candidate: Candidate, path: str) -> tuple[bool, object]:
     """Return whether the candidate has a field at the path, and its value."""
     value: object = candidate
     for name in absolute_path(path):
-        if not isinstance(value, Declaration) or name not in type(value).model_fields:
+        if not isinstance(value, Schema) or name not in type(value).model_fields:
             return False, None
         value = getattr(value, name)
     return True, value

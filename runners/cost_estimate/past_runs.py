@@ -13,13 +13,13 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from configuration.experiment import Experiment
-from configuration.fine_tuning_runs import Teaching, teachings
+from configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs
 from configuration.matched_budget import THROUGHPUT
 from configuration.tuning_experiment import tuning_view
 from foundation.environment import processor
-from foundation.errors import Corruption
+from foundation.errors import CorruptionError
 from foundation.schema import canonical_text
-from ledger.artifacts import StageStore
+from ledger.artifacts import ArtifactStore
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.measured_throughput import seconds_per_operation
 from ledger.records import ArmRow, Record, Status
@@ -49,10 +49,10 @@ class Measured:
     the whole work alone."""
 
 
-def measured_under(root: Path, store: StageStore) -> tuple[Measured, ...]:
+def measured_under(root: Path, store: ArtifactStore) -> tuple[Measured, ...]:
     """Return what the ledgers under a results root have measured on this processor.
 
-    Raises Corruption where a ledger cannot be trusted. One whose experiment this version cannot read lends nothing.
+    Raises CorruptionError where a ledger cannot be trusted. Experiments that this version cannot read are left out.
     """
     weighed: Counter[str] = Counter()
     ledgers = sorted({*root.glob(LEDGER_NAME), *root.glob(f"*/{LEDGER_NAME}")})
@@ -64,16 +64,16 @@ class _Asked:
     """What an experiment asks of its trials, looked up by the labels that records carry."""
 
     experiment: Experiment
-    teachings: dict[str, Teaching]
+    fine_tuning_runs: dict[str, FineTuningRun]
     pretrain_labels: tuple[str, ...]
 
     @classmethod
     def of(cls, experiment: Experiment) -> "_Asked":
-        by_label = {each.label: each for each in teachings(experiment.fine_tuning)}
+        by_label = {each.label: each for each in fine_tuning_runs(experiment.fine_tuning)}
         return cls(experiment, by_label, pretrain_labels(experiment))
 
 
-def _measured_in(path: Path, store: StageStore, weighed: Counter[str]) -> Iterator[Measured]:
+def _measured_in(path: Path, store: ArtifactStore, weighed: Counter[str]) -> Iterator[Measured]:
     with closing(Ledger(path, read_only=True)) as ledger:
         made_on, document = ledger.fact("manifest"), ledger.fact("document")
         if not isinstance(made_on, dict) or made_on.get("processor") != processor():
@@ -96,14 +96,14 @@ def _measured_in(path: Path, store: StageStore, weighed: Counter[str]) -> Iterat
 
 
 def _measurement(
-    record: Record, arm: ArmRow | None, asked: _Asked, store: StageStore, weighed: Counter[str]
+    record: Record, arm: ArmRow | None, asked: _Asked, store: ArtifactStore, weighed: Counter[str]
 ) -> Measured:
     weighed[record.stage] += 1
     folder = store.folder(record.stage, record.key)
     size, warm_up = None, None
     if weighed[record.stage] <= WEIGHED_AT_MOST and folder.is_dir():
         size = _weight(folder)
-        with suppress(Corruption):  # whoever takes the stage refuses it; here its seconds are unsure
+        with suppress(CorruptionError):  # whoever takes the stage refuses it; here its seconds are unsure
             outcome = store.outcome(record.stage, record.key)
             warm_up = None if outcome is None else outcome.warm_up_seconds
     if arm is None:
@@ -115,7 +115,7 @@ def _measurement(
 
 def _operations(record: Record, candidate: Candidate, asked: _Asked) -> float:
     if record.stage == "fine_tune":
-        teaching = asked.teachings.get(record.label)
+        teaching = asked.fine_tuning_runs.get(record.label)
         if teaching is None:
             return 0.0
         tuning, task = teaching.settings, find_task(teaching.task)

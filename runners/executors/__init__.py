@@ -10,10 +10,10 @@ from runners.scheduling.course import Course
 ENGINES = ("local", "ray")
 
 
-class Engine(Protocol):
+class Executor(Protocol):
     """Runs a course of trials; leaving its context ends every process it started."""
 
-    def __enter__(self) -> "Engine":
+    def __enter__(self) -> "Executor":
         """Start nothing that is not needed yet."""
 
     def __exit__(self, *_: object) -> None:
@@ -23,8 +23,8 @@ class Engine(Protocol):
         """Work until the course is over, calling `glance` a few times a second."""
 
 
-def open_engine(name: str, store: Path, workers: int, address: str | None) -> Engine:
+def open_executor(name: str, store: Path, workers: int, address: str | None) -> Executor:
     """Return the engine of that name."""
     module = import_module(f"runners.executors.{name}")
-    engine: Engine = module.open_engine(store, workers, address)
+    engine: Executor = module.open_executor(store, workers, address)
     return engine

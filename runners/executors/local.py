@@ -12,21 +12,21 @@ from pathlib import Path
 from ledger.artifacts import Outcome
 from runners.executors.worker import as_line
 from runners.stages.stage import THREADS, Job
-from runners.work_queue import Agenda, Failure, Work, end_of
+from runners.work_queue import Failure, StageTask, WorkQueue, end_of
 
 SECONDS_BETWEEN_GLANCES = 0.2
 ONE_THREAD = {name: str(THREADS) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
 QUIET = {"PYTHONHASHSEED": "0", "TOKENIZERS_PARALLELISM": "false", "CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
 
 
-class LocalEngine:
+class LocalExecutor:
     """Runs an agenda on up to `workers` processes; a process starts with its first stage and stays warm."""
 
     def __init__(self, store: Path, workers: int) -> None:
         self._store, self._limit = str(store), workers
         self._workers: list[_Worker] = []
 
-    def __enter__(self) -> "LocalEngine":
+    def __enter__(self) -> "LocalExecutor":
         """Start nothing yet."""
         return self
 
@@ -35,8 +35,8 @@ class LocalEngine:
         for worker in self._workers:
             worker.end()
 
-    def run(self, agenda: Agenda, glance: Callable[[], None]) -> None:
-        """Work until the agenda is over, calling `glance` a few times a second."""
+    def run(self, agenda: WorkQueue, glance: Callable[[], None]) -> None:
+        """StageTask until the agenda is over, calling `glance` a few times a second."""
         while not agenda.over:
             while (worker := self._idle()) and (work := agenda.next_work()):
                 worker.start(work, self._store)
@@ -68,7 +68,7 @@ class _Worker:
     """One process; it is started when it gets its first work."""
 
     def __init__(self) -> None:
-        self.work: Work | None = None
+        self.work: StageTask | None = None
         self.alive = True
         self._process: subprocess.Popen[str] | None = None
 
@@ -78,7 +78,7 @@ class _Worker:
         assert self._process.stdout is not None
         return self._process.stdout.fileno()
 
-    def start(self, work: Work, store: str) -> None:
+    def start(self, work: StageTask, store: str) -> None:
         self._process = self._process or _launch()
         self.work = work
         assert self._process.stdin is not None
@@ -86,7 +86,7 @@ class _Worker:
             self._process.stdin.write(as_line(Job.of(work.stage, store)) + "\n")
             self._process.stdin.flush()
 
-    def collect(self) -> tuple[Work, Outcome | Failure]:
+    def collect(self) -> tuple[StageTask, Outcome | Failure]:
         assert self._process is not None
         assert self._process.stdout is not None
         assert self.work is not None
@@ -119,6 +119,6 @@ def worker_environment() -> dict[str, str]:
     return {**os.environ, **ONE_THREAD, **QUIET, "PYTHONPATH": path}
 
 
-def open_engine(store: Path, workers: int, address: str | None) -> LocalEngine:
+def open_executor(store: Path, workers: int, address: str | None) -> LocalExecutor:
     """Return the local engine; an address is for clusters and means nothing here."""
-    return LocalEngine(store, workers)
+    return LocalExecutor(store, workers)

@@ -16,11 +16,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from foundation.errors import EnvironmentRefused, Stopped
+from foundation.errors import MachineError, StoppedError
 from runners.executors.local import SECONDS_BETWEEN_GLANCES, worker_environment
 from runners.executors.ray_pipes import Hosting, end_session
 from runners.executors.scratch import scratch_folder, temporary
-from runners.executors.tune_adapter import Hall
+from runners.executors.tune_adapter import TuneAdapter
 from runners.scheduling.course import Course
 
 # Read by Ray when it is imported: no statistics, no loggers of its own, no state that nobody reads.
@@ -37,13 +37,13 @@ LOG = "ray.log"
 SECONDS_TO_END = 5.0
 
 
-class RayEngine:
+class RayExecutor:
     """Runs a course as one Tune experiment; actors stay warm between trials."""
 
     def __init__(self, store: Path, workers: int, address: str | None) -> None:
         self._store, self._workers, self._address = store.resolve(), workers, address
 
-    def __enter__(self) -> "RayEngine":
+    def __enter__(self) -> "RayExecutor":
         """Start nothing yet: a finished course needs no Ray."""
         return self
 
@@ -53,10 +53,10 @@ class RayEngine:
     def run(self, course: Course, glance: Callable[[], None]) -> None:
         """Work until the course is over.
 
-        Raises the Refusal of a stage that refused, EnvironmentRefused where Ray does not start, and Stopped where it
+        Raises the Refusal of a stage that refused, MachineError where Ray does not start, and StoppedError where it
         ends of itself.
         """
-        hall = Hall(course, self._store)
+        hall = TuneAdapter(course, self._store)
         if hall.nothing_to_run():
             return
         with scratch_folder(temporary() if self._address is None else self._store) as scratch:
@@ -70,14 +70,14 @@ class RayEngine:
             if not course.over:
                 raise self._lost(ended, scratch / LOG)
 
-    def _lost(self, ended: str, log: Path) -> EnvironmentRefused | Stopped:
+    def _lost(self, ended: str, log: Path) -> MachineError | StoppedError:
         """Return what to say where Ray has ended before the course was over; its log is kept."""
         kept = self._store.parent / LOG
         with suppress(OSError):
             shutil.copyfile(log, kept)
         if ended == "before it had started":
-            return EnvironmentRefused(f"Ray ended {ended}; what Ray said is in {kept}")
-        return Stopped(
+            return MachineError(f"Ray ended {ended}; what Ray said is in {kept}")
+        return StoppedError(
             f"Ray ended {ended}; everything finished is kept, and the same command carries on. "
             f"What Ray said is in {kept}"
         )
@@ -102,14 +102,14 @@ class _Host:
                 start_new_session=True,
             )
 
-    def serve(self, hall: Hall, glance: Callable[[], None]) -> str:
+    def serve(self, hall: TuneAdapter, glance: Callable[[], None]) -> str:
         """Answer what the host asks until it ends, calling `glance` a few times a second; return how it ended."""
         answers: dict[str, Callable[..., Any]] = {"next": hall.next_trial, "take": hall.take, "died": hall.died}
         started = False
         while line := self._question(glance):
             question, *values = json.loads(line)
             if question == "refused":
-                raise EnvironmentRefused(values)
+                raise MachineError(values)
             if question == "lost":
                 return "unexpectedly: its node on this machine died"
             if question == "over":
@@ -149,6 +149,6 @@ class _Host:
             self._process.stdin.flush()
 
 
-def open_engine(store: Path, workers: int, address: str | None) -> RayEngine:
+def open_executor(store: Path, workers: int, address: str | None) -> RayExecutor:
     """Return the Ray engine."""
-    return RayEngine(store, workers, address)
+    return RayExecutor(store, workers, address)

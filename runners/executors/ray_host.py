@@ -7,7 +7,7 @@ into an error nor take the driver down with a node, and what it prints stays out
 import json
 import sys
 
-from foundation.errors import EnvironmentRefused
+from foundation.errors import MachineError
 from runners.executors.ray_pipes import Driver, Hosting
 from runners.executors.worker import private_output
 
@@ -20,7 +20,7 @@ def main() -> None:
 
     try:
         connect(hosting)
-    except EnvironmentRefused as refused:
+    except MachineError as refused:
         driver.ask("refused", *refused.lines)
     run_trials(driver, hosting)
     disconnect()

@@ -13,7 +13,7 @@ from ray import tune
 from ray.tune.schedulers import FIFOScheduler
 from ray.tune.search import Searcher
 
-from foundation.errors import EnvironmentRefused
+from foundation.errors import MachineError
 from runners.executors.local import ONE_THREAD, QUIET
 from runners.executors.ray_pipes import Driver, Hosting
 from runners.executors.worker import answer, failure
@@ -24,7 +24,7 @@ PACKAGES = ("search_space", "models", "tasks", "runners")
 
 
 def connect(hosting: Hosting) -> None:
-    """Join the cluster at the address, or start Ray on this machine. Raises EnvironmentRefused."""
+    """Join the cluster at the address, or start Ray on this machine. Raises MachineError."""
     logging.getLogger("ray").setLevel(logging.ERROR)
     variables = {**ONE_THREAD, **QUIET}
     try:
@@ -47,7 +47,7 @@ def connect(hosting: Hosting) -> None:
             )
     except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
         first_line = str(error).partition("\n")[0]
-        raise EnvironmentRefused(f"Ray at {hosting.address or 'this machine'}: {first_line}") from error
+        raise MachineError(f"Ray at {hosting.address or 'this machine'}: {first_line}") from error
 
 
 def disconnect() -> None:
@@ -60,8 +60,8 @@ def run_trials(driver: Driver, hosting: Hosting) -> None:
     share = gpu_share(ray.cluster_resources().get("GPU", 0), hosting.workers)
     trainable = tune.with_resources(StageTrainable, {"cpu": 1, "gpu": share})
     settings = tune.TuneConfig(
-        search_alg=CourseSearcher(driver, hosting),
-        scheduler=CourseScheduler(driver),
+        search_alg=QueueSearcher(driver, hosting),
+        scheduler=QueueScheduler(driver),
         num_samples=-1,
         max_concurrent_trials=hosting.workers,
         reuse_actors=True,
@@ -111,7 +111,7 @@ class StageTrainable(tune.Trainable):
         self.setup(new_config)
         return True
 
-    def _blindness(self, visible: Path, token: str) -> EnvironmentRefused | None:
+    def _blindness(self, visible: Path, token: str) -> MachineError | None:
         """Return what is wrong where this node does not see the file that the driver has written."""
         try:
             if visible.read_text() == token:
@@ -119,13 +119,13 @@ class StageTrainable(tune.Trainable):
         except OSError:
             pass
         node = f"{socket.gethostname()} ({ray.util.get_node_ip_address()})"
-        return EnvironmentRefused(
+        return MachineError(
             f"Ray node {node} does not see {visible.parent.parent}, where the driver keeps its results; "
             "put --out on a file system that all nodes share"
         )
 
 
-class CourseSearcher(Searcher):
+class QueueSearcher(Searcher):
     """Tune's searcher: proposes what the course has next, and nothing of its own."""
 
     def __init__(self, driver: Driver, hosting: Hosting) -> None:
@@ -149,7 +149,7 @@ class CourseSearcher(Searcher):
         """Restore nothing: the ledger is the memory."""
 
 
-class CourseScheduler(FIFOScheduler):
+class QueueScheduler(FIFOScheduler):
     """Tune's scheduler: every result goes to the course, which says whether the trial goes on or stops."""
 
     def __init__(self, driver: Driver) -> None:

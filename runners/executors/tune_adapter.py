@@ -9,13 +9,13 @@ from ledger.artifacts import Outcome
 from runners.executors.worker import as_line
 from runners.scheduling.course import Course
 from runners.stages.stage import Job
-from runners.work_queue import Failure, Work, end_of
+from runners.work_queue import Failure, StageTask, end_of
 
 CONTINUE, STOP = "CONTINUE", "STOP"  # what Tune's schedulers answer
 FINISHED = "FINISHED"  # what Tune's searchers answer when they have no more
 
 
-class Hall:
+class TuneAdapter:
     """Answers what the executor asks, from the course alone.
 
     A trial that waits at a hurdle is stopped, and handed out again with its remaining stages once it may go on; so is
@@ -25,7 +25,7 @@ class Hall:
     def __init__(self, course: Course, store: Path) -> None:
         self.course = course
         self._store = str(store)
-        self._handed_out: dict[str, list[Work]] = {}
+        self._handed_out: dict[str, list[StageTask]] = {}
         """Stages that a trial still had to do when it was handed out."""
         self._deaths: Counter[tuple[str, str]] = Counter()
 
@@ -60,7 +60,7 @@ class Hall:
             self._finish(rest[0], Failure(error, worker_died=True))
         self._handed_out.pop(name, None)
 
-    def _finish(self, work: Work, end: Outcome | Failure) -> str:
+    def _finish(self, work: StageTask, end: Outcome | Failure) -> str:
         assert work.trial is not None
         self.course.finish(work, end)
         if not self.course.ended(work.trial) and self.course.waiting(work.trial):

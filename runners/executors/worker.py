@@ -27,12 +27,12 @@ def main() -> None:
 
 def answer(line: str) -> dict[str, object]:
     """Compute the job in a line of JSON and return its outcome, or what went wrong, as plain values."""
-    from runners.stages.execute import compute
+    from runners.stages.execute import execute
 
     document = json.loads(line)
     inputs = {name: (kind, key) for name, (kind, key) in document.pop("inputs").items()}
     try:
-        outcome = compute(Job(**document, inputs=inputs))
+        outcome = execute(Job(**document, inputs=inputs))
     except Exception as error:
         return failure(error)
     return {

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from runners.replay.rungs import ETA, rung_points, value_at
-from runners.replay.simulation import Move, View
+from runners.replay.simulation import Action, View
 
 
-def moves(view: View, chance: np.random.Generator) -> Iterator[Move]:
+def moves(view: View, chance: np.random.Generator) -> Iterator[Action]:
     """Promote or start, one move at a time."""
     rungs = rung_points(view)
     standing: list[list[tuple[float, int]]] = [[] for _ in rungs]
@@ -27,7 +27,7 @@ def moves(view: View, chance: np.random.Generator) -> Iterator[Move]:
             started += 1
         else:
             promoted[level].add(candidate)
-        yield Move(candidate, rungs[level + 1])
+        yield Action(candidate, rungs[level + 1])
         insort(standing[level + 1], (value_at(view, candidate, rungs[level + 1]), candidate))
 
 

@@ -20,7 +20,7 @@ RECENT = 500  # of those started, the latest: whom spreads are taken from
 WORST = float(np.finfo(np.float64).max)
 
 
-class Standing:
+class CandidateState:
     """Promise, first look and progress of every candidate of a view; smaller promises are better."""
 
     def __init__(self, view: View) -> None:

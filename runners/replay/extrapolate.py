@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from runners.replay import final_score_gp as architecture
 from runners.replay import final_value_gp as ends
 from runners.replay.candidate_choice import FEW, Proposer
-from runners.replay.candidate_state import Standing
+from runners.replay.candidate_state import CandidateState
 from runners.replay.crossing_odds import Trust
 from runners.replay.optimistic_bound import may_still_win
-from runners.replay.simulation import Move, Numbers, View
+from runners.replay.simulation import Action, Numbers, View
 
 Places = NDArray[np.int64]
 
@@ -40,7 +40,7 @@ FOLLOW_ONE = 0.3  # of the budget: spent without a finished candidate, the leade
 STOCK = 8  # candidates with a first look that whole trainings are chosen from where curves cross
 
 
-def moves(view: View, chance: np.random.Generator) -> Iterator[Move]:
+def moves(view: View, chance: np.random.Generator) -> Iterator[Action]:
     """Look, carry on, control; where there are no curves but final scores alone, the predictor of architectures."""
     if len(view.costs) == 1:
         yield from architecture.moves(view, chance)
@@ -56,7 +56,7 @@ class Search:
 
     def __init__(self, view: View, chance: np.random.Generator) -> None:
         self.view, self.budget = view, view.remaining
-        self.standing = Standing(view)
+        self.status = CandidateState(view)
         self.proposer = Proposer(view.features, chance)
         self.trust = Trust()
         self.spent = {"looks": 0.0, "promising": 0.0, "control": 0.0}
@@ -67,22 +67,22 @@ class Search:
         self.ends_of_promising: list[float] = []
         self.leader: int | None = None
 
-    def next_move(self) -> Move | None:
+    def next_move(self) -> Action | None:
         """Return the next move of the arm whose turn it is; None where nothing is left to train."""
         if self.trust.lost and (leader := self._open_leader()) is not None:
             return self._go(leader, "promising")
         if self._turn_of_control() and (control := self._next_control()) is not None:
             return self._go(control, "control")
-        best = int(np.argmin(self.standing.open_promise))
-        any_open = bool(np.isfinite(self.standing.open_promise[best]))
-        fresh = self.standing.fresh
+        best = int(np.argmin(self.status.open_promise))
+        any_open = bool(np.isfinite(self.status.open_promise[best]))
+        fresh = self.status.fresh
         if fresh is not None and self._wants_a_look(any_open):
-            return self._go(self.proposer.propose(self.standing.promise, fresh), "promising")
+            return self._go(self.proposer.propose(self.status.promise, fresh), "promising")
         return self._go(self._followed(best), "promising") if any_open else None
 
-    def learn(self, move: Move) -> None:
+    def learn(self, move: Action) -> None:
         """Take in what the move has shown."""
-        seen, done = self.standing.take_in(move.candidate)
+        seen, done = self.status.take_in(move.candidate)
         lowest = float(seen.min())
         if move.candidate == self.control:
             if not self._has_patience(move.candidate, seen, done):
@@ -92,14 +92,14 @@ class Search:
             self.best_promising = min(self.best_promising, lowest)
             if done:
                 self.ends_of_promising.append(lowest)
-                margin = self.standing.spread_of_looks()
+                margin = self.status.spread_of_looks()
                 self.trust.promising_ended(lowest < self.best_control, self.best_control < lowest - margin)
 
     def _end_control(self, candidate: int, lowest: float, done: bool) -> None:
         self.controls.append(candidate)
         if not done:
             return
-        standing, others = self.standing, self.standing.started[self.standing.started != candidate]
+        standing, others = self.status, self.status.started[self.status.started != candidate]
         looked_better = float(np.mean(standing.looks[standing.started] < standing.looks[candidate]))
         self.trust.control_ended(
             wins=lowest < self.best_promising - standing.spread_of_looks(),
@@ -112,8 +112,8 @@ class Search:
         """Return whether a control goes on: as far as the insurance pays, and while it may win."""
         if done or not np.isfinite(seen[-1]):
             return False
-        paid = self.standing.costs[len(seen)] < min(1.0, INSURANCE * self.budget) - 1e-9
-        hopeful = may_still_win(self.view, candidate, self.standing.started, self.standing.best_seen)
+        paid = self.status.costs[len(seen)] < min(1.0, INSURANCE * self.budget) - 1e-9
+        hopeful = may_still_win(self.view, candidate, self.status.started, self.status.best_seen)
         return bool(paid or self.trust.crossing or hopeful)
 
     def _turn_of_control(self) -> bool:
@@ -130,7 +130,7 @@ class Search:
         """Return the control under way or a new one; where curves cross, first looks for the stock come before it."""
         if self.control is not None:
             return self.control
-        standing, opened = self.standing, self.standing.opened
+        standing, opened = self.status, self.status.opened
         if self.trust.crossing:
             if len(opened) < STOCK and standing.fresh is not None:
                 return standing.fresh
@@ -143,22 +143,22 @@ class Search:
         return self.control
 
     def _by_ends(self, opened: Places) -> int:
-        finished = self.standing.finished
+        finished = self.status.finished
         lowest = self.view.observed[finished[-ends.HISTORY :]].min(axis=1)
-        return ends.choose(finished, lowest, opened, self.standing.looks, self.view.features)
+        return ends.choose(finished, lowest, opened, self.status.looks, self.view.features)
 
     def _proven(self) -> bool:
         """Return whether the ends of the promising are clearly ahead of all controls."""
         if not self.ends_of_promising or not self.controls:
             return False
-        best = float(self.standing.promise[self.controls].min())
+        best = float(self.status.promise[self.controls].min())
         ahead = best - float(np.median(self.ends_of_promising))
-        return ahead > CLEARLY * self.standing.spread_of_looks()
+        return ahead > CLEARLY * self.status.spread_of_looks()
 
     def _first_looks(self) -> bool:
         """Return whether the first looks, which are at random, are still to be had."""
-        few = self.standing.count < FEW and self.standing.fresh is not None
-        return few and (self.standing.count < FEWEST or self.spent["looks"] < FIRST_LOOKS * self.budget - 1e-9)
+        few = self.status.count < FEW and self.status.fresh is not None
+        return few and (self.status.count < FEWEST or self.spent["looks"] < FIRST_LOOKS * self.budget - 1e-9)
 
     def _wants_a_look(self, any_open: bool) -> bool:
         if not any_open or self._first_looks():
@@ -176,22 +176,20 @@ class Search:
         return self.leader
 
     def _open_leader(self) -> int | None:
-        return (
-            self.leader if self.leader is not None and np.isfinite(self.standing.open_promise[self.leader]) else None
-        )
+        return self.leader if self.leader is not None and np.isfinite(self.status.open_promise[self.leader]) else None
 
-    def _go(self, candidate: int, arm: str) -> Move:
+    def _go(self, candidate: int, arm: str) -> Action:
         """Return the candidate's next move and book its cost."""
         done = int(self.view.reached[candidate])
-        points = min(self.standing.end, max(done + 1, int(done * GROWTH))) if done else self.standing.look
+        points = min(self.status.end, max(done + 1, int(done * GROWTH))) if done else self.status.look
         if not done:
-            self.standing.start(candidate)
-            self.proposer.learn(candidate, self.standing.promise)
+            self.status.start(candidate)
+            self.proposer.learn(candidate, self.status.promise)
         elif arm == "promising" and candidate == self.control:
             self.controls.append(candidate)
             self.control = None  # it stands on its own merits now
-        cost = float(self.standing.costs[points] - self.standing.costs[done])
+        cost = float(self.status.costs[points] - self.status.costs[done])
         self.arm = arm
         self.spent[arm] += cost
         self.spent["looks"] += cost if arm == "promising" and not done else 0.0
-        return Move(candidate, points)
+        return Action(candidate, points)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.gaussian_process import GaussianProcess, smooth
-from runners.replay.simulation import Move, Numbers, View
+from runners.replay.simulation import Action, Numbers, View
 
 AT_RANDOM = 3  # candidates to know before features are asked
 PARTS = ((1.0, 2.0), (4.0, 1.0))  # length and weight of each process
@@ -23,14 +23,14 @@ HISTORY = 128  # trainings learnt from, the best half and the latest, so that a 
 POOL, SHORTLIST = 1000, 200  # fresh candidates that are looked at, and those of the best means whose doubt is asked
 
 
-def moves(view: View, chance: np.random.Generator) -> Iterator[Move]:
+def moves(view: View, chance: np.random.Generator) -> Iterator[Action]:
     """Train one candidate after the other to the end."""
     features = _standardised(view.features)
     known, fresh = np.zeros(0, dtype=np.int64), np.arange(len(view.reached))
     while len(fresh):
         candidate = int(fresh[0] if len(known) < AT_RANDOM else _best(view, features, known, fresh[:POOL]))
         known, fresh = np.append(known, candidate), fresh[fresh != candidate]
-        yield Move(candidate, len(view.costs))
+        yield Action(candidate, len(view.costs))
 
 
 def _standardised(features: Numbers) -> Numbers:

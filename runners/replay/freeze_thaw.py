@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from runners.replay.simulation import Move, Numbers, View
+from runners.replay.simulation import Action, Numbers, View
 
 EVERY = 3  # one new candidate in so many moves
 FIRST_LOOK = 2  # points, so that there is a slope
 
 
-def moves(view: View, chance: np.random.Generator) -> Iterator[Move]:
+def moves(view: View, chance: np.random.Generator) -> Iterator[Action]:
     """Start a candidate in every third move, else carry the most promising one on by a point."""
     end, promise, started, turn = len(view.costs), np.full(len(view.reached), np.inf), 0, 0
     while True:
@@ -25,7 +25,7 @@ def moves(view: View, chance: np.random.Generator) -> Iterator[Move]:
             return
         candidate = started if fresh else best
         started, turn = started + fresh, turn + 1
-        yield Move(candidate, min(FIRST_LOOK, end) if fresh else int(view.reached[candidate]) + 1)
+        yield Action(candidate, min(FIRST_LOOK, end) if fresh else int(view.reached[candidate]) + 1)
         seen = view.observed[candidate, : view.reached[candidate]]
         promise[candidate] = log_linear_end(seen, end) if np.isfinite(seen).all() else np.inf
 

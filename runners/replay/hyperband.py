@@ -6,11 +6,11 @@ from math import ceil
 import numpy as np
 
 from runners.replay.rungs import ETA, rung_points
-from runners.replay.simulation import Move, View
+from runners.replay.simulation import Action, View
 from runners.replay.successive_halving import halving
 
 
-def moves(view: View, chance: np.random.Generator) -> Iterator[Move]:
+def moves(view: View, chance: np.random.Generator) -> Iterator[Action]:
     """Run brackets; bracket s starts candidates s rungs below the end (algorithm 1 of the paper)."""
     rungs = rung_points(view)
     first, most = 0, len(rungs) - 1

@@ -10,20 +10,20 @@ from collections.abc import Iterator
 import numpy as np
 
 from runners.replay.rungs import value_at
-from runners.replay.simulation import Move, View
+from runners.replay.simulation import Action, View
 
 COHORT = 10  # candidates between two hurdles
 MARKS = 4  # hurdles divide a training into so many equal parts
 
 
-def moves(view: View, chance: np.random.Generator) -> Iterator[Move]:
+def moves(view: View, chance: np.random.Generator) -> Iterator[Action]:
     """Send candidate after candidate against the hurdles there are."""
     marks = [int(np.searchsorted(view.costs, (part + 1) / MARKS - 1e-9)) + 1 for part in range(MARKS)]
     marks = sorted(set(marks))
     hurdles: list[float] = []
     for candidate in range(len(view.reached)):
         for level, points in enumerate(marks):
-            yield Move(candidate, points)
+            yield Action(candidate, points)
             if level >= len(hurdles) or not value_at(view, candidate, points) < hurdles[level]:
                 break
         if (candidate + 1) % COHORT == 0 and len(hurdles) < len(marks) - 1:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from runners.replay.simulation import Move, View
+from runners.replay.simulation import Action, View
 
 
-def moves(view: View, chance: np.random.Generator) -> Iterator[Move]:
+def moves(view: View, chance: np.random.Generator) -> Iterator[Action]:
     """Train one candidate after the other to the end."""
     for candidate in range(len(view.reached)):
-        yield Move(candidate, len(view.costs))
+        yield Action(candidate, len(view.costs))

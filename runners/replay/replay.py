@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from runners.replay.curves.features import features_of
 from runners.replay.curves.recorded import RecordedCurves
-from runners.replay.simulation import Moment, Policy, Race
+from runners.replay.simulation import Policy, Simulation, Turn
 
 Numbers = NDArray[np.float64]
 
@@ -23,14 +23,14 @@ RESAMPLES = 2000
 
 
 @dataclass(frozen=True)
-class Task:
+class CurveTask:
     """Curves with their configurations as numbers."""
 
     curves: RecordedCurves
     features: Numbers = field(repr=False)
 
     @classmethod
-    def of(cls, curves: RecordedCurves) -> "Task":
+    def of(cls, curves: RecordedCurves) -> "CurveTask":
         """Return the task of recorded curves."""
         return cls(curves, features_of(curves.configs))
 
@@ -60,13 +60,13 @@ class Outcome:
     """Trainings spent when a candidate of the top hundredth by final value was first trained to its end."""
 
 
-def replay(task: Task, policy: Policy, budget: float, seed: int) -> Outcome:
-    """Race one policy on one task at one seed."""
+def replay(task: CurveTask, policy: Policy, budget: float, seed: int) -> Outcome:
+    """Simulate one policy on one task at one seed."""
     order = task.order(seed)
     curves = task.curves
     values = curves.values[order]
-    race = Race(values, curves.costs, task.features[order], budget)
-    last = Moment(0.0, np.inf, 0)
+    race = Simulation(values, curves.costs, task.features[order], budget)
+    last = Turn(0.0, np.inf, 0)
     top_seen_at: float | None = None
     top = set(np.flatnonzero(values[:, -1] <= task.top_percent).tolist())
     for moment in race.run(policy, np.random.default_rng([seed, 1])):

@@ -17,7 +17,7 @@ ROUNDING = 1e-9  # sums of shares of a training
 
 
 @dataclass(frozen=True)
-class Move:
+class Action:
     """Train a candidate until it has been seen at so many points; a paused one carries on from where it was."""
 
     candidate: int
@@ -48,11 +48,11 @@ class View(Protocol):
         """Budget left, in full trainings."""
 
 
-Policy = Callable[[View, np.random.Generator], Iterator[Move]]
+Policy = Callable[[View, np.random.Generator], Iterator[Action]]
 
 
 @dataclass(frozen=True)
-class Moment:
+class Turn:
     """Where a race stands after a move."""
 
     spent: float
@@ -62,7 +62,7 @@ class Moment:
     """The candidate that holds it."""
 
 
-class Race:
+class Simulation:
     """One policy, one order of the candidates, one budget. Implements View; the future stays out of its reach."""
 
     def __init__(self, values: Numbers, costs: Numbers, features: Numbers, budget: float) -> None:
@@ -73,7 +73,7 @@ class Race:
         self._values, self._budget = values, budget
         self._best, self._incumbent = np.inf, 0
 
-    def run(self, policy: Policy, chance: np.random.Generator) -> Iterator[Moment]:
+    def run(self, policy: Policy, chance: np.random.Generator) -> Iterator[Turn]:
         """Let the policy move until it has no more moves or the budget cannot pay for the next; report each move.
 
         A move that the budget pays in part is made in part, and is the last. Raises ValueError for a move that
@@ -90,14 +90,14 @@ class Race:
             if points < move.points and self.reached[move.candidate] == points:
                 return
 
-    def _affordable(self, move: Move) -> int:
+    def _affordable(self, move: Action) -> int:
         """Return how far the budget lets the move go."""
         done = self.reached[move.candidate]
         paid = self.costs[done - 1] if done else 0.0
         within = int(np.searchsorted(self.costs, paid + self.remaining + ROUNDING, side="right"))
         return min(move.points, within)
 
-    def _train(self, candidate: int, points: int) -> Moment:
+    def _train(self, candidate: int, points: int) -> Turn:
         done = int(self.reached[candidate])
         broken = np.flatnonzero(np.isinf(self._values[candidate, done:points]))
         points = done + int(broken[0]) + 1 if len(broken) else points  # training stops where the loss is not finite
@@ -107,4 +107,4 @@ class Race:
         self.reached[candidate] = points
         if values.min() < self._best:
             self._best, self._incumbent = float(values.min()), candidate
-        return Moment(self._budget - self.remaining, self._best, self._incumbent)
+        return Turn(self._budget - self.remaining, self._best, self._incumbent)

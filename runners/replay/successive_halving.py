@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from runners.replay.rungs import ETA, best_first, rung_points
-from runners.replay.simulation import Move, View
+from runners.replay.simulation import Action, View
 
 
-def moves(view: View, chance: np.random.Generator) -> Iterator[Move]:
+def moves(view: View, chance: np.random.Generator) -> Iterator[Action]:
     """Run one cohort after the other."""
     rungs = rung_points(view)
     size = ETA ** (len(rungs) - 1)
@@ -21,9 +21,9 @@ def moves(view: View, chance: np.random.Generator) -> Iterator[Move]:
         yield from halving(view, list(range(first, min(first + size, len(view.reached)))), rungs)
 
 
-def halving(view: View, cohort: list[int], rungs: tuple[int, ...]) -> Iterator[Move]:
+def halving(view: View, cohort: list[int], rungs: tuple[int, ...]) -> Iterator[Action]:
     """Train a cohort to each rung in turn and keep the best third, at least one."""
     for points in rungs:
         for candidate in cohort:
-            yield Move(candidate, points)
+            yield Action(candidate, points)
         cohort = best_first(view, cohort, points)[: max(len(cohort) // ETA, 1)]

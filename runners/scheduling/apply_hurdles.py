@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from configuration.experiment import Experiment
-from configuration.hurdles.decision import Verdict
-from configuration.hurdles.population import Field
+from configuration.hurdles.decision import HurdleDecision
+from configuration.hurdles.population import Population
 from configuration.seeds import first_seeds
 from ledger.database import Ledger
 from ledger.records import Decision, Record, Status
@@ -51,7 +51,7 @@ class Judges:
         """
         for trials in self._fields.values():
             while any(trial.waits for trial in trials):
-                field = Field(tuple(trial.entrant for trial in trials), self._settings.tokens)
+                field = Population(tuple(trial.view for trial in trials), self._settings.tokens)
                 verdicts = self._settings.hurdle.decide(field)
                 if not verdicts:
                     break
@@ -63,14 +63,14 @@ class Judges:
                     if trial.row.name in verdicts:
                         trial.verdicts.append(verdicts[trial.row.name])
 
-    def _decision(self, trial: Trial, verdict: Verdict) -> Decision:
+    def _decision(self, trial: Trial, verdict: HurdleDecision) -> Decision:
         value, bar = self._signed(verdict.value), self._signed(verdict.threshold)
         return Decision(0, trial.row.name, len(trial.verdicts), verdict.cleared, value, bar, verdict.cohort)
 
     def remember(self, trial: Trial, decision: Decision) -> None:
         """Take a verdict from the ledger."""
         value, bar = self._signed(decision.value), self._signed(decision.threshold)
-        trial.verdicts.append(Verdict(decision.cleared, value, bar, decision.cohort))
+        trial.verdicts.append(HurdleDecision(decision.cleared, value, bar, decision.cohort))
 
     def _signed(self, value: float | None) -> float | None:
         return None if value is None else self._sign * value

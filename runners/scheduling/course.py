@@ -9,21 +9,21 @@ from math import log
 
 from configuration.arm import BASELINE, Arm
 from configuration.experiment import Experiment
-from configuration.fine_tuning_runs import teachings
+from configuration.fine_tuning_runs import fine_tuning_runs
 from configuration.tuning_experiment import tuning_view
 from foundation.schema import JsonValue, canonical, canonical_text
-from ledger.artifacts import Outcome, StageStore
+from ledger.artifacts import ArtifactStore, Outcome
 from ledger.database import Ledger
-from ledger.records import ArmRow, Record, Standing, Status, TrialRow
+from ledger.records import ArmRow, Record, Status, TrialRow, TrialStatus
 from runners.dag import LENGTHEN, SharedStages, judged_labels, kind_of, pretrain_labels, trial_stages
 from runners.scheduling.apply_hurdles import AUDIT, Judges
 from runners.scheduling.groundwork import ATTEMPTS, refusal_of, refuse_another_key
 from runners.scheduling.trial import Trial
 from runners.scoring import scored
-from runners.search.extra_seeds import further_seeds
-from runners.search.next_arms import Entry, next_cohort
+from runners.search.extra_seeds import extra_seeds
+from runners.search.next_arms import ArmEntry, next_cohort
 from runners.stages.stage import Stage
-from runners.work_queue import Failure, Work
+from runners.work_queue import Failure, StageTask
 from search_space.candidate import Candidate
 
 ENDED = (Status.FINISHED, Status.DIVERGED)
@@ -32,9 +32,9 @@ ENDED = (Status.FINISHED, Status.DIVERGED)
 class Course:
     """An agenda of trials, cohort by cohort."""
 
-    def __init__(self, experiment: Experiment, shared: SharedStages, store: StageStore, ledger: Ledger) -> None:
+    def __init__(self, experiment: Experiment, shared: SharedStages, store: ArtifactStore, ledger: Ledger) -> None:
         self._experiment, self._shared, self._store, self._ledger = experiment, shared, store, ledger
-        self._teachings = {each.label: each for each in teachings(experiment.fine_tuning)}
+        self._teachings = {each.label: each for each in fine_tuning_runs(experiment.fine_tuning)}
         self._judges = Judges(experiment, ledger)
         self._attempts: dict[tuple[str, str], int] = {}
         self.trials: dict[str, Trial] = {}
@@ -52,34 +52,36 @@ class Course:
         return not any(self._can_go_on(trial) for trial in self._live())
 
     @property
-    def running(self) -> tuple[Work, ...]:
+    def running(self) -> tuple[StageTask, ...]:
         """What has been started and has not ended."""
         trials = self._live()
-        return tuple(Work(one.row.name, label, one.stages[label]) for one in trials for label in one.running)
+        return tuple(StageTask(one.row.name, label, one.stages[label]) for one in trials for label in one.running)
 
     @property
-    def done(self) -> tuple[Work, ...]:
+    def done(self) -> tuple[StageTask, ...]:
         """Every stage of a trial that has ended, in an earlier run, in the stage cache or in this run."""
         return tuple(
-            Work(name, label, trial.stages[label]) for name, trial in self.trials.items() for label in trial.statuses
+            StageTask(name, label, trial.stages[label])
+            for name, trial in self.trials.items()
+            for label in trial.statuses
         )
 
     @property
-    def standings(self) -> tuple[tuple[TrialRow, Standing], ...]:
+    def standings(self) -> tuple[tuple[TrialRow, TrialStatus], ...]:
         """How each trial that has been declared stands."""
-        return tuple((trial.row, trial.standing) for trial in self.trials.values())
+        return tuple((trial.row, trial.status) for trial in self.trials.values())
 
     @property
-    def remaining(self) -> tuple[Work, ...]:
+    def remaining(self) -> tuple[StageTask, ...]:
         """What is still to be done, running stages included, if no hurdle stops it."""
         return tuple(
-            Work(trial.row.name, label, stage)
+            StageTask(trial.row.name, label, stage)
             for trial in self._live()
             for label, stage in trial.stages.items()
             if label not in trial.statuses and not trial.barred
         )
 
-    def next_work(self) -> Work | None:
+    def next_work(self) -> StageTask | None:
         """Return the next stage of the earliest trial that has one ready."""
         for trial in self._live():
             work = self.next_work_of(trial.row.name)
@@ -95,7 +97,7 @@ class Course:
         """Whether nothing of a trial will run any more."""
         return self.trials[trial_name].ended
 
-    def waiting(self, trial_name: str) -> list[Work]:
+    def waiting(self, trial_name: str) -> list[StageTask]:
         """Return what is left of a trial in order, none where it has ended or must wait; nothing is started.
 
         What is in the store is taken on the way.
@@ -106,9 +108,9 @@ class Course:
             return []
         trial.running.discard(first.label)
         missing = (label for label in trial.stages if label not in trial.statuses)
-        return [Work(trial_name, label, trial.stages[label]) for label in missing]
+        return [StageTask(trial_name, label, trial.stages[label]) for label in missing]
 
-    def next_work_of(self, trial_name: str) -> Work | None:
+    def next_work_of(self, trial_name: str) -> StageTask | None:
         """Return a trial's next stage that may start now, taking what is in the store on the way."""
         trial = self.trials[trial_name]
         if self._held_back(trial):
@@ -117,12 +119,12 @@ class Course:
             known = self._store.outcome(stage.kind, stage.key)
             if known is None:
                 trial.running.add(label)
-                return Work(trial_name, label, stage)
+                return StageTask(trial_name, label, stage)
             self._record(trial, label, known, reused=True)
         self._advance()
         return None
 
-    def finish(self, work: Work, end: Outcome | Failure) -> None:
+    def finish(self, work: StageTask, end: Outcome | Failure) -> None:
         """Record how a stage ended and decide what that settles. Raises the Refusal of a stage that refused."""
         assert work.trial is not None
         trial = self.trials[work.trial]
@@ -169,7 +171,7 @@ class Course:
         self._judges.take(trial, record)
         self._judges.settle()
 
-    def _fail(self, trial: Trial, work: Work, failure: Failure) -> None:
+    def _fail(self, trial: Trial, work: StageTask, failure: Failure) -> None:
         refusal = refusal_of(failure)
         if refusal is not None:
             raise refusal
@@ -212,7 +214,7 @@ class Course:
         if not self._live() and not self._failed:
             self._audit()
 
-    def _next_entries(self) -> tuple[Entry, ...]:
+    def _next_entries(self) -> tuple[ArmEntry, ...]:
         """Return who enters next, none after the last.
 
         Where that is decided by results, nobody enters while a trial has failed: the next run tries it again, and
@@ -226,8 +228,8 @@ class Course:
                 return entries
         if self._failed or not self.trials:
             return ()
-        added = further_seeds(self._experiment, self._ledger, self._arms)  # that what is undecided asks for
-        return tuple(Entry(arm, added[name], repeats=True) for name, arm in self._arms.items() if name in added)
+        added = extra_seeds(self._experiment, self._ledger, self._arms)  # that what is undecided asks for
+        return tuple(ArmEntry(arm, added[name], repeats=True) for name, arm in self._arms.items() if name in added)
 
     @property
     def _failed(self) -> bool:
@@ -238,7 +240,7 @@ class Course:
             trial.audited = True
             self._open = [*(one for one in self._open if one is not trial), trial]
 
-    def _declare(self, entry: Entry) -> None:
+    def _declare(self, entry: ArmEntry) -> None:
         """Write down an arm's trials, and the arm itself where it is new."""
         if not entry.repeats:
             self._ledger.add_arm(self._row(entry.arm))

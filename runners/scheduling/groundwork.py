@@ -1,16 +1,16 @@
 """The groundwork: stages that all trials share, run before any trial, each as soon as what it reads is there."""
 
-from foundation.errors import Conflict, EnvironmentRefused, Refusal
-from ledger.artifacts import Outcome, StageStore
+from foundation.errors import ConflictError, MachineError, UserError
+from ledger.artifacts import ArtifactStore, Outcome
 from ledger.database import Ledger
-from ledger.records import Record, Standing, Status, TrialRow
+from ledger.records import Record, Status, TrialRow, TrialStatus
 from runners.stages.stage import Stage
-from runners.work_queue import Failure, Work
+from runners.work_queue import Failure, StageTask
 
 ATTEMPTS = 3  # a worker that dies (memory, a signal) is replaced twice before its stage counts as failed
 
 
-class StageFailed(EnvironmentRefused):
+class StageFailed(MachineError):
     """A stage that everything depends on raised, or its worker process died each time."""
 
     @classmethod
@@ -25,7 +25,7 @@ class StageFailed(EnvironmentRefused):
 class Groundwork:
     """An agenda of shared stages; what is in the store already is recorded and never run."""
 
-    def __init__(self, stages: dict[str, Stage], store: StageStore, ledger: Ledger) -> None:
+    def __init__(self, stages: dict[str, Stage], store: ArtifactStore, ledger: Ledger) -> None:
         self._stages, self._store, self._ledger = stages, store, ledger
         self._finished: set[str] = set()
         self._running: set[str] = set()
@@ -46,38 +46,40 @@ class Groundwork:
         return len(self._finished) == len(self._stages)
 
     @property
-    def running(self) -> tuple[Work, ...]:
+    def running(self) -> tuple[StageTask, ...]:
         """What has been started and has not ended."""
-        return tuple(Work(None, label, self._stages[label]) for label in sorted(self._running))
+        return tuple(StageTask(None, label, self._stages[label]) for label in sorted(self._running))
 
     @property
-    def done(self) -> tuple[Work, ...]:
+    def done(self) -> tuple[StageTask, ...]:
         """Every stage that has ended, in an earlier run, in the stage cache or in this run."""
-        return tuple(Work(None, label, stage) for label, stage in self._stages.items() if label in self._finished)
+        return tuple(
+            StageTask(None, label, stage) for label, stage in self._stages.items() if label in self._finished
+        )
 
     @property
-    def standings(self) -> tuple[tuple[TrialRow, Standing], ...]:
+    def standings(self) -> tuple[tuple[TrialRow, TrialStatus], ...]:
         """None: these stages belong to no trial."""
         return ()
 
     @property
-    def remaining(self) -> tuple[Work, ...]:
+    def remaining(self) -> tuple[StageTask, ...]:
         """What is still to be done, running stages included."""
         left = ((label, stage) for label, stage in self._stages.items() if label not in self._finished)
-        return tuple(Work(None, label, stage) for label, stage in left)
+        return tuple(StageTask(None, label, stage) for label, stage in left)
 
-    def next_work(self) -> Work | None:
+    def next_work(self) -> StageTask | None:
         """Return a stage whose inputs are all there."""
         finished_keys = {self._stages[label].key for label in self._finished}
         for label, stage in self._stages.items():
             waiting = label not in self._finished and label not in self._running
             if waiting and all(source.key in finished_keys for source in stage.inputs.values()):
                 self._running.add(label)
-                return Work(None, label, stage)
+                return StageTask(None, label, stage)
         return None
 
-    def finish(self, work: Work, end: Outcome | Failure) -> None:
-        """Record a finished stage. Raises the Refusal of a stage that refused, StageFailed of one that raised."""
+    def finish(self, work: StageTask, end: Outcome | Failure) -> None:
+        """Record a finished stage. Raises the UserError of a stage that refused, StageFailed of one that raised."""
         self._running.discard(work.label)
         if isinstance(end, Outcome):
             self._record(work.label, work.stage, end, reused=False)
@@ -102,16 +104,16 @@ class Groundwork:
 
 
 def refuse_another_key(record: Record, stage: Stage, ledger: Ledger) -> None:
-    """Raise Conflict where a result was made from other data, by other code or by other libraries than today's."""
+    """Raise ConflictError where a result was made from other data, other code or other libraries than today's."""
     if record.key != stage.key:
         place = " ".join(filter(None, [record.trial, record.label]))
         message = "was made from other data, code or library versions than there are now; the two are never mixed"
-        raise Conflict([f"{ledger.path}: {place} {message}.", "Did you mean another --out folder?"])
+        raise ConflictError([f"{ledger.path}: {place} {message}.", "Did you mean another --out folder?"])
 
 
-def refusal_of(failure: Failure) -> Refusal | None:
+def refusal_of(failure: Failure) -> UserError | None:
     """Return the refusal that a stage raised in its worker, None where it raised something else."""
-    for kind in Refusal.__subclasses__():
+    for kind in UserError.__subclasses__():
         if kind.exit_code == failure.exit_code:
             return kind(failure.error.partition(": ")[2].split("\n"))
     return None

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from configuration.hurdles.decision import Verdict
-from configuration.hurdles.population import Entrant, State
-from ledger.records import Record, Standing, Status, TrialRow
+from configuration.hurdles.decision import HurdleDecision
+from configuration.hurdles.population import State, TrialView
+from ledger.records import Record, Status, TrialRow, TrialStatus
 from ledger.selected_settings import standing_of
 from runners.stages.stage import Stage
 
@@ -37,7 +37,7 @@ class Trial:
     """Value by tokens seen."""
     settled: int = 0
     """Points of the curve up to the last hurdle reached."""
-    verdicts: list[Verdict] = field(default_factory=list)
+    verdicts: list[HurdleDecision] = field(default_factory=list)
     final_loss: float | None = None
     """The held-out loss after the whole budget, None where it has not come so far."""
     running: set[str] = field(default_factory=set)
@@ -66,9 +66,9 @@ class Trial:
         return not self.running and (self.barred or all(label in self.statuses for label in self._reachable()))
 
     @property
-    def standing(self) -> Standing:
+    def status(self) -> TrialStatus:
         """How it stands, as a report of this moment would say; a stopped trial that is audited runs again."""
-        return Standing.RUNNING if self.running else standing_of(self.statuses, self.stopped, self.ended)
+        return TrialStatus.RUNNING if self.running else standing_of(self.statuses, self.stopped, self.ended)
 
     @property
     def waits(self) -> bool:
@@ -76,10 +76,10 @@ class Trial:
         return self._state is State.WAITING
 
     @property
-    def entrant(self) -> Entrant:
+    def view(self) -> TrialView:
         """The trial as hurdles see it: what came after a stop is not shown."""
         shown = len(self.verdicts) if self.stopped else len(self.values)
-        return Entrant(
+        return TrialView(
             name=self.row.name,
             cohort=self.cohort,
             state=self._state,
@@ -96,7 +96,7 @@ class Trial:
         """Where hurdles see it: a trial that has failed is still on its way, because the next run tries it again."""
         diverged = any(self.statuses.get(label) is Status.DIVERGED for label in self.marks)
         if self.exempt or diverged or self.stopped or len(self.verdicts) == len(self.judged):
-            return State.OUT
+            return State.DONE
         return State.WAITING if len(self.values) > len(self.verdicts) else State.MOVING
 
     def take(self, record: Record, value: float | None) -> None:

@@ -9,7 +9,7 @@ from configuration.designs.search import Search
 from foundation.schema import canonical, canonical_text
 from search_space.candidate import Candidate
 from search_space.constraints import broken_by
-from search_space.overrides import ImpossibleChange, absolute_path, apply
+from search_space.overrides import InvalidOverride, absolute_path, apply
 
 MUTATIONS = 1000  # of one parent, before it is given up
 
@@ -55,7 +55,7 @@ def possible(baseline: Candidate, point: Mapping[str, Any], constraints: tuple[s
     """Return the identity of the candidate that a point leads to, None where it breaks a rule or a constraint."""
     try:
         candidate = apply(baseline, point)
-    except ImpossibleChange:
+    except InvalidOverride:
         return None
     return identity(candidate) if broken_by(candidate, constraints) is None else None
 
@@ -93,7 +93,7 @@ def _tolerant(baseline: Candidate, point: dict[str, Any]) -> Candidate | None:
     options = {path: value for path, value in point.items() if isinstance(value, Mapping | str)}
     try:
         return apply(baseline, options)
-    except ImpossibleChange:
+    except InvalidOverride:
         return None
 
 

@@ -15,7 +15,7 @@ from runners.dag import all_labels
 from runners.search.tuning_phase import families
 
 
-def further_seeds(experiment: Experiment, ledger: Ledger, arms: Mapping[str, Arm]) -> dict[str, tuple[int, ...]]:
+def extra_seeds(experiment: Experiment, ledger: Ledger, arms: Mapping[str, Arm]) -> dict[str, tuple[int, ...]]:
     """Return the seeds to add by arm; none where the seeds are listed, or all is decided or spent."""
     seeds = experiment.pretraining.seeds
     if isinstance(seeds, tuple):

@@ -1,4 +1,4 @@
-"""A search's past, read from its ledger: what each candidate achieved, and how many seeds it has had."""
+"""A search's past, read from its ledger: what each candidate observed, and how many seeds it has had."""
 
 from collections.abc import Iterable
 
@@ -8,11 +8,11 @@ from configuration.seeds import first_seeds
 from ledger.database import Ledger
 from ledger.records import ArmRow, TrialRow
 from ledger.snapshot import TrialHistory, histories_of
-from runners.search.observations import achieved, at_the_same_seeds
-from runners.search.optuna_sampler import Seen
+from runners.search.observations import at_the_same_seeds, observed
+from runners.search.optuna_sampler import Observation
 
 
-class Past:
+class SearchHistory:
     """The ledger of a search, read at one moment."""
 
     def __init__(self, experiment: Experiment, ledger: Ledger) -> None:
@@ -43,17 +43,17 @@ class Past:
         return {*first_seeds(self._experiment.pretraining.seeds), *known}
 
     @property
-    def baseline(self) -> Seen | None:
-        """What the baseline achieved at the seeds that every candidate has; None before it is declared."""
+    def baseline(self) -> Observation | None:
+        """What the baseline observed at the seeds that every candidate has; None before it is declared."""
         return next((self._first(arm) for arm in self.arms if arm.name == BASELINE), None)
 
-    def seen(self) -> tuple[Seen, ...]:
-        """Return what was achieved in the order in which it was proposed; a repeat counts by itself.
+    def seen(self) -> tuple[Observation, ...]:
+        """Return what was observed in the order in which it was proposed; a repeat counts by itself.
 
         A repeat has a seed that other candidates do not have. It is given as it would be at theirs: the baseline,
         which has every seed, shows by how much seeds differ.
         """
-        achieved_in: list[tuple[int, Seen]] = []
+        achieved_in: list[tuple[int, Observation]] = []
         for arm in self.arms:
             achieved_in.append((arm.cohort, self._first(arm)))
             for trial in self.trials[arm.name] if arm.name != BASELINE else ():
@@ -61,16 +61,16 @@ class Past:
                     achieved_in.append((trial.cohort, self._repeat(arm, trial)))
         return tuple(seen for _, seen in sorted(achieved_in, key=lambda one: one[0]))
 
-    def _first(self, arm: ArmRow) -> Seen:
+    def _first(self, arm: ArmRow) -> Observation:
         return self._achieved(arm, [trial for trial in self.trials[arm.name] if trial.cohort is None])
 
-    def _repeat(self, arm: ArmRow, trial: TrialRow) -> Seen:
+    def _repeat(self, arm: ArmRow, trial: TrialRow) -> Observation:
         baseline = next(one for one in self.arms if one.name == BASELINE)
         there = [one for one in self.trials[BASELINE] if one.seed == trial.seed]
-        at_this_seed = self._achieved(baseline, there) if there else Seen({}, (), False)
+        at_this_seed = self._achieved(baseline, there) if there else Observation({}, (), False)
         mine = self._achieved(arm, [trial])
         return at_the_same_seeds(mine, at_this_seed, self._first(baseline), self._objectives)
 
-    def _achieved(self, arm: ArmRow, trials: list[TrialRow]) -> Seen:
+    def _achieved(self, arm: ArmRow, trials: list[TrialRow]) -> Observation:
         histories = [self._histories[trial.name] for trial in trials]
-        return achieved(self._experiment, arm, histories, self._objectives, arm.name != BASELINE)
+        return observed(self._experiment, arm, histories, self._objectives, arm.name != BASELINE)

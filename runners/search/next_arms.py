@@ -8,14 +8,14 @@ from configuration.experiment import Experiment
 from configuration.seeds import first_seeds
 from foundation.schema import JsonValue, canonical_text
 from ledger.database import Ledger
-from runners.search.history import Past
+from runners.search.history import SearchHistory
 from runners.search.optuna_sampler import importance, propose
 from runners.search.tuning_phase import own_arms, tried_arms
 from runners.search.warm_start import warm_seen
 
 
 @dataclass(frozen=True)
-class Entry:
+class ArmEntry:
     """An arm that enters at some pretraining seeds; one that repeats has entered before at others."""
 
     arm: Arm
@@ -23,20 +23,20 @@ class Entry:
     repeats: bool = False
 
 
-def next_cohort(experiment: Experiment, number: int, ledger: Ledger) -> tuple[Entry, ...]:
+def next_cohort(experiment: Experiment, number: int, ledger: Ledger) -> tuple[ArmEntry, ...]:
     """Return the entries of cohort `number`, none where the design has no more; the first holds the baseline."""
     design, seeds = experiment.search, first_seeds(experiment.pretraining.seeds)
     if experiment.tune is not None and number == 1:
-        return tuple(Entry(arm, seeds) for arm in own_arms(experiment, ledger))
+        return tuple(ArmEntry(arm, seeds) for arm in own_arms(experiment, ledger))
     if design is None and number > 0:  # arms that were added to the file since the ledger was begun
         known = {arm.name for arm in ledger.arms()}
-        return tuple(Entry(arm, seeds) for arm in experiment.arms if arm.name not in known)
-    first = tuple(Entry(arm, seeds) for arm in experiment.arms) if number == 0 else ()
+        return tuple(ArmEntry(arm, seeds) for arm in experiment.arms if arm.name not in known)
+    first = tuple(ArmEntry(arm, seeds) for arm in experiment.arms) if number == 0 else ()
     if experiment.tune is not None and number == 0:
-        return (*(Entry(arm, experiment.tune.seeds) for arm in tried_arms(experiment, ledger)), *first)
+        return (*(ArmEntry(arm, experiment.tune.seeds) for arm in tried_arms(experiment, ledger)), *first)
     if design is None:
         return first
-    past = Past(experiment, ledger)
+    past = SearchHistory(experiment, ledger)
     size = experiment.pretraining.hurdle.cohort_size(number, design.cohort)
     wanted = min(design.candidates_in_all - past.proposals, size) - len(first)
     if wanted <= 0:
@@ -48,12 +48,12 @@ def next_cohort(experiment: Experiment, number: int, ledger: Ledger) -> tuple[En
 
 
 def _entries(
-    experiment: Experiment, past: Past, points: tuple[dict[str, JsonValue], ...], arms: int
-) -> tuple[Entry, ...]:
+    experiment: Experiment, past: SearchHistory, points: tuple[dict[str, JsonValue], ...], arms: int
+) -> tuple[ArmEntry, ...]:
     """Return an entry per point: a new candidate, or one that is known at its next seed."""
     known = {canonical_text(dict(arm.candidate)): arm.name for arm in past.arms}
     again: dict[str, int] = {}
-    entries: list[Entry] = []
+    entries: list[ArmEntry] = []
     for point in points:
         arm = changed_arm("", experiment.baseline, point)
         name = known.setdefault(arm.identity, f"candidate-{arms + len(known) - len(past.arms):03d}")
@@ -61,20 +61,22 @@ def _entries(
         if any(one.name == name for one in past.arms) or any(entry.arm.name == name for entry in entries):
             seed = past.next_seed(name) + again.get(name, 0)
             again[name] = again.get(name, 0) + 1
-            entries.append(Entry(named, (seed,), repeats=True))
+            entries.append(ArmEntry(named, (seed,), repeats=True))
         else:
-            entries.append(Entry(named, first_seeds(experiment.pretraining.seeds)))
+            entries.append(ArmEntry(named, first_seeds(experiment.pretraining.seeds)))
     return tuple(entries)
 
 
-def _baseline_beside(experiment: Experiment, past: Past, entries: tuple[Entry, ...]) -> Iterator[Entry]:
+def _baseline_beside(
+    experiment: Experiment, past: SearchHistory, entries: tuple[ArmEntry, ...]
+) -> Iterator[ArmEntry]:
     """Yield the baseline at the seeds of repeats, so that every trial has a difference to it at its own seed."""
     missing = past.missing_at_baseline(seed for entry in entries if entry.repeats for seed in entry.seeds)
     if missing:
-        yield Entry(next(arm for arm in experiment.arms if arm.name == BASELINE), missing, repeats=True)
+        yield ArmEntry(next(arm for arm in experiment.arms if arm.name == BASELINE), missing, repeats=True)
 
 
 def importance_of_axes(experiment: Experiment, ledger: Ledger) -> dict[str, JsonValue]:
     """Return each axis's share of the variance of the held-out loss at the first mark; empty where it is unknown."""
     assert experiment.search is not None
-    return {**importance(experiment.search, experiment.baseline, Past(experiment, ledger).seen())}
+    return {**importance(experiment.search, experiment.baseline, SearchHistory(experiment, ledger).seen())}

@@ -1,4 +1,4 @@
-"""What trials have achieved, as a sampler is told: losses at the marks, and the values of the search's objectives."""
+"""What trials have observed, as a sampler is told: losses at the marks, and the values of the search's objectives."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,20 +12,20 @@ from ledger.selected_settings import cell_of, chosen_records
 from ledger.snapshot import TrialHistory
 from runners.dag import fine_tune_labels, pretrain_labels
 from runners.scoring import primary_score
-from runners.search.optuna_sampler import Seen
+from runners.search.optuna_sampler import Observation
 
 
-def achieved(
+def observed(
     experiment: Experiment, arm: ArmRow, histories: Sequence[TrialHistory], objectives: Sequence[str], proposed: bool
-) -> Seen:
-    """Return what trials of one arm achieved together: means over their seeds, as far as all of them came."""
+) -> Observation:
+    """Return what trials of one arm observed together: means over their seeds, as far as all of them came."""
     per_seed = [_losses(history) for history in histories]
     reached = min(len(losses) for losses in per_seed)
     values = [_measured(experiment, arm, history) for history in histories]
     last = pretrain_labels(experiment)[-1]
     spent = all(any(record.label == last for record in history.finished("pretrain")) for history in histories)
     complete = spent and all(name in measured for measured in values for name in objectives)
-    return Seen(
+    return Observation(
         dict(arm.changes),
         tuple(fmean(losses[level] for losses in per_seed) for level in range(reached)),
         complete,
@@ -35,8 +35,10 @@ def achieved(
     )
 
 
-def at_the_same_seeds(seen: Seen, there: Seen, here: Seen, objectives: Sequence[str]) -> Seen:
-    """Return what a candidate would have achieved at other seeds: what was measured moves as the baseline does.
+def at_the_same_seeds(
+    seen: Observation, there: Observation, here: Observation, objectives: Sequence[str]
+) -> Observation:
+    """Return what a candidate would have observed at other seeds: what was measured moves as the baseline does.
 
     `there` is the baseline at the candidate's seeds, `here` at the others. What the baseline has not measured at both
     is left out, because a difference between seeds would pass for one between candidates.
@@ -85,7 +87,7 @@ def score_of(experiment: Experiment, history: TrialHistory) -> float | None:
     return fmean(fmean(of_task) for of_task in scores.values()) if scores else None
 
 
-def as_json(seen: Seen) -> JsonValue:
+def as_json(seen: Observation) -> JsonValue:
     """Return what a ledger keeps of a candidate of another search."""
     return {
         "changes": {**seen.changes},
@@ -94,14 +96,14 @@ def as_json(seen: Seen) -> JsonValue:
     }
 
 
-def from_json(document: JsonValue) -> Seen:
+def from_json(document: JsonValue) -> Observation:
     """Return a finished candidate of another search, as a ledger has kept it."""
     assert isinstance(document, dict)
     changes, losses, objectives = (document[name] for name in ("changes", "losses", "objectives"))
     assert isinstance(changes, dict)
     assert isinstance(losses, list)
     assert isinstance(objectives, list)
-    return Seen(changes, _numbers(losses), True, _numbers(objectives), proposed=False)
+    return Observation(changes, _numbers(losses), True, _numbers(objectives), proposed=False)
 
 
 def _numbers(values: list[JsonValue]) -> tuple[float, ...]:

@@ -32,7 +32,7 @@ Point = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observation:
     """What a candidate achieved: its changes from the baseline, and its held-out loss at each mark it reached."""
 
     changes: Mapping[str, JsonValue]
@@ -55,7 +55,7 @@ class Seen:
 def propose(
     design: Search,
     baseline: Candidate,
-    seen: tuple[Seen, ...],
+    seen: tuple[Observation, ...],
     cohort: int,
     count: int,
     constraints: tuple[str, ...] = (),
@@ -79,7 +79,7 @@ class _Proposals:
         self,
         design: Search,
         baseline: Candidate,
-        seen: tuple[Seen, ...],
+        seen: tuple[Observation, ...],
         cohort: int,
         constraints: tuple[str, ...],
         seeds: int,
@@ -152,7 +152,7 @@ class _Proposals:
         return offspring(design.tournament, design.seed, born, number, ways)
 
 
-def importance(design: Search, baseline: Candidate, seen: tuple[Seen, ...]) -> dict[str, float]:
+def importance(design: Search, baseline: Candidate, seen: tuple[Observation, ...]) -> dict[str, float]:
     """Return each axis's share of the variance of the loss at the first mark, empty where too few have reached it."""
     import optuna
 
@@ -160,7 +160,7 @@ def importance(design: Search, baseline: Candidate, seen: tuple[Seen, ...]) -> d
     study = _study(alone, baseline, (), 0)
     for one in seen:
         if one.losses:
-            told = _told(alone, baseline, Seen(one.changes, one.losses[:1], complete=True), 0)
+            told = _told(alone, baseline, Observation(one.changes, one.losses[:1], complete=True), 0)
             assert told is not None
             study.add_trial(told)
     shared = [path for path in design.space if "." not in path]
@@ -196,7 +196,7 @@ def draws(
         yield dict(trial.params)
 
 
-def _study(design: Search, baseline: Candidate, seen: tuple[Seen, ...], cohort: int) -> "optuna.Study":
+def _study(design: Search, baseline: Candidate, seen: tuple[Observation, ...], cohort: int) -> "optuna.Study":
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -253,7 +253,7 @@ def _whole_space(design: Search) -> "dict[str, optuna.distributions.BaseDistribu
     return {path: optuna.distributions.CategoricalDistribution(labels(design, path)) for path in design.space}
 
 
-def _told(design: Search, baseline: Candidate, one: Seen, number: int) -> "optuna.trial.FrozenTrial | None":
+def _told(design: Search, baseline: Candidate, one: Observation, number: int) -> "optuna.trial.FrozenTrial | None":
     """Return the trial that a sampler sees of a candidate; None where it has no use for it.
 
     For a sampler in RELATIVE a value that is not on its axis leaves the candidate out, and an axis that the candidate
@@ -279,7 +279,7 @@ def _told(design: Search, baseline: Candidate, one: Seen, number: int) -> "optun
     )
 
 
-def _fitness(one: Seen) -> float:
+def _fitness(one: Observation) -> float:
     """Return what a tournament compares: the last loss known, at whichever mark, as in So et al. 2019."""
     return one.losses[-1] if one.losses else float("inf")
 

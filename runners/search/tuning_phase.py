@@ -14,9 +14,9 @@ from configuration.tuning_points import AT, Point, change_size, grid_points, nam
 from configuration.validation.tuning import impossible_for
 from foundation.schema import JsonValue
 from ledger.database import Ledger
-from ledger.records import Standing
+from ledger.records import TrialStatus
 from ledger.snapshot import TrialHistory, histories_of
-from ledger.tuning_plan import CHOICES, TUNING, Tried, choices_of
+from ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
 from ledger.tuning_selection import Choice, chosen, mean_over_seeds
 from runners.dag import fine_tune_labels, pretrain_labels
 from runners.search.observations import score_of
@@ -30,7 +30,7 @@ def tried_arms(experiment: Experiment, ledger: Ledger) -> tuple[Arm, ...]:
     """Return every arm at every point, and write down what that is."""
     if ledger.fact(TUNING) is None:
         ledger.set_fact(TUNING, _what_is_tried(experiment))
-    tried = Tried.of(ledger.fact(TUNING))
+    tried = TuningPlan.of(ledger.fact(TUNING))
     points = tuple(zip(tried.points, tried.names, strict=True))
     return tuple(
         _changed(experiment, arm, point, f"{arm.name}{AT}{name}", tunes=arm.name)
@@ -44,7 +44,7 @@ def own_arms(experiment: Experiment, ledger: Ledger) -> tuple[Arm, ...]:
 
     None as long as a tuning trial has no result: a failed one is tried again by the next run, and decides then.
     """
-    tried = Tried.of(ledger.fact(TUNING))
+    tried = TuningPlan.of(ledger.fact(TUNING))
     if ledger.fact(CHOICES) is None:
         choices = _choices(experiment, ledger, tried)
         if choices is None:
@@ -101,7 +101,7 @@ def _changed(
     return Arm(name, candidate, difference(experiment.baseline, candidate), tunes=tunes, own_of=own_of)
 
 
-def _choices(experiment: Experiment, ledger: Ledger, tried: Tried) -> tuple[Choice, ...] | None:
+def _choices(experiment: Experiment, ledger: Ledger, tried: TuningPlan) -> tuple[Choice, ...] | None:
     """Return every arm's choice, None where a tuning trial has not ended with a result of its own."""
     tune, view = experiment.tune, tuning_view(experiment)
     assert tune is not None
@@ -112,7 +112,7 @@ def _choices(experiment: Experiment, ledger: Ledger, tried: Tried) -> tuple[Choi
         values: list[float | None] = []
         for name in tried.names:
             trials = [histories[f"{arm.name}{AT}{name}/{seed}"] for seed in tried.seeds]
-            if any(trial.standing not in (Standing.FINISHED, Standing.DIVERGED) for trial in trials):
+            if any(trial.status not in (TrialStatus.FINISHED, TrialStatus.DIVERGED) for trial in trials):
                 return None
             values.append(mean_over_seeds([_value(view, tried.metric, trial) for trial in trials]))
         point = chosen(values, sizes, tune.larger_is_better)
@@ -122,7 +122,7 @@ def _choices(experiment: Experiment, ledger: Ledger, tried: Tried) -> tuple[Choi
 
 def _value(view: Experiment, metric: str, history: TrialHistory) -> float | None:
     """Return what decides of one trial, None where it diverged."""
-    if history.standing is not Standing.FINISHED:
+    if history.status is not TrialStatus.FINISHED:
         return None
     if metric == "score":
         return score_of(view, history)

@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from configuration.experiment import Experiment
-from foundation.errors import Conflict
+from foundation.errors import ConflictError
 from foundation.schema import JsonValue, canonical_text, fingerprint
 from ledger.database import Ledger
-from runners.search.history import Past
+from runners.search.history import SearchHistory
 from runners.search.observations import as_json, at_the_same_seeds, from_json
-from runners.search.optuna_sampler import Seen
+from runners.search.optuna_sampler import Observation
 
 FACT = "warm_start"
 COMPARED = ("baseline", "corpus", "tokenizer", "pretraining.tokens", "pretraining.held_out_sequences", "fine_tuning")
@@ -18,12 +18,12 @@ SEARCHED = ("space", "objectives", "constraints")
 """What must be equal for two searches' losses to be of the same question."""
 
 
-def warm_seen(experiment: Experiment, ledger: Ledger, baseline: Seen | None) -> tuple[Seen, ...]:
+def warm_seen(experiment: Experiment, ledger: Ledger, baseline: Observation | None) -> tuple[Observation, ...]:
     """Return what the sampler is told before its own candidates; the first call reads the other ledgers.
 
     Each is recorded by the hash of what was taken from it, so that a later change there changes nothing here. Another
     search has other seeds: its results move as the baseline does from there to here, or to the first of the other
-    searches while it is not finished here. Raises Conflict where another ledger asks another question.
+    searches while it is not finished here. Raises ConflictError where another ledger asks another question.
     """
     design = experiment.search
     if design is None or not design.warm_start:
@@ -42,7 +42,7 @@ def warm_seen(experiment: Experiment, ledger: Ledger, baseline: Seen | None) -> 
     )
 
 
-def _end_of(seen: Seen) -> Seen:
+def _end_of(seen: Observation) -> Observation:
     """Return a finished candidate by its end alone: another search may have had other hurdles on the way there."""
     return replace(seen, losses=seen.losses[-1:])
 
@@ -60,8 +60,8 @@ def _taken_from(experiment: Experiment, folder: Path) -> JsonValue:
         differing = [*_differences(experiment.identity(), identity)]
         if differing:
             lines = [f"{folder}: cannot warm-start this search: it asked another question. What differs:"]
-            raise Conflict([*lines, *(f"  {name}" for name in differing)])
-        finished = [as_json(one) for one in Past(experiment, other).seen() if one.complete]
+            raise ConflictError([*lines, *(f"  {name}" for name in differing)])
+        finished = [as_json(one) for one in SearchHistory(experiment, other).seen() if one.complete]
     return {"content": fingerprint(finished), "candidates": finished}
 
 

@@ -9,12 +9,12 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from foundation.schema import JsonValue
 from models.attention_maps import visit_attention_maps
 from models.devices import open_device
 from models.encoder import Encoder
-from runners.stages.context import Workplace
+from runners.stages.context import StageContext
 from runners.stages.declarations import AttentionStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.training.checkpoint import load_weights
@@ -30,27 +30,27 @@ WEIGHTS_AT_A_TIME = 2**24
 """Of one layer, so that memory is bounded; a function of the sizes alone, so that sums stay the same."""
 
 
-def compute(stage: AttentionStage, workplace: Workplace) -> dict[str, JsonValue]:
+def compute(stage: AttentionStage, context: StageContext) -> dict[str, JsonValue]:
     """Return the near and far mass of every head, with and without the marks around the text, and the maps."""
     encoder = Encoder(stage.architecture, 0.0)
-    load_weights(workplace.inputs["pretrained"] / CHECKPOINT, encoder, "encoder.")
+    load_weights(context.inputs["pretrained"] / CHECKPOINT, encoder, "encoder.")
     encoder = encoder.to(open_device(stage.device)).eval()
-    tokens = _held_out(stage, workplace)
+    tokens = _held_out(stage, context)
     sums = _Sums(stage, encoder.device)
     rows = max(1, WEIGHTS_AT_A_TIME // (stage.architecture.attention_shape.heads * stage.length**2))
     for first in range(0, len(tokens), rows):
         visit_attention_maps(encoder, torch.from_numpy(tokens[first : first + rows]).to(encoder.device), sums.add)
-        workplace.progress("attention", first / len(tokens))
+        context.progress("attention", first / len(tokens))
     return sums.document(len(tokens))
 
 
-def _held_out(stage: AttentionStage, workplace: Workplace) -> NDArray[np.int64]:
-    """Return the sequences [sequences length]; raises DataRefused where the split has fewer."""
-    source = workplace.inputs["tokens"]
+def _held_out(stage: AttentionStage, context: StageContext) -> NDArray[np.int64]:
+    """Return the sequences [sequences length]; raises DataError where the split has fewer."""
+    source = context.inputs["tokens"]
     batches = Batches(read_tokens(source / "validation.npy"), load_tokenizer(source), stage.length)
     if batches.sequences < stage.sequences:
         message = f"the validation split gives {batches.sequences} sequences; {stage.sequences} were asked for"
-        raise DataRefused(f"{message} (measure.attention_diagonal.sequences)")
+        raise DataError(f"{message} (measure.attention_diagonal.sequences)")
     return batches.sequence(np.linspace(0, batches.sequences - 1, stage.sequences).astype(np.int64))
 
 

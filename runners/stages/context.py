@@ -9,7 +9,7 @@ from runners.stages.progress import ProgressFile
 
 
 @dataclass(frozen=True)
-class Workplace:
+class StageContext:
     """Where a stage reads, writes and tells how far it is."""
 
     inputs: Mapping[str, Path]

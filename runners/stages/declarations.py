@@ -16,7 +16,7 @@ class CorpusStage(StageDeclaration):
 
     stage: ClassVar[str] = "corpus"
     code_version: ClassVar[int] = 1
-    stands_for: ClassVar[dict[str, str]] = {"corpus": "read"}
+    hashed_instead: ClassVar[dict[str, str]] = {"corpus": "read"}
     corpus: Corpus
     read: JsonValue
     """Identity of what will be read: hashes of its content."""
@@ -28,7 +28,7 @@ class TokensStage(StageDeclaration):
     stage: ClassVar[str] = "tokens"
     code_version: ClassVar[int] = 1
     libraries: ClassVar[tuple[str, ...]] = ("tokenizers",)
-    stands_for: ClassVar[dict[str, str]] = {"tokenizer": "read"}
+    hashed_instead: ClassVar[dict[str, str]] = {"tokenizer": "read"}
     tokenizer: TokenizerDeclaration
     read: JsonValue
     """Identity of the vocabulary: how it is trained, or the hash of the file."""
@@ -44,7 +44,7 @@ class ExamplesStage(StageDeclaration):
     stage: ClassVar[str] = "examples"
     code_version: ClassVar[int] = 1
     libraries: ClassVar[tuple[str, ...]] = ("tokenizers", "scikit-learn")
-    stands_for: ClassVar[dict[str, str]] = {"data": "read"}
+    hashed_instead: ClassVar[dict[str, str]] = {"data": "read"}
     task: str
     task_version: int
     train_examples: Count | None
@@ -66,7 +66,7 @@ class OverlapStage(StageDeclaration):
 
     stage: ClassVar[str] = "overlap"
     code_version: ClassVar[int] = 1
-    stands_for: ClassVar[dict[str, str]] = {"data": "read"}
+    hashed_instead: ClassVar[dict[str, str]] = {"data": "read"}
     task: str
     task_version: int
     train_examples: Count | None
@@ -81,7 +81,7 @@ class QuestionsStage(StageDeclaration):
     stage: ClassVar[str] = "questions"
     code_version: ClassVar[int] = 2
     libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
-    trains: ClassVar[bool] = True
+    uses_kernels: ClassVar[bool] = True
     reference: Candidate
     """The baseline's objective and recipe, on the generator's architecture where there is one."""
     objective: Literal["masked_language_model", "replaced_token_detection"]
@@ -94,10 +94,10 @@ class PretrainStage(StageDeclaration):
     """Train a candidate from one token mark to the next. Reads `tokens`, `questions` and, past 0, `previous`."""
 
     stage: ClassVar[str] = "pretrain"
-    stands_for: ClassVar[dict[str, str]] = {"start": "start_weights"}
+    hashed_instead: ClassVar[dict[str, str]] = {"start": "start_weights"}
     code_version: ClassVar[int] = 2
     libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
-    trains: ClassVar[bool] = True
+    uses_kernels: ClassVar[bool] = True
     candidate: Candidate
     generator: Architecture | None
     seed: Seed
@@ -119,7 +119,7 @@ class FineTuneStage(StageDeclaration):
     stage: ClassVar[str] = "fine_tune"
     code_version: ClassVar[int] = 2
     libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
-    trains: ClassVar[bool] = True
+    uses_kernels: ClassVar[bool] = True
     architecture: Architecture
     task: str
     seed: Seed
@@ -141,7 +141,7 @@ class AttentionStage(StageDeclaration):
     stage: ClassVar[str] = "attention"
     code_version: ClassVar[int] = 1
     libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
-    trains: ClassVar[bool] = True
+    uses_kernels: ClassVar[bool] = True
     architecture: Architecture
     length: Count
     """Tokens of a sequence, the marks around it included."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from foundation.errors import Conflict
+from foundation.errors import ConflictError
 from foundation.randomness import stream
 from foundation.schema import JsonValue
-from runners.stages.context import Workplace
+from runners.stages.context import StageContext
 from runners.stages.declarations import ExamplesStage, OverlapStage
 from tasks.bag_of_words import bag_of_words_scores, learned_from
 from tasks.corpora.assembly import read_documents
@@ -21,23 +21,23 @@ PARTS = ("train", "dev")
 DRAWING_SEED = 18040746  # of no meaning; which rows are drawn belongs to no seed of an experiment
 
 
-def compute(stage: ExamplesStage, workplace: Workplace) -> dict[str, JsonValue]:
+def compute(stage: ExamplesStage, context: StageContext) -> dict[str, JsonValue]:
     """Write the encoded examples and return how many there are, the chance level and the bag-of-words baseline."""
-    task, words = find_task(stage.task), load_tokenizer(workplace.inputs["tokens"])
-    workplace.progress(f"making {task.name}", 0.0)
+    task, words = find_task(stage.task), load_tokenizer(context.inputs["tokens"])
+    context.progress(f"making {task.name}", 0.0)
     if task.squad is not None:
-        return _windows(stage, task, words, workplace)
-    examples = examples_of(task, stage, workplace.inputs.get("corpus"))
+        return _windows(stage, task, words, context)
+    examples = examples_of(task, stage, context.inputs.get("corpus"))
     chance = None if task.form == "span" else task.chance_score  # a blind span presumes that its edges are known
     result: dict[str, JsonValue] = {"task": task.name, "chance": chance}
     taught = replace(examples, train=with_swapped(examples.train)) if stage.swap_pairs else examples
     for part, chosen in _parts(taught):
-        workplace.progress(f"encoding {task.name}, {part}: {len(chosen):,} examples", 0.3)
+        context.progress(f"encoding {task.name}, {part}: {len(chosen):,} examples", 0.3)
         encoded = encode_examples(chosen, task.form, words, stage.sequence_length)
-        (workplace.folder / part).mkdir(exist_ok=True)
-        save_examples(encoded, workplace.folder / part)
+        (context.folder / part).mkdir(exist_ok=True)
+        save_examples(encoded, context.folder / part)
         result[part] = _figures(encoded, examples.left_out.get(part, 0))
-    workplace.progress(f"bag of words on {task.name}: {len(examples.train):,} examples", 0.6)
+    context.progress(f"bag of words on {task.name}: {len(examples.train):,} examples", 0.6)
     scores = bag_of_words_scores(task, examples)
     result["bag_of_words"] = None if scores is None else {**scores}
     if scores is not None:
@@ -85,24 +85,24 @@ def _read(task: DownstreamTask, stage: ExamplesStage | OverlapStage) -> Examples
 
 
 def refuse_changed(task: DownstreamTask, stage: ExamplesStage | OverlapStage) -> None:
-    """Raise Conflict where a task's files, once read, are not those that the stage's key names."""
+    """Raise ConflictError where a task's files, once read, are not those that the stage's key names."""
     assert task.files is not None
     assert stage.data is not None
     if stage.data.inputs(task.files) != stage.read:
-        raise Conflict(f"the files of {task.name} are not those that the run began with; run again")
+        raise ConflictError(f"the files of {task.name} are not those that the run began with; run again")
 
 
 def _windows(
-    stage: ExamplesStage, task: DownstreamTask, words: WordPiece, workplace: Workplace
+    stage: ExamplesStage, task: DownstreamTask, words: WordPiece, context: StageContext
 ) -> dict[str, JsonValue]:
-    """Write the windows of SQuAD's questions and return how many there are. Raises DataRefused and Conflict."""
+    """Write the windows of SQuAD's questions and return how many there are. Raises DataRefused and ConflictError."""
     assert task.files is not None
     assert task.squad is not None
     assert stage.data is not None
     files = {part: stage.data.questions(task.files, part, task.squad) for part in task.files.needed}
     refuse_changed(task, stage)
     amounts = Amounts(stage.train_examples, stage.dev_examples, stage.sequence_length)
-    figures = prepare(files["train"], files["dev"], words, amounts, workplace.folder, workplace.progress)
+    figures = prepare(files["train"], files["dev"], words, amounts, context.folder, context.progress)
     return {"task": task.name, "chance": None, "bag_of_words": None, **figures}
 
 

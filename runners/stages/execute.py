@@ -5,9 +5,9 @@ from importlib import import_module
 from pathlib import Path
 
 from foundation.schema import JsonValue
-from ledger.artifacts import Outcome, StageStore
+from ledger.artifacts import ArtifactStore, Outcome
 from ledger.records import Status
-from runners.stages.context import Diverged, Workplace
+from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import KINDS
 from runners.stages.progress import ProgressFile
 from runners.stages.stage import Job, StageDeclaration
@@ -18,12 +18,12 @@ warm_up = WarmUp()
 """Of this process."""
 
 
-def compute(job: Job) -> Outcome:
+def execute(job: Job) -> Outcome:
     """Return the outcome of a stage, from the store where it is already there; on return it is on disk.
 
     Its seconds are those of its work alone: what the process does once, and the check of what it reads, come before.
     """
-    store = StageStore(Path(job.store))
+    store = ArtifactStore(Path(job.store))
     with store.computing(job.key) as folder:
         known = store.outcome(job.stage, job.key)
         if known is not None:
@@ -37,18 +37,18 @@ def compute(job: Job) -> Outcome:
         declaration = KINDS[job.stage].model_validate_json(job.declaration)
         progress(f"loading libraries: {', '.join(declaration.libraries) or 'none'}", 0.0)
         warm_up(declaration, inputs)
-        workplace = Workplace(inputs, folder, progress)
+        context = StageContext(inputs, folder, progress)
         started = time.monotonic()
-        status, result = _run(declaration, workplace)
+        status, result = _run(declaration, context)
         seconds = round(time.monotonic() - started, 3)
         outcome = Outcome(status, result, seconds, None if carried_on else round(warm_up.seconds, 3))
         store.publish(job.stage, job.key, folder, outcome, {name: key for name, (_, key) in job.inputs.items()})
         return outcome
 
 
-def _run(declaration: StageDeclaration, workplace: Workplace) -> tuple[Status, dict[str, JsonValue]]:
+def _run(declaration: StageDeclaration, context: StageContext) -> tuple[Status, dict[str, JsonValue]]:
     module = import_module(f"runners.stages.{declaration.stage}")
     try:
-        return Status.FINISHED, module.compute(declaration, workplace)
+        return Status.FINISHED, module.execute(declaration, context)
     except Diverged as diverged:
         return Status.DIVERGED, diverged.result

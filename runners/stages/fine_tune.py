@@ -18,8 +18,8 @@ from models.devices import open_device
 from models.downstream_model import FineTuned, build_fine_tuned
 from models.heads.span import SpanHead
 from models.initialisation import initialise
-from models.precision import Precision, computing_in
-from runners.stages.context import Diverged, Workplace
+from models.precision import Precision, autocast_to
+from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import FineTuneStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.stages.squad_answers import answer_questions
@@ -32,22 +32,22 @@ LONGEST_ANSWER_TOKENS = 30  # SQuAD's usual limit
 EXAMPLES_PER_PREDICTION_BATCH = 64
 
 
-def compute(stage: FineTuneStage, workplace: Workplace) -> dict[str, JsonValue]:
+def compute(stage: FineTuneStage, context: StageContext) -> dict[str, JsonValue]:
     """Write the predictions and return how many examples they are for. Raises Diverged."""
     task = find_task(stage.task)
-    train = load_examples(workplace.inputs["examples"] / "train")
+    train = load_examples(context.inputs["examples"] / "train")
     model = build_fine_tuned(stage.architecture, task.form, task.outputs, stage.pooling, stage.dropout)
     initialise(model, stream_seed(stage.seed, "head"))
-    load_weights(workplace.inputs["pretrained"] / CHECKPOINT, model.encoder, "encoder.")
+    load_weights(context.inputs["pretrained"] / CHECKPOINT, model.encoder, "encoder.")
     model.to(open_device(stage.device))
-    _teach(model, train, stage, workplace)
+    _teach(model, train, stage, context)
     if task.squad is not None:
         logits = partial(_logits, model, precision=stage.precision)
-        return answer_questions(task.squad, workplace, lambda rows: (each.numpy() for each in logits(rows)))
+        return answer_questions(task.squad, context, lambda rows: (each.numpy() for each in logits(rows)))
     counts: dict[str, JsonValue] = {}
-    for part, examples in _asked(workplace.inputs["examples"]):
+    for part, examples in _asked(context.inputs["examples"]):
         predictions = _predict(model, examples, stage, task.value_range)
-        (workplace.folder / predictions_file(part)).write_text(json.dumps(predictions))
+        (context.folder / predictions_file(part)).write_text(json.dumps(predictions))
         counts[part] = len(examples)
     others = {part: count for part, count in counts.items() if part != "dev"}
     return {"examples": counts["dev"]} | ({"others": others} if others else {})
@@ -60,7 +60,7 @@ def _asked(folder: Path) -> Iterator[tuple[str, EncodedExamples]]:
         yield part, load_examples(folder / part)
 
 
-def _teach(model: FineTuned, train: EncodedExamples, stage: FineTuneStage, workplace: Workplace) -> None:
+def _teach(model: FineTuned, train: EncodedExamples, stage: FineTuneStage, context: StageContext) -> None:
     optimiser = _optimiser(model, stage)
     batches = [batch for epoch in range(stage.epochs) for batch in _epoch(train, stage, epoch)]
     for step, chosen in enumerate(batches):
@@ -68,7 +68,7 @@ def _teach(model: FineTuned, train: EncodedExamples, stage: FineTuneStage, workp
         torch.manual_seed(stream_seed(stage.seed, "fine-tuning dropout", step))
         set_rate(optimiser, stage.peak_learning_rate * _multiplier(step, len(batches), stage.warmup_share))
         answers = _answers(train, chosen, isinstance(model.head, SpanHead)).to(model.encoder.device)
-        with computing_in(stage.precision, model.encoder.device):
+        with autocast_to(stage.precision, model.encoder.device):
             loss = model.loss(*_inputs(train, chosen, model.encoder.device), answers)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
@@ -76,7 +76,7 @@ def _teach(model: FineTuned, train: EncodedExamples, stage: FineTuneStage, workp
         if not (math.isfinite(loss.item()) and math.isfinite(norm)):
             raise Diverged({"task": stage.task, "seed": stage.seed, "step": step, "loss": str(loss.item())})
         optimiser.step()
-        workplace.progress(stage.task, step / len(batches), loss.item())
+        context.progress(stage.task, step / len(batches), loss.item())
 
 
 def _optimiser(model: FineTuned, stage: FineTuneStage) -> torch.optim.Optimizer:
@@ -104,13 +104,13 @@ def _multiplier(step: int, steps: int, warmup_share: float) -> float:
 def _inputs(
     examples: EncodedExamples, chosen: NDArray[np.int64], device: torch.device
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return tokens, segments and which tokens are real, cut to the longest of the chosen; each [batch seq]."""
+    """Return tokens, segments and padding mask, cut to the longest of the chosen; each [batch seq]."""
     lengths = np.asarray(examples.lengths)[chosen]
     longest = int(lengths.max())
     tokens = torch.from_numpy(np.asarray(examples.tokens)[chosen, :longest].astype(np.int64))
     segments = torch.from_numpy(np.asarray(examples.segments)[chosen, :longest].astype(np.int64))
-    real = torch.arange(longest)[None] < torch.from_numpy(lengths.astype(np.int64))[:, None]
-    return tokens.to(device), segments.to(device), real.to(device)
+    padding_mask = torch.arange(longest)[None] < torch.from_numpy(lengths.astype(np.int64))[:, None]
+    return tokens.to(device), segments.to(device), padding_mask.to(device)
 
 
 def _answers(examples: EncodedExamples, chosen: NDArray[np.int64], spans: bool) -> Tensor:
@@ -138,7 +138,7 @@ def _logits(model: FineTuned, rows: EncodedExamples, precision: Precision) -> It
     model.eval()
     for first in range(0, len(rows), EXAMPLES_PER_PREDICTION_BATCH):
         chosen = np.arange(first, min(first + EXAMPLES_PER_PREDICTION_BATCH, len(rows)))
-        with torch.inference_mode(), computing_in(precision, model.encoder.device):
+        with torch.inference_mode(), autocast_to(precision, model.encoder.device):
             logits = model(*_inputs(rows, chosen, model.encoder.device)).float().cpu()
         yield from logits
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from foundation.schema import JsonValue
-from runners.stages.context import Workplace
+from runners.stages.context import StageContext
 from runners.stages.declarations import OverlapStage
 from runners.stages.examples import examples_of, refuse_changed
 from tasks.contamination.index import RUN_WORDS, overlap
@@ -20,13 +20,13 @@ WHICH = "overlapping.json"
 EXAMPLES_NAMED = 5
 
 
-def compute(stage: OverlapStage, workplace: Workplace) -> dict[str, JsonValue]:
+def compute(stage: OverlapStage, context: StageContext) -> dict[str, JsonValue]:
     """Write which examples overlap and return how many, with the first few by where they and their text stand."""
     task = find_task(stage.task)
-    dev = [*_judged(task, stage, workplace.inputs.get("documents"))]
-    found = overlap([_texts(example) for _, example in dev], _training_documents(stage.task, workplace))
+    dev = [*_judged(task, stage, context.inputs.get("documents"))]
+    found = overlap([_texts(example) for _, example in dev], _training_documents(stage.task, context))
     which = {"sentences": found.sentences, "runs": found.runs, "too_short_to_tell": found.untold}
-    (workplace.folder / WHICH).write_text(json.dumps(which))
+    (context.folder / WHICH).write_text(json.dumps(which))
     places = _places(task, stage, {number: dev[number] for number in found.overlapping[:EXAMPLES_NAMED]})
     return {
         "task": task.name,
@@ -84,9 +84,9 @@ def _texts(example: Example) -> list[str]:
     return [text for text in (example.first, example.second) if text]
 
 
-def _training_documents(task: str, workplace: Workplace) -> Iterator[Document]:
-    corpus = workplace.inputs["corpus"]
+def _training_documents(task: str, context: StageContext) -> Iterator[Document]:
+    corpus = context.inputs["corpus"]
     count = read_summary(corpus).splits["train"].documents
     for number, document in enumerate(read_documents(corpus, "train")):
-        workplace.progress(place(f"looking for {task} in the corpus", "text", number, count), number / max(1, count))
+        context.progress(place(f"looking for {task} in the corpus", "text", number, count), number / max(1, count))
         yield document

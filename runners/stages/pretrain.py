@@ -9,17 +9,17 @@ from pathlib import Path
 
 import torch
 
-from configuration.initial_checkpoint import WEIGHTS, read_start
-from foundation.errors import Corruption
-from foundation.schema import Declaration, JsonValue
-from runners.stages.context import Diverged, Workplace
+from configuration.initial_checkpoint import WEIGHTS, read_initial_checkpoint
+from foundation.errors import CorruptionError
+from foundation.schema import JsonValue, Schema
+from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import PretrainStage
 from runners.training.checkpoint import discard, load_checkpoint, load_weights, save_checkpoint
-from runners.training.loop import Lesson, NotFinite, Step, held_out_loss, train
+from runners.training.loop import NotFinite, Step, TrainingData, held_out_loss, train
 from runners.training.optimiser import adamw
 from search_space.recipe import Recipe
 from tasks.batches import Batches
-from tasks.evaluation_set import Questions
+from tasks.evaluation_set import EvaluationSet
 from tasks.objectives import build_model
 from tasks.objectives.pretraining_model import PretrainingModel
 from tasks.tokenizer import load_tokenizer
@@ -30,16 +30,16 @@ SECONDS_BETWEEN_CHECKPOINTS = 300.0
 TRAIN_CURVE_POINTS = 200
 
 
-def compute(stage: PretrainStage, workplace: Workplace) -> dict[str, JsonValue]:
+def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]:
     """Return the curves and the held-out loss at the end. Raises Diverged."""
     recipe = stage.candidate.recipe
-    lesson = lesson_of(stage, workplace.inputs["tokens"])
-    questions = Questions.load(workplace.inputs["questions"])
+    lesson = lesson_of(stage, context.inputs["tokens"])
+    questions = EvaluationSet.load(context.inputs["questions"])
     model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed))
-    _begin(stage, model)
+    _load_initial_weights(stage, model)
     optimiser = _optimiser(model, recipe)
-    keeper = _Keeper(workplace.folder, model, optimiser)
-    done, curves = keeper.resume(stage.from_step, workplace.inputs.get("previous"))
+    keeper = _Resumer(context.folder, model, optimiser)
+    done, curves = keeper.resume(stage.from_step, context.inputs.get("previous"))
     every = max(1, (stage.to_step - stage.from_step) // TRAIN_CURVE_POINTS)
 
     def after(step: Step) -> None:
@@ -53,7 +53,7 @@ def compute(stage: PretrainStage, workplace: Workplace) -> dict[str, JsonValue]:
             curves.held_out.append([tokens, loss])
         keeper.keep(step.number, curves)
         share = (step.number - stage.from_step) / (stage.to_step - stage.from_step)
-        workplace.progress("pretraining", share, step.loss, step.tokens_per_second)
+        context.progress("pretraining", share, step.loss, step.tokens_per_second)
 
     try:
         train(model, lesson, optimiser, range(done, stage.to_step), after)
@@ -76,22 +76,22 @@ def _optimiser(model: PretrainingModel, recipe: Recipe) -> torch.optim.AdamW:
     return adamw(model, recipe.weight_decay, (recipe.adam_beta1, recipe.adam_beta2), recipe.adam_epsilon)
 
 
-def lesson_of(stage: PretrainStage, tokens: Path) -> Lesson:
+def lesson_of(stage: PretrainStage, tokens: Path) -> TrainingData:
     """Return what the stage's model is trained on."""
     recipe = stage.candidate.recipe
     words = load_tokenizer(tokens)
     batches = Batches(read_tokens(tokens / "train.npy"), words, recipe.sequence_length)
     horizon = stage.horizon_tokens or stage.to_step * recipe.tokens_per_step
-    return Lesson(stage.candidate, batches, words, recipe.root_seed(stage.seed), horizon)
+    return TrainingData(stage.candidate, batches, words, recipe.root_seed(stage.seed), horizon)
 
 
-def _begin(stage: PretrainStage, model: PretrainingModel) -> None:
+def _load_initial_weights(stage: PretrainStage, model: PretrainingModel) -> None:
     """Put the start's weights into the encoder, where there is a start; heads keep what the seed drew."""
     if stage.start is None:
         return
-    start = read_start(Path(stage.start))
+    start = read_initial_checkpoint(Path(stage.start))
     if start.weights_hash != stage.start_weights:
-        raise Corruption(f"{start.folder}: holds other weights than when the run began; run again")
+        raise CorruptionError(f"{start.folder}: holds other weights than when the run began; run again")
     start.verify(WEIGHTS)
     load_weights(start.folder, model.encoder)
 
@@ -110,7 +110,7 @@ class _Curves:
         }
 
 
-class _Keeper:
+class _Resumer:
     """Keeps the place in a long stage, so that a killed one loses minutes and its result stays the same."""
 
     def __init__(self, folder: Path, model: PretrainingModel, optimiser: torch.optim.Optimizer) -> None:
@@ -123,7 +123,7 @@ class _Keeper:
         if mine.is_dir():
             place = _Place.model_validate_json(json.dumps(load_checkpoint(mine, self._model, self._optimiser)))
             if place.stage != self._folder.name:
-                raise Corruption(f"{mine}: belongs to another stage, {place.stage}. Move it away and run again")
+                raise CorruptionError(f"{mine}: belongs to another stage, {place.stage}. Move it away and run again")
             return place.step, _Curves(place.train_curve, place.held_out_curve)
         if previous is not None:
             load_checkpoint(previous / CHECKPOINT, self._model, self._optimiser)
@@ -147,7 +147,7 @@ class _Keeper:
         return {"stage": self._folder.name, "step": step, **curves.document()}
 
 
-class _Place(Declaration):
+class _Place(Schema):
     stage: str
     """The key of the stage: the name of its work folder."""
     step: int

@@ -1,25 +1,25 @@
 """Make the held-out questions of an experiment: one corrupted set, the same for every arm.
 
-Masked language modelling covers tokens of the validation split. For replaced token detection a reference
+MaskedBatch language modelling covers tokens of the validation split. For replaced token detection a reference
 generator, the baseline's, is first trained on the training split and then fills the covered positions once.
 """
 
 import numpy as np
 import torch
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from foundation.randomness import stream
 from foundation.schema import JsonValue
 from models.kernels.vocabulary_cross_entropy import drawn_words
-from models.precision import computing_in
-from runners.stages.context import Workplace
+from models.precision import autocast_to
+from runners.stages.context import StageContext
 from runners.stages.declarations import QuestionsStage
-from runners.training.loop import Lesson, Step, train
+from runners.training.loop import Step, TrainingData, train
 from runners.training.optimiser import adamw
 from search_space.objective import MaskedLanguageModel
 from tasks.batches import Batches
-from tasks.evaluation_set import Questions
-from tasks.masking import Masked, mask
+from tasks.evaluation_set import EvaluationSet
+from tasks.masking import MaskedBatch, mask
 from tasks.objectives import build_model, masked_language_model
 from tasks.progress import place
 from tasks.tokenizer import WordPiece, load_tokenizer
@@ -28,22 +28,22 @@ from tasks.tokens import read_tokens
 QUESTIONS_SEED = 20081901  # of no meaning; questions do not belong to any pretraining seed
 
 
-def compute(stage: QuestionsStage, workplace: Workplace) -> dict[str, JsonValue]:
+def compute(stage: QuestionsStage, context: StageContext) -> dict[str, JsonValue]:
     """Write the questions and return how many there are."""
-    tokens = workplace.inputs["tokens"]
+    tokens = context.inputs["tokens"]
     words = load_tokenizer(tokens)
-    masked = _masked(stage, workplace, Batches(read_tokens(tokens / "validation.npy"), words, _length(stage)), words)
-    questions = Questions(masked.shown, masked.positions, masked.answers)
+    masked = _masked(stage, context, Batches(read_tokens(tokens / "validation.npy"), words, _length(stage)), words)
+    questions = EvaluationSet(masked.shown, masked.positions, masked.answers)
     if stage.objective == "replaced_token_detection":
-        lesson = Lesson(
+        lesson = TrainingData(
             candidate=stage.reference,
             batches=Batches(read_tokens(tokens / "train.npy"), words, _length(stage)),
             words=words,
             seed=QUESTIONS_SEED,
             horizon_tokens=stage.generator_tokens,
         )
-        questions = _replaced(stage, lesson, masked, workplace)
-    questions.save(workplace.folder)
+        questions = _replaced(stage, lesson, masked, context)
+    questions.save(context.folder)
     return {"sequences": len(questions.shown), "questions": int(questions.answers.size)}
 
 
@@ -51,18 +51,20 @@ def _length(stage: QuestionsStage) -> int:
     return stage.reference.recipe.sequence_length
 
 
-def _masked(stage: QuestionsStage, workplace: Workplace, batches: Batches, words: WordPiece) -> Masked:
+def _masked(stage: QuestionsStage, context: StageContext, batches: Batches, words: WordPiece) -> MaskedBatch:
     if batches.sequences < stage.sequences:
         message = f"the validation split gives {batches.sequences} sequences; {stage.sequences} were asked for"
-        raise DataRefused(f"{message} (pretraining.held_out_sequences)")
-    workplace.progress(f"building the held-out set: {stage.sequences:,} sequences", 0.0)
+        raise DataError(f"{message} (pretraining.held_out_sequences)")
+    context.progress(f"building the held-out set: {stage.sequences:,} sequences", 0.0)
     chosen = np.linspace(0, batches.sequences - 1, stage.sequences).astype(np.int64)
     masking = stage.reference.objective
     assert isinstance(masking, MaskedLanguageModel)
     return mask(batches.sequence(chosen), masking, words, stream(QUESTIONS_SEED, "held-out masking"))
 
 
-def _replaced(stage: QuestionsStage, lesson: Lesson, masked: Masked, workplace: Workplace) -> Questions:
+def _replaced(
+    stage: QuestionsStage, lesson: TrainingData, masked: MaskedBatch, context: StageContext
+) -> EvaluationSet:
     recipe = stage.reference.recipe
     model = build_model(stage.reference, None, QUESTIONS_SEED)
     assert isinstance(model, masked_language_model.Model)
@@ -70,24 +72,24 @@ def _replaced(stage: QuestionsStage, lesson: Lesson, masked: Masked, workplace: 
 
     def after(step: Step) -> None:
         what, share = place("training the reference generator", "update", step.number, steps), step.number / steps
-        workplace.progress(what, share, step.loss, step.tokens_per_second)
+        context.progress(what, share, step.loss, step.tokens_per_second)
 
     optimiser = adamw(model, recipe.weight_decay, (recipe.adam_beta1, recipe.adam_beta2), recipe.adam_epsilon)
     train(model, lesson, optimiser, range(steps), after)
     model.eval()
     random = stream(QUESTIONS_SEED, "held-out sampling")
     shown, answers = masked.shown.copy(), np.zeros_like(masked.shown)
-    whole = Questions(masked.shown, masked.positions, masked.answers)
+    whole = EvaluationSet(masked.shown, masked.positions, masked.answers)
     first = 0
     for part in whole.parts():
         what = place("building the held-out set", "sequence", first, len(shown))
-        workplace.progress(what, first / len(shown))
+        context.progress(what, first / len(shown))
         rows = slice(first, first := first + len(part.shown))
-        with torch.inference_mode(), computing_in(recipe.precision, model.encoder.device):
+        with torch.inference_mode(), autocast_to(recipe.precision, model.encoder.device):
             logits = model.predict(model.tensor(part.shown), model.tensor(part.positions))
         uniforms = torch.from_numpy(random.random(len(logits), dtype=np.float32)).to(logits.device)
         samples = drawn_words(logits, uniforms).cpu().numpy().reshape(part.answers.shape)
         np.put_along_axis(shown[rows], part.positions, samples, axis=1)
         np.put_along_axis(answers[rows], part.positions, (samples != part.answers).astype(np.int64), axis=1)
     everywhere = np.broadcast_to(np.arange(shown.shape[1]), shown.shape).copy()
-    return Questions(shown, everywhere, answers)
+    return EvaluationSet(shown, everywhere, answers)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from foundation.schema import JsonValue
 from ledger.result_files import predictions_file
-from runners.stages.context import Diverged, Workplace
+from runners.stages.context import Diverged, StageContext
 from tasks.labelled.encoding import EncodedExamples
 from tasks.labelled.task import Version
 from tasks.squad.official_metrics import question_scores
@@ -25,13 +25,13 @@ LogitsOf = Callable[[EncodedExamples], Iterable[NDArray[np.float32]]]
 """Gives the boundary logits [seq 2] of every row."""
 
 
-def answer_questions(version: Version, workplace: Workplace, logits_of: LogitsOf) -> dict[str, JsonValue]:
+def answer_questions(version: Version, context: StageContext, logits_of: LogitsOf) -> dict[str, JsonValue]:
     """Write one text for each dev question in the official form and return how many, and the threshold.
 
     For 2.0 the threshold is the best for F1 on the part that was held out of training; `texts.json` and
     `null_odds.json` keep what stood before it. Raises Diverged where logits are not finite.
     """
-    examples = workplace.inputs["examples"]
+    examples = context.inputs["examples"]
     result: dict[str, JsonValue] = {}
     threshold = None
     if version == "v2.0":
@@ -42,10 +42,10 @@ def answer_questions(version: Version, workplace: Workplace, logits_of: LogitsOf
         result |= {"threshold_unanswerable": unanswerable}
     questions, answers = _answered(examples / DEV, logits_of)
     texts = answers.texts if threshold is None else with_threshold(answers.texts, answers.null_odds, threshold)
-    _write(workplace.folder / predictions_file(DEV), texts)
+    _write(context.folder / predictions_file(DEV), texts)
     if threshold is not None:
-        _write(workplace.folder / TEXTS, answers.texts)
-        _write(workplace.folder / NULL_ODDS, answers.null_odds)
+        _write(context.folder / TEXTS, answers.texts)
+        _write(context.folder / NULL_ODDS, answers.null_odds)
     return {"examples": len(questions), **result}
 
 

@@ -6,7 +6,7 @@ from functools import cache, cached_property
 from importlib.metadata import version
 from typing import ClassVar
 
-from foundation.schema import Declaration, JsonValue, canonical, fingerprint
+from foundation.schema import JsonValue, Schema, canonical, fingerprint
 from models.kernels.native.build import arithmetic
 
 THREADS = 1  # per stage: two threads sum in another order and give other bits
@@ -18,7 +18,7 @@ def installed_version(library: str) -> str:
     return version(library)
 
 
-class StageDeclaration(Declaration):
+class StageDeclaration(Schema):
     """What one kind of stage needs to be told; everything in it enters the key."""
 
     stage: ClassVar[str]
@@ -27,9 +27,9 @@ class StageDeclaration(Declaration):
     """Raised whenever the stage's code changes its numbers."""
     libraries: ClassVar[tuple[str, ...]] = ()
     """Distributions whose version changes the stage's numbers."""
-    trains: ClassVar[bool] = False
+    uses_kernels: ClassVar[bool] = False
     """Whether a model computes in it, so that the operators that do so change the last bits of its numbers."""
-    stands_for: ClassVar[dict[str, str]] = {}
+    hashed_instead: ClassVar[dict[str, str]] = {}
     """Fields that hold paths, with the field that says what lies there; the path itself never enters the key."""
 
 
@@ -49,10 +49,10 @@ class Stage:
     def key(self) -> str:
         """Return the fingerprint of everything that changes the result, and of nothing else."""
         said = canonical(self.declaration)
-        for path_field in self.declaration.stands_for:
+        for path_field in self.declaration.hashed_instead:
             said.pop(path_field, None)
         environment: dict[str, JsonValue] = {name: installed_version(name) for name in self.declaration.libraries}
-        if self.declaration.trains:
+        if self.declaration.uses_kernels:
             environment["operators"] = arithmetic()
         return fingerprint(
             {

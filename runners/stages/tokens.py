@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from foundation.schema import JsonValue
-from runners.stages.context import Workplace
+from runners.stages.context import StageContext
 from runners.stages.declarations import TokensStage
 from tasks.corpora.assembly import Split, read_documents, read_summary
 from tasks.progress import Progress, place
@@ -14,15 +14,15 @@ from tasks.tokens import write_tokens
 TOKENIZED: tuple[Split, ...] = ("train", "validation")
 
 
-def compute(stage: TokensStage, workplace: Workplace) -> dict[str, JsonValue]:
+def compute(stage: TokensStage, context: StageContext) -> dict[str, JsonValue]:
     """Write the vocabulary and one token array per split; return what was counted."""
-    corpus = workplace.inputs["corpus"]
-    words = train_tokenizer(stage.tokenizer, _training_texts(corpus, workplace.progress), stage.vocabulary_size)
-    words.save(workplace.folder)
+    corpus = context.inputs["corpus"]
+    words = train_tokenizer(stage.tokenizer, _training_texts(corpus, context.progress), stage.vocabulary_size)
+    words.save(context.folder)
     result: dict[str, JsonValue] = {"vocabulary": words.vocabulary_hash, "vocabulary_size": words.vocabulary_size}
     for split in TOKENIZED:
         texts = [document.text for document in read_documents(corpus, split)]
-        counts = write_tokens(texts, len(texts), words, workplace.folder / f"{split}.npy", workplace.progress)
+        counts = write_tokens(texts, len(texts), words, context.folder / f"{split}.npy", context.progress)
         result[split] = {"documents": counts.documents, "tokens": counts.tokens, "unknown": counts.unknown}
     return result
 

@@ -30,8 +30,8 @@ class WarmUp:
         for library in declaration.libraries:
             import_module(MODULES.get(library, library))
         if "torch" in declaration.libraries:
-            _settle()
-        if declaration.trains:
+            _make_deterministic()
+        if declaration.uses_kernels:
             _load_operators()
         import_module(f"runners.stages.{declaration.stage}")
         if isinstance(declaration, PretrainStage):
@@ -51,7 +51,7 @@ class WarmUp:
         self._rehearsed.add(candidate)
 
 
-def _settle() -> None:
+def _make_deterministic() -> None:
     """Fix what a process shares with every later stage, so that a stage's result does not depend on the process."""
     import torch
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from configuration.timing.costs import part_flops
 from configuration.timing.experiment import TimingExperiment
 from foundation.atomic_files import make_folder
-from foundation.errors import Conflict
+from foundation.errors import ConflictError
 from foundation.schema import JsonValue, canonical_text
 from ledger.database import LEDGER_NAME
-from ledger.paths import Places
+from ledger.paths import ResultPaths
 from ledger.timing.keeping import has_timings, read, write
 from ledger.timing.record import Machine, Measured, TimingRecord
 
@@ -36,7 +36,7 @@ class Progress:
 Watch = Callable[[Progress], None]
 
 
-def run(experiment: TimingExperiment, scale: str, places: Places, watch: Watch) -> TimingRecord:
+def run(experiment: TimingExperiment, scale: str, places: ResultPaths, watch: Watch) -> TimingRecord:
     """Time what has not been timed and return the record. Raises a Refusal; all finished lengths are kept."""
     from runners.timing.measuring import measure, this_machine
 
@@ -53,10 +53,12 @@ def run(experiment: TimingExperiment, scale: str, places: Places, watch: Watch) 
         return record
 
 
-def _open(experiment: TimingExperiment, scale: str, places: Places, machine: Machine) -> TimingRecord:
+def _open(experiment: TimingExperiment, scale: str, places: ResultPaths, machine: Machine) -> TimingRecord:
     """Return what the folder holds, which must be this experiment's on this machine, or a fresh record."""
     if (places.folder / LEDGER_NAME).exists():
-        raise Conflict(f"{places.folder}: holds another experiment's results. Did you mean another --out folder?")
+        raise ConflictError(
+            f"{places.folder}: holds another experiment's results. Did you mean another --out folder?"
+        )
     if not has_timings(places.folder):
         record = TimingRecord(experiment=experiment, scale=scale, machine=machine)
         write(record, places.folder)
@@ -66,7 +68,7 @@ def _open(experiment: TimingExperiment, scale: str, places: Places, machine: Mac
     wanted = {**experiment.identity(), "machine": machine.model_dump()}
     differing = list(_differences("", known, wanted))
     if differing:
-        raise Conflict(
+        raise ConflictError(
             [
                 f"{places.folder}: holds timings of something else; nothing was changed. What differs:",
                 *(f"  {line}" for line in differing),

@@ -18,7 +18,7 @@ import models
 from configuration.timing.experiment import TimingExperiment
 from foundation.atomic_files import sha256_of
 from foundation.environment import manifest
-from foundation.errors import EnvironmentRefused
+from foundation.errors import MachineError
 from foundation.randomness import stream, stream_seed
 from foundation.schema import fingerprint
 from ledger.timing.record import Machine, Measured
@@ -38,7 +38,7 @@ Watch = Callable[[int], None]
 
 
 def measure(experiment: TimingExperiment, length: int, watch: Watch) -> Measured:
-    """Time every arm at one length. Raises EnvironmentRefused where the device or its clock cannot do it."""
+    """Time every arm at one length. Raises MachineError where the device or its clock cannot do it."""
     timing = experiment.timing
     passes = {arm.name: _pass(experiment, arm.candidate.architecture, length) for arm in experiment.candidates}
     seconds: dict[str, list[float]] = {arm: [] for arm in passes}
@@ -52,12 +52,12 @@ def measure(experiment: TimingExperiment, length: int, watch: Watch) -> Measured
                     seconds[arm].append(took)
             watch(number + 1)
     if any(took <= 0 for each in seconds.values() for took in each):
-        raise EnvironmentRefused(f"the clock is too coarse for length {length}: raise timing.batch_sequences")
+        raise MachineError(f"the clock is too coarse for length {length}: raise timing.batch_sequences")
     return Measured(length=length, seconds={arm: tuple(each) for arm, each in seconds.items()})
 
 
 def this_machine(experiment: TimingExperiment) -> Machine:
-    """Return what the seconds will depend on. Raises EnvironmentRefused where the device is missing."""
+    """Return what the seconds will depend on. Raises MachineError where the device is missing."""
     device, found = open_device(experiment.timing.device), manifest()
     gpu = device.type == "cuda"
     return Machine(

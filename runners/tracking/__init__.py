@@ -6,6 +6,6 @@ Importing this package is light. MLflow itself is imported by `door` alone, and 
 from runners.tracking.errors import TrackingUnavailable
 from runners.tracking.server import serve
 from runners.tracking.store import TrackingStore
-from runners.tracking.sync import MirrorSummary, Patience, mirror
+from runners.tracking.sync import Patience, SyncSummary, mirror
 
-__all__ = ["MirrorSummary", "Patience", "TrackingStore", "TrackingUnavailable", "mirror", "serve"]
+__all__ = ["Patience", "SyncSummary", "TrackingStore", "TrackingUnavailable", "mirror", "serve"]

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from foundation.atomic_files import flush
-from foundation.errors import Corruption, EnvironmentRefused, Refusal
+from foundation.errors import CorruptionError, MachineError, UserError
 from runners.tracking.errors import reason_of
 from runners.tracking.locking import locked
 
@@ -34,7 +34,7 @@ _ONE_MIGRATION = threading.Lock()
 def prepare_database(file: Path, lock_file: Path, artifacts: Path, patience_seconds: float) -> None:
     """Make the database where there is none, and look at the one that is there.
 
-    Raises Corruption where a file cannot be an MLflow database, EnvironmentRefused where the disk refuses or another
+    Raises CorruptionError where a file cannot be an MLflow database, MachineError where the disk refuses or another
     process holds the lock for longer than `patience_seconds`.
     """
     try:
@@ -42,23 +42,23 @@ def prepare_database(file: Path, lock_file: Path, artifacts: Path, patience_seco
             with locked(lock_file, patience_seconds):
                 if not _made(file):  # another process may have been first
                     _make(file, artifacts)
-    except Refusal:
+    except UserError:
         raise
     except Exception as error:  # disk full, read-only, or anything in the libraries under MLflow
-        raise EnvironmentRefused(f"{file}: {reason_of(error)}") from error
+        raise MachineError(f"{file}: {reason_of(error)}") from error
     look_at_database(file)
 
 
 def look_at_database(file: Path) -> None:
     """Look at the database that is there, if one is.
 
-    Raises Corruption where it is no whole MLflow database, EnvironmentRefused where it cannot be read now.
+    Raises CorruptionError where it is no whole MLflow database, MachineError where it cannot be read now.
     """
     try:
         if _made(file):
-            _refuse_strangers(file)
+            _reject_foreign_database(file)
     except sqlite3.OperationalError as error:  # locked, or a folder: nothing is wrong with the file itself
-        raise EnvironmentRefused(f"{file}: {reason_of(error)}") from error
+        raise MachineError(f"{file}: {reason_of(error)}") from error
 
 
 def _made(file: Path) -> bool:
@@ -78,7 +78,7 @@ def _make(file: Path, artifacts: Path) -> None:
     flush(file.parent)
 
 
-def _refuse_strangers(file: Path) -> None:
+def _reject_foreign_database(file: Path) -> None:
     advice = "move it away, the mirror is rebuilt from the ledger"
     try:
         with closing(sqlite3.connect(file, timeout=LONGEST_READ_SECONDS)) as connection:
@@ -90,11 +90,11 @@ def _refuse_strangers(file: Path) -> None:
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError as error:
-        raise Corruption(f"{file}: not a whole MLflow database ({reason_of(error)}); {advice}") from error
+        raise CorruptionError(f"{file}: not a whole MLflow database ({reason_of(error)}); {advice}") from error
     if not whole:
-        raise Corruption(f"{file}: not a whole MLflow database; {advice}")
+        raise CorruptionError(f"{file}: not a whole MLflow database; {advice}")
     from runners.tracking.mlflow_client import schema_version
 
     if versions != [schema_version()]:
         told = f"schema {', '.join(versions) or 'none'}, this MLflow reads {schema_version()}"
-        raise Corruption(f"{file}: half made, or made by another MLflow ({told}); {advice}")
+        raise CorruptionError(f"{file}: half made, or made by another MLflow ({told}); {advice}")

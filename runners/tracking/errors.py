@@ -2,14 +2,14 @@
 
 import re
 
-from foundation.errors import EnvironmentRefused
+from foundation.errors import MachineError
 
 USER_INFORMATION = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)\S*@")  # greedy: a password may hold an @
 NAMED_SECRET = re.compile(r"(?i)(?P<name>[?&;](?:password|passwd|token|secret|key|auth)[^=\s]*=)[^&;\s]+")
 LONGEST_REASON_CHARACTERS = 300
 
 
-class TrackingUnavailable(EnvironmentRefused):
+class TrackingUnavailable(MachineError):
     """The mirror could not be brought up to date. No result is lost: the next mirror catches up."""
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from foundation.atomic_files import open_lock
-from foundation.errors import EnvironmentRefused
+from foundation.errors import MachineError
 
 KERNEL_LOCKS = Path("/proc/locks")  # Linux: `1: FLOCK ADVISORY WRITE 4711 fe:00:2179558 0 EOF`
 SECONDS_BETWEEN_TRIES = 0.05
@@ -18,7 +18,7 @@ SECONDS_BETWEEN_TRIES = 0.05
 def locked(lock_file: Path, patience_seconds: float) -> Iterator[None]:
     """Hold a lock that ends with the process, however it ends.
 
-    Raises EnvironmentRefused where another process still holds it after `patience_seconds`.
+    Raises MachineError where another process still holds it after `patience_seconds`.
     """
     lock_file.parent.mkdir(parents=True, exist_ok=True)
     handle = open_lock(lock_file, permissions=0o600)
@@ -38,7 +38,7 @@ def _acquire(handle: int, lock_file: Path, patience_seconds: float) -> None:
             if time.monotonic() >= deadline:
                 holder = _holder(handle)
                 held = f"held by {'another process' if holder is None else f'process {holder}'}"
-                raise EnvironmentRefused(f"{lock_file}: {held} for {patience_seconds:g} seconds and more") from None
+                raise MachineError(f"{lock_file}: {held} for {patience_seconds:g} seconds and more") from None
         time.sleep(SECONDS_BETWEEN_TRIES)
 
 

@@ -74,7 +74,7 @@ def schema_version() -> str:
     return str(ScriptDirectory(str(Path(mlflow.store.__file__).parent / "db_migrations")).get_current_head())
 
 
-class Door:
+class TrackingClient:
     """A tracking store, opened. Every method may raise whatever MLflow and the libraries under it raise."""
 
     def __init__(self, uri: str) -> None:

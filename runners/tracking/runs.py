@@ -8,7 +8,7 @@ from pathlib import Path
 
 from configuration.arm import BASELINE
 from foundation.schema import canonical_text, fingerprint
-from ledger.records import ArmRow, Record, Standing
+from ledger.records import ArmRow, Record, TrialStatus
 from ledger.snapshot import Snapshot, TrialHistory
 from runners.tracking.measurements import (
     FinalValue,
@@ -87,7 +87,7 @@ class _Projection:
 
     def study(self, artifacts: Sequence[Path]) -> MirroredRun:
         snapshot = self.snapshot
-        standing = Standing.FINISHED if snapshot.over else Standing.RUNNING
+        standing = TrialStatus.FINISHED if snapshot.over else TrialStatus.RUNNING
         tags = self._tags("study", (ALL, ALL, ALL), standing, self.identity)
         note = f"{snapshot.document['question']}" if "question" in snapshot.document else study_name(*self._names)
         records = [record for history in snapshot.every_history for record in history.records]
@@ -131,13 +131,13 @@ class _Projection:
         lost = not_finite(history, labels)
         reason = stop_reason(history)
         told = {"stop_reason": reason, "non_finite": cut("; ".join(lost)), "audit": audit_told(history)}
-        tags = self._tags("trial", groups, history.standing, identity)
+        tags = self._tags("trial", groups, history.status, identity)
         return MirroredRun(
             identity=identity,
             parent=f"{self.identity}/{arm.name}",
             name=history.trial.name,
             order=1 + arm.position * ORDER_PER_ARM + place,
-            status=STATUS[history.standing],
+            status=STATUS[history.status],
             tags={**tags, **{name: text for name, text in told.items() if text}},
             parameters=parameters,
             points=(*final_points(final_values(history, labels).items()), *curve_points(history, labels)),
@@ -164,7 +164,7 @@ class _Projection:
     def _names(self) -> tuple[str, str]:
         return self.snapshot.experiment, self.snapshot.scale
 
-    def _tags(self, level: str, groups: tuple[str, str, str], standing: Standing, identity: str) -> dict[str, str]:
+    def _tags(self, level: str, groups: tuple[str, str, str], standing: TrialStatus, identity: str) -> dict[str, str]:
         arm, seed, convolution = groups
         return {
             IDENTITY_TAG: identity,
@@ -192,9 +192,10 @@ def _sizes(arm: ArmRow) -> tuple[Point, ...]:
 
 
 def _counted(histories: Sequence[TrialHistory]) -> str:
-    counts = Counter(history.standing for history in histories)
+    counts = Counter(history.status for history in histories)
     return (
-        ", ".join(f"{counts[standing]} {standing.value}" for standing in Standing if counts[standing]) or "none yet"
+        ", ".join(f"{counts[standing]} {standing.value}" for standing in TrialStatus if counts[standing])
+        or "none yet"
     )
 
 

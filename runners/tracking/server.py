@@ -9,7 +9,7 @@ from contextlib import suppress
 from threading import Thread
 from typing import NoReturn
 
-from foundation.errors import EnvironmentRefused
+from foundation.errors import MachineError
 from runners.tracking.connectivity import not_reachable
 from runners.tracking.environment import server_environment
 from runners.tracking.errors import reason_of
@@ -36,7 +36,7 @@ def serve(store: TrackingStore, port: int | None, experiment: str | None = None)
     """Become MLflow's server on the store, and print the addresses once they answer. Ctrl-C ends it.
 
     `experiment` is the MLflow experiment (`table2-smoke`) whose pages are named, the newest ones otherwise. Where
-    the store is itself a server, its address is printed and nothing is started. Raises EnvironmentRefused where the
+    the store is itself a server, its address is printed and nothing is started. Raises MachineError where the
     port is taken.
     """
     store.prepare(LOCK_SECONDS)
@@ -80,12 +80,12 @@ def _announce(base: str, lines: Sequence[str]) -> None:
 
 def links(store: TrackingStore, base: str, experiment: str | None) -> list[str]:
     """Return a line per page: two of the experiment, else one of each experiment that was mirrored, newest first."""
-    from runners.tracking.mlflow_client import Door
+    from runners.tracking.mlflow_client import TrackingClient
 
     try:
-        known = [one for one in Door(store.uri).experiments() if f"{TAG_PREFIX}{ARMS_VIEW}" in one.tags]
+        known = [one for one in TrackingClient(store.uri).experiments() if f"{TAG_PREFIX}{ARMS_VIEW}" in one.tags]
     except Exception as error:
-        raise EnvironmentRefused(f"{store.shown}: {reason_of(error)}") from error
+        raise MachineError(f"{store.shown}: {reason_of(error)}") from error
     for one in known:
         if one.name == experiment:
             page = f"{base}/#/experiments/{one.identifier}/runs?{TRAINING_PAGE}"
@@ -102,9 +102,9 @@ def _port(wanted: int | None) -> int:
         if _free(port):
             return port
     if wanted is None:
-        raise EnvironmentRefused(f"no port from {candidates[0]} to {candidates[-1]} is free; name one with --port")
+        raise MachineError(f"no port from {candidates[0]} to {candidates[-1]} is free; name one with --port")
     free = next((port for port in range(wanted + 1, min(wanted + PORTS_TRIED, 65535)) if _free(port)), None)
-    raise EnvironmentRefused(f"port {wanted} is taken{f'; {free} is free' if free else ''}")
+    raise MachineError(f"port {wanted} is taken{f'; {free} is free' if free else ''}")
 
 
 def _free(port: int) -> bool:

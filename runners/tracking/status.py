@@ -2,41 +2,41 @@
 
 from collections.abc import Sequence
 
-from ledger.records import Record, Standing, Status
+from ledger.records import Record, Status, TrialStatus
 from ledger.snapshot import TrialHistory
 from runners.tracking.errors import redacted
 from runners.tracking.mirrored_run import RunStatus
 
 LONGEST_TAG_CHARACTERS = 500  # MLflow takes 8000; a column shows far less
 STATUS = {
-    Standing.WAITING: RunStatus.SCHEDULED,
-    Standing.RUNNING: RunStatus.RUNNING,
-    Standing.FINISHED: RunStatus.FINISHED,
-    Standing.STOPPED: RunStatus.KILLED,
-    Standing.DIVERGED: RunStatus.FAILED,
-    Standing.FAILED: RunStatus.FAILED,
+    TrialStatus.WAITING: RunStatus.SCHEDULED,
+    TrialStatus.RUNNING: RunStatus.RUNNING,
+    TrialStatus.FINISHED: RunStatus.FINISHED,
+    TrialStatus.STOPPED: RunStatus.KILLED,
+    TrialStatus.DIVERGED: RunStatus.FAILED,
+    TrialStatus.FAILED: RunStatus.FAILED,
 }
 
 
-def arm_standing(histories: Sequence[TrialHistory]) -> Standing:
+def arm_standing(histories: Sequence[TrialHistory]) -> TrialStatus:
     """Return how an arm stands: open while a trial is, finished where one finished, else the gravest end."""
-    standings = {history.standing for history in histories} or {Standing.WAITING}
-    if standings == {Standing.WAITING}:
-        return Standing.WAITING
-    if standings & {Standing.WAITING, Standing.RUNNING}:
-        return Standing.RUNNING
-    order = (Standing.FINISHED, Standing.FAILED, Standing.DIVERGED, Standing.STOPPED)
+    standings = {history.status for history in histories} or {TrialStatus.WAITING}
+    if standings == {TrialStatus.WAITING}:
+        return TrialStatus.WAITING
+    if standings & {TrialStatus.WAITING, TrialStatus.RUNNING}:
+        return TrialStatus.RUNNING
+    order = (TrialStatus.FINISHED, TrialStatus.FAILED, TrialStatus.DIVERGED, TrialStatus.STOPPED)
     return next(standing for standing in order if standing in standings)
 
 
 def stop_reason(history: TrialHistory) -> str:
     """Return why a trial ended early, empty where it did not."""
-    if history.standing is Standing.STOPPED and (decision := history.stopped_by):
+    if history.status is TrialStatus.STOPPED and (decision := history.stopped_by):
         return f"hurdle {decision.level + 1}: {_against(decision.value, decision.threshold)}"
     for record in history.records:
-        if history.standing is Standing.DIVERGED and record.status is Status.DIVERGED:
+        if history.status is TrialStatus.DIVERGED and record.status is Status.DIVERGED:
             return _told("diverged", record, ("tokens", "loss"))
-        if history.standing is Standing.FAILED and record.status is Status.FAILED:
+        if history.status is TrialStatus.FAILED and record.status is Status.FAILED:
             return _told("failed", record, ("error",))
     return ""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from foundation.errors import EnvironmentRefused
+from foundation.errors import MachineError
 from runners.tracking.connectivity import not_reachable
 from runners.tracking.database import look_at_database, prepare_database
 from runners.tracking.errors import redacted
@@ -29,7 +29,7 @@ class TrackingStore:
 
     @classmethod
     def resolve(cls, results_root: Path, declared: str | None, environment: Mapping[str, str]) -> "TrackingStore":
-        """Return the store to use. Raises EnvironmentRefused where the URI names no store that MLflow can write."""
+        """Return the store to use. Raises MachineError where the URI names no store that MLflow can write."""
         named = [(URI_VARIABLE, environment.get(URI_VARIABLE)), ("tracking", declared)]
         default = f"{SQLITE_PREFIX}{results_root.resolve() / DATABASE_NAME}"
         source, uri = next(((source, uri) for source, uri in named if uri), ("the default", default))
@@ -66,20 +66,20 @@ class TrackingStore:
     def check(self) -> None:
         """Look whether the store can be written: within five seconds, and nothing is made.
 
-        Raises EnvironmentRefused where nothing answers or a driver is missing, Corruption where a file cannot be
+        Raises MachineError where nothing answers or a driver is missing, Corruption where a file cannot be
         an MLflow database.
         """
         file = self.database_file
         if file is None:
             if reason := not_reachable(self.uri, self.served):
-                raise EnvironmentRefused(f"{self.source}: {self.shown}: {reason}")
+                raise MachineError(f"{self.source}: {self.shown}: {reason}")
         else:
             look_at_database(file)
 
     def prepare(self, patience_seconds: float) -> None:
         """Do what must be done before MLflow is asked: it would wait minutes, or spoil a new file when killed.
 
-        Raises what `check` raises, and EnvironmentRefused where another process makes the file for longer than
+        Raises what `check` raises, and MachineError where another process makes the file for longer than
         `patience_seconds`.
         """
         if file := self.database_file:
@@ -95,7 +95,7 @@ class TrackingStore:
         if file and file.name and not set(str(file)) & set("?:"):
             return
         forms = "sqlite:///FILE, http(s)://HOST, postgresql://…, mysql://… or mssql://…"
-        raise EnvironmentRefused(f"{self.source}: {self.shown!r} is not a tracking store. Allowed: {forms}")
+        raise MachineError(f"{self.source}: {self.shown!r} is not a tracking store. Allowed: {forms}")
 
 
 def _scheme(uri: str) -> str:

@@ -26,14 +26,14 @@ from runners.tracking.saved_views import saved_views
 from runners.tracking.store import TrackingStore
 
 if TYPE_CHECKING:
-    from runners.tracking.mlflow_client import Door, KnownExperiment, KnownRun
+    from runners.tracking.mlflow_client import KnownExperiment, KnownRun, TrackingClient
 
 PASSING_TAGS = ("stop_reason", "non_finite", OUTDATED_TAG)  # a failed trial that is tried again loses them
 EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}  # else the page asks what this is
 
 
 @dataclass(frozen=True)
-class MirrorSummary:
+class SyncSummary:
     """How many runs were made, changed and left alone."""
 
     created: int
@@ -57,7 +57,7 @@ def mirror(
     artifacts: Sequence[Path] = (),
     origin: str = "",
     patience: Patience | None = None,
-) -> MirrorSummary:
+) -> SyncSummary:
     """Make MLflow show the snapshot; doing it again changes nothing.
 
     `artifacts` are files for the study's own run. `origin` names the ledger where several studies of one
@@ -66,10 +66,10 @@ def mirror(
     patience = patience or Patience()
     with _outages_told(store):
         store.prepare(patience.lock_seconds)
-        from runners.tracking.mlflow_client import Door
+        from runners.tracking.mlflow_client import TrackingClient
 
         with locked(store.lock_file, patience.lock_seconds):
-            door = Door(store.uri)
+            door = TrackingClient(store.uri)
             name = study_name(snapshot.experiment, snapshot.scale)
             folder = None if store.served else str(store.artifacts / name)
             experiment = door.experiment(name, folder, EXPERIMENT_TAGS)
@@ -89,12 +89,12 @@ def _outages_told(store: TrackingStore) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Mirror:
-    door: "Door"
+    door: "TrackingClient"
     experiment: "KnownExperiment"
     known: dict[str, "KnownRun"]
     stop: Event
 
-    def apply(self, runs: Sequence[MirroredRun]) -> MirrorSummary:
+    def apply(self, runs: Sequence[MirroredRun]) -> SyncSummary:
         before = dict(self.known)
         updated = 0
         for run in runs:
@@ -111,7 +111,7 @@ class _Mirror:
             if self.experiment.tags.get(key) != view:
                 self.door.tag_experiment(self.experiment, key, view)
         created = sum(run.identity not in before for run in runs)
-        return MirrorSummary(created, updated, len(runs) - created - updated)
+        return SyncSummary(created, updated, len(runs) - created - updated)
 
     def _send(self, run: MirroredRun, found: "KnownRun | None", content: str) -> None:
         if found is None:

@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from foundation.atomic_files import flush, sha256_of
-from foundation.errors import Corruption
+from foundation.errors import CorruptionError
 from foundation.schema import JsonValue
 
 WEIGHTS, OPTIMISER, PLACE = "weights.safetensors", "optimiser.safetensors", "place.json"
@@ -56,13 +56,13 @@ def discard(folder: Path) -> None:
 
 
 def load_checkpoint(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, JsonValue]:
-    """Read a checkpoint into the model and the optimiser and return where training stood. Raises Corruption."""
+    """Read a checkpoint into the model and the optimiser and return where training stood. Raises CorruptionError."""
     try:
         sound = json.loads((folder / HASHES).read_bytes()) == _hashes(folder)
     except (OSError, ValueError):
         sound = False
     if not sound:
-        raise Corruption(f"{folder}: the checkpoint is not what was written. Move the folder away and run again")
+        raise CorruptionError(f"{folder}: the checkpoint is not what was written. Move the folder away and run again")
     load_weights(folder, model)
     moments = load_file(folder / OPTIMISER)
     for name, parameter in model.named_parameters():

@@ -9,19 +9,19 @@ import torch
 from torch.nn.utils import clip_grad_norm_
 
 from foundation.randomness import stream, stream_seed
-from models.precision import Precision, computing_in
+from models.precision import Precision, autocast_to
 from runners.training.optimiser import set_rate
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
 from tasks.batches import Batches
-from tasks.evaluation_set import Questions
+from tasks.evaluation_set import EvaluationSet
 from tasks.masking import mask
 from tasks.objectives.pretraining_model import PretrainingModel
 from tasks.tokenizer import WordPiece
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TrainingData:
     """What a model is trained on: its candidate, the text, a seed, and the budget its schedule is made for."""
 
     candidate: Candidate
@@ -53,7 +53,7 @@ class NotFinite(Exception):
 
 def train(
     model: PretrainingModel,
-    lesson: Lesson,
+    lesson: TrainingData,
     optimiser: torch.optim.Optimizer,
     steps: range,
     after: Callable[[Step], None],
@@ -72,7 +72,7 @@ def train(
         batch = lesson.batches.at(number, recipe.batch_sequences, lesson.seed)
         masked = mask(batch, objective, lesson.words, random)
         set_rate(optimiser, rate_at(recipe, number, lesson.horizon_tokens))
-        with computing_in(recipe.precision, model.encoder.device):
+        with autocast_to(recipe.precision, model.encoder.device):
             loss = model.loss(masked, random)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
@@ -85,10 +85,10 @@ def train(
         after(step)
 
 
-def held_out_loss(model: PretrainingModel, questions: Questions, precision: Precision = "float32") -> float:
+def held_out_loss(model: PretrainingModel, questions: EvaluationSet, precision: Precision = "float32") -> float:
     """Return the mean loss in nats over the held-out questions, without dropout."""
     model.eval()
-    with torch.inference_mode(), computing_in(precision, model.encoder.device):
+    with torch.inference_mode(), autocast_to(precision, model.encoder.device):
         return model.held_out_loss(questions)
 
 

@@ -21,6 +21,6 @@ class Depthwise(WithKernel):
         """Return the operations of the branch on one token."""
         return separable_operations(shape, self.kernel_size)
 
-    def kept_values(self, shape: AttentionShape) -> int:
+    def saved_activations(self, shape: AttentionShape) -> int:
         """Return the values of one token that training keeps of the branch: the convolved input."""
         return shape.width

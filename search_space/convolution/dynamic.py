@@ -28,6 +28,6 @@ class Dynamic(WithValue):
         kernels = linear(shape.inner_width, taps) + Operations(softmaxed=taps)
         return self.value_operations(shape) + kernels + weighted_window(shape, self.kernel_size)
 
-    def kept_values(self, shape: AttentionShape) -> int:
+    def saved_activations(self, shape: AttentionShape) -> int:
         """Return the values of one token that training keeps of the branch: its own values and the kernels."""
         return self.kept_own_values(shape) + self.taps(shape)

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from foundation.schema import Declaration, Whole
+from foundation.schema import Schema, Whole
 from search_space.cost.operation_counts import Operations, linear
 from search_space.shape import AttentionShape, linear_parameters
 
@@ -20,7 +20,7 @@ KernelSize = Annotated[Whole, Field(ge=1, le=1023), AfterValidator(_odd)]
 """Tokens under the kernel, centred on the output's own token."""
 
 
-class WithKernel(Declaration):
+class WithKernel(Schema):
     """A mode that slides a kernel over the tokens beside the attention heads."""
 
     kernel_size: KernelSize = 9

@@ -21,6 +21,6 @@ class Lightweight(WithValue):
         """Return the operations of the branch on one token."""
         return self.value_operations(shape) + weighted_window(shape, self.kernel_size)
 
-    def kept_values(self, shape: AttentionShape) -> int:
+    def saved_activations(self, shape: AttentionShape) -> int:
         """Return the values of one token that training keeps of the branch: its own values."""
         return self.kept_own_values(shape)

@@ -2,12 +2,12 @@
 
 from typing import Literal
 
-from foundation.schema import Declaration
+from foundation.schema import Schema
 from search_space.cost.operation_counts import Operations
 from search_space.shape import AttentionShape
 
 
-class NoConvolution(Declaration):
+class NoConvolution(Schema):
     """Self-attention alone, with no convolution beside it."""
 
     kind: Literal["none"] = "none"
@@ -26,6 +26,6 @@ class NoConvolution(Declaration):
         """Return the operations of the branch on one token: none."""
         return Operations()
 
-    def kept_values(self, shape: AttentionShape) -> int:
+    def saved_activations(self, shape: AttentionShape) -> int:
         """Return the values of one token that training keeps of the branch: none."""
         return 0

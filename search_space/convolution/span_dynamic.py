@@ -32,7 +32,7 @@ class SpanDynamic(WithValue):
         kernels = linear(shape.inner_width, taps) + Operations(softmaxed=taps)
         return span_key + kernels + self.value_operations(shape) + weighted_window(shape, self.kernel_size)
 
-    def kept_values(self, shape: AttentionShape) -> int:
+    def saved_activations(self, shape: AttentionShape) -> int:
         """Return the values of one token that training keeps of the branch.
 
         The convolved input, the span key, its product with the query, the kernels, and its own values.

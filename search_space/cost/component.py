@@ -28,7 +28,7 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True)
-class Part:
+class Component:
     """One part, once; a model holds `copies` of it."""
 
     role: Role
@@ -37,7 +37,7 @@ class Part:
     parameters: int
     operations: Operations
     """On one token."""
-    kept_values: int = 0
+    saved_activations: int = 0
     """Values that training keeps of one token for the backward pass, dropout masks excluded."""
     copies: int = 1
     owner: str = ""
@@ -58,6 +58,6 @@ class Part:
         """Whether it works on the predicted tokens alone."""
         return self.role is Role.VOCABULARY
 
-    def of(self, owner: str, shared: bool) -> "Part":
+    def of(self, owner: str, shared: bool) -> "Component":
         """Return the part as another model's; where it is `shared`, its values are counted elsewhere."""
         return replace(self, owner=owner, parameters=0 if shared else self.parameters)

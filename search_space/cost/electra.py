@@ -5,7 +5,7 @@ The training FLOPs that ELECTRA and ConvBERT print are these.
 
 from fractions import Fraction
 
-from search_space.cost.component import Part, Role
+from search_space.cost.component import Component, Role
 from search_space.cost.flop_convention import Convention
 from search_space.cost.operation_counts import Operations
 
@@ -22,7 +22,7 @@ PRICES = Operations(
 )
 
 
-def slips(part: Part, length: int) -> int:
+def slips(part: Component, length: int) -> int:
     """Return what the script counts too much or too little; neither matters much without a bottleneck."""
     if part.role is Role.ATTENTION_SCORES:  # the weighted average of the values is charged at the block's width
         return PRICES.multiply_adds * length * (part.shape.width - part.shape.inner_width)

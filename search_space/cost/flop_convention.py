@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from search_space.cost.component import Part
+from search_space.cost.component import Component
 from search_space.cost.operation_counts import Operations
 
 
-class Slip(Protocol):
+class KnownMiscount(Protocol):
     """What a published count adds to the prices, or forgets, on one token of one copy of a part."""
 
-    def __call__(self, part: Part, length: int) -> int:
+    def __call__(self, part: Component, length: int) -> int:
         """Return the operations, negative where too few are counted."""
 
 
-def no_slip(part: Part, length: int) -> int:
+def no_slip(part: Component, length: int) -> int:
     """Return nothing: the prices are all there is."""
     return 0
 
@@ -33,9 +33,9 @@ class Convention:
     """Forward passes that one update costs, the forward one included."""
     predicted_share: Fraction | None = None
     """Share of the tokens that reach the output softmax; None for those that the objective predicts."""
-    slip: Slip = no_slip
+    slip: KnownMiscount = no_slip
 
-    def part_flops(self, part: Part, length: int, predictions: int = 0) -> int:
+    def part_flops(self, part: Component, length: int, predictions: int = 0) -> int:
         """Return the operations of all copies of a part on one sequence of `length` tokens."""
         once = part.operations.priced(self.prices) + self.slip(part, length)
         if not part.of_predicted_tokens:
@@ -43,6 +43,6 @@ class Convention:
         predicted = predictions if self.predicted_share is None else self.predicted_share * length
         return int(part.copies * predicted * once)
 
-    def flops(self, parts: Iterable[Part], length: int, predictions: int = 0) -> int:
+    def flops(self, parts: Iterable[Component], length: int, predictions: int = 0) -> int:
         """Return the operations of one forward pass over one sequence of `length` tokens."""
         return sum(self.part_flops(part, length, predictions) for part in parts)

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from search_space.architecture import Architecture
-from search_space.cost import Operations, Part, Role, linear
+from search_space.cost import Component, Operations, Role, linear
 from search_space.objective.masking import Masking
 from search_space.shape import layer_norm_parameters, linear_parameters
 
@@ -20,12 +20,12 @@ class MaskedLanguageModel(Masking):
 
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int
-    ) -> tuple[Part, ...]:
+    ) -> tuple[Component, ...]:
         """Return what pretraining adds to the encoder and fine-tuning drops."""
         return (vocabulary_head(architecture),)
 
 
-def vocabulary_head(architecture: Architecture) -> Part:
+def vocabulary_head(architecture: Architecture) -> Component:
     """Return the map to the embedding width, GELU, a normalisation, and the table of words, which is shared.
 
     The table's biases are parameters; ELECTRA's script charges no operation for them.
@@ -35,4 +35,4 @@ def vocabulary_head(architecture: Architecture) -> Part:
     transform = linear(width, embedding_width) + Operations(gelus=embedding_width, normalised=embedding_width)
     loss = Operations(softmaxed=words, lookups=words)  # the right word is looked up
     logits = Operations(multiply_adds=embedding_width * words)
-    return Part(Role.VOCABULARY, architecture.attention_shape, parameters, transform + logits + loss)
+    return Component(Role.VOCABULARY, architecture.attention_shape, parameters, transform + logits + loss)

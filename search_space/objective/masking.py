@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from foundation.errors import Violation
-from foundation.schema import Declaration, Number, Share
+from foundation.schema import Number, Schema, Share
 from search_space.architecture import Architecture
-from search_space.cost import MATMUL, Convention, Part
+from search_space.cost import MATMUL, Component, Convention
 
 
-class Masking(Declaration):
+class Masking(Schema):
     """A share of the tokens is predicted; most of them are covered by [MASK].
 
     Positions are drawn without replacement (ELECTRA's release draws with replacement, which leaves about 13.8%
@@ -32,7 +32,7 @@ class Masking(Declaration):
     @abstractmethod
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int
-    ) -> tuple[Part, ...]:
+    ) -> tuple[Component, ...]:
         """Return what pretraining adds to the encoder and fine-tuning drops."""
 
     def head_parameters(self, architecture: Architecture, generator: Architecture | None) -> int:

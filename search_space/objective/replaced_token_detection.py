@@ -4,7 +4,7 @@ from typing import Literal
 
 from foundation.schema import Count, PositiveNumber
 from search_space.architecture import Architecture
-from search_space.cost import Operations, Part, Role, linear
+from search_space.cost import Component, Operations, Role, linear
 from search_space.objective.masked_language_model import vocabulary_head
 from search_space.objective.masking import Masking
 from search_space.shape import linear_parameters
@@ -34,7 +34,7 @@ class ReplacedTokenDetection(Masking):
 
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int
-    ) -> tuple[Part, ...]:
+    ) -> tuple[Component, ...]:
         """Return what pretraining adds and fine-tuning drops: the judge, the generator and its head."""
         judge = judge_head(architecture)
         if generator is None:
@@ -43,9 +43,9 @@ class ReplacedTokenDetection(Masking):
         return (judge, *parts, vocabulary_head(generator).of(GENERATOR, shared=False))
 
 
-def judge_head(architecture: Architecture) -> Part:
+def judge_head(architecture: Architecture) -> Component:
     """Return a map of the width, GELU, and one number per token, whose bias ELECTRA's script does not charge."""
     width = architecture.width
     parameters = linear_parameters(width, width) + linear_parameters(width, 1)
     operations = linear(width, width) + Operations(gelus=width, multiply_adds=width)
-    return Part(Role.JUDGE, architecture.attention_shape, parameters, operations)
+    return Component(Role.JUDGE, architecture.attention_shape, parameters, operations)

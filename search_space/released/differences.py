@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from foundation.schema import VARIANT_KEY, Declaration
+from foundation.schema import VARIANT_KEY, Schema
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.overrides import absolute_path, difference
@@ -18,7 +18,7 @@ AS_UPDATES = ("recipe.schedule", "recipe.token_share")
 
 
 @dataclass(frozen=True)
-class Departure:
+class Difference:
     """One thing in which a candidate is another than the released model."""
 
     name: str
@@ -30,24 +30,24 @@ class Departure:
         return f"{self.name} {self.here} ({self.there})"
 
 
-def departures(candidate: Candidate, tokens: int, released: Preset) -> tuple[Departure, ...]:
+def departures(candidate: Candidate, tokens: int, released: Preset) -> tuple[Difference, ...]:
     """Return every difference; `tokens` is what an arm may spend, the candidate's own share of it not yet taken."""
     return tuple(_departures(candidate, tokens, released))
 
 
-def _departures(candidate: Candidate, tokens: int, released: Preset) -> Iterator[Departure]:
+def _departures(candidate: Candidate, tokens: int, released: Preset) -> Iterator[Difference]:
     for path in difference(released.candidate, candidate):
         if path not in (*NOT_NUMBERS, *AS_UPDATES):
             name = path.removeprefix("recipe.").replace("_", " ")
-            yield Departure(name, plain(candidate, path), plain(released.candidate, path))
+            yield Difference(name, plain(candidate, path), plain(released.candidate, path))
     recipe, there = candidate.recipe, released.candidate.recipe
     if recipe.schedule.kind != there.schedule.kind:
-        yield Departure("schedule", recipe.schedule.kind, there.schedule.kind)
+        yield Difference("schedule", recipe.schedule.kind, there.schedule.kind)
     if warmup_updates(recipe) != warmup_updates(there):
-        yield Departure("warm-up updates", f"{warmup_updates(recipe):,}", f"{warmup_updates(there):,}")
+        yield Difference("warm-up updates", f"{warmup_updates(recipe):,}", f"{warmup_updates(there):,}")
     updates = recipe.steps(tokens)
     if updates != released.updates:
-        yield Departure("updates", f"{updates:,}", f"{released.updates:,}")
+        yield Difference("updates", f"{updates:,}", f"{released.updates:,}")
 
 
 def warmup_updates(recipe: Recipe) -> int:
@@ -60,7 +60,7 @@ def plain(candidate: Candidate, path: str) -> str:
     value: object = candidate
     for name in absolute_path(path):
         value = getattr(value, name)
-    if not isinstance(value, Declaration):
+    if not isinstance(value, Schema):
         return str(value)
     fields = {name: getattr(value, name) for name in type(value).model_fields if name != VARIANT_KEY}
     told = [f"{name} {each}" for name, each in fields.items() if each != type(value).model_fields[name].default]

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import Field
 
-from foundation.schema import Count, Declaration, Number
+from foundation.schema import Count, Number, Schema
 
 FILE = Path(__file__).with_name("papers.toml")
 
@@ -20,7 +20,7 @@ Fields = Mapping[str, Any]
 """Values under one `source`."""
 
 
-class Updates(Declaration):
+class Updates(Schema):
     """For how long a model was trained."""
 
     source: str
@@ -28,7 +28,7 @@ class Updates(Declaration):
     of_warmup: Count
 
 
-class Costs(Declaration):
+class Costs(Schema):
     """Trainable values of the encoder, and the FLOPs of its pretraining in ELECTRA's convention."""
 
     source: str
@@ -38,7 +38,7 @@ class Costs(Declaration):
     train_flops: Number
 
 
-class PublishedModel(Declaration):
+class PublishedModel(Schema):
     """A released model: its sizes, objective and recipe, each part under its source."""
 
     name: str
@@ -49,7 +49,7 @@ class PublishedModel(Declaration):
     costs: Costs
 
 
-class PublishedRow(Declaration):
+class PublishedRow(Schema):
     """A row of a table: whose it is, what it cost, what it scored."""
 
     source: str
@@ -82,7 +82,7 @@ class PublishedRow(Declaration):
         return self.sources.get(field, self.source)
 
 
-class PublishedTable(Declaration):
+class PublishedTable(Schema):
     """A table: its columns (`task:metric`, or `score`) with what they measure, and its rows."""
 
     title: str
@@ -93,7 +93,7 @@ class PublishedTable(Declaration):
     """What this project assumes of the rows because no source says it."""
 
 
-class OptionDeparture(Declaration):
+class OptionDeparture(Schema):
     """How an option of the search space differs from the paper's mode of the same name."""
 
     source: str
@@ -104,7 +104,7 @@ class OptionDeparture(Declaration):
     """The same in a few words, for a cell of a table."""
 
 
-class Published(Declaration):
+class Published(Schema):
     """The whole file."""
 
     sources: Mapping[str, str]

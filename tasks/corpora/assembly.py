@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Literal, Protocol, get_args
 
-from foundation.errors import Corruption, DataRefused
-from foundation.schema import Declaration, canonical_text
+from foundation.errors import CorruptionError, DataError
+from foundation.schema import Schema, canonical_text
 from tasks.corpora.document import Document
 from tasks.corpora.duplicates import DuplicateFilter
 from tasks.progress import Progress
@@ -29,7 +29,7 @@ class ReadableCorpus(Protocol):
     def documents(self, progress: Progress) -> Generator[Document, None, int]: ...  # noqa: D102
 
 
-class SplitSize(Declaration):
+class SplitSize(Schema):
     """How much one split holds."""
 
     documents: int
@@ -37,7 +37,7 @@ class SplitSize(Declaration):
     sources: int
 
 
-class CorpusSummary(Declaration):
+class CorpusSummary(Schema):
     """What was assembled; `content_hash` is the sha256 over the three files in order."""
 
     content_hash: str
@@ -58,7 +58,7 @@ def split_of(source: str) -> Split:
 def assemble(corpus: ReadableCorpus, folder: Path, progress: Progress) -> CorpusSummary:
     """Write train.jsonl, validation.jsonl, test.jsonl and corpus.json into an existing folder.
 
-    Raises DataRefused where a split is too small, with the figures of all splits.
+    Raises DataError where a split is too small, with the figures of all splits.
     """
     sources: dict[Split, set[str]] = {split: set() for split in SPLITS}
     counts: Counter[str] = Counter()
@@ -120,7 +120,7 @@ def _summary(content_hash: str, counts: Counter[str], sources: dict[Split, set[s
 def _check_sizes(summary: CorpusSummary) -> None:
     sizes = summary.splits
     if any(sizes[split].characters < MINIMUM_CHARACTERS[split] for split in SPLITS):
-        raise DataRefused(
+        raise DataError(
             ["the corpus is too small for its three splits; a split is drawn by source, so more sources are needed:"]
             + [
                 f"  {split}: {size.characters} characters in {size.documents} documents of {size.sources} sources, "
@@ -136,19 +136,19 @@ def split_file(folder: Path, split: Split) -> Path:
 
 
 def read_documents(folder: Path, split: Split) -> Iterator[Document]:
-    """Yield the documents of one split in their order; raises Corruption where a line is not one we wrote."""
+    """Yield the documents of one split in their order; raises CorruptionError where a line is not one we wrote."""
     path = split_file(folder, split)
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
             try:
                 yield Document(**json.loads(line))
             except (ValueError, TypeError) as damage:
-                raise Corruption(f"{path.name}:{number}: not a document: {damage}") from damage
+                raise CorruptionError(f"{path.name}:{number}: not a document: {damage}") from damage
 
 
 def read_summary(folder: Path) -> CorpusSummary:
-    """Return the summary of an assembled corpus; raises Corruption where it cannot be read."""
+    """Return the summary of an assembled corpus; raises CorruptionError where it cannot be read."""
     try:
         return CorpusSummary.model_validate_json((folder / SUMMARY_FILE).read_text())
     except (OSError, ValueError) as damage:
-        raise Corruption(f"{SUMMARY_FILE}: {damage}") from damage
+        raise CorruptionError(f"{SUMMARY_FILE}: {damage}") from damage

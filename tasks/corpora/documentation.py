@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from foundation.schema import Declaration, JsonValue, Name, PositiveNumber
+from foundation.schema import JsonValue, Name, PositiveNumber, Schema
 from tasks.corpora.docstrings import documents_of_source
 from tasks.corpora.document import Document
 from tasks.corpora.installed_modules import content_of, modules_of, runtime_closure, standard_library, version_of
@@ -25,7 +25,7 @@ def _tuple_from_list(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-class DocumentationCorpus(Declaration):
+class DocumentationCorpus(Schema):
     """English prose from docstrings, read with `ast` and never imported; a smaller corpus is a prefix of a larger."""
 
     kind: Literal["documentation"] = "documentation"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.corpora.document import Document
 from tasks.corpora.file_lines import text_lines
 
@@ -55,10 +55,10 @@ def _json_lines(path: Path, name: str) -> Iterator[Document]:
         try:
             row = json.loads(line)
         except ValueError as wrong:
-            raise DataRefused(f"{name}:{number}: not JSON: {wrong}") from wrong
+            raise DataError(f"{name}:{number}: not JSON: {wrong}") from wrong
         text = row.get(TEXT_COLUMN) if isinstance(row, dict) else None
         if not isinstance(text, str):
-            raise DataRefused(f'{name}:{number}: needs an object with a text under "{TEXT_COLUMN}"')
+            raise DataError(f'{name}:{number}: needs an object with a text under "{TEXT_COLUMN}"')
         if text.strip():
             yield Document(f"{name}#{number}", text.strip())
 
@@ -73,7 +73,7 @@ def _parquet(path: Path, name: str) -> Iterator[Document]:
             if TEXT_COLUMN not in columns:
                 close = difflib.get_close_matches(TEXT_COLUMN, columns, 1)
                 hint = f"; rename {close[0]!r}?" if close else ""
-                raise DataRefused(f"{name}: no column {TEXT_COLUMN!r}; columns found: {', '.join(columns)}{hint}")
+                raise DataError(f"{name}: no column {TEXT_COLUMN!r}; columns found: {', '.join(columns)}{hint}")
             row = 0
             for batch in file.iter_batches(columns=[TEXT_COLUMN]):
                 for text in batch.column(0).to_pylist():
@@ -81,7 +81,7 @@ def _parquet(path: Path, name: str) -> Iterator[Document]:
                     if isinstance(text, str) and text.strip():
                         yield Document(f"{name}#{row}", text.strip())
     except pyarrow.ArrowInvalid as wrong:
-        raise DataRefused(f"{name}: damaged parquet: {wrong}") from wrong
+        raise DataError(f"{name}: damaged parquet: {wrong}") from wrong
 
 
 READERS: dict[str, Callable[[Path, str], Iterator[Document]]] = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 
 MAXIMUM_LINE_BYTES = 16 * 2**20
 MAXIMUM_EXPANSION = 200  # text compresses 3 to 10 times; thousands of times is a decompression bomb
@@ -23,7 +23,7 @@ _SIGNATURES = {
 
 
 def check_signature(path: Path, name: str, suffix: str) -> None:
-    """Raise DataRefused where the first bytes of a file belong to another kind than its suffix says."""
+    """Raise DataError where the first bytes of a file belong to another kind than its suffix says."""
     with path.open("rb") as file:
         start = file.read(8)
     found = next((kind for signature, kind in _SIGNATURES.items() if start.startswith(signature)), "")
@@ -31,13 +31,13 @@ def check_signature(path: Path, name: str, suffix: str) -> None:
     if found != expected:
         wanted = f"{expected} data" if expected else "plain text"
         actual = f"{found} data" if found else "something else"
-        raise DataRefused(f"{name}: the suffix {suffix or '(none)'} promises {wanted}, the first bytes are {actual}")
+        raise DataError(f"{name}: the suffix {suffix or '(none)'} promises {wanted}, the first bytes are {actual}")
 
 
 def text_lines(path: Path, name: str) -> Iterator[tuple[int, str]]:
     """Yield (line number from 1, line without its end); `name` is how messages call the file.
 
-    Raises DataRefused for bytes that are not UTF-8, NUL bytes, lines over 16 MiB, damaged or explosive archives.
+    Raises DataError for bytes that are not UTF-8, NUL bytes, lines over 16 MiB, damaged or explosive archives.
     """
     offset = 0
     limit = _expansion_limit(path)
@@ -47,11 +47,11 @@ def text_lines(path: Path, name: str) -> Iterator[tuple[int, str]]:
                 yield number, _decoded(raw, name, number, offset)
                 offset += len(raw)
                 if limit is not None and offset > limit:
-                    raise DataRefused(f"{name}: expands more than {MAXIMUM_EXPANSION} times; a decompression bomb?")
+                    raise DataError(f"{name}: expands more than {MAXIMUM_EXPANSION} times; a decompression bomb?")
         except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as damage:
-            raise DataRefused(f"{name}: damaged archive after {offset} bytes of text: {damage}") from damage
+            raise DataError(f"{name}: damaged archive after {offset} bytes of text: {damage}") from damage
         except OSError as failure:
-            raise DataRefused(f"{name}: cannot be read after {offset} bytes of text: {failure.strerror}") from failure
+            raise DataError(f"{name}: cannot be read after {offset} bytes of text: {failure.strerror}") from failure
 
 
 def _opened(path: Path) -> BinaryIO | gzip.GzipFile | lzma.LZMAFile:
@@ -64,15 +64,15 @@ def _opened(path: Path) -> BinaryIO | gzip.GzipFile | lzma.LZMAFile:
 
 def _decoded(raw: bytes, name: str, number: int, offset: int) -> str:
     if len(raw) >= MAXIMUM_LINE_BYTES:
-        raise DataRefused(f"{name}:{number}: a line longer than {MAXIMUM_LINE_BYTES} bytes; is this text?")
+        raise DataError(f"{name}:{number}: a line longer than {MAXIMUM_LINE_BYTES} bytes; is this text?")
     if b"\x00" in raw:
         position = offset + raw.index(b"\x00")
-        raise DataRefused(f"{name}:{number}: a NUL byte at byte offset {position}; this is not plain text")
+        raise DataError(f"{name}:{number}: a NUL byte at byte offset {position}; this is not plain text")
     try:
         return raw.decode("utf-8-sig" if offset == 0 else "utf-8").rstrip("\r\n")
     except UnicodeDecodeError as wrong:
         byte = raw[wrong.start]
-        raise DataRefused(
+        raise DataError(
             f"{name}:{number}: byte 0x{byte:02x} at byte offset {offset + wrong.start} is not UTF-8; "
             "convert the file, for instance with iconv -f latin1 -t utf-8"
         ) from wrong

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from foundation.errors import DataRefused
-from foundation.schema import Declaration, JsonValue, PositiveNumber
+from foundation.errors import DataError
+from foundation.schema import JsonValue, PositiveNumber, Schema
 from tasks.commit import Commit
 from tasks.corpora.document import Document
 from tasks.hub_client import streamed
@@ -16,7 +16,7 @@ CHARACTERS_PER_MEGABYTE = 1_000_000
 ROWS_PER_REPORT = 1000
 
 
-class HuggingFaceCorpus(Declaration):
+class HuggingFaceCorpus(Schema):
     """One column of one split of a dataset on the hub; code from the hub is never run."""
 
     kind: Literal["huggingface"] = "huggingface"
@@ -41,7 +41,7 @@ class HuggingFaceCorpus(Declaration):
     def documents(self, progress: Progress) -> Generator[Document, None, int]:
         """Yield each row's text in the order of the split; return 0, since no file is skipped.
 
-        Raises EnvironmentRefused without the extra or the network, DataRefused for a wrong split or column.
+        Raises EnvironmentRefused without the extra or the network, DataError for a wrong split or column.
         """
         limit = None if self.maximum_megabytes is None else self.maximum_megabytes * CHARACTERS_PER_MEGABYTE
         characters = 0
@@ -52,7 +52,7 @@ class HuggingFaceCorpus(Declaration):
                 progress(f"streaming {self.name}: row {row_number:,}", 0.0 if limit is None else characters / limit)
             text = row.get(self.column)
             if not isinstance(text, str):
-                raise DataRefused(
+                raise DataError(
                     f"{self.name} row {row_number}: column {self.column!r} holds {type(text).__name__}, not text; "
                     f"columns found: {', '.join(sorted(row))}"
                 )

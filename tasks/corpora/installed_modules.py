@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from foundation.errors import EnvironmentRefused
+from foundation.errors import MachineError
 
 OWN_DISTRIBUTION = "steeplechase"
 
@@ -33,7 +33,7 @@ def runtime_closure(roots: tuple[str, ...] | None) -> Closure:
     """Return the distributions named and all they require here, by normal name, sorted.
 
     With None the closure is that of Steeplechase itself, its own code left out: editing it must not change a
-    corpus. Raises EnvironmentRefused if a root is not installed. Requirements under an extra are followed only
+    corpus. Raises MachineError if a root is not installed. Requirements under an extra are followed only
     where a requirement asks for that extra.
     """
     found: Closure = {}
@@ -58,7 +58,7 @@ def runtime_closure(roots: tuple[str, ...] | None) -> Closure:
 def _require_installed(name: str) -> None:
     if _distribution(name) is None:
         command = "pip install -e ." if name == OWN_DISTRIBUTION else f"pip install {name}"
-        raise EnvironmentRefused(
+        raise MachineError(
             f"documentation corpus: the distribution {name!r} is not installed in this Python; run: {command}"
         )
 
@@ -103,13 +103,13 @@ class ModuleFile(NamedTuple):
     """The distribution and its version, or the standard library."""
 
     def read(self) -> bytes:
-        """Return the content. Raises EnvironmentRefused where it cannot be read or is not what was installed."""
+        """Return the content. Raises MachineError where it cannot be read or is not what was installed."""
         content = _content(Path(self.path), self.owner)
         if _hash(content) != self.hash:
             message = (
                 f"is not what {self.owner} has installed; install it anew, since the corpus is known by its hash"
             )
-            raise EnvironmentRefused(f"{self.path}: {message}")
+            raise MachineError(f"{self.path}: {message}")
         return content
 
 
@@ -118,7 +118,7 @@ Modules = Mapping[str, ModuleFile]
 
 
 def standard_library() -> Modules:
-    """Return the modules of Python itself, which has no RECORD: their files are read. Raises EnvironmentRefused."""
+    """Return the modules of Python itself, which has no RECORD: their files are read. Raises MachineError."""
     root, owner = sysconfig.get_path("stdlib"), "Python"
     found: dict[str, ModuleFile] = {}
     for folder, subfolders, names in os.walk(root, onerror=_refuse):
@@ -135,7 +135,7 @@ def modules_of(name: str, distribution: importlib.metadata.Distribution) -> Modu
     """Return the modules of a distribution of that name.
 
     Left out, as of the standard library: tests, vendored copies, generated protocol buffers, and names that are no
-    Python module. A file for which there is no hash is read; raises EnvironmentRefused where that fails.
+    Python module. A file for which there is no hash is read; raises MachineError where that fails.
     """
     root, owner = str(distribution.locate_file("")), f"{name} {version_of(distribution)}"
     found: dict[str, ModuleFile] = {}
@@ -171,7 +171,7 @@ def _content(path: Path, owner: str) -> bytes:
         return path.read_bytes()
     except OSError as error:
         message = f"of {owner}, cannot be read ({error.strerror}); where it is missing, install that anew"
-        raise EnvironmentRefused(f"{path}: {message}") from error
+        raise MachineError(f"{path}: {message}") from error
 
 
 def _hash(content: bytes) -> str:
@@ -179,7 +179,7 @@ def _hash(content: bytes) -> str:
 
 
 def _refuse(error: OSError) -> None:
-    raise EnvironmentRefused(f"{error.filename}: cannot be read ({error.strerror})") from error
+    raise MachineError(f"{error.filename}: cannot be read ({error.strerror})") from error
 
 
 def _module_name(file: str) -> str | None:

@@ -7,8 +7,8 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Literal
 
-from foundation.errors import DataRefused
-from foundation.schema import Declaration, JsonValue
+from foundation.errors import DataError
+from foundation.schema import JsonValue, Schema
 from tasks.corpora.document import Document
 from tasks.corpora.file_formats import READERS
 from tasks.corpora.file_lines import check_signature
@@ -23,7 +23,7 @@ WANTED = (
 )
 
 
-class TextFilesCorpus(Declaration):
+class TextFilesCorpus(Schema):
     """A file, or every file under a folder in the order of its names; hidden files are left out."""
 
     kind: Literal["text_files"] = "text_files"
@@ -32,14 +32,14 @@ class TextFilesCorpus(Declaration):
     """A file or a folder: .txt, WikiExtractor output, .jsonl (each also .gz or .xz), .parquet."""
 
     def inputs(self) -> JsonValue:
-        """Return the sha256 of every file with its name relative to the folder; raises DataRefused like reading."""
+        """Return the sha256 of every file with its name relative to the folder; raises DataError like reading."""
         hashes = {name: _file_hash(name, path) for name, path in self._files().items()}
         return {"kind": self.kind, "reading_version": READING_VERSION, "files": dict(hashes)}
 
     def documents(self, progress: Progress) -> Generator[Document, None, int]:
         """Yield the documents of every file; return 0, since no file is ever skipped.
 
-        Raises DataRefused, naming file, line and byte offset, for anything that cannot be read as text.
+        Raises DataError, naming file, line and byte offset, for anything that cannot be read as text.
         """
         files = self._files()
         sizes = [path.stat().st_size for path in files.values()]
@@ -55,41 +55,41 @@ class TextFilesCorpus(Declaration):
         return 0
 
     def look(self) -> None:
-        """Raise DataRefused where there is no such file or folder; nothing is read."""
+        """Raise DataError where there is no such file or folder; nothing is read."""
         if "://" not in self.path and not Path(self.path).exists():
-            raise DataRefused(f"{self.path}: no such file or folder; {WANTED}")
+            raise DataError(f"{self.path}: no such file or folder; {WANTED}")
 
     def _files(self) -> dict[str, Path]:
         root = Path(self.path)
         if "://" in self.path:
-            raise DataRefused(f"{self.path}: a corpus of text files is a local path, not an address")
+            raise DataError(f"{self.path}: a corpus of text files is a local path, not an address")
         try:
             mode = root.stat().st_mode
         except FileNotFoundError:
-            raise DataRefused(f"{self.path}: no such file or folder; {WANTED}") from None
+            raise DataError(f"{self.path}: no such file or folder; {WANTED}") from None
         except OSError as failure:
-            raise DataRefused(f"{self.path}: {failure.strerror}") from failure
+            raise DataError(f"{self.path}: {failure.strerror}") from failure
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            raise DataRefused(f"{self.path}: neither a file nor a folder")
+            raise DataError(f"{self.path}: neither a file nor a folder")
         files = {root.name: root} if stat.S_ISREG(mode) else dict(_files_below(root))
         if not files:
-            raise DataRefused(f"{self.path}: the folder holds no files")
+            raise DataError(f"{self.path}: the folder holds no files")
         for name, path in files.items():
             _check_file(name, path)
         return files
 
 
 def _files_below(root: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files under a folder by name. Raises DataRefused where a folder or a file cannot be looked at."""
+    """Yield the files under a folder by name. Raises DataError where a folder or a file cannot be looked at."""
     inside = root.resolve()
     for path in sorted(_paths_below(root)):
         name = path.relative_to(root).as_posix()
         if path.is_symlink() and not path.resolve().is_relative_to(inside):
-            raise DataRefused(f"{name}: a symbolic link out of the corpus folder is not followed")
+            raise DataError(f"{name}: a symbolic link out of the corpus folder is not followed")
         try:
             mode = path.stat().st_mode
         except OSError as failure:
-            raise DataRefused(f"{name}: {failure.strerror}") from failure
+            raise DataError(f"{name}: {failure.strerror}") from failure
         if stat.S_ISREG(mode):
             yield name, path
 
@@ -98,7 +98,7 @@ def _paths_below(root: Path) -> Iterator[Path]:
     """Yield what is under a folder, hidden names left out; `rglob` leaves out in silence what it may not list."""
 
     def refuse(failure: OSError) -> None:
-        raise DataRefused(f"{failure.filename}: {failure.strerror}") from failure
+        raise DataError(f"{failure.filename}: {failure.strerror}") from failure
 
     for folder, subfolders, names in os.walk(root, onerror=refuse):
         subfolders[:] = [name for name in subfolders if not name.startswith(".")]
@@ -108,16 +108,16 @@ def _paths_below(root: Path) -> Iterator[Path]:
 def _check_file(name: str, path: Path) -> None:
     known = path.suffix in READERS or path.suffix in COMPRESSIONS
     if not known:
-        raise DataRefused(
+        raise DataError(
             f"{name}: unknown suffix {path.suffix or '(none)'!r}; known are {', '.join(sorted(READERS))}, "
             f"the first two also with {' or '.join(COMPRESSIONS)}"
         )
     try:
         if path.stat().st_size == 0:
-            raise DataRefused(f"{name}: the file is empty")
+            raise DataError(f"{name}: the file is empty")
         check_signature(path, name, path.suffix)
     except OSError as failure:
-        raise DataRefused(f"{name}: {failure.strerror}") from failure
+        raise DataError(f"{name}: {failure.strerror}") from failure
 
 
 def _file_hash(name: str, path: Path) -> str:
@@ -125,4 +125,4 @@ def _file_hash(name: str, path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as failure:
-        raise DataRefused(f"{name}: {failure.strerror}") from failure
+        raise DataError(f"{name}: {failure.strerror}") from failure

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TypeVar
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.corpora.document import Document
 from tasks.labelled.task import Example, Examples
 
@@ -28,7 +28,7 @@ def draw(task: str, groups: Mapping[str, Sequence[Group]], train_count: int, dev
 
     Modules come in the order of a hash of their names, first for dev, then for train, in proportion to the counts;
     a set takes a group of every module before it takes a second of any. It is cut at the last whole group, so it
-    may fall short of its count by less than one group. Raises DataRefused, with the figures, where there are not
+    may fall short of its count by less than one group. Raises DataError, with the figures, where there are not
     enough.
     """
     modules = sorted(groups, key=lambda module: hashlib.sha256(f"{task}:{module}".encode()).digest())
@@ -41,7 +41,7 @@ def draw(task: str, groups: Mapping[str, Sequence[Group]], train_count: int, dev
         examples = Examples(_round_robin(kept[boundary:], train_count), _round_robin(kept[:boundary], dev_count))
         if _is_full(examples.train, train_count, largest) and _is_full(examples.dev, dev_count, largest):
             return examples
-    raise DataRefused(
+    raise DataError(
         f"{task}: the corpus's test split gives {len(examples.train)} train and {len(examples.dev)} dev examples "
         f"({total} from {sum(map(bool, kept))} modules), {train_count} and {dev_count} were asked for; "
         "ask for fewer or take a larger corpus"

@@ -4,7 +4,7 @@ import difflib
 import importlib
 from pathlib import Path
 
-from foundation.errors import ConfigurationRefused
+from foundation.errors import ConfigurationError
 from tasks.labelled.task import DownstreamTask
 
 WORKSHOP = frozenset({"task", "drawing", "sentences", "parameters", "encoding", "halves", "scoring"})
@@ -18,12 +18,12 @@ def task_names() -> tuple[str, ...]:
 
 
 def find_task(name: str) -> DownstreamTask:
-    """Return a task by its file's name; raises ConfigurationRefused for an unknown one."""
+    """Return a task by its file's name; raises ConfigurationError for an unknown one."""
     known = task_names()
     if name not in known:
         close = difflib.get_close_matches(name, known, 1)
         hint = f" Did you mean {close[0]}?" if close else ""
-        raise ConfigurationRefused(f"{name!r} is not a downstream task; known are {', '.join(known)}.{hint}")
+        raise ConfigurationError(f"{name!r} is not a downstream task; known are {', '.join(known)}.{hint}")
     task = importlib.import_module(f"{__name__}.{name}").TASK
     assert isinstance(task, DownstreamTask), f"{name}.TASK"
     assert task.name == name, f"{name}.TASK is named {task.name!r}"

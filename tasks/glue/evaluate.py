@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.dataset_folder import FolderOfTasks
 from tasks.glue.predictions import read_predictions
 from tasks.glue.table import Mistakes
 from tasks.labelled.scoring import score
-from tasks.labelled.task import DownstreamTask, Example, Judged, Part
+from tasks.labelled.task import DownstreamTask, Evaluation, Example, Part
 
 OFFICIAL_NAMES = {"matthews": "matthews_correlation", "spearman": "spearmanr"}
 """What GLUE's metric in the `evaluate` library calls them; the others have the same name."""
@@ -26,22 +26,22 @@ class AnswerTable(Protocol):
         """What a prediction may be, in words."""
 
     def read(self, part: str, path: Path, name: str) -> Part:
-        """Return the examples of a file; raises DataRefused with every mistake of it."""
+        """Return the examples of a file; raises DataError with every mistake of it."""
 
     def prediction_of(self, text: str) -> float | None:
         """Return the label's number or the value, None where the text is neither."""
 
 
-def judged(
+def evaluate(
     task: DownstreamTask, table: AnswerTable, data: Path, predictions: Path, null_odds: Path | None = None
-) -> Judged:
+) -> Evaluation:
     """Return the task's metrics; `data` is GLUE's folder, the task's, or a labelled file.
 
-    Raises DataRefused with every mistake of the predictions: labels that are none, rows that are missing, unknown
+    Raises DataError with every mistake of the predictions: labels that are none, rows that are missing, unknown
     or told twice.
     """
     if null_odds is not None:
-        raise DataRefused(f"{null_odds}: {task.name} has no null odds; they belong to squad_v2_0")
+        raise DataError(f"{null_odds}: {task.name} has no null odds; they belong to squad_v2_0")
     assert task.files is not None
     labelled = data if data.is_file() else FolderOfTasks(path=str(data)).located(task.files)["dev"]
     examples = table.read("dev", labelled, labelled.name).examples
@@ -55,7 +55,7 @@ def judged(
     remarks = [*_same_predictions(predictions.name, [text for _, text in told])]
     if CORRELATIONS.intersection(task.metrics):
         remarks += _same_references(labelled.name, right)
-    return Judged(metrics, tuple(remarks))
+    return Evaluation(metrics, tuple(remarks))
 
 
 def _same_predictions(name: str, told: list[str]) -> Iterator[str]:
@@ -80,5 +80,5 @@ def _answer(table: AnswerTable, text: str, line: int, mistakes: Mistakes) -> flo
 def _right(example: Example) -> float:
     right = example.label if example.value is None else example.value
     if right is None:
-        raise DataRefused(f"row {example.row} has no label, so nothing can be scored by it")
+        raise DataError(f"row {example.row} has no label, so nothing can be scored by it")
     return right

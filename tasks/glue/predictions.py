@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.corpora.file_lines import text_lines
 from tasks.glue.table import Mistakes
 
@@ -18,11 +18,11 @@ def read_predictions(path: Path, rows: Sequence[str]) -> list[Told]:
     """Return one prediction for each row, in their order.
 
     The leaderboard's table (`index`, `prediction`) and a JSON object name their rows; lines and a JSON list come in
-    the order of the rows. Raises DataRefused where the file cannot be read as any of these, or where rows are
+    the order of the rows. Raises DataError where the file cannot be read as any of these, or where rows are
     missing, unknown or told twice.
     """
     if not path.is_file():
-        raise DataRefused(f"{path}: no such file of predictions")
+        raise DataError(f"{path}: no such file of predictions")
     lines = list(text_lines(path, path.name))
     while lines and not lines[-1][1].strip():
         lines.pop()
@@ -50,7 +50,7 @@ def _of_json(name: str, text: str, rows: Sequence[str]) -> list[Told]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as wrong:
-        raise DataRefused(f"{name}: not JSON: {wrong}") from wrong
+        raise DataError(f"{name}: not JSON: {wrong}") from wrong
     if isinstance(document, list):
         return _in_order(name, [(place, _text(told)) for place, told in enumerate(document, 1)], rows)
     told = ((place, row, _text(value)) for place, (row, value) in enumerate(document.items(), 1))
@@ -63,7 +63,7 @@ def _text(value: object) -> str:
 
 def _in_order(name: str, told: list[Told], rows: Sequence[str]) -> list[Told]:
     if len(told) != len(rows):
-        raise DataRefused(f"{name}: {len(told)} predictions for {len(rows)} labelled rows")
+        raise DataError(f"{name}: {len(told)} predictions for {len(rows)} labelled rows")
     return told
 
 

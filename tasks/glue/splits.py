@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.glue.columns import Columns
 from tasks.glue.table import Mistakes, Row
 from tasks.splits import LoadedSplit
@@ -35,16 +35,16 @@ def _name(label: Any, names: Sequence[str], hidden: str) -> str:
 
 
 def check_columns(split: LoadedSplit, name: str, wanted: Sequence[str]) -> None:
-    """Raise DataRefused where a column is missing, with those that are there."""
+    """Raise DataError where a column is missing, with those that are there."""
     missing = [column for column in wanted if column not in split.columns]
     if missing:
         found = ", ".join(map(repr, split.columns))
-        raise DataRefused(f"{name}: no column {' and no '.join(map(repr, missing))}; found are {found}")
+        raise DataError(f"{name}: no column {' and no '.join(map(repr, missing))}; found are {found}")
 
 
 def check_numbers_have_names(split: LoadedSplit, column: str, name: str, expected: str) -> None:
-    """Raise DataRefused where labels are numbers that nothing names: their order is anybody's guess."""
+    """Raise DataError where labels are numbers that nothing names: their order is anybody's guess."""
     unnamed = next((value for value in split.columns[column] if not isinstance(value, str)), None)
     if column not in split.label_names and unnamed is not None:
         message = f"{name}: {column} holds {unnamed!r:.40}, a number without a name"
-        raise DataRefused(f"{message}; expected {expected}, as text or as a ClassLabel with these names")
+        raise DataError(f"{message}; expected {expected}, as text or as a ClassLabel with these names")

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.corpora.file_lines import check_signature, text_lines
 
 MISTAKES_SHOWN = 20
@@ -31,11 +31,11 @@ class Mistakes:
             self.lines.append(f"{self.name}:{line}: {message}")
 
     def refuse(self) -> None:
-        """Raise DataRefused where there is a mistake."""
+        """Raise DataError where there is a mistake."""
         if self.count > MISTAKES_SHOWN:
             self.lines.append(f"{self.name}: {self.count - MISTAKES_SHOWN} more mistakes of {self.count}")
         if self.lines:
-            raise DataRefused(self.lines)
+            raise DataError(self.lines)
 
 
 def rows_of(
@@ -43,7 +43,7 @@ def rows_of(
 ) -> Iterator[Row]:
     """Yield the rows of a table; `columns` names them where the file has no header.
 
-    A row with another number of cells than the header is a mistake and is not yielded. Raises DataRefused, with
+    A row with another number of cells than the header is a mistake and is not yielded. Raises DataError, with
     line and byte, for what is not UTF-8 text, and where `wanted` columns are missing from the header.
     """
     check_signature(path, name, path.suffix)
@@ -63,7 +63,5 @@ def _header(text: str, name: str, wanted: Sequence[str]) -> tuple[str, ...]:
     missing = [column for column in wanted if column not in columns]
     if missing:
         found = ", ".join(map(repr, columns[:12]))
-        raise DataRefused(
-            f"{name}:1: no column {' and no '.join(map(repr, missing))} in the header; found are {found}"
-        )
+        raise DataError(f"{name}:1: no column {' and no '.join(map(repr, missing))} in the header; found are {found}")
     return columns

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.glue.columns import Columns, Configuration
-from tasks.glue.evaluate import judged
+from tasks.glue.evaluate import evaluate
 from tasks.glue.splits import HIDDEN, check_columns, check_numbers_have_names, rows_of_split
 from tasks.glue.table import Mistakes, Row, rows_of
 from tasks.labelled.task import DownstreamTask, Example, Form, Part, TaskFiles
@@ -63,10 +63,10 @@ class GlueTable:
             value_range=self.value_range,
             unordered=self.unordered,
         )
-        return replace(task, judge=partial(judged, task, self))
+        return replace(task, judge=partial(evaluate, task, self))
 
     def read(self, part: str, path: Path, name: str) -> Part:
-        """Return the examples of a file; raises DataRefused with every mistake of it."""
+        """Return the examples of a file; raises DataError with every mistake of it."""
         columns = self.columns.get(part, self.columns["dev"])
         mistakes, broken = Mistakes(name), Mistakes(name)
         wrong_rows = broken if self.leaves_out_broken else mistakes
@@ -74,7 +74,7 @@ class GlueTable:
         return self._part(part, columns, rows, mistakes, broken)
 
     def read_split(self, part: str, split: LoadedSplit, name: str) -> Part:
-        """Return the examples of a split of `datasets`; raises DataRefused with every mistake of it.
+        """Return the examples of a split of `datasets`; raises DataError with every mistake of it.
 
         Labels count by their names. The row of an unlabelled test is called by its `idx`, and a label there is not
         read: the hub has those of MRPC's.
@@ -141,10 +141,10 @@ class GlueTable:
         return " or ".join([*self.labels, *self.spellings])
 
     def _check_names(self, split: LoadedSplit, column: str, name: str) -> None:
-        """Raise DataRefused where the labels of a split are not called as the task's are."""
+        """Raise DataError where the labels of a split are not called as the task's are."""
         names = split.label_names.get(column)
         if names is not None and {self.label_of(each) for each in names} != {*range(len(self.labels))}:
-            raise DataRefused(f"{name}: the labels of {column} are {' and '.join(names)}; expected {self.answers}")
+            raise DataError(f"{name}: the labels of {column} are {' and '.join(names)}; expected {self.answers}")
         if self.value_range is None:
             check_numbers_have_names(split, column, name, self.answers)
 

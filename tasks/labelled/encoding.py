@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from foundation.errors import Corruption
+from foundation.errors import CorruptionError
 from tasks.labelled.task import Example, Form
 from tasks.tokenizer import TokensWithOffsets, WordPiece
 
@@ -168,7 +168,7 @@ def save_examples(encoded: EncodedExamples, folder: Path) -> None:
 
 
 def load_examples(folder: Path) -> EncodedExamples:
-    """Return saved examples with memory-mapped arrays; raises Corruption where a file is damaged or missing."""
+    """Return saved examples with memory-mapped arrays; raises CorruptionError where a file is damaged or missing."""
     try:
         details = json.loads((folder / DETAILS_FILE).read_text(encoding="utf-8"))
         for name in ("seconds", "answers"):
@@ -177,7 +177,7 @@ def load_examples(folder: Path) -> EncodedExamples:
             details[name] = tuple(details[name])
         return EncodedExamples(**{name: load_array(folder / f"{name}.npy") for name in _ARRAYS}, **details)
     except (OSError, ValueError, KeyError, TypeError, EOFError) as damage:
-        raise Corruption(f"{folder.name}: {damage!r}") from damage
+        raise CorruptionError(f"{folder.name}: {damage!r}") from damage
 
 
 def load_array(path: Path) -> Any:

@@ -92,7 +92,7 @@ def folder_within(root: Path, folder: str, collection: str = "") -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Evaluation:
     """A file of predictions in figures."""
 
     metrics: Mapping[str, float | int]
@@ -101,7 +101,7 @@ class Judged:
     """For the error stream: what a reader should know of how the figures came about."""
 
 
-Judge = Callable[[Path, Path, Path | None], Judged]
+Judge = Callable[[Path, Path, Path | None], Evaluation]
 """From the data (a folder or a labelled file), a file of predictions and, in SQuAD 2.0, one of null odds.
 
 Raises DataRefused with every mistake of a file.

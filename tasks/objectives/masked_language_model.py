@@ -1,4 +1,4 @@
-"""Masked language modelling: predict the covered tokens. Devlin et al. 2018, arXiv 1810.04805, section 3.1."""
+"""MaskedBatch language modelling: predict the covered tokens. Devlin et al. 2018, arXiv 1810.04805, section 3.1."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -6,11 +6,11 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from models.encoder import Encoder
-from models.heads.masked_language_model import VocabularyHead, asked_tokens
+from models.heads.masked_language_model import MaskedLanguageModelHead, gather_masked
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from tasks.evaluation_set import Questions
-from tasks.masking import Masked
+from tasks.evaluation_set import EvaluationSet
+from tasks.masking import MaskedBatch
 from tasks.objectives.pretraining_model import PretrainingModel
 
 
@@ -21,7 +21,7 @@ class Model(PretrainingModel):
         super().__init__()
         recipe = candidate.recipe
         self.encoder = Encoder(candidate.architecture, recipe.dropout, None, recipe.activations_kept)
-        self.head = VocabularyHead(candidate.architecture)
+        self.head = MaskedLanguageModelHead(candidate.architecture)
 
     @property
     def words(self) -> Float[Tensor, "vocab embedding"]:
@@ -32,16 +32,16 @@ class Model(PretrainingModel):
         self, shown: Int[Tensor, "batch seq"], positions: Int[Tensor, "batch predictions"]
     ) -> Float[Tensor, "predicted vocab"]:
         """Return the logits at the asked positions, row by row; predicted = batch x predictions."""
-        logits: Tensor = self.head(asked_tokens(self.encoder(shown), positions), self.words)
+        logits: Tensor = self.head(gather_masked(self.encoder(shown), positions), self.words)
         return logits
 
-    def loss(self, batch: Masked, random: np.random.Generator) -> Float[Tensor, ""]:
+    def loss(self, batch: MaskedBatch, random: np.random.Generator) -> Float[Tensor, ""]:
         """Return the mean cross-entropy in nats over the predicted positions."""
-        asked = asked_tokens(self.encoder(self.tensor(batch.shown)), self.tensor(batch.positions))
+        asked = gather_masked(self.encoder(self.tensor(batch.shown)), self.tensor(batch.positions))
         loss, _ = self.head.loss(asked, self.words, self.tensor(batch.answers).flatten())
         return loss
 
-    def held_out_loss(self, questions: Questions) -> float:
+    def held_out_loss(self, questions: EvaluationSet) -> float:
         """Return the mean cross-entropy in nats over all questions."""
         total = 0.0
         for part in questions.parts():

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from models.encoder import Encoder
-from tasks.evaluation_set import Questions
-from tasks.masking import Masked
+from tasks.evaluation_set import EvaluationSet
+from tasks.masking import MaskedBatch
 
 
 class PretrainingModel(nn.Module):
@@ -22,9 +22,9 @@ class PretrainingModel(nn.Module):
         return torch.from_numpy(array).to(self.encoder.device)
 
     @abstractmethod
-    def loss(self, batch: Masked, random: np.random.Generator) -> Tensor:
+    def loss(self, batch: MaskedBatch, random: np.random.Generator) -> Tensor:
         """Return the training loss of one masked batch in nats, averaged over what is asked; a scalar."""
 
     @abstractmethod
-    def held_out_loss(self, questions: Questions) -> float:
+    def held_out_loss(self, questions: EvaluationSet) -> float:
         """Return the mean loss in nats over all held-out questions."""

@@ -7,13 +7,13 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from models.encoder import Encoder
-from models.heads.discriminator import JudgeHead
-from models.heads.masked_language_model import VocabularyHead, asked_tokens
+from models.heads.discriminator import DiscriminatorHead
+from models.heads.masked_language_model import MaskedLanguageModelHead, gather_masked
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import ReplacedTokenDetection
-from tasks.evaluation_set import Questions
-from tasks.masking import Masked
+from tasks.evaluation_set import EvaluationSet
+from tasks.masking import MaskedBatch
 from tasks.objectives.pretraining_model import PretrainingModel
 
 
@@ -27,15 +27,15 @@ class Model(PretrainingModel):
         self.objective = candidate.objective
         recipe = candidate.recipe
         self.encoder = Encoder(candidate.architecture, recipe.dropout, None, recipe.activations_kept)
-        self.judge = JudgeHead(candidate.architecture)
+        self.judge = DiscriminatorHead(candidate.architecture)
         self.generator = Encoder(generator, recipe.dropout, self.encoder.embeddings, recipe.activations_kept)
-        self.generator_head = VocabularyHead(generator)
+        self.generator_head = MaskedLanguageModelHead(generator)
 
-    def loss(self, batch: Masked, random: np.random.Generator) -> Float[Tensor, ""]:
+    def loss(self, batch: MaskedBatch, random: np.random.Generator) -> Float[Tensor, ""]:
         """Return the weighted sum of the generator's and the judge's losses, in nats."""
         shown, positions = self.tensor(batch.shown), self.tensor(batch.positions)
         answers = self.tensor(batch.answers)
-        asked = asked_tokens(self.generator(shown), positions)
+        asked = gather_masked(self.generator(shown), positions)
         uniforms = torch.from_numpy(random.random(answers.numel(), dtype=np.float32)).to(shown.device)
         table = self.encoder.embeddings.tokens.weight
         generator_loss, words = self.generator_head.loss(asked, table, answers.flatten(), uniforms)
@@ -45,7 +45,7 @@ class Model(PretrainingModel):
         judge_loss = binary_cross_entropy_with_logits(self.judge(self.encoder(filled)), replaced.float())
         return self.objective.generator_weight * generator_loss + self.objective.discriminator_weight * judge_loss
 
-    def held_out_loss(self, questions: Questions) -> float:
+    def held_out_loss(self, questions: EvaluationSet) -> float:
         """Return the judge's mean cross-entropy in nats over all tokens."""
         total = 0.0
         for part in questions.parts():

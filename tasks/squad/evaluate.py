@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from tasks.labelled.task import Judged, Version
+from tasks.labelled.task import Evaluation, Version
 from tasks.squad.files import is_official_name, squad_file
 from tasks.squad.official_metrics import SquadScores, squad_scores
 from tasks.squad.predictions import read_null_odds, read_predictions
@@ -12,7 +12,7 @@ from tasks.squad.questions import SquadFile, read_squad
 MOST_MISSING_TOLD = 3
 
 
-def score_files(version: Version, data: Path, predictions: Path, null_odds: Path | None = None) -> Judged:
+def score_files(version: Version, data: Path, predictions: Path, null_odds: Path | None = None) -> Evaluation:
     """Score predictions (identifier to text) on the official dev file, or on the one in a folder.
 
     Raises DataRefused, all mistakes of a file at once, where one is missing or malformed.
@@ -21,7 +21,7 @@ def score_files(version: Version, data: Path, predictions: Path, null_odds: Path
     file = read_squad(path, version)
     odds = None if null_odds is None else read_null_odds(null_odds)
     scores = squad_scores(file.questions, version, read_predictions(predictions), odds)
-    return Judged(scores.metrics, tuple(_remarks(file, path, predictions.name, scores)))
+    return Evaluation(scores.metrics, tuple(_remarks(file, path, predictions.name, scores)))
 
 
 def _remarks(file: SquadFile, path: Path, predictions: str, scores: SquadScores) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.labelled.task import TaskFiles, Version, folder_within
 from tasks.splits import Split
 
@@ -32,7 +32,7 @@ def squad_file(path: Path, version: Version, part: Part) -> Path:
     """Return the file of one part: `path` itself, or in a folder, or in its `squad`, `train-v1.1.json` and the like.
 
     A folder may hold a cut of it instead, such as `train-v1.1.subset44.json`, if it holds one alone; the official
-    name wins. Raises DataRefused, with what is wanted and where it comes from, where there is none or several.
+    name wins. Raises DataError, with what is wanted and where it comes from, where there is none or several.
     """
     if not path.is_dir():
         return path
@@ -45,8 +45,8 @@ def squad_file(path: Path, version: Version, part: Part) -> Path:
         return found[0]
     wanted = f"expected {official} of {OFFICIAL_SOURCE}, or one cut of it named {part}-{version}.*.json"
     if found:
-        raise DataRefused(f"{folder}: {', '.join(each.name for each in found)} are several; {wanted}")
-    raise DataRefused(f"{folder}: no {official}; {wanted}")
+        raise DataError(f"{folder}: {', '.join(each.name for each in found)} are several; {wanted}")
+    raise DataError(f"{folder}: no {official}; {wanted}")
 
 
 def is_official_name(path: Path, version: Version, part: Part) -> bool:

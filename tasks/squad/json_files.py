@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from foundation.atomic_files import read_regular
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.corpora.file_lines import check_signature
 
 LARGEST_FILE_BYTES = 2**29  # SQuAD 2.0's training file has 42 million
@@ -35,17 +35,17 @@ class JsonFile:
 
 
 def read_json(path: Path) -> JsonFile:
-    """Return a file's content; raises DataRefused with the line, column or byte where it cannot be read."""
+    """Return a file's content; raises DataError with the line, column or byte where it cannot be read."""
     name = path.name
     try:
         if path.is_file() and path.stat().st_size > LARGEST_FILE_BYTES:
-            raise DataRefused(f"{name}: {path.stat().st_size} bytes; at most {LARGEST_FILE_BYTES} are read")
+            raise DataError(f"{name}: {path.stat().st_size} bytes; at most {LARGEST_FILE_BYTES} are read")
         raw = read_regular(path)
         check_signature(path, name, path.suffix)
     except OSError as failure:
-        raise DataRefused(f"{path}: {failure.strerror}; expected a JSON file") from failure
+        raise DataError(f"{path}: {failure.strerror}; expected a JSON file") from failure
     if not raw.strip():
-        raise DataRefused(f"{name}: is empty; expected a JSON object")
+        raise DataError(f"{name}: is empty; expected a JSON object")
     try:
         text = raw.decode("utf-8-sig")
         value = json.loads(text, object_pairs_hook=Fields, parse_constant=_no_number)
@@ -53,13 +53,13 @@ def read_json(path: Path) -> JsonFile:
         line = raw[: wrong.start].count(b"\n") + 1
         byte = raw[wrong.start]
         message = f"{name}:{line}: byte 0x{byte:02x} at byte offset {wrong.start} is not UTF-8"
-        raise DataRefused(f"{message}; convert the file, for instance with iconv -f latin1 -t utf-8") from wrong
+        raise DataError(f"{message}; convert the file, for instance with iconv -f latin1 -t utf-8") from wrong
     except json.JSONDecodeError as wrong:
         offset = len(text[: wrong.pos].encode("utf-8", "surrogatepass"))
         message = f"{name}:{wrong.lineno}: column {wrong.colno} (byte offset {offset}): not JSON: {wrong.msg}"
-        raise DataRefused(message) from wrong
+        raise DataError(message) from wrong
     except (ValueError, RecursionError) as wrong:
-        raise DataRefused(f"{name}: not JSON: {wrong}") from wrong
+        raise DataError(f"{name}: not JSON: {wrong}") from wrong
     return JsonFile(value, hashlib.sha256(raw).hexdigest())
 
 

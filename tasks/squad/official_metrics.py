@@ -8,7 +8,7 @@ leaves it out of the whole and then fails on its half.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.labelled.task import Version
 from tasks.metrics import exact_match, normal_answer, overlap_f1
 from tasks.squad.questions import Question
@@ -62,7 +62,7 @@ def squad_scores(
 
     `null_odds` (2.0 only) say by how much "no answer" is likelier than the text; above `null_threshold` the text
     does not count. With them the scores hold `best_exact`, `best_f1` and their thresholds, found on this very data:
-    an upper bound, not a result. Raises DataRefused where odds are missing.
+    an upper bound, not a result. Raises DataError where odds are missing.
     """
     asked = {question.identifier for question in questions}
     missing = tuple(question.identifier for question in questions if question.identifier not in predictions)
@@ -115,7 +115,7 @@ def _refuse_missing_odds(
     without = [each for each in answerable if each in predictions and each not in null_odds]
     if without:
         message = f"null odds: none for {len(without)} of the predicted questions, the first is {without[0]}"
-        raise DataRefused(f"{message}; expected a number for each")
+        raise DataError(f"{message}; expected a number for each")
 
 
 def _right_answers(question: Question, version: Version) -> tuple[str, ...]:

@@ -5,19 +5,19 @@ from math import isfinite
 from pathlib import Path
 from typing import TypeVar
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.squad.json_files import Fields, read_json, told
 
 Value = TypeVar("Value", str, float)
 
 
 def read_predictions(path: Path) -> dict[str, str]:
-    """Return texts by identifier; raises DataRefused, all mistakes at once, for anything else than texts."""
+    """Return texts by identifier; raises DataError, all mistakes at once, for anything else than texts."""
     return _read(path, "a text", lambda value: value if isinstance(value, str) else None)
 
 
 def read_null_odds(path: Path) -> dict[str, float]:
-    """Return odds by identifier; raises DataRefused, all mistakes at once, for anything else than finite numbers."""
+    """Return odds by identifier; raises DataError, all mistakes at once, for anything else than finite numbers."""
     return _read(path, "a finite number", _number)
 
 
@@ -34,7 +34,7 @@ def _number(value: object) -> float | None:
 def _read(path: Path, expected: str, read: Callable[[object], Value | None]) -> dict[str, Value]:
     fields = read_json(path).value
     if not isinstance(fields, Fields):
-        raise DataRefused(
+        raise DataError(
             f"{path.name}: expected an object from question identifiers to {expected.removeprefix('a ')}s"
         )
     mistakes = [f"{path.name}: question {name!r} is there more than once" for name in fields.repeated]
@@ -46,5 +46,5 @@ def _read(path: Path, expected: str, read: Callable[[object], Value | None]) -> 
         else:
             found[identifier] = known
     if mistakes:
-        raise DataRefused(told(mistakes))
+        raise DataError(told(mistakes))
     return found

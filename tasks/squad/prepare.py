@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from foundation.schema import JsonValue
 from tasks.labelled.encoding import save_examples
 from tasks.progress import Progress
@@ -34,7 +34,7 @@ def prepare(
     """Write the windows of every part into `folder` and return its figures by part.
 
     Parts are capped by a hash of the questions' identifiers; where a cap bites, the figures say of how many. Raises
-    DataRefused where a part is left without a question.
+    DataError where a part is left without a question.
     """
     two = train.version == "v2.0"
     learned, aside = held_out(train.questions) if two else (train.questions, ())
@@ -46,7 +46,7 @@ def prepare(
         progress(f"windows of SQuAD {file.version}: {part}", 0.1 + 0.3 * number)
         chosen = taken(questions, most)
         if not chosen:
-            raise DataRefused(f"{file.name}: leaves no question for the part {part!r}; expected more paragraphs")
+            raise DataError(f"{file.name}: leaves no question for the part {part!r}; expected more paragraphs")
         windows = encode_windows(chosen, words, amounts.window_tokens)
         _write(part, chosen, windows, folder)
         figures[part] = _figures(chosen, len(questions), windows, file)

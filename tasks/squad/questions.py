@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.labelled.task import Version
 from tasks.squad.json_files import Fields, read_json, told, whole_characters
 
@@ -61,7 +61,7 @@ class SquadFile:
 def read_squad(path: Path, version: Version) -> SquadFile:
     """Return every question of an official file.
 
-    Raises DataRefused, all mistakes at once and each with its place: what is missing, what has another type than
+    Raises DataError, all mistakes at once and each with its place: what is missing, what has another type than
     the format says, repeated fields and identifiers, and whatever belongs to the other version.
     """
     return read_document(read_json(path).value, path.name, version)
@@ -72,9 +72,9 @@ def read_document(value: Any, name: str, version: Version) -> SquadFile:
     reading = _Reading(name, version)
     reading.document(value)
     if reading.mistakes:
-        raise DataRefused(told(reading.mistakes))
+        raise DataError(told(reading.mistakes))
     if not reading.questions:
-        raise DataRefused(f"{name}: holds no question; expected data[].paragraphs[].qas[]")
+        raise DataError(f"{name}: holds no question; expected data[].paragraphs[].qas[]")
     return SquadFile(
         name,
         version,

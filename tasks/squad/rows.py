@@ -3,7 +3,7 @@
 from itertools import groupby
 from typing import Any
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.labelled.task import Version
 from tasks.splits import LoadedSplit
 from tasks.squad.json_files import Fields
@@ -16,12 +16,12 @@ def read_rows(split: LoadedSplit, version: Version, name: str) -> SquadFile:
     """Return every question of a split, by the rules and the checks of the official files.
 
     Neighbouring rows with one context are a paragraph, those with one title an article. The rows of 2.0 do not say
-    `is_impossible`: a question without answers is one. Raises DataRefused, all mistakes at once.
+    `is_impossible`: a question without answers is one. Raises DataError, all mistakes at once.
     """
     missing = [column for column in COLUMNS if column not in split.columns]
     if missing:
         found = ", ".join(map(repr, split.columns))
-        raise DataRefused(f"{name}: no column {' and no '.join(map(repr, missing))}; found are {found}")
+        raise DataError(f"{name}: no column {' and no '.join(map(repr, missing))}; found are {found}")
     rows = [
         dict(zip(COLUMNS, row, strict=True)) for row in zip(*(split.columns[each] for each in COLUMNS), strict=True)
     ]

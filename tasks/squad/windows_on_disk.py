@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.errors import Corruption
+from foundation.errors import CorruptionError
 from tasks.labelled.encoding import EncodedExamples, IntegerArray, load_array, load_examples, save_examples
 from tasks.squad.questions import Answer, Question
 from tasks.squad.spans import combined, window_spans
@@ -77,17 +77,17 @@ def save_asked(questions: Sequence[Question], windows: Windows, folder: Path) ->
 
 
 def load_asked(folder: Path) -> Asked:
-    """Return what was saved, arrays memory-mapped; raises Corruption where a file is damaged or missing."""
+    """Return what was saved, arrays memory-mapped; raises CorruptionError where a file is damaged or missing."""
     rows = load_examples(folder)
     try:
         most_context, windows_of = (load_array(folder / f"{name}.npy") for name in _ARRAYS)
     except (OSError, ValueError, EOFError) as damage:
-        raise Corruption(f"{folder.name}: {damage!r}") from damage
+        raise CorruptionError(f"{folder.name}: {damage!r}") from damage
     return Asked(rows, most_context, windows_of, load_questions(folder))
 
 
 def load_questions(folder: Path) -> tuple[Question, ...]:
-    """Return the questions alone; raises Corruption where their file is damaged or missing."""
+    """Return the questions alone; raises CorruptionError where their file is damaged or missing."""
     try:
         document = json.loads((folder / QUESTIONS_FILE).read_text(encoding="utf-8"))
         contexts = document["contexts"]
@@ -103,7 +103,7 @@ def load_questions(folder: Path) -> tuple[Question, ...]:
             for each in document["questions"]
         )
     except (OSError, ValueError, KeyError, IndexError, TypeError) as damage:
-        raise Corruption(f"{folder.name}/{QUESTIONS_FILE}: {damage!r}") from damage
+        raise CorruptionError(f"{folder.name}/{QUESTIONS_FILE}: {damage!r}") from damage
 
 
 def answers_of(asked: Asked, logits: Iterable[NDArray[np.float32]]) -> Answers:

@@ -9,10 +9,10 @@ import pytest
 
 from commands.arguments import choose
 from commands.main import main
-from ledger.artifacts import StageStore
-from ledger.paths import Places
+from ledger.artifacts import ArtifactStore
+from ledger.paths import ResultPaths
 from runners.dag import all_labels, shared_stages
-from runners.run import Request, open_ledger
+from runners.run import RunRequest, open_ledger
 from runners.scheduling.course import Course
 from tests.factories.command_calls import ROOT, TABLE, Answer, Call, record
 
@@ -37,9 +37,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the smoke table, every trial of it finished."""
     folder = tmp_path_factory.mktemp("commands") / "results"
     chosen = choose(TABLE, "smoke")
-    request = Request(chosen.experiment, chosen.scale, Places.of(folder))
+    request = RunRequest(chosen.experiment, chosen.scale, ResultPaths.of(folder))
     with open_ledger(request) as ledger:
-        Course(chosen.experiment, shared_stages(chosen.experiment), StageStore(request.places.stages), ledger)
+        Course(chosen.experiment, shared_stages(chosen.experiment), ArtifactStore(request.places.stages), ledger)
         for number, trial in enumerate(ledger.trials()):
             for label in all_labels(chosen.experiment):
                 ledger.add_record(record(trial.name, label, number))

@@ -9,7 +9,7 @@ import pytest
 
 from commands.main import INTERRUPTED
 from commands.run import DONE_WITH_FAILED_TRIALS
-from foundation.errors import Refusal
+from foundation.errors import UserError
 from tests.factories.command_calls import TABLE, Answer, Call
 
 MISTAKES = """\
@@ -171,5 +171,5 @@ def test_the_readme_lists_every_exit_code() -> None:
     assert listed is not None
     codes = {int(code) for code in re.findall(r"(?:^|; )(\d+) ", listed[1].replace("\n", " "))}
     command_line = 2
-    refusals = {kind.exit_code for kind in Refusal.__subclasses__()}
+    refusals = {kind.exit_code for kind in UserError.__subclasses__()}
     assert codes == {0, command_line, DONE_WITH_FAILED_TRIALS, INTERRUPTED, *refusals}

@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from configuration.initial_checkpoint import WEIGHTS, read_start
+from configuration.initial_checkpoint import WEIGHTS, read_initial_checkpoint
 from search_space.architecture import Architecture
 from tasks.tokenizer import load_tokenizer
 from tests.factories.command_calls import Call
@@ -79,7 +79,7 @@ def test_what_was_exported_comes_back_bit_for_bit(call: Call, tmp_path: Path, ar
     ):
         answer = call(command, tmp_path / source, tmp_path / out)
         assert (answer.code, answer.out) == (0, ""), answer.err
-    start = read_start(tmp_path / "back")
+    start = read_initial_checkpoint(tmp_path / "back")
     assert start.architecture == architecture
     found = load_file(start.verify(WEIGHTS))
     assert found.keys() == weights.keys()
@@ -96,7 +96,7 @@ def test_every_class_gives_its_encoder_and_names_what_was_left(call: Call, tmp_p
     theirs = saved(tmp_path / "folder", kind)
     answer = call("import", tmp_path / "folder", tmp_path / "out")
     assert answer.code == 0, answer.err
-    start = read_start(tmp_path / "out")
+    start = read_initial_checkpoint(tmp_path / "out")
     ours = encoder_with(start.architecture, load_file(start.verify(WEIGHTS)))
     body = getattr(theirs, theirs.base_model_prefix, theirs)
     without, padded = differences(ours, body)
@@ -113,7 +113,7 @@ def test_an_imported_model_opens_again_with_equal_outputs(call: Call, tmp_path: 
     theirs = saved(tmp_path / "folder", kind)
     call("import", tmp_path / "folder", tmp_path / "start")
     call("export", tmp_path / "start", tmp_path / "out")
-    start = read_start(tmp_path / "start")
+    start = read_initial_checkpoint(tmp_path / "start")
     ours = encoder_with(start.architecture, load_file(start.verify(WEIGHTS)))
     again = transformers().AutoModel.from_pretrained(tmp_path / "out").eval()
     assert max(differences(ours, theirs)) <= LARGEST_DIFFERENCE
@@ -149,7 +149,7 @@ def test_old_names_and_half_precision_are_understood(call: Call, tmp_path: Path)
     answer = call("import", tmp_path / "folder", tmp_path / "out")
     assert answer.code == 0, answer.err
     assert "widened to float32" in answer.err
-    start = read_start(tmp_path / "out")
+    start = read_initial_checkpoint(tmp_path / "out")
     ours = encoder_with(start.architecture, load_file(start.verify(WEIGHTS)))
     assert differences(ours, theirs.float())[0] <= LARGEST_DIFFERENCE
 
@@ -159,4 +159,4 @@ def test_a_folder_without_a_vocabulary_is_no_start_and_is_told_so(call: Call, tm
     answer = call("import", exported, tmp_path / "out")
     assert answer.code == 0
     assert "no experiment can start from it" in answer.err
-    assert read_start(tmp_path / "out").vocabulary is None
+    assert read_initial_checkpoint(tmp_path / "out").vocabulary is None

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from configuration.experiment import Experiment
 from configuration.initial_checkpoint import WEIGHTS
-from foundation.errors import Corruption
+from foundation.errors import CorruptionError
 from foundation.schema import canonical
 from ledger.checkpoints import trained
 from runners.dag import shared_stages, trial_stages
@@ -143,7 +143,7 @@ def test_a_start_that_is_none_or_damaged_is_refused(tmp_path: Path, call: Call) 
     stirred_start(tmp_path / "start", ARCHITECTURE)
     weights = tmp_path / "start" / WEIGHTS
     weights.write_bytes(weights.read_bytes()[:-1] + b"x")
-    with pytest.raises(Corruption, match="is not what was imported"):
+    with pytest.raises(CorruptionError, match="is not what was imported"):
         shared_stages(read(document(tmp_path)))
     (tmp_path / "start" / "architecture.yaml").write_text("depth: 1\n")
     assert "architecture.yaml: is not what was imported" in told(tmp_path, call)[0]

@@ -6,7 +6,7 @@ import pytest
 
 from ledger.attention_locality import ALL, attention_of, uniform_concentration
 from ledger.reading import snapshot_at
-from ledger.records import Standing
+from ledger.records import TrialStatus
 from tests.factories.local_models import experiment, run
 
 
@@ -19,7 +19,7 @@ def test_every_trained_arm_is_looked_at(tmp_path: Path) -> None:
         one = looked[history.trial.arm]
         if one is None:
             continue
-        assert history.standing is Standing.FINISHED
+        assert history.status is TrialStatus.FINISHED
         assert (one.length, one.within, one.sequences) == (16, 2, 5)
         assert all(head.near + head.far == pytest.approx(1, abs=1e-5) for head in one.heads)
         assert all(head.inner_near <= head.near and head.inner_far <= head.far for head in one.heads)

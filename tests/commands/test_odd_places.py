@@ -12,7 +12,7 @@ import pytest
 
 from ledger.csv_export import EXPORT_FOLDER, SEAL
 from ledger.database import LEDGER_NAME
-from ledger.paths import LOCK, Places
+from ledger.paths import LOCK, ResultPaths
 from reports.write import FIGURES, REPORT_FILES
 from tests.factories.command_calls import MAIN, ROOT, TABLE, Call, listed
 
@@ -34,7 +34,7 @@ def at_most_a_minute() -> Iterator[None]:
     signal.signal(signal.SIGALRM, before)
 
 
-# Places of the wrong kind
+# ResultPaths of the wrong kind
 
 
 def too_long(folder: Path) -> Path:
@@ -235,7 +235,7 @@ def test_an_emptied_ledger_beside_results_is_never_begun_anew(call: Call, tmp_pa
 
 def test_a_ledger_that_is_gone_from_beside_results_is_told(call: Call, tmp_path: Path) -> None:
     (tmp_path / "report.html").write_text(PRECIOUS)
-    with Places.of(tmp_path).held():  # the run ends here, before it computes anything
+    with ResultPaths.of(tmp_path).held():  # the run ends here, before it computes anything
         answer = call(*RUN, tmp_path)
     assert answer.code == 6
     assert f"warning: {tmp_path}: report.html is there, but no {LEDGER_NAME}; a new one is begun" in answer.err

@@ -8,13 +8,13 @@ from commands.arguments import choose
 from commands.planning.plan_contents import plan_of
 from configuration.experiment import Experiment
 from configuration.yaml import load, scales
-from ledger.artifacts import StageStore
-from ledger.paths import Places
+from ledger.artifacts import ArtifactStore
+from ledger.paths import ResultPaths
 from ledger.records import Record, Status
 from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import surely_timed
 from runners.dag import shared_stages, trial_stages
-from runners.run import Request, open_ledger
+from runners.run import RunRequest, open_ledger
 from runners.scheduling.course import Course
 from search_space.cost import MATMUL
 from tests.factories.command_calls import ROOT, TABLE, Call
@@ -72,7 +72,7 @@ def test_no_change_of_an_arm_is_cut_whatever_the_terminal(
 
 
 def test_what_is_in_the_store_is_counted_by_arm(call: Call, tmp_path: Path) -> None:
-    experiment, store = load(TABLE, Experiment, "smoke"), StageStore(Places.of(tmp_path).stages)
+    experiment, store = load(TABLE, Experiment, "smoke"), ArtifactStore(ResultPaths.of(tmp_path).stages)
     shared = shared_stages(experiment)
     kept(store, shared.corpus, b"corpus")
     stages = trial_stages(experiment, shared, experiment.arms[2].candidate, 1)
@@ -96,10 +96,10 @@ def test_time_and_disk_are_unknown_where_nothing_was_ever_measured(call: Call, t
 
 def test_time_and_disk_scale_with_the_work_from_what_was_measured(tmp_path: Path) -> None:
     """One arm of the table is measured at a known pace and weight; the others are told from it."""
-    chosen, places = choose(TABLE, "smoke"), Places.of(tmp_path / "here")
-    experiment, store = chosen.experiment, StageStore(places.stages)
+    chosen, places = choose(TABLE, "smoke"), ResultPaths.of(tmp_path / "here")
+    experiment, store = chosen.experiment, ArtifactStore(places.stages)
     shared = shared_stages(experiment)
-    with open_ledger(Request(experiment, "smoke", places)) as ledger:
+    with open_ledger(RunRequest(experiment, "smoke", places)) as ledger:
         Course(experiment, shared, store, ledger)
         arm = ledger.arms()[0]
         for label, stage in trial_stages(experiment, shared, experiment.baseline, 1).items():
@@ -124,12 +124,12 @@ def test_time_and_disk_scale_with_the_work_from_what_was_measured(tmp_path: Path
 
 def test_seconds_that_count_a_workers_start_give_way_to_those_that_do_not(tmp_path: Path) -> None:
     """A former version's are used where there are no others; what a worker takes to get ready is told apart."""
-    chosen, places = choose(TABLE, "smoke"), Places.of(tmp_path / "here")
-    experiment, store = chosen.experiment, StageStore(places.stages)
+    chosen, places = choose(TABLE, "smoke"), ResultPaths.of(tmp_path / "here")
+    experiment, store = chosen.experiment, ArtifactStore(places.stages)
     shared = shared_stages(experiment)
     predictions = []
     for seed, seconds, warm_up in ((1, 30.0, None), (2, 10.0, 8.0)):
-        with open_ledger(Request(experiment, "smoke", places)) as ledger:
+        with open_ledger(RunRequest(experiment, "smoke", places)) as ledger:
             Course(experiment, shared, store, ledger)
             (label, stage), *_ = trial_stages(experiment, shared, experiment.baseline, seed).items()
             kept(store, stage, b"", warm_up)

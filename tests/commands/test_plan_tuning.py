@@ -7,10 +7,10 @@ import pytest
 
 from commands.arguments import choose
 from configuration.tuning_experiment import tuning_view
-from ledger.artifacts import StageStore
-from ledger.paths import Places
+from ledger.artifacts import ArtifactStore
+from ledger.paths import ResultPaths
 from runners.dag import shared_stages, trial_stages
-from runners.run import Request, open_ledger
+from runners.run import RunRequest, open_ledger
 from runners.scheduling.course import Course
 from tests.factories.command_calls import ROOT, Call
 from tests.factories.import_check import heavy_after
@@ -29,10 +29,10 @@ def test_the_trials_that_are_told_are_those_that_are_run(
     file = written(tmp_path, DESIGN + tune)
     chosen = choose(file, None)
     told = planned(call, file, "--out", tmp_path / "results")["tuning"]
-    request = Request(chosen.experiment, chosen.scale, Places.of(tmp_path / "results"))
+    request = RunRequest(chosen.experiment, chosen.scale, ResultPaths.of(tmp_path / "results"))
     with open_ledger(request) as ledger:
         shared = shared_stages(chosen.experiment)
-        Course(chosen.experiment, shared, StageStore(request.places.stages), ledger)
+        Course(chosen.experiment, shared, ArtifactStore(request.places.stages), ledger)
         arms = {arm.name: arm for arm in ledger.arms() if arm.tunes is not None}
         trials = [trial for trial in ledger.trials() if trial.arm in arms]
     assert told["trials"] == len(trials) == 3 * points * seeds
@@ -50,7 +50,7 @@ def test_the_trials_that_are_told_are_those_that_are_run(
 def test_what_tuning_has_computed_is_told_as_cached(call: Call, tmp_path: Path) -> None:
     file = written(tmp_path, DESIGN + LISTED)
     experiment = choose(file, None).experiment
-    store = StageStore(Places.of(tmp_path / "results").stages)
+    store = ArtifactStore(ResultPaths.of(tmp_path / "results").stages)
     store.root.mkdir(parents=True)
     view = tuning_view(experiment)
     for stage in trial_stages(view, shared_stages(experiment), experiment.arms[1].candidate, 7).values():

@@ -7,13 +7,13 @@ import pytest
 from commands.run import _failures
 from configuration.experiment import Experiment
 from ledger.artifacts import Outcome
-from runners.work_queue import Failure, Work
+from runners.work_queue import Failure, StageTask
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import Track, curve
 
 
 def lines(experiment: Experiment, folder: Path, trial: str) -> list[str]:
-    def answer(work: Work) -> Outcome | Failure:
+    def answer(work: StageTask) -> Outcome | Failure:
         return Failure("OSError: no space") if work.trial == trial else curve(work)
 
     return list(_failures(Track(experiment, folder, answer).run(), experiment))

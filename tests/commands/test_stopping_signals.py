@@ -7,13 +7,13 @@ import sys
 import pytest
 
 from commands.stopping import SIGNALS, stopping
-from foundation.errors import Stopped
+from foundation.errors import StoppedError
 from tests.factories.command_calls import ROOT
 
 DURING = """
 import os, signal, sys
 from commands.stopping import stopping
-from foundation.errors import Stopped
+from foundation.errors import StoppedError
 number = int(sys.argv[1])
 try:
     with stopping() as stop:
@@ -24,7 +24,7 @@ try:
             os.kill(os.getpid(), number)
         stop.safe_point()
         print("too far", flush=True)
-except Stopped:
+except StoppedError:
     print("stopped", flush=True)
 """
 
@@ -55,7 +55,7 @@ def stopped_behind(number: signal.Signals, *, last: bool) -> None:
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
 def test_a_signal_is_never_forgotten_and_handlers_are_given_back(number: signal.Signals, last: bool) -> None:
     before = [signal.getsignal(each) for each in SIGNALS]
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         stopped_behind(number, last=last)
     assert [signal.getsignal(each) for each in SIGNALS] == before
 

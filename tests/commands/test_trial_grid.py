@@ -9,20 +9,20 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from commands.terminal.trial_grid import ENDED, MARKS, counts, trial_grid
-from ledger.records import Standing, TrialRow
+from ledger.records import TrialRow, TrialStatus
 
 STANDINGS = st.lists(
-    st.tuples(st.integers(0, 60), st.integers(1, 5), st.sampled_from(Standing)),
+    st.tuples(st.integers(0, 60), st.integers(1, 5), st.sampled_from(TrialStatus)),
     min_size=1,
     unique_by=lambda one: one[:2],
 )
 
 
-def trials(found: list[tuple[int, int, Standing]]) -> list[tuple[TrialRow, Standing]]:
+def trials(found: list[tuple[int, int, TrialStatus]]) -> list[tuple[TrialRow, TrialStatus]]:
     return [(TrialRow(f"arm-{arm}/{seed}", f"arm-{arm}", seed), standing) for arm, seed, standing in found]
 
 
-def drawn(standings: list[tuple[TrialRow, Standing]], width: int, height: int, ascii_only: bool) -> list[str]:
+def drawn(standings: list[tuple[TrialRow, TrialStatus]], width: int, height: int, ascii_only: bool) -> list[str]:
     console = Console(file=StringIO(), width=width, force_terminal=True, color_system=None)
     console.print(trial_grid(standings, width, height, ascii_only))
     assert isinstance(console.file, StringIO)
@@ -31,7 +31,7 @@ def drawn(standings: list[tuple[TrialRow, Standing]], width: int, height: int, a
 
 @given(STANDINGS, st.integers(20, 200), st.integers(0, 40), st.booleans())
 def test_every_trial_has_its_mark_or_all_are_counted(
-    found: list[tuple[int, int, Standing]], width: int, height: int, ascii_only: bool
+    found: list[tuple[int, int, TrialStatus]], width: int, height: int, ascii_only: bool
 ) -> None:
     lines = drawn(trials(found), width, height, ascii_only)
     assert max(map(cell_len, lines)) <= width
@@ -46,17 +46,21 @@ def test_every_trial_has_its_mark_or_all_are_counted(
     assert not ascii_only or all(line.isascii() for line in lines)
 
 
-def found_dashes(found: list[tuple[int, int, Standing]]) -> int:
+def found_dashes(found: list[tuple[int, int, TrialStatus]]) -> int:
     return len({arm for arm, _, _ in found})  # each name has one
 
 
 def test_arms_stand_in_the_order_of_the_table_with_their_seeds_in_order() -> None:
-    rows = [("baseline", 2, Standing.RUNNING), ("baseline", 1, Standing.FINISHED), ("wide", 1, Standing.FAILED)]
+    rows = [
+        ("baseline", 2, TrialStatus.RUNNING),
+        ("baseline", 1, TrialStatus.FINISHED),
+        ("wide", 1, TrialStatus.FAILED),
+    ]
     standings = [(TrialRow(f"{arm}/{seed}", arm, seed), standing) for arm, seed, standing in rows]
     assert drawn(standings, 40, 10, ascii_only=False)[1:] == ["baseline ✓▶   wide     ✗"]
 
 
-@pytest.mark.parametrize("standing", Standing)
-def test_what_has_ended_is_counted_as_ended(standing: Standing) -> None:
+@pytest.mark.parametrize("standing", TrialStatus)
+def test_what_has_ended_is_counted_as_ended(standing: TrialStatus) -> None:
     told = counts([(TrialRow("baseline/1", "baseline", 1), standing)])
     assert told == f"{int(standing in ENDED)} of 1 ended (1 {standing.value})"

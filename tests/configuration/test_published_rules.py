@@ -7,7 +7,7 @@ import pytest
 
 from configuration.experiment import Experiment
 from configuration.yaml import load, scales
-from foundation.errors import ConfigurationRefused
+from foundation.errors import ConfigurationError
 from foundation.schema import canonical
 from runners.dag import shared_stages
 
@@ -27,7 +27,7 @@ def refused(folder: Path, **parts: str) -> list[str]:
     file = folder / "drawn.yaml"
     defaults = {"paper": "orderings: []", "other": "heads: 2", "pretraining": "evaluations: 8"}
     file.write_text(TEXT.format(**{**defaults, **parts}))
-    with pytest.raises(ConfigurationRefused) as refusal:
+    with pytest.raises(ConfigurationError) as refusal:
         load(file, Experiment, None)
     return [line.partition("drawn.yaml:")[2] for line in refusal.value.lines]
 

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from analysis.group_sequential import Looks
-from configuration.seeds import UntilDecided, next_seeds
+from configuration.seeds import SequentialSeeds, next_seeds
 from foundation.schema import canonical, canonical_text
 from ledger.artifacts import Outcome
 from ledger.records import Status
 from runners.stages.declarations import PretrainStage
-from runners.work_queue import Failure, Work
+from runners.work_queue import Failure, StageTask
 from tests.factories.simulated_training import Killed, Track, chance_of, curve, experiment, found
 
-RULE = UntilDecided(start=3, max=8, step=2, margin={"held_out_loss": 0.05})
+RULE = SequentialSeeds(start=3, max=8, step=2, margin={"held_out_loss": 0.05})
 BASELINE = "baseline"
 
 
@@ -91,21 +91,21 @@ def test_a_seed_that_diverged_counts_as_run_and_tells_nothing() -> None:
 
 def test_the_shares_of_the_looks_make_a_whole() -> None:
     for start, last, step in ((3, 10, 2), (2, 3, 1), (3, 30, 5), (3, 4, 2)):
-        looks = UntilDecided(start=start, max=last, step=step, margin={"held_out_loss": 1.0}).looks
+        looks = SequentialSeeds(start=start, max=last, step=step, margin={"held_out_loss": 1.0}).looks
         assert sum(map(looks.share, looks.counts)) == pytest.approx(1)
     assert Looks(()).share(3) == 1
 
 
 def test_a_rule_that_adds_nothing_is_refused() -> None:
     with pytest.raises(ValidationError, match="leaves nothing to add"):
-        UntilDecided(start=5, max=5, margin={"held_out_loss": 1.0})
+        SequentialSeeds(start=5, max=5, margin={"held_out_loss": 1.0})
 
 
 RULED = {"start": 2, "max": 6, "step": 2, "margin": {"held_out_loss": 0.001}}
 SEQUENTIAL = {"tokens": 2560, "seeds": {"until_decided": RULED}}
 
 
-def noisy(work: Work) -> Outcome | Failure:
+def noisy(work: StageTask) -> Outcome | Failure:
     """Return losses in which `narrow` is far off and `dynamic` is noise."""
     told = work.stage.declaration
     if not isinstance(told, PretrainStage):

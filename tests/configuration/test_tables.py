@@ -9,9 +9,9 @@ from configuration.arm import BASELINE, Arm
 from configuration.experiment import Experiment
 from configuration.fine_tuning_runs import combinations_of, settings_of
 from configuration.metrics import DESCRIPTIONS, SCORE
-from configuration.released_fine_tuning import BASE, SMALL, teaching_departures
+from configuration.released_fine_tuning import BASE, SMALL, fine_tuning_differences
 from configuration.yaml import load, scales
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from runners.dag import shared_stages, trial_stages
 from search_space.cost import CONVENTIONS
 from search_space.released.differences import departures
@@ -117,7 +117,7 @@ def test_at_paper_scale_every_task_is_taught_as_released(name: str, scale: str, 
     tuning, known = at(name, scale).fine_tuning, published().fine_tuning
     assert find_task(task).files is not None
     for size in (SMALL, BASE):  # the rates of both are among those that are searched
-        assert teaching_departures(tuning, task, size) == ()
+        assert fine_tuning_differences(tuning, task, size) == ()
         assert known[size]["peak_learning_rate"] in {
             each["peak_learning_rate"] for each in combinations_of(tuning, task)
         }
@@ -172,7 +172,7 @@ def test_every_columns_task_is_one_that_can_be_asked() -> None:
 def test_files_that_are_missing_keep_no_scale_from_being_read(name: str, tmp_path: Path) -> None:
     experiment = at(name, "paper")
     tuning = experiment.fine_tuning.model_copy(update={"data": FolderOfTasks(path=str(tmp_path / "nowhere"))})
-    with pytest.raises(DataRefused) as refusal:
+    with pytest.raises(DataError) as refusal:
         shared_stages(experiment.model_copy(update={"fine_tuning": tuning}))
     assert len(refusal.value.lines) == len(tuning.tasks)
     assert all("wanted are" in line and "from" in line for line in refusal.value.lines)

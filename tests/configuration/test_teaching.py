@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from configuration.experiment import Experiment
 from configuration.fine_tuning import FineTuning
-from configuration.fine_tuning_runs import teachings
-from foundation.errors import DataRefused
+from configuration.fine_tuning_runs import fine_tuning_runs
+from foundation.errors import DataError
 from ledger.artifacts import Outcome
-from ledger.records import Record, Standing, Status
+from ledger.records import Record, Status, TrialStatus
 from ledger.selected_settings import chosen_records
 from models.downstream_model import build_fine_tuned
 from runners.dag import fine_tune_labels, shared_stages, trial_stages
@@ -23,7 +23,7 @@ from runners.scoring import chosen_by
 from runners.stages.declarations import ExamplesStage, FineTuneStage
 from runners.stages.examples import with_swapped
 from runners.training.optimiser import adamw, layered_adamw, set_rate
-from runners.work_queue import Failure, Work
+from runners.work_queue import Failure, StageTask
 from search_space.convolution import Dynamic
 from tasks.downstream import find_task
 from tasks.labelled.dev_halves import choice_half
@@ -158,7 +158,7 @@ def choice(found: FineTuning, labels: list[int], predicted: dict[str, list[int]]
     """Return what is chosen where the combinations predict so."""
     task, dev = find_task("docs_pair"), dev_set(labels)
     records = []
-    for teaching in teachings(found):
+    for teaching in fine_tuning_runs(found):
         if teaching.seed == 1:
             result = {"task": task.name, "seed": 1, **chosen_by(teaching, task, dev, predicted[teaching.label])}
             records.append(Record(0, "t", "fine_tune", teaching.label, "key", Status.FINISHED, result, 1.0, False))
@@ -172,7 +172,7 @@ def test_no_answer_of_the_reported_half_reaches_the_choice(seed: int, count: int
     chance = random.Random(seed)
     found = searching(SEARCH)
     labels = [chance.randrange(2) for _ in range(count)]
-    predicted = {each.label: [chance.randrange(2) for _ in range(count)] for each in teachings(found)}
+    predicted = {each.label: [chance.randrange(2) for _ in range(count)] for each in fine_tuning_runs(found)}
     reported = np.flatnonzero(~choice_half(dev_set(labels))).tolist()
     changed = list(labels)
     others = chance.sample([labels[place] for place in reported], len(reported))
@@ -185,7 +185,7 @@ def test_the_best_of_the_choice_half_is_reported_by_the_other_half() -> None:
     found = searching(SEARCH)
     labels = [number % 2 for number in range(20)]
     chosen = choice_half(dev_set(labels))
-    names = [each.label for each in teachings(found)]
+    names = [each.label for each in fine_tuning_runs(found)]
     # the second is right on the choice half and wrong on the other; the third the other way round
     right = {names[0]: [0] * 20, names[3]: [0] * 20}
     right[names[1]] = [label if mine else 1 - label for label, mine in zip(labels, chosen, strict=True)]
@@ -201,7 +201,7 @@ def test_the_best_of_the_choice_half_is_reported_by_the_other_half() -> None:
 def test_on_dev_the_choice_is_by_what_is_reported() -> None:
     found = searching({**SEARCH, "choose_on": "dev"})
     labels, chance = [number % 2 for number in range(20)], random.Random(1)
-    predicted = {each.label: [chance.randrange(2) for _ in labels] for each in teachings(found)}
+    predicted = {each.label: [chance.randrange(2) for _ in labels] for each in fine_tuning_runs(found)}
     best = choice(found, labels, predicted)
     accuracies = {
         name: 5.0 * sum(one == other for one, other in zip(each, labels, strict=True))
@@ -228,11 +228,11 @@ def test_halves_are_of_the_text_alone_and_equal_texts_stay_together(labels: list
 
 
 def test_one_text_cannot_be_halved() -> None:
-    with pytest.raises(DataRefused, match="1 different dev examples cannot be halved"):
+    with pytest.raises(DataError, match="1 different dev examples cannot be halved"):
         choice_half(dev_set([0, 1, 0], alike=3))
 
 
-def diverging(work: Work) -> Outcome | Failure:
+def diverging(work: StageTask) -> Outcome | Failure:
     """Let every fine-tuning at the higher rate diverge; of the arm `narrow`, the lower one too."""
     told = work.stage.declaration
     if isinstance(told, FineTuneStage) and (
@@ -246,9 +246,9 @@ def test_a_combination_that_diverges_loses_and_a_trial_diverges_where_all_do(tmp
     track = simulated.Track(experiment(tmp_path, search=SEARCH), tmp_path, diverging)
     histories = {history.trial.arm: history for history in track.run().histories}
     labels = fine_tune_labels(track.experiment)
-    assert histories["narrow"].standing is Standing.DIVERGED
+    assert histories["narrow"].status is TrialStatus.DIVERGED
     assert chosen_records(histories["narrow"].records, labels) == ()
-    assert histories["baseline"].standing is not Standing.DIVERGED
+    assert histories["baseline"].status is not TrialStatus.DIVERGED
     chosen = chosen_records(histories["baseline"].records, labels)
     assert [record.result["seed"] for record in chosen] == [1, 2]
     assert all("peak_learning_rate=0.0001" in record.label for record in chosen)

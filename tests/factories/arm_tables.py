@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from configuration.arm import Arm
-from configuration.arms import Roster, Rules
+from configuration.arms import ArmTable, Rules
 from configuration.designs import Search
 from configuration.designs.point import PointDesign
 from search_space.candidate import Candidate
@@ -23,8 +23,8 @@ CHANGES: dict[str, tuple[Any, ...]] = {
 CONSTRAINTS = ("bottleneck_ratio <= heads", "not convolution.kernel_size > 5", "parameters < 13.4e6", "heads != 8")
 
 
-def roster_of(*designs: PointDesign, constraints: tuple[str, ...] = (), skip: bool = False) -> Roster:
-    roster = Roster(ELECTRA_SMALL, Rules(constraints, skip))
+def roster_of(*designs: PointDesign, constraints: tuple[str, ...] = (), skip: bool = False) -> ArmTable:
+    roster = ArmTable(ELECTRA_SMALL, Rules(constraints, skip))
     for design in designs:
         roster.enter(design, ())
     return roster

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from models.convolution import Real, build_branch
+from models.convolution import PaddingMask, build_branch
 from models.initialisation import initialise
 from search_space.convolution import Convolution
 from search_space.convolution.kernel import WithKernel
@@ -22,9 +22,9 @@ class Beside(nn.Module):
         self.branch, self.heads, self.kernel_size = branch, shape.heads, convolution.kernel_size
         self.values = branch.value or nn.Linear(shape.width, shape.inner_width)
 
-    def forward(self, x: Tensor, query: Tensor, real: Real = None) -> Tensor:
+    def forward(self, x: Tensor, query: Tensor, padding_mask: PaddingMask = None) -> Tensor:
         """Return what the branch adds beside attention; shape [batch seq inner]."""
-        added: Tensor = self.branch(x, query, self.values(x), real)
+        added: Tensor = self.branch(x, query, self.values(x), padding_mask)
         return added
 
     def kernels(self, x: Tensor, query: Tensor) -> Tensor:

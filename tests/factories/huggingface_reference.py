@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.heads.masked_language_model import VocabularyHead
+from models.heads.masked_language_model import MaskedLanguageModelHead
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import NoConvolution, SpanDynamic
@@ -92,20 +92,22 @@ class Pair:
         parts = ("encoder.embeddings.", f"{self.encoder}.", f"{self.head}.")
         return {name: each for name, each in self.ours.named_parameters() if name.startswith(parts)}
 
-    def hidden_and_logits(self, tokens: Tensor, segments: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
+    def hidden_and_logits(self, tokens: Tensor, segments: Tensor, padding_mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return our last hidden states and logits at the real positions, row by row."""
-        hidden = self.ours.get_submodule(self.encoder)(tokens, segments, real)
+        hidden = self.ours.get_submodule(self.encoder)(tokens, segments, padding_mask)
         head = self.ours.get_submodule(self.head)
-        if isinstance(head, VocabularyHead):
-            return hidden[real], head(hidden[real], self.ours.encoder.embeddings.tokens.weight)
-        return hidden[real], head(hidden)[real]
+        if isinstance(head, MaskedLanguageModelHead):
+            return hidden[padding_mask], head(hidden[padding_mask], self.ours.encoder.embeddings.tokens.weight)
+        return hidden[padding_mask], head(hidden)[padding_mask]
 
-    def their_hidden_and_logits(self, tokens: Tensor, segments: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
+    def their_hidden_and_logits(
+        self, tokens: Tensor, segments: Tensor, padding_mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """Return theirs."""
         found = self.theirs(
-            input_ids=tokens, token_type_ids=segments, attention_mask=real.long(), output_hidden_states=True
+            input_ids=tokens, token_type_ids=segments, attention_mask=padding_mask.long(), output_hidden_states=True
         )
-        return found.hidden_states[-1][real], found.logits[real]
+        return found.hidden_states[-1][padding_mask], found.logits[padding_mask]
 
     def embeddings(self) -> tuple[nn.Module, nn.Module]:
         """Return the modules of ours and theirs whose output is the input embeddings."""

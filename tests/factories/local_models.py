@@ -14,14 +14,14 @@ from torch import Tensor
 from configuration.experiment import Experiment
 from configuration.initial_checkpoint import WEIGHTS, write_architecture, write_provenance
 from foundation.schema import JsonValue
-from ledger.artifacts import StageStore
-from ledger.paths import Places
+from ledger.artifacts import ArtifactStore
+from ledger.paths import ResultPaths
 from models.encoder import Encoder
 from runners.dag import shared_stages
-from runners.run import Request, open_ledger
+from runners.run import RunRequest, open_ledger
 from runners.scheduling.course import Course
 from runners.scheduling.groundwork import Groundwork
-from runners.stages.execute import compute
+from runners.stages.execute import execute
 from runners.stages.stage import Job
 from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
@@ -140,15 +140,15 @@ def experiment(folder: Path, objective: str, **parts: Any) -> Experiment:
 
 def run(wanted: Experiment, folder: Path) -> Path:
     """Compute every stage in this process and return the results folder."""
-    places = Places.of(folder)
-    with open_ledger(Request(wanted, "whole", places)) as ledger:
-        shared, store = shared_stages(wanted), StageStore(places.stages)
+    places = ResultPaths.of(folder)
+    with open_ledger(RunRequest(wanted, "whole", places)) as ledger:
+        shared, store = shared_stages(wanted), ArtifactStore(places.stages)
         work_off(Groundwork(shared.named(), store, ledger), store)
         work_off(Course(wanted, shared, store, ledger), store)
     return folder
 
 
-def work_off(agenda: Groundwork | Course, store: StageStore) -> None:
+def work_off(agenda: Groundwork | Course, store: ArtifactStore) -> None:
     """Compute one stage after another until nothing is ready."""
     while (work := agenda.next_work()) is not None:
-        agenda.finish(work, compute(Job.of(work.stage, str(store.root))))
+        agenda.finish(work, execute(Job.of(work.stage, str(store.root))))

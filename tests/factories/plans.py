@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ledger.artifacts import Outcome, StageStore
+from ledger.artifacts import ArtifactStore, Outcome
 from ledger.records import Status
 from runners.stages.stage import Stage
 from tests.factories.command_calls import Call
@@ -33,7 +33,7 @@ def written(folder: Path, text: str) -> Path:
     return file
 
 
-def kept(store: StageStore, stage: Stage, content: bytes, warm_up_seconds: float | None = None) -> None:
+def kept(store: ArtifactStore, stage: Stage, content: bytes, warm_up_seconds: float | None = None) -> None:
     with store.computing(stage.key) as work:
         (work / "content").write_bytes(content)
         store.publish(stage.kind, stage.key, work, Outcome(Status.FINISHED, {}, 1.0, warm_up_seconds))

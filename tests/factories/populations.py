@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from configuration.hurdles import HurdleRule
-from configuration.hurdles.decision import Verdict
-from configuration.hurdles.population import Entrant, Field, State
+from configuration.hurdles.decision import HurdleDecision
+from configuration.hurdles.population import Population, State, TrialView
 
 TOKENS = 100
 
@@ -19,14 +19,14 @@ class Runner:
     cohort: int
     values: Sequence[float | None]
     shown: list[float | None] = field(default_factory=list)
-    verdicts: list[Verdict] = field(default_factory=list)
+    verdicts: list[HurdleDecision] = field(default_factory=list)
     fails: bool = False
     """Whether its worker dies on the way to the first mark that has no value."""
     exempt: bool = False
 
-    def entrant(self, marks: Sequence[int]) -> Entrant:
+    def entrant(self, marks: Sequence[int]) -> TrialView:
         curve = tuple((marks[place], value) for place, value in enumerate(self.shown) if value is not None)
-        return Entrant(
+        return TrialView(
             self.name,
             self.cohort,
             self.state(len(marks)),
@@ -41,26 +41,28 @@ class Runner:
         stopped = not all(verdict.cleared for verdict in self.verdicts)
         diverged = any(value is None for value in self.shown) or (self.fails and self._next_is_missing())
         if self.exempt or stopped or diverged or len(self.verdicts) == marks:
-            return State.OUT
+            return State.DONE
         return State.WAITING if len(self.shown) > len(self.verdicts) else State.MOVING
 
     def _next_is_missing(self) -> bool:
         return len(self.shown) < len(self.values) and self.values[len(self.shown)] is None
 
 
-def race(rule: HurdleRule, cohorts: Sequence[Sequence[Runner]], order: random.Random) -> dict[str, list[Verdict]]:
+def race(
+    rule: HurdleRule, cohorts: Sequence[Sequence[Runner]], order: random.Random
+) -> dict[str, list[HurdleDecision]]:
     """Run cohort after cohort; whoever moves arrives in a random order. Fails where everybody waits for ever."""
     entered: list[Runner] = []
     marks = rule.token_marks
     for cohort in cohorts:
         entered += cohort
-        while any(runner.state(len(marks)) is not State.OUT for runner in entered):
+        while any(runner.state(len(marks)) is not State.DONE for runner in entered):
             moving = [runner for runner in entered if runner.state(len(marks)) is State.MOVING]
             if moving and order.random() < 0.7:  # several may arrive before anybody is judged
                 runner = order.choice(moving)
                 runner.shown.append(runner.values[len(runner.shown)])
                 continue
-            told = rule.decide(Field(tuple(runner.entrant(marks) for runner in entered), TOKENS))
+            told = rule.decide(Population(tuple(runner.entrant(marks) for runner in entered), TOKENS))
             assert told or moving, "everybody waits and nobody is judged"
             for runner in entered:
                 if runner.name in told:

@@ -20,7 +20,7 @@ Tokens = list[Tensor]
 Inside = Sequence[bool]  # which places count as part of the sequence
 
 
-def encoder(weights: Weights, tokens: Tensor, segments: Tensor, real: Tensor, sizes: Architecture) -> Tensor:
+def encoder(weights: Weights, tokens: Tensor, segments: Tensor, padding_mask: Tensor, sizes: Architecture) -> Tensor:
     """Return the encoder's output: embeddings, a projection where the widths differ, then the blocks."""
     rows = []
     for row in range(len(tokens)):
@@ -28,7 +28,7 @@ def encoder(weights: Weights, tokens: Tensor, segments: Tensor, real: Tensor, si
         if sizes.embedding_width != sizes.width:
             x = [affine(weights, "projection", token) for token in x]
         for layer in range(sizes.depth):
-            x = block(within(weights, f"blocks.{layer}"), x, real[row].tolist(), sizes)
+            x = block(within(weights, f"blocks.{layer}"), x, padding_mask[row].tolist(), sizes)
         rows.append(torch.stack(x))
     return torch.stack(rows)
 

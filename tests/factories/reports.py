@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ledger.records import ArmRow, Decision, Record, Standing, Status, TrialRow
+from ledger.records import ArmRow, Decision, Record, Status, TrialRow, TrialStatus
 from ledger.snapshot import Snapshot, TrialHistory, Tuning
-from ledger.tuning_plan import Tried
+from ledger.tuning_plan import TuningPlan
 from ledger.tuning_selection import Choice
 
 TOKENS = 2_000_000
@@ -48,7 +48,7 @@ class Trial:
 
     arm: str
     seed: int
-    standing: Standing = Standing.FINISHED
+    standing: TrialStatus = TrialStatus.FINISHED
     records: list[Record] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
 
@@ -70,23 +70,23 @@ class Trial:
         return self.record("fine_tune", f"{task}#{seed}", result)
 
     def diverged(self, tokens: int = TOKENS) -> "Trial":
-        self.standing = Standing.DIVERGED
+        self.status = TrialStatus.DIVERGED
         result = {"tokens": tokens // 2, "loss": "nan", "held_out_curve": [[tokens // 4, 9.9]], "train_curve": []}
         return self.record("pretrain", f"pretrain@{tokens}", result, Status.DIVERGED)
 
     def failed(self, error: str = "worker died") -> "Trial":
-        self.standing = Standing.FAILED
+        self.status = TrialStatus.FAILED
         return self.record("pretrain", f"pretrain@{TOKENS}", {"error": error}, Status.FAILED)
 
     def judged(self, level: int, cleared: bool, value: float, threshold: float | None) -> "Trial":
         self.decisions.append(Decision(level, self.name, level, cleared, value, threshold, ()))
         if not cleared:
-            self.standing = Standing.STOPPED
+            self.status = TrialStatus.STOPPED
         return self
 
     def history(self) -> TrialHistory:
         row = TrialRow(self.name, self.arm, self.seed)
-        return TrialHistory(row, tuple(self.records), tuple(self.decisions), self.standing)
+        return TrialHistory(row, tuple(self.records), tuple(self.decisions), self.status)
 
 
 def shared(stage: str, label: str, result: Mapping[str, Any]) -> Record:
@@ -159,7 +159,7 @@ def troubled() -> Snapshot:
     trials = [full_trial(name, seed, tasks) for name in ("baseline", "bottleneck") for seed in (1, 2, 3)]
     trials += [full_trial("depthwise", 1, tasks), full_trial("depthwise", 2, tasks), Trial("depthwise", 3).diverged()]
     trials += [Trial("dynamic", seed).failed() for seed in (1, 2, 3)]
-    trials += [full_trial("span_dynamic", 1, tasks), Trial("span_dynamic", 2, Standing.RUNNING).pretrained(5.9)]
+    trials += [full_trial("span_dynamic", 1, tasks), Trial("span_dynamic", 2, TrialStatus.RUNNING).pretrained(5.9)]
     return snapshot(trials, tasks=tasks, resolved=document(tasks, paper=PAPER))
 
 
@@ -235,7 +235,7 @@ def _tuning() -> Tuning:
             trial = Trial(row.name, seed)
             lost = value is None and seed == 102
             trials.append(trial.diverged(tokens) if lost else trial.pretrained(value or 6.7, tokens))
-    tried = Tried(
+    tried = TuningPlan(
         points=({}, *({"recipe.peak_learning_rate": rate} for rate in [*TUNED_RATES.values()][1:])),
         names=names,
         shared={"recipe.peak_learning_rate": 5e-4},

@@ -1,4 +1,4 @@
-"""A simulated trainer: tabulated curves in place of training, under the real Course, Ledger and StageStore."""
+"""A simulated trainer: tabulated curves in place of training, under the real Course, Ledger and ArtifactStore."""
 
 import json
 import random
@@ -13,7 +13,7 @@ import numpy as np
 
 from configuration.experiment import Experiment
 from foundation.schema import canonical, canonical_text
-from ledger.artifacts import Outcome, StageStore
+from ledger.artifacts import ArtifactStore, Outcome
 from ledger.database import Ledger
 from ledger.records import Status
 from ledger.result_files import predictions_file
@@ -22,7 +22,7 @@ from runners.dag import SharedStages, shared_stages
 from runners.scheduling.course import Course
 from runners.scheduling.groundwork import Groundwork
 from runners.stages.declarations import FineTuneStage, PretrainStage
-from runners.work_queue import Agenda, Failure, Work
+from runners.work_queue import Failure, StageTask, WorkQueue
 from tasks.labelled.encoding import EncodedExamples, save_examples
 
 DEV_EXAMPLES = 6
@@ -102,7 +102,7 @@ def chance_of(*parts: object) -> float:
     return int.from_bytes(sha256(repr(parts).encode()).digest()[:6], "big") / 2**48
 
 
-def curve(work: Work) -> Outcome | Failure:
+def curve(work: StageTask) -> Outcome | Failure:
     """Return what the stage finds: losses that fall and cross, drawn by candidate and seed."""
     told = work.stage.declaration
     if not isinstance(told, PretrainStage):
@@ -121,7 +121,7 @@ class Track:
 
     experiment: Experiment
     folder: Path
-    answer: Callable[[Work], Outcome | Failure] = curve
+    answer: Callable[[StageTask], Outcome | Failure] = curve
     workers: int = 3
     order: random.Random = field(default_factory=lambda: random.Random(1))
     ledger_type: Callable[[Path], Ledger] = Ledger
@@ -136,8 +136,8 @@ class Track:
     last: Snapshot | None = None
 
     @property
-    def store(self) -> StageStore:
-        return StageStore(self.folder / "stages")
+    def store(self) -> ArtifactStore:
+        return ArtifactStore(self.folder / "stages")
 
     def run(self) -> Snapshot:
         """Run, or carry on where the ledger stands."""
@@ -155,8 +155,8 @@ class Track:
     def course(self, shared: SharedStages, ledger: Ledger) -> Course:
         return Course(self.experiment, shared, self.store, ledger)
 
-    def work_off(self, agenda: Agenda) -> None:
-        running: list[Work] = []
+    def work_off(self, agenda: WorkQueue) -> None:
+        running: list[StageTask] = []
         while not agenda.over:
             while len(running) < self.workers and (work := agenda.next_work()):
                 running.append(work)
@@ -165,7 +165,7 @@ class Track:
                 end = self._end(work)
                 agenda.finish(work, end)
 
-    def _end(self, work: Work) -> Outcome | Failure:
+    def _end(self, work: StageTask) -> Outcome | Failure:
         if self.left == 0:
             raise Killed
         self.left = None if self.left is None else self.left - 1
@@ -177,7 +177,7 @@ class Track:
         return end
 
 
-def publish(store: StageStore, work: Work, end: Outcome) -> None:
+def publish(store: ArtifactStore, work: StageTask, end: Outcome) -> None:
     """Put a stage into the store as a worker does, with the files that the driver reads."""
     with store.computing(work.stage.key) as folder:
         if work.stage.kind == "examples":
@@ -195,7 +195,7 @@ def found(snapshot: Snapshot) -> dict[str, Any]:
     arms = [(arm.name, arm.position, arm.cohort, canonical_text(dict(arm.candidate))) for arm in snapshot.arms]
     trials = {
         history.trial.name: (
-            history.standing,
+            history.status,
             {record.label: (record.key, record.status, dict(record.result)) for record in history.records},
             [(one.level, one.cleared, one.value, one.threshold, one.cohort) for one in history.decisions],
         )

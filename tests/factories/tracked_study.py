@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from ledger.records import ArmRow, Decision, Record, Standing, Status, TrialRow
+from ledger.records import ArmRow, Decision, Record, Status, TrialRow, TrialStatus
 from ledger.snapshot import Snapshot, TrialHistory
 
 KINDS = ("none", "depthwise", "lightweight", "dynamic", "span_dynamic")
@@ -34,8 +34,8 @@ def study(arms: int = 6, seeds: tuple[int, ...] = SEEDS, scale: str = "laptop") 
 def still_running(snapshot: Snapshot) -> Snapshot:
     """Return the study as a driver leaves it that is killed: the last two trials open."""
     *ended, one, two = snapshot.histories
-    one = replace(one, records=one.records[:1], decisions=(), standing=Standing.RUNNING)
-    two = replace(two, records=(), decisions=(), standing=Standing.WAITING)
+    one = replace(one, records=one.records[:1], decisions=(), status=TrialStatus.RUNNING)
+    two = replace(two, records=(), decisions=(), status=TrialStatus.WAITING)
     return replace(snapshot, histories=(*ended, one, two))
 
 
@@ -86,7 +86,7 @@ def history(arm: ArmRow, seed: int, sequence: Iterator[int]) -> TrialHistory:
         for tuning in FINE_TUNING_SEEDS
     ]
     decision = Decision(next(sequence), trial.name, 0, True, floor + 0.5, 5.9, ())
-    return TrialHistory(trial, tuple(records), (decision,), Standing.FINISHED)
+    return TrialHistory(trial, tuple(records), (decision,), TrialStatus.FINISHED)
 
 
 def ended_early(trial: TrialRow, arm: ArmRow, sequence: Iterator[int]) -> TrialHistory:
@@ -96,10 +96,10 @@ def ended_early(trial: TrialRow, arm: ArmRow, sequence: Iterator[int]) -> TrialH
         result = {**first.result, "tokens": 312_320, "loss": "nan"}
         del result["held_out_loss"]
         diverged = replace(first, status=Status.DIVERGED, result=result)
-        return TrialHistory(trial, (diverged,), (), Standing.DIVERGED)
+        return TrialHistory(trial, (diverged,), (), TrialStatus.DIVERGED)
     loss = float(first.result["held_out_loss"])  # type: ignore[arg-type]
     decision = Decision(next(sequence), trial.name, 0, False, loss, 5.2, ("baseline/1",))
-    return TrialHistory(trial, (first,), (decision,), Standing.STOPPED)
+    return TrialHistory(trial, (first,), (decision,), TrialStatus.STOPPED)
 
 
 def pretrained(name: str, part: int, floor: float, sequence: Iterator[int]) -> Record:

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from runners.training.checkpoint import load_checkpoint, save_checkpoint
-from runners.training.loop import Lesson, train
+from runners.training.loop import TrainingData, train
 from runners.training.optimiser import adamw
 from search_space.candidate import Candidate
 from tasks.batches import Batches
@@ -26,16 +26,16 @@ def name_of(learner: Candidate) -> str:
     return f"{learner.objective.kind}-{learner.architecture.convolution.kind}"
 
 
-def lesson(learner: Candidate, seed: int = 1) -> Lesson:
+def lesson(learner: Candidate, seed: int = 1) -> TrainingData:
     batches = Batches(text(), WORDS, learner.recipe.sequence_length)
-    return Lesson(learner, batches, WORDS, seed, HORIZON_STEPS * learner.recipe.tokens_per_step)
+    return TrainingData(learner, batches, WORDS, seed, HORIZON_STEPS * learner.recipe.tokens_per_step)
 
 
 @dataclass
 class Run:
     """A model in training, its optimiser and its losses so far."""
 
-    lesson: Lesson
+    lesson: TrainingData
     model: PretrainingModel
     optimiser: torch.optim.Optimizer
     losses: list[float] = field(default_factory=list)

@@ -12,7 +12,7 @@ from ledger.artifacts import Outcome
 from ledger.records import Status
 from ledger.snapshot import Snapshot
 from runners.stages.declarations import PretrainStage
-from runners.work_queue import Failure, Work
+from runners.work_queue import Failure, StageTask
 from tests.factories.simulated_training import TOKENS_PER_STEP, Track, chance_of, curve, experiment, found
 
 RATE = "recipe.peak_learning_rate"
@@ -30,7 +30,7 @@ def came_to(snapshot: Snapshot) -> str:
     """Return everything that a tuned table is made from, without what the order of ends may change."""
     tuning = snapshot.tuning
     assert tuning is not None
-    tried = {one.trial.name: (one.standing, [record.key for record in one.records]) for one in tuning.histories}
+    tried = {one.trial.name: (one.status, [record.key for record in one.records]) for one in tuning.histories}
     choices = [choice.as_json for choice in tuning.choices]
     return json.dumps([found(snapshot), tried, choices, tuning.tried.model_dump(mode="json")], sort_keys=True)
 
@@ -41,13 +41,13 @@ def own_names(snapshot: Snapshot) -> dict[str, str]:
     return {choice.arm: choice.own for choice in snapshot.tuning.choices}
 
 
-def best_at(rates: Mapping[str, float], noise: float = 0.0) -> Callable[[Work], Outcome | Failure]:
+def best_at(rates: Mapping[str, float], noise: float = 0.0) -> Callable[[StageTask], Outcome | Failure]:
     """Return a trainer whose losses grow with the distance from each kind of candidate's best learning rate.
 
     A candidate is known by a text in its architecture; the empty text stands for all others.
     """
 
-    def answer(work: Work) -> Outcome | Failure:
+    def answer(work: StageTask) -> Outcome | Failure:
         told = work.stage.declaration
         if not isinstance(told, PretrainStage):
             return curve(work)

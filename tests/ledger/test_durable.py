@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from foundation.atomic_files import make_folder, open_lock, read_regular, write_whole
-from foundation.errors import EnvironmentRefused
-from ledger.artifacts import StageStore
+from foundation.errors import MachineError
+from ledger.artifacts import ArtifactStore
 from ledger.database import Ledger
-from ledger.paths import Places
+from ledger.paths import ResultPaths
 from ledger.timing.keeping import has_timings
 
 NOBODY = 65534
@@ -75,7 +75,7 @@ def test_a_lock_is_a_file_and_nothing_else(tmp_path: Path, make: Callable[[Path]
     with pytest.raises(OSError) as refused:  # noqa: PT011 — the kinds differ, the file is named by each
         open_lock(lock)
     assert refused.value.errno in (errno.ELOOP, errno.EISDIR, errno.EINVAL)
-    with pytest.raises(EnvironmentRefused, match=r"key\.lock: "), StageStore(tmp_path).computing("key"):
+    with pytest.raises(MachineError, match=r"key\.lock: "), ArtifactStore(tmp_path).computing("key"):
         pass
     assert sorted(lock.parent.iterdir()) == before
     assert make is not _link or (lock.parent / "precious").read_bytes() == PRECIOUS
@@ -85,7 +85,7 @@ def test_a_lock_is_a_file_and_nothing_else(tmp_path: Path, make: Callable[[Path]
     "ask",
     [
         make_folder,
-        lambda folder: Places.of(folder).make(),
+        lambda folder: ResultPaths.of(folder).make(),
         has_timings,
         Ledger.at,
         lambda folder: Ledger(folder / "ledger.sqlite"),
@@ -94,7 +94,7 @@ def test_a_lock_is_a_file_and_nothing_else(tmp_path: Path, make: Callable[[Path]
 def test_a_folder_below_one_that_may_not_be_entered_is_refused(tmp_path: Path, ask: Callable[[Path], object]) -> None:
     parent = tmp_path / "parent"
     (parent / "results").mkdir(parents=True)
-    with without_permission(parent), pytest.raises(EnvironmentRefused, match="Permission denied") as refused:
+    with without_permission(parent), pytest.raises(MachineError, match="Permission denied") as refused:
         ask(parent / "results")
     assert str(parent / "results") in str(refused.value)
     assert len(refused.value.lines) == 1

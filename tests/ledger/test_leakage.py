@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from analysis.proportions import wilson
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from ledger.contamination import refuse_leakage
 from ledger.records import Record, Status
 from reports.sections.contamination import leakage_notes, leakage_table
 from runners.dag import shared_stages
-from runners.stages.context import Workplace
+from runners.stages.context import StageContext
 from runners.stages.overlap import compute
 from runners.stages.progress import ProgressFile
 from tasks.corpora.assembly import SUMMARY_FILE, CorpusSummary, SplitSize, split_file
@@ -58,7 +58,7 @@ def found(folder: Path, *texts: str) -> Record:
     """Return the record of the stage over a corpus of these texts."""
     stage = shared_stages(experiment(folder)).overlaps["mrpc"]
     (folder / "work").mkdir()
-    place = Workplace({"corpus": corpus(folder / "corpus", *texts)}, folder / "work", ProgressFile(folder / "p"))
+    place = StageContext({"corpus": corpus(folder / "corpus", *texts)}, folder / "work", ProgressFile(folder / "p"))
     result = compute(stage.declaration, place)  # type: ignore[arg-type]
     return Record(0, None, stage.kind, "overlap mrpc", stage.key, Status.FINISHED, result, 1.0, False)
 
@@ -81,7 +81,7 @@ def test_more_than_the_limit_is_refused_with_figures_and_lines_before_anything_i
         (tmp_path / folder).mkdir()
         refuse_leakage(experiment(tmp_path / folder, **({} if limit is None else {"max_overlap": limit})), [record])
     (tmp_path / "below").mkdir()
-    with pytest.raises(DataRefused) as refusal:
+    with pytest.raises(DataError) as refusal:
         refuse_leakage(experiment(tmp_path / "below", max_overlap=0.04), [record])
     told, advice = refusal.value.lines
     assert told == (
@@ -113,7 +113,7 @@ def test_pairs_are_swapped_for_training_alone_where_texts_may_change_places(tmp_
     for folder in ("words", "work"):
         (tmp_path / folder).mkdir()
     WORDS.save(tmp_path / "words")
-    told = made(stage, Workplace({"tokens": tmp_path / "words"}, tmp_path / "work", ProgressFile(tmp_path / "p")))
+    told = made(stage, StageContext({"tokens": tmp_path / "words"}, tmp_path / "work", ProgressFile(tmp_path / "p")))
     train, dev = (load_examples(tmp_path / "work" / part) for part in ("train", "dev"))
     assert (len(train), len(dev)) == (40, 20)
     assert told["train"]["examples"] == 40  # type: ignore[index,call-overload]

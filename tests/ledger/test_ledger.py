@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from foundation.errors import Corruption, EnvironmentRefused
+from foundation.errors import CorruptionError, MachineError
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.records import Decision, Record, Status, TrialRow
 from tests.factories.ledger_rows import arm, everything, filled
@@ -96,7 +96,7 @@ def test_nothing_that_is_written_is_ever_changed(tmp_path: Path) -> None:
         ledger.add_arm(replace(arm(0), parameters=99))
         ledger.add_trial(TrialRow("arm-0/1", "arm-1", 7))
         assert everything(ledger) == before
-        with pytest.raises(Corruption):
+        with pytest.raises(CorruptionError):
             ledger.add_decision(Decision(0, "arm-1/1", 0, False, 1.0, 2.0, ()))
         assert everything(ledger) == before
 
@@ -104,7 +104,7 @@ def test_nothing_that_is_written_is_ever_changed(tmp_path: Path) -> None:
 def test_what_is_written_together_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     with closing(filled(tmp_path / "ledger.sqlite")) as ledger:
         before = everything(ledger)
-        with pytest.raises(Corruption), ledger.together():  # noqa: PT012
+        with pytest.raises(CorruptionError), ledger.together():  # noqa: PT012
             ledger.add_arm(arm(7))
             ledger.add_decision(Decision(0, "arm-1/1", 0, False, 1.0, 2.0, ()))  # it stands there already
         assert everything(ledger) == before
@@ -119,7 +119,7 @@ def test_a_number_that_is_not_finite_is_never_written(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_ledger_is_refused_and_stays_empty(tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentRefused, match="steeplechase run"):
+    with pytest.raises(MachineError, match="steeplechase run"):
         Ledger.at(tmp_path)
     assert not list(tmp_path.iterdir())
 
@@ -158,7 +158,7 @@ def test_what_is_read_while_a_run_writes_is_whole_and_never_older_than_what_was_
 def test_a_ledger_that_is_only_read_takes_no_row(tmp_path: Path) -> None:
     filled(tmp_path / LEDGER_NAME).close()
     before = (tmp_path / LEDGER_NAME).read_bytes()
-    with closing(Ledger.at(tmp_path)) as ledger, pytest.raises(EnvironmentRefused, match="readonly"):
+    with closing(Ledger.at(tmp_path)) as ledger, pytest.raises(MachineError, match="readonly"):
         ledger.add_trial(TrialRow("arm-0/9", "arm-0", 9))
     assert (tmp_path / LEDGER_NAME).read_bytes() == before
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import Corruption
+from foundation.errors import CorruptionError
 from ledger.database import Ledger
 from tests.factories.ledger_rows import everything, filled
 
@@ -33,7 +33,7 @@ def test_a_changed_byte_is_refused_or_harmless_and_never_a_wrong_value(tmp_path:
         try:
             with closing(Ledger(tmp_path / "damaged.sqlite")) as ledger:
                 assert everything(ledger) == before, (position, mask)
-        except Corruption:
+        except CorruptionError:
             refused += 1
     assert refused > 500
 
@@ -45,7 +45,7 @@ def test_a_file_that_is_no_ledger_is_made_one_only_where_it_is_empty(tmp_path: P
     if not content:
         Ledger(path).close()
         return
-    with pytest.raises(Corruption):
+    with pytest.raises(CorruptionError):
         Ledger(path)
     assert path.read_bytes() == content
 
@@ -56,6 +56,6 @@ def test_another_schema_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
         connection.execute("PRAGMA user_version=7")
         connection.commit()
     before = (tmp_path / "ledger.sqlite").read_bytes()
-    with pytest.raises(Corruption, match="schema 7, this version reads 1"):
+    with pytest.raises(CorruptionError, match="schema 7, this version reads 1"):
         Ledger.at(tmp_path)
     assert (tmp_path / "ledger.sqlite").read_bytes() == before

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foundation.atomic_files import sha256_of
-from foundation.errors import Corruption, EnvironmentRefused
+from foundation.errors import CorruptionError, MachineError
 from ledger.csv_export import EXPORT_FOLDER, SEAL, ExportedLedger, has_export, read_export, write_export
 from ledger.database import Ledger
 from ledger.reading import snapshot_at
@@ -92,7 +92,7 @@ def test_a_damaged_export_is_refused_by_name(tmp_path: Path, name: str, damage: 
     ledger.close()
     path = tmp_path / EXPORT_FOLDER / name
     path.write_text(path.read_text().replace("a", "b", 1)) if damage == "changed" else path.unlink()
-    with pytest.raises(Corruption, match=name):
+    with pytest.raises(CorruptionError, match=name):
         read_export(tmp_path)
 
 
@@ -106,17 +106,17 @@ def test_a_column_of_a_newer_version_is_told_and_one_that_is_missing_has_its_def
     assert read_export(tmp_path).trials() == (TrialRow("a/1", "a", 1),)
     path.write_text("name,arm,seed,mood\na/1,a,1,calm\n")
     _sealed_again(path)
-    with pytest.raises(Corruption, match=r"trials\.csv:1: mood"):
+    with pytest.raises(CorruptionError, match=r"trials\.csv:1: mood"):
         read_export(tmp_path)
     path.write_text("name,arm,seed\na/1,a\n")
     _sealed_again(path)
-    with pytest.raises(Corruption, match=r"trials\.csv:2: 2 cells under 3 columns"):
+    with pytest.raises(CorruptionError, match=r"trials\.csv:2: 2 cells under 3 columns"):
         read_export(tmp_path)
 
 
 def test_a_folder_without_rows_says_how_to_get_some(tmp_path: Path) -> None:
     assert not has_export(tmp_path)
-    with pytest.raises(EnvironmentRefused, match="steeplechase run"):
+    with pytest.raises(MachineError, match="steeplechase run"):
         snapshot_at(tmp_path)
 
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import Conflict, EnvironmentRefused
-from ledger.paths import RESULTS, Places
+from foundation.errors import ConflictError, MachineError
+from ledger.paths import RESULTS, ResultPaths
 
 ROOT = Path(__file__).parents[3]
 HOLD = """
 import sys, time
 from pathlib import Path
-from ledger.paths import Places
-with Places.of(Path(sys.argv[1])).held():
+from ledger.paths import ResultPaths
+with ResultPaths.of(Path(sys.argv[1])).held():
     print("held", flush=True)
     time.sleep(600)
 """
@@ -26,25 +26,25 @@ def test_experiments_under_results_share_their_stages_and_others_are_complete_in
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    inside, outside = Places.default("table2", "demo"), Places.of(tmp_path / "elsewhere")
+    inside, outside = ResultPaths.default("table2", "demo"), ResultPaths.of(tmp_path / "elsewhere")
     assert inside.folder == Path(RESULTS) / "table2-demo"
     assert inside.stages.resolve() == tmp_path / RESULTS / "stages"
-    assert Places.of(tmp_path / RESULTS / "mine").stages.resolve() == inside.stages.resolve()
+    assert ResultPaths.of(tmp_path / RESULTS / "mine").stages.resolve() == inside.stages.resolve()
     assert outside.stages == tmp_path / "elsewhere" / "stages"
-    assert Places.of(Path(f"{RESULTS}/../elsewhere")).stages.resolve() == outside.stages
+    assert ResultPaths.of(Path(f"{RESULTS}/../elsewhere")).stages.resolve() == outside.stages
 
 
 def test_a_place_that_cannot_be_written_to_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(EnvironmentRefused, match="cannot be written to") as refused:
-            Places.of(folder).make()
+        with pytest.raises(MachineError, match="cannot be written to") as refused:
+            ResultPaths.of(folder).make()
         assert str(folder) in str(refused.value)
 
 
 def test_a_second_run_is_refused_with_the_first_ones_process_and_let_in_after_it(tmp_path: Path) -> None:
-    places = Places.of(tmp_path)
-    with places.held(), pytest.raises(Conflict, match=f"process {os.getpid()} is running"), places.held():
+    places = ResultPaths.of(tmp_path)
+    with places.held(), pytest.raises(ConflictError, match=f"process {os.getpid()} is running"), places.held():
         pass
     with places.held():
         pass
@@ -55,9 +55,9 @@ def test_a_killed_run_holds_nothing(tmp_path: Path) -> None:
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(Conflict, match=f"process {holder.pid} is running"), Places.of(tmp_path).held():
+        with pytest.raises(ConflictError, match=f"process {holder.pid} is running"), ResultPaths.of(tmp_path).held():
             pass
         os.kill(holder.pid, signal.SIGKILL)
         holder.wait()
-        with Places.of(tmp_path).held():
+        with ResultPaths.of(tmp_path).held():
             pass

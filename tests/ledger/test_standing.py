@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.database import Ledger
-from ledger.records import Decision, Record, Standing, Status, TrialRow
+from ledger.records import Decision, Record, Status, TrialRow, TrialStatus
 from ledger.snapshot import history_of, snapshot
 
 TRIAL = TrialRow("dynamic/1", "dynamic", 1)
@@ -36,23 +36,25 @@ def decision(cleared: bool) -> Decision:
 @pytest.mark.parametrize(
     ("rows", "cleared", "standing"),
     [
-        ([], [], Standing.WAITING),
-        (records(FINISHED), [], Standing.RUNNING),
-        (records(FINISHED), [True], Standing.RUNNING),
-        (records(FINISHED), [False], Standing.STOPPED),
-        (records(FINISHED, FINISHED, FINISHED, FINISHED), [True], Standing.FINISHED),
-        (records(FINISHED, DIVERGED), [True], Standing.DIVERGED),
-        (records(FINISHED, FINISHED, DIVERGED, FAILED), [], Standing.DIVERGED),
-        (records(FAILED), [], Standing.FAILED),
-        (records(FINISHED, FINISHED, FINISHED, FAILED), [], Standing.FAILED),
-        ([*records(FAILED), record(9, LABELS[0], FINISHED)], [], Standing.RUNNING),
-        ([*records(FINISHED, FINISHED, FINISHED, FAILED), record(9, LABELS[3], FINISHED)], [], Standing.FINISHED),
-        ([*records(FAILED), record(9, LABELS[0], FAILED)], [], Standing.FAILED),
+        ([], [], TrialStatus.WAITING),
+        (records(FINISHED), [], TrialStatus.RUNNING),
+        (records(FINISHED), [True], TrialStatus.RUNNING),
+        (records(FINISHED), [False], TrialStatus.STOPPED),
+        (records(FINISHED, FINISHED, FINISHED, FINISHED), [True], TrialStatus.FINISHED),
+        (records(FINISHED, DIVERGED), [True], TrialStatus.DIVERGED),
+        (records(FINISHED, FINISHED, DIVERGED, FAILED), [], TrialStatus.DIVERGED),
+        (records(FAILED), [], TrialStatus.FAILED),
+        (records(FINISHED, FINISHED, FINISHED, FAILED), [], TrialStatus.FAILED),
+        ([*records(FAILED), record(9, LABELS[0], FINISHED)], [], TrialStatus.RUNNING),
+        ([*records(FINISHED, FINISHED, FINISHED, FAILED), record(9, LABELS[3], FINISHED)], [], TrialStatus.FINISHED),
+        ([*records(FAILED), record(9, LABELS[0], FAILED)], [], TrialStatus.FAILED),
     ],
 )
-def test_a_trial_stands_as_its_latest_rows_say(rows: list[Record], cleared: list[bool], standing: Standing) -> None:
+def test_a_trial_stands_as_its_latest_rows_say(
+    rows: list[Record], cleared: list[bool], standing: TrialStatus
+) -> None:
     history = history_of(TRIAL, rows, [decision(one) for one in cleared], LABELS)
-    assert history.standing is standing
+    assert history.status is standing
     assert (history.stopped_by is None) == all(cleared)
 
 
@@ -61,7 +63,7 @@ def test_only_a_trial_with_every_stage_finished_and_every_hurdle_cleared_has_fin
         for cleared in (True, False):
             history = history_of(TRIAL, records(*statuses), [decision(cleared)], LABELS)
             whole = cleared and set(statuses) == {FINISHED}
-            assert (history.standing is Standing.FINISHED) == whole
+            assert (history.status is TrialStatus.FINISHED) == whole
 
 
 @given(st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(Status)), max_size=12))

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import Corruption
+from foundation.errors import CorruptionError
 from foundation.schema import fingerprint
-from ledger.artifacts import MANIFEST, Outcome, StageStore
+from ledger.artifacts import MANIFEST, ArtifactStore, Outcome
 from ledger.records import Status
 
 ROOT = Path(__file__).parents[3]
@@ -26,8 +26,8 @@ PUBLISH = """
 import sys
 from pathlib import Path
 from ledger.records import Status
-from ledger.artifacts import Outcome, StageStore
-store = StageStore(Path(sys.argv[1]))
+from ledger.artifacts import Outcome, ArtifactStore
+store = ArtifactStore(Path(sys.argv[1]))
 print("ready", flush=True)
 for number in range(10**6):
     with store.computing(f"{number:03d}") as folder:
@@ -41,8 +41,8 @@ COMPUTE_ONCE = """
 import sys, time
 from pathlib import Path
 from ledger.records import Status
-from ledger.artifacts import Outcome, StageStore
-store = StageStore(Path(sys.argv[1]))
+from ledger.artifacts import Outcome, ArtifactStore
+store = ArtifactStore(Path(sys.argv[1]))
 with store.computing("key") as folder:
     if store.outcome("pretrain", "key") is None:
         print("computed", flush=True)
@@ -59,27 +59,27 @@ DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
 }
 
 
-def published(root: Path) -> StageStore:
-    store = StageStore(root)
+def published(root: Path) -> ArtifactStore:
+    store = ArtifactStore(root)
     with store.computing("key") as folder:
         for name, content in FILES.items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_bytes(content)
         store.publish("pretrain", "key", folder, OUTCOME)
-    return StageStore(root)
+    return ArtifactStore(root)
 
 
 PLACES = [(kind, key) for kind in ("pretrain", "fine_tune") for key in ("one", "two", "three")]
 
 
-def several(root: Path) -> StageStore:
+def several(root: Path) -> ArtifactStore:
     """Return a store with a stage of its own files and result under each of the places."""
-    store = StageStore(root)
+    store = ArtifactStore(root)
     for kind, key in PLACES:
         with store.computing(key) as folder:
             (folder / "weights.bin").write_text(f"{kind} {key}")
             store.publish(kind, key, folder, Outcome(Status.FINISHED, {"from": [kind, key]}, 1.0), {"tokens": "t"})
-    return StageStore(root)
+    return ArtifactStore(root)
 
 
 def contents(root: Path) -> dict[str, bytes]:
@@ -104,7 +104,7 @@ def test_a_stage_under_another_stages_name_is_refused_and_left_as_it_is(
             assert (store.read(*place) / "weights.bin").read_text() == " ".join(place)
             continue
         for asked in (store.outcome, store.read):
-            with pytest.raises(Corruption, match=f"holds another stage, {'/'.join(source)}") as refused:
+            with pytest.raises(CorruptionError, match=f"holds another stage, {'/'.join(source)}") as refused:
                 asked(*place)
             assert str(store.folder(*place)) in str(refused.value)
     assert contents(store.root) == before
@@ -119,7 +119,7 @@ def test_a_manifest_that_does_not_name_its_stage_is_refused_and_kept(tmp_path: P
     path.write_text(json.dumps({**earlier, "seal": fingerprint(earlier)}))
     before = contents(tmp_path)
     for asked in (store.outcome, store.read):
-        with pytest.raises(Corruption, match="version 1 does not name the stage"):
+        with pytest.raises(CorruptionError, match="version 1 does not name the stage"):
             asked("pretrain", "key")
     assert contents(tmp_path) == before
 
@@ -145,7 +145,7 @@ def test_a_damaged_file_of_a_finished_stage_is_refused_by_folder(tmp_path: Path,
     if harmless:
         assert store.read("pretrain", "key").is_dir()
         return
-    with pytest.raises(Corruption, match="computed anew") as refused:
+    with pytest.raises(CorruptionError, match="computed anew") as refused:
         store.read("pretrain", "key")
     assert str(store.folder("pretrain", "key")) in str(refused.value)
 
@@ -160,7 +160,7 @@ def test_no_byte_of_a_manifest_can_change_what_a_stage_is_said_to_have_found(tmp
         path.write_bytes(damaged)
         try:
             assert store.outcome("pretrain", "key") == OUTCOME, position
-        except Corruption:
+        except CorruptionError:
             continue
 
 
@@ -168,7 +168,7 @@ def test_a_finished_stages_folder_without_a_manifest_is_refused(tmp_path: Path) 
     store = published(tmp_path)
     empty = store.folder("pretrain", "empty")
     empty.mkdir()
-    with pytest.raises(Corruption, match="empty"):
+    with pytest.raises(CorruptionError, match="empty"):
         store.outcome("pretrain", "empty")
 
 
@@ -183,7 +183,7 @@ def test_killed_while_it_publishes_a_stage_is_there_whole_or_not_at_all(tmp_path
             time.sleep(chance.uniform(0.0, 0.25))
             os.kill(publisher.pid, signal.SIGKILL)
             acknowledged = [int(line) for line in publisher.stdout if line.endswith("\n")]
-        store = StageStore(root)
+        store = ArtifactStore(root)
         for number in acknowledged:
             assert store.outcome("pretrain", f"{number:03d}") is not None
         for number in range(len(acknowledged) + 2):
@@ -212,4 +212,4 @@ def test_processes_that_want_the_same_stage_compute_it_once(tmp_path: Path) -> N
     told = [process.communicate(timeout=60)[0] for process in processes]
     assert [process.returncode for process in processes] == [0] * 4
     assert sorted(told) == ["", "", "", "computed\n"]
-    assert StageStore(tmp_path).outcome("pretrain", "key") is not None
+    assert ArtifactStore(tmp_path).outcome("pretrain", "key") is not None

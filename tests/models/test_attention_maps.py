@@ -22,27 +22,27 @@ def stir(model: nn.Module) -> None:
     moved(model)
 
 
-def by_the_map(attention: MixedAttention, x: Tensor, real: Tensor | None) -> Tensor:
+def by_the_map(attention: MixedAttention, x: Tensor, padding_mask: Tensor | None) -> Tensor:
     """Return the mixed tokens with attention's part made from the map."""
     query, value = attention.query(x), attention.value(x)
-    weights = attention_map(attention, x, real)
+    weights = attention_map(attention, x, padding_mask)
     context = (weights @ value.unflatten(-1, (attention.heads, -1)).transpose(1, 2)).transpose(1, 2).flatten(-2)
     if attention.branch is not None:
         own = value if attention.branch.value is None else attention.branch.value(x)
-        context = torch.cat([context, attention.branch(x, query, own, real)], -1)
+        context = torch.cat([context, attention.branch(x, query, own, padding_mask)], -1)
     mixed: Tensor = attention.output(context)
     return mixed
 
 
 @pytest.mark.parametrize("convolution", variants(), ids=title)
 @pytest.mark.parametrize("real", [None, REAL], ids=["whole", "padded"])
-def test_a_map_gives_what_the_fused_kernel_gives(convolution: Convolution, real: Tensor | None) -> None:
+def test_a_map_gives_what_the_fused_kernel_gives(convolution: Convolution, padding_mask: Tensor | None) -> None:
     shape = architecture(convolution)
     attention = MixedAttention(shape, 0.0).double().eval()
     stir(attention)
     x = torch.randn(3, LENGTH, shape.width, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
-        assert (by_the_map(attention, x, real) - attention(x, real)).abs().max() < 1e-12
+        assert (by_the_map(attention, x, padding_mask) - attention(x, padding_mask)).abs().max() < 1e-12
 
 
 def test_a_map_is_a_distribution_over_what_is_real() -> None:

@@ -155,8 +155,8 @@ def test_only_the_span_mode_reads_the_query(option: Convolution) -> None:
 @every_branch
 def test_padding_is_the_end_of_the_sequence(option: Convolution) -> None:
     module = beside(option)
-    real = (torch.arange(LENGTH) < MIDDLE).expand(2, -1)
-    padded = module(drawn(1), drawn(2), real)[:, :MIDDLE]
+    padding_mask = (torch.arange(LENGTH) < MIDDLE).expand(2, -1)
+    padded = module(drawn(1), drawn(2), padding_mask)[:, :MIDDLE]
     cut = module(drawn(1)[:, :MIDDLE], drawn(2)[:, :MIDDLE])
     torch.testing.assert_close(padded, cut, rtol=0, atol=1e-12)
     unmasked = module(drawn(1), drawn(2))[:, :MIDDLE]
@@ -167,9 +167,9 @@ def test_padding_is_the_end_of_the_sequence(option: Convolution) -> None:
 def test_padding_leaks_half_a_kernel_far_as_released_and_nowhere_else(option: Convolution) -> None:
     """As released, a sentence's last tokens depend on what stands in the padding behind them."""
     module = beside(option)
-    real = (torch.arange(LENGTH) < MIDDLE).expand(2, -1)
-    padding = [torch.where(real[..., None], drawn(1), drawn(seed)) for seed in (4, 5)]
-    one, other = (module(x, drawn(2), real)[:, :MIDDLE] for x in padding)
+    padding_mask = (torch.arange(LENGTH) < MIDDLE).expand(2, -1)
+    padding = [torch.where(padding_mask[..., None], drawn(1), drawn(seed)) for seed in (4, 5)]
+    one, other = (module(x, drawn(2), padding_mask)[:, :MIDDLE] for x in padding)
     leaks = option in leaking(KERNEL_SIZE)
     assert changed_places(one, other) == (list(range(MIDDLE - REACH, MIDDLE)) if leaks else [])
 

@@ -49,11 +49,11 @@ def drawn(*shape: int, seed: int = 1) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def by_loops(sizes: Architecture, real: Tensor) -> Function:
+def by_loops(sizes: Architecture, padding_mask: Tensor) -> Function:
     heads = sizes.heads // sizes.bottleneck_ratio
 
     def function(weights: dict[str, Tensor], x: Tensor) -> Tensor:
-        rows = zip(x, real, strict=True)
+        rows = zip(x, padding_mask, strict=True)
         return torch.stack(
             [
                 torch.stack(mixed_attention(weights, list(row), inside.tolist(), heads, sizes.convolution))
@@ -64,18 +64,20 @@ def by_loops(sizes: Architecture, real: Tensor) -> Function:
     return function
 
 
-def ours(module: nn.Module, real: Tensor) -> Function:
-    """Return our module as a function of its weights; where all is real it is told so by None."""
-    told = None if bool(real.all()) else real
+def ours(module: nn.Module, padding_mask: Tensor) -> Function:
+    """Return our module as a function of its weights; where all is padding_mask it is told so by None."""
+    told = None if bool(padding_mask.all()) else padding_mask
     return lambda weights, x: torch.func.functional_call(module, weights, (x, told))
 
 
-def answers(function: Function, module: nn.Module, x: Tensor, real: Tensor, dtype: torch.dtype) -> dict[str, Tensor]:
+def answers(
+    function: Function, module: nn.Module, x: Tensor, padding_mask: Tensor, dtype: torch.dtype
+) -> dict[str, Tensor]:
     """Return the output at real positions and the gradients of a random sum of it, of every weight and the input."""
     given = {"input": x, **dict(module.named_parameters())}
     leaves = {name: each.detach().to(dtype, copy=True).requires_grad_() for name, each in given.items()}
     weights = {name: each for name, each in leaves.items() if name != "input"}
-    out = function(weights, leaves["input"])[real]
+    out = function(weights, leaves["input"])[padding_mask]
     total = (out * drawn(*out.shape, seed=3).to(dtype)).sum()
     gradients = torch.autograd.grad(total, list(leaves.values()), materialize_grads=True)
     return {"output": out.detach(), **dict(zip(leaves, gradients, strict=True))}
@@ -103,11 +105,11 @@ def test_the_block_is_the_equations_at_every_ratio(number: int, ratio: int, kern
     """Outputs and the gradients of the input and of every weight, in both precisions, with padding and without."""
     for kernel_size in kernel_sizes if number else kernel_sizes[:1]:
         module, sizes = block_of(options(kernel_size)[number], ratio)
-        for real in (padding(True), padding(False)):
+        for padding_mask in (padding(True), padding(False)):
             x = drawn(len(LENGTHS), LENGTH, 16)
-            expected = answers(by_loops(sizes, real), module, x, real, torch.float64)
+            expected = answers(by_loops(sizes, padding_mask), module, x, padding_mask, torch.float64)
             for dtype, largest in LARGEST.items():
-                found = answers(ours(module, real), module, x, real, dtype)
+                found = answers(ours(module, padding_mask), module, x, padding_mask, dtype)
                 assert max(distances(found, expected).values()) <= largest, (kernel_size, dtype)
 
 
@@ -116,13 +118,13 @@ def test_the_block_is_the_equations_at_every_ratio(number: int, ratio: int, kern
 def test_a_nudge_to_any_one_weight_is_noticed(convolution: Convolution, ratio: int) -> None:
     """The comparison can fail, in either precision; only a key's bias adds to all scores alike and is not seen."""
     module, sizes = block_of(convolution, ratio)
-    real, x = padding(True), drawn(len(LENGTHS), LENGTH, 16)
+    padding_mask, x = padding(True), drawn(len(LENGTHS), LENGTH, 16)
     weights: dict[str, Tensor] = dict(module.named_parameters())
     with torch.no_grad():
-        expected = by_loops(sizes, real)(weights, x)[real]
+        expected = by_loops(sizes, padding_mask)(weights, x)[padding_mask]
         for name, weight in weights.items():
             nudge = NUDGE * drawn(*weight.shape, seed=5).sign()
-            found = ours(module, real)({**weights, name: weight + nudge}, x)[real]
+            found = ours(module, padding_mask)({**weights, name: weight + nudge}, x)[padding_mask]
             assert ((found - expected).abs().max() > 1e-5) == (name != "key.bias"), name
 
 
@@ -130,19 +132,21 @@ def test_a_nudge_to_any_one_weight_is_noticed(convolution: Convolution, ratio: i
 def test_the_encoder_is_the_equations(convolution: Convolution) -> None:
     """Embeddings, projection, two post-norm blocks and a grouped feed-forward network, with padding."""
     sizes = architecture(convolution, groups=2)
-    module, real = Encoder(sizes, 0.1), padding(True)
+    module, padding_mask = Encoder(sizes, 0.1), padding(True)
     shake(module)
     generator = torch.Generator().manual_seed(2)
-    tokens, segments = (torch.randint(limit, real.shape, generator=generator) for limit in (40, 2))
+    tokens, segments = (torch.randint(limit, padding_mask.shape, generator=generator) for limit in (40, 2))
 
     def loops(weights: dict[str, Tensor], _: Tensor) -> Tensor:
-        return encoder_by_the_equations(weights, tokens, segments, real, sizes)
+        return encoder_by_the_equations(weights, tokens, segments, padding_mask, sizes)
 
     def encoder(weights: dict[str, Tensor], _: Tensor) -> Tensor:
-        out: Tensor = torch.func.functional_call(module, weights, (tokens, segments, real))
+        out: Tensor = torch.func.functional_call(module, weights, (tokens, segments, padding_mask))
         return out
 
     nothing = torch.zeros(1)
-    expected = answers(loops, module, nothing, real, torch.float64)
+    expected = answers(loops, module, nothing, padding_mask, torch.float64)
     for dtype, largest in LARGEST.items():
-        assert max(distances(answers(encoder, module, nothing, real, dtype), expected).values()) <= largest, dtype
+        assert max(distances(answers(encoder, module, nothing, padding_mask, dtype), expected).values()) <= largest, (
+            dtype
+        )

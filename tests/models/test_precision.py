@@ -1,16 +1,16 @@
-"""bfloat16 computes what float32 does, less exactly; a machine that has it only in software refuses."""
+"""bfloat16 computes what float32 does, less without_autocast; a machine that has it only in software refuses."""
 
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from foundation.errors import EnvironmentRefused
+from foundation.errors import MachineError
 from models import precision
 from models.attention import _by_matrix_products
 from models.encoder import Encoder
 from models.initialisation import initialise
-from models.precision import as_computed, computing_in, exactly, has_bfloat16
+from models.precision import autocast_to, has_bfloat16, to_autocast_dtype, without_autocast
 from search_space.convolution import Convolution
 from tests.factories.small_experiments import architecture, stir, title, variants
 
@@ -31,22 +31,22 @@ def tokens() -> Tensor:
     return torch.randint(40, (3, 20), generator=torch.Generator().manual_seed(1))
 
 
-def outputs_and_gradients(model: Encoder, real: Tensor) -> dict[str, Tensor]:
+def outputs_and_gradients(model: Encoder, padding_mask: Tensor) -> dict[str, Tensor]:
     model.zero_grad()
-    out = model(tokens(), None, real)
+    out = model(tokens(), None, padding_mask)
     weights = torch.randn(out.shape, generator=torch.Generator().manual_seed(2))
-    (out.float() * weights * real[..., None]).sum().backward()
+    (out.float() * weights * padding_mask[..., None]).sum().backward()
     gradients = {name: value.grad for name, value in model.named_parameters() if value.grad is not None}
-    return {"output": out.detach() * real[..., None], **gradients}
+    return {"output": out.detach() * padding_mask[..., None], **gradients}
 
 
 @in_hardware
 @every_variant
 def test_bfloat16_is_float32_less_exactly(convolution: Convolution) -> None:
-    model, real = encoder(convolution), torch.arange(20) < torch.tensor([[20], [15], [9]])
-    expected = outputs_and_gradients(model, real)
-    with computing_in("bfloat16", CPU):
-        found = outputs_and_gradients(model, real)
+    model, padding_mask = encoder(convolution), torch.arange(20) < torch.tensor([[20], [15], [9]])
+    expected = outputs_and_gradients(model, padding_mask)
+    with autocast_to("bfloat16", CPU):
+        found = outputs_and_gradients(model, padding_mask)
     assert found.keys() == expected.keys()
     for name, value in found.items():
         assert value.dtype == (torch.bfloat16 if name == "output" else torch.float32), name
@@ -58,27 +58,27 @@ def test_bfloat16_is_float32_less_exactly(convolution: Convolution) -> None:
 @in_hardware
 def test_what_lies_between_matrix_products_is_bfloat16() -> None:
     x = torch.ones(2)
-    with computing_in("bfloat16", CPU):
-        assert as_computed(x).dtype == torch.bfloat16
+    with autocast_to("bfloat16", CPU):
+        assert to_autocast_dtype(x).dtype == torch.bfloat16
         assert nn.Linear(2, 2)(x).dtype == torch.bfloat16
-        with exactly(CPU):
+        with without_autocast(CPU):
             assert nn.Linear(2, 2)(x).dtype == torch.float32
-    with computing_in("float32", CPU):
-        assert as_computed(x) is x
+    with autocast_to("float32", CPU):
+        assert to_autocast_dtype(x) is x
 
 
 @pytest.mark.parametrize("padded", [False, True])
 def test_attention_written_out_is_attention(padded: bool) -> None:
     generator = torch.Generator().manual_seed(1)
     q, k, v = torch.randn(3, 2, 3, 9, 4, generator=generator, dtype=torch.float64)
-    real = torch.arange(9) < torch.tensor([[9], [5]])
-    visible = real[:, None, None, :] if padded else None
+    padding_mask = torch.arange(9) < torch.tensor([[9], [5]])
+    visible = padding_mask[:, None, None, :] if padded else None
     expected = scaled_dot_product_attention(q, k, v, attn_mask=visible)
     torch.testing.assert_close(_by_matrix_products(q, k, v, visible, 0.0), expected, rtol=0, atol=1e-12)
 
 
 def test_bfloat16_in_software_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precision, "has_bfloat16", lambda _: False)
-    with pytest.raises(EnvironmentRefused, match=r"recipe\.precision: bfloat16 .* allowed here: float32"):
-        computing_in("bfloat16", CPU)
-    computing_in("float32", CPU)
+    with pytest.raises(MachineError, match=r"recipe\.precision: bfloat16 .* allowed here: float32"):
+        autocast_to("bfloat16", CPU)
+    autocast_to("float32", CPU)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import ConfigurationRefused
+from foundation.errors import ConfigurationError
 from reports.figures.figures import svg_of
 from reports.formats import format_names, render
 from reports.formats.terminal import draw
@@ -48,7 +48,7 @@ def rendered(report: Report, name: str) -> str:
 
 def test_a_file_is_a_format() -> None:
     assert format_names() == FORMATS
-    with pytest.raises(ConfigurationRefused, match="Allowed: csv, html"):
+    with pytest.raises(ConfigurationError, match="Allowed: csv, html"):
         render(report_of("empty"), "pdf")
 
 

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foundation.schema import Declaration
+from foundation.schema import Schema
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import OPTIONS, Depthwise, SpanDynamic
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
-from search_space.overrides import ImpossibleChange, apply, difference
+from search_space.overrides import InvalidOverride, apply, difference
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule, LinearSchedule
 from tests.factories.small_experiments import architectures
@@ -56,9 +56,7 @@ def test_an_option_is_replaced_before_its_own_fields_are_set() -> None:
 
 @pytest.mark.parametrize("option", OPTIONS)
 @pytest.mark.parametrize("start", OPTIONS)
-def test_an_options_name_alone_is_the_option_with_its_defaults(
-    start: type[Declaration], option: type[Declaration]
-) -> None:
+def test_an_options_name_alone_is_the_option_with_its_defaults(start: type[Schema], option: type[Schema]) -> None:
     baseline = Candidate(architecture=Architecture.model_validate({"convolution": start()}))
     kind = option.model_fields["kind"].default
     assert apply(baseline, {"convolution": kind}).architecture.convolution == option()
@@ -84,7 +82,7 @@ def test_an_options_name_alone_is_the_option_with_its_defaults(
     ids=lambda value: "+".join(value) if isinstance(value, dict) else None,
 )
 def test_an_impossible_change_says_which_and_why(changes: dict[str, object], blamed: str, message: str) -> None:
-    with pytest.raises(ImpossibleChange) as refusal:
+    with pytest.raises(InvalidOverride) as refusal:
         apply(Candidate(), changes)
     (violation,) = refusal.value.violations
     assert violation.path == (blamed,)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_space.candidate import Candidate
-from search_space.constraint_language import CHARACTERS_AT_MOST, Meaningless, parse
+from search_space.constraint_language import CHARACTERS_AT_MOST, InvalidExpression, parse
 from search_space.constraints import broken_by, known_paths, parsed
 from search_space.convolution import OPTIONS
 from search_space.overrides import apply
@@ -46,7 +46,7 @@ def test_an_expression_means_what_it_means_in_python(text: str) -> None:
 
 @given(st.text(max_size=40) | st.text(alphabet="ab<>=!+-*/%()[],'\" .1e", max_size=40))
 def test_any_text_is_an_expression_or_is_told_why_not(text: str) -> None:
-    with suppress(Meaningless):
+    with suppress(InvalidExpression):
         assert parse(text).truth(lambda _: 1) in (True, False)
 
 
@@ -82,7 +82,7 @@ def test_any_text_is_an_expression_or_is_told_why_not(text: str) -> None:
     ],
 )
 def test_what_is_no_constraint_is_told_with_its_place(text: str, message: str) -> None:
-    with pytest.raises(Meaningless) as meaningless:
+    with pytest.raises(InvalidExpression) as meaningless:
         parsed(text)
     assert str(meaningless.value).startswith(message)
 
@@ -132,7 +132,7 @@ def test_values_that_a_path_can_have_are_accepted(text: str) -> None:
 
 
 def test_a_misspelt_option_is_refused_with_the_one_that_is_meant() -> None:
-    with pytest.raises(Meaningless) as meaningless:
+    with pytest.raises(InvalidExpression) as meaningless:
         parsed("convolution != 'span-dynamic'")
     assert str(meaningless.value).endswith("Did you mean 'span_dynamic'?")
 

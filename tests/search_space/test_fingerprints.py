@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import create_model
 
-from foundation.schema import Count, Declaration, canonical, canonical_text, fingerprint
+from foundation.schema import Count, Schema, canonical, canonical_text, fingerprint
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import OPTIONS
@@ -37,7 +37,7 @@ def candidates(draw: st.DrawFn) -> Candidate:
     )
 
 
-def of(declaration: Declaration) -> str:
+def of(declaration: Schema) -> str:
     return fingerprint(canonical(declaration))
 
 
@@ -71,7 +71,7 @@ def test_the_baseline_is_empty_and_options_keep_their_kind() -> None:
 
 
 def test_no_two_options_of_an_axis_share_a_fingerprint() -> None:
-    axes: tuple[list[Declaration], ...] = (
+    axes: tuple[list[Schema], ...] = (
         [*convolutions()],
         [MaskedLanguageModel(), ReplacedTokenDetection()],
         [LinearSchedule(), ConstantSchedule()],

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.batches import Batches
 from tests.factories.small_experiments import WORDS, text
 
@@ -74,5 +74,5 @@ def test_a_sequence_is_a_piece_of_the_stream_between_its_marks(step: int) -> Non
 
 
 def test_a_text_shorter_than_one_sequence_is_refused() -> None:
-    with pytest.raises(DataRefused, match="7 tokens"):
+    with pytest.raises(DataError, match="7 tokens"):
         Batches(text(7), WORDS, LENGTH).at(0, 4, 1)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from foundation.errors import Corruption, DataRefused, EnvironmentRefused
+from foundation.errors import CorruptionError, DataError, MachineError
 from tasks.corpora.assembly import SPLITS, assemble, read_documents, read_summary, split_of
 from tasks.corpora.corpus import Corpus
 from tasks.corpora.docstrings import documents_of_source
@@ -84,7 +84,7 @@ def test_inputs_name_versions_and_no_paths(corpus: DocumentationCorpus) -> None:
 
 
 def test_a_distribution_that_is_not_installed_is_refused() -> None:
-    with pytest.raises(EnvironmentRefused, match="pip install no-such-distribution"):
+    with pytest.raises(MachineError, match="pip install no-such-distribution"):
         DocumentationCorpus(distributions=("no-such-distribution",)).inputs()
 
 
@@ -144,14 +144,14 @@ def test_a_text_changed_in_few_words_is_a_near_duplicate_and_another_is_not() ->
 
 
 def test_a_corpus_too_small_is_refused_with_figures(tmp_path: Path) -> None:
-    with pytest.raises(DataRefused, match="validation: 0 characters in 0 documents"):
+    with pytest.raises(DataError, match="validation: 0 characters in 0 documents"):
         assemble(Given([Document("one", "A single text of a single source.")]), tmp_path, silent)
     assert not (tmp_path / "corpus.json").exists()
 
 
 def test_an_assembled_file_that_was_damaged_is_told(tmp_path: Path) -> None:
     (tmp_path / "test.jsonl").write_text('{"source": "a", "text": "b"}\n{"sou')
-    with pytest.raises(Corruption, match=r"test\.jsonl:2"):
+    with pytest.raises(CorruptionError, match=r"test\.jsonl:2"):
         list(read_documents(tmp_path, "test"))
 
 
@@ -181,7 +181,7 @@ def test_a_branch_a_tag_or_a_part_of_a_commit_is_no_revision_of_a_corpus(revisio
 
 def test_a_hub_corpus_without_the_extra_tells_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)  # what Python does where it is not installed
-    with pytest.raises(EnvironmentRefused, match=r"pip install 'steeplechase\[datasets\]'"):
+    with pytest.raises(MachineError, match=r"pip install 'steeplechase\[datasets\]'"):
         list(HuggingFaceCorpus(name="someone/texts", revision=COMMIT).documents(silent))
 
 

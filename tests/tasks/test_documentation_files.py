@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import EnvironmentRefused
+from foundation.errors import MachineError
 from tasks.corpora.documentation import DocumentationCorpus
 from tasks.progress import silent
 
@@ -20,13 +20,13 @@ PROSE = "This function is for the {} of a thing, and it can be used by all who w
 NAMES = (f"installed-{number}" for number in count())  # metadata is read once per name and process
 NO_FILES_LEFT = """
 import resource
-from foundation.errors import EnvironmentRefused
+from foundation.errors import MachineError
 from tasks.corpora.documentation import DocumentationCorpus
 DocumentationCorpus(distributions=("packaging",)).inputs()  # imports what it needs
 resource.setrlimit(resource.RLIMIT_NOFILE, (3, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 try:
     {}
-except EnvironmentRefused as refused:
+except MachineError as refused:
     print(refused)
 """
 
@@ -130,7 +130,7 @@ def test_a_file_that_is_not_what_was_installed_stops_the_reading(
     corpus = corpus_of(install(tmp_path / "a", monkeypatch, modules("one", "two")))
     assert read(corpus) == ({"core", "package.one", "package.two"}, 0)
     FAULTS[fault](tmp_path / "a" / "package" / "two.py")
-    with pytest.raises(EnvironmentRefused, match=r"package/two\.py.*installed-\d+ 1\.0") as refused:
+    with pytest.raises(MachineError, match=r"package/two\.py.*installed-\d+ 1\.0") as refused:
         read(corpus)
     assert len(refused.value.lines) == 1
 

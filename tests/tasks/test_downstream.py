@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from foundation.errors import ConfigurationRefused, DataRefused
+from foundation.errors import ConfigurationError, DataError
 from tasks.bag_of_words import bag_of_words_scores, learned_from
 from tasks.corpora.document import Document
 from tasks.documentation.parameters import parameters
@@ -41,7 +41,7 @@ def counts(name: str) -> tuple[int, int]:
 
 def test_the_three_tasks_are_found_by_their_file_names() -> None:
     assert set(task_names()) >= {"docs_acceptability", "docs_answer", "docs_pair"}
-    with pytest.raises(ConfigurationRefused, match=r"known are .*Did you mean docs_pair\?"):
+    with pytest.raises(ConfigurationError, match=r"known are .*Did you mean docs_pair\?"):
         find_task("doc_pairs")
 
 
@@ -71,11 +71,9 @@ def test_building_again_from_documents_in_another_order_of_modules_changes_nothi
 
 @pytest.mark.parametrize("name", BUILT)
 def test_too_few_examples_are_refused_with_figures(name: str, test_documents: list[Document]) -> None:
-    with pytest.raises(
-        DataRefused, match=rf"{name}: .* gives \d+ train and \d+ dev examples \(\d+ from \d+ modules\)"
-    ):
+    with pytest.raises(DataError, match=rf"{name}: .* gives \d+ train and \d+ dev examples \(\d+ from \d+ modules\)"):
         build(name)(test_documents, 10**6, 10**5)
-    with pytest.raises(DataRefused, match="gives 0 train and 0 dev"):
+    with pytest.raises(DataError, match="gives 0 train and 0 dev"):
         build(name)([], 10, 10)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, matthews_corrcoef
 
-from foundation.errors import Corruption
+from foundation.errors import CorruptionError
 from tasks.corpora.document import Document
 from tasks.downstream import find_task, task_names
 from tasks.labelled.encoding import encode_examples, load_examples, save_examples
@@ -84,7 +84,7 @@ def test_single_sentences_save_and_load_without_spans(tokenizer: WordPiece, tmp_
     assert loaded.labels.tolist() == [1]
     assert loaded.tokens.tolist() == encoded.tokens.tolist()
     (tmp_path / "tokens.npy").write_bytes(b"nothing")
-    with pytest.raises(Corruption):
+    with pytest.raises(CorruptionError):
         load_examples(tmp_path)
 
 

@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 
 from search_space.objective import MaskedLanguageModel
 from tasks.batches import Batches, Tokens
-from tasks.masking import Masked, mask
+from tasks.masking import MaskedBatch, mask
 from tests.factories.small_experiments import WORDS, text
 
 SPECIAL = (WORDS.pad, WORDS.classify, WORDS.separate)
@@ -53,7 +53,7 @@ def test_what_is_not_asked_for_is_shown_as_it_stood(masking: MaskedLanguageModel
     assert (masked.shown < WORDS.vocabulary_size).all()
 
 
-def many(covered_share: float, random_share: float) -> Masked:
+def many(covered_share: float, random_share: float) -> MaskedBatch:
     masking = MaskedLanguageModel(covered_share=covered_share, random_share=random_share)
     return mask(batch(64, 2000), masking, WORDS, np.random.default_rng(1))
 

@@ -13,7 +13,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.corpora.document import Document
 from tasks.corpora.text_files import TextFilesCorpus
 from tasks.progress import silent
@@ -152,14 +152,14 @@ def test_wrong_files_are_refused_by_name_and_place(
     spoil: Callable[[Path], None], message: str, tmp_path: Path
 ) -> None:
     spoil(tmp_path)
-    with pytest.raises(DataRefused, match=message):
+    with pytest.raises(DataError, match=message):
         read(tmp_path)
 
 
 def test_addresses_and_missing_files_are_refused() -> None:
-    with pytest.raises(DataRefused, match="local path"):
+    with pytest.raises(DataError, match="local path"):
         list(TextFilesCorpus(path="s3://bucket").documents(silent))
-    with pytest.raises(DataRefused, match="no such file"):
+    with pytest.raises(DataError, match="no such file"):
         read(Path("no/such/folder"))
 
 
@@ -169,13 +169,13 @@ def test_a_folder_that_cannot_be_listed_is_refused_and_not_left_out(tmp_path: Pa
         (tmp_path / part / "a.txt").write_text("some text of one line")
     ask = f"""
 import os, resource
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.corpora.text_files import TextFilesCorpus
 os.scandir("/").close()
 resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
 try:
     print(TextFilesCorpus(path={str(tmp_path)!r}).inputs())
-except DataRefused as refused:
+except DataError as refused:
     print(refused)
 """
     done = subprocess.run([sys.executable, "-c", ask], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -186,12 +186,12 @@ except DataRefused as refused:
 def test_a_pipe_is_never_waited_for(tmp_path: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     os.mkfifo(tmp_path / name)
-    with pytest.raises(DataRefused, match=r"neither a file nor a folder|holds no files"):
+    with pytest.raises(DataError, match=r"neither a file nor a folder|holds no files"):
         read(tmp_path / "corpus")
 
 
 def test_a_link_to_nothing_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("some text of one line")
     (tmp_path / "b.txt").symlink_to(tmp_path / "gone.txt")
-    with pytest.raises(DataRefused, match=r"b\.txt: No such file"):
+    with pytest.raises(DataError, match=r"b\.txt: No such file"):
         read(tmp_path)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import Corruption, DataRefused
+from foundation.errors import CorruptionError, DataError
 from tasks.corpora.assembly import read_documents
 from tasks.progress import silent
 from tasks.tokenizer import GivenVocabulary, WordPiece, WordPieceTraining, load_tokenizer, train_tokenizer
@@ -63,7 +63,7 @@ def test_a_vocabulary_changed_after_saving_is_told(tokenizer: WordPiece, tmp_pat
     tokenizer.save(tmp_path)
     with (tmp_path / "vocab.txt").open("a") as file:
         file.write("another\n")
-    with pytest.raises(Corruption, match="sha256"):
+    with pytest.raises(CorruptionError, match="sha256"):
         load_tokenizer(tmp_path)
 
 
@@ -97,14 +97,14 @@ def test_encoding_equals_that_of_transformers(shared_data: Path) -> None:
 
 def test_a_given_vocabulary_must_fit_the_architecture(tmp_path: Path) -> None:
     SMALL.save(tmp_path)
-    with pytest.raises(DataRefused, match="13 pieces, but the architecture has a vocabulary_size of 10"):
+    with pytest.raises(DataError, match="13 pieces, but the architecture has a vocabulary_size of 10"):
         train_tokenizer(GivenVocabulary(path=str(tmp_path / "vocab.txt")), [], 10)
 
 
 def test_every_mistake_of_a_vocabulary_is_told_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "vocab.txt"
     path.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nthe\n\nthe\n a\n")
-    with pytest.raises(DataRefused) as refused:
+    with pytest.raises(DataError) as refused:
         read_vocabulary(path)
     told = str(refused.value)
     assert f"{path}:6: '' is empty" in told
@@ -114,7 +114,7 @@ def test_every_mistake_of_a_vocabulary_is_told_with_its_line(tmp_path: Path) -> 
 
 
 def test_training_on_no_text_is_refused() -> None:
-    with pytest.raises(DataRefused, match="train split is empty"):
+    with pytest.raises(DataError, match="train split is empty"):
         train_tokenizer(WordPieceTraining(), ["", "  "], 100)
 
 
@@ -144,8 +144,8 @@ def test_a_token_file_cut_short_or_pickled_is_told(tmp_path: Path) -> None:
     path = tmp_path / "tokens.npy"
     write_tokens(["the cat sat"] * 100, 100, SMALL, path, silent)
     path.write_bytes(path.read_bytes()[:-10])
-    with pytest.raises(Corruption):
+    with pytest.raises(CorruptionError):
         read_tokens(path)
     np.save(path, np.array([{"a": 1}]), allow_pickle=True)
-    with pytest.raises(Corruption):
+    with pytest.raises(CorruptionError):
         read_tokens(path)

@@ -5,7 +5,7 @@ import lzma
 from pathlib import Path
 
 from foundation.atomic_files import read_regular
-from foundation.errors import DataRefused, EnvironmentRefused
+from foundation.errors import DataError, MachineError
 from foundation.schema import JsonValue
 from ledger.database import LEDGER_NAME
 from runners.replay.curves import nas_bench_bert, own_ledger, plain, taskset
@@ -15,9 +15,9 @@ ENDINGS = (".json", ".json.xz", ".jsonl", ".jsonl.xz")
 
 
 def read_curves(path: Path) -> tuple[RecordedCurves, ...]:
-    """Return the tasks of a path, one per file. Raises DataRefused with one line per file that cannot be read."""
+    """Return the tasks of a path, one per file. Raises DataError with one line per file that cannot be read."""
     if not path.exists():
-        raise EnvironmentRefused(f"{path}: no such file or folder; give recorded curves")
+        raise MachineError(f"{path}: no such file or folder; give recorded curves")
     if path.is_dir() and not (path / LEDGER_NAME).is_file():
         return _read_folder(path)
     return (_read_one(path),)
@@ -26,16 +26,16 @@ def read_curves(path: Path) -> tuple[RecordedCurves, ...]:
 def _read_folder(folder: Path) -> tuple[RecordedCurves, ...]:
     paths = sorted(each for each in folder.iterdir() if each.name.endswith(ENDINGS) or (each / LEDGER_NAME).is_file())
     if not paths:
-        raise DataRefused(f"{folder}: no curves in it; files that end in {', '.join(ENDINGS)} or a results folder")
+        raise DataError(f"{folder}: no curves in it; files that end in {', '.join(ENDINGS)} or a results folder")
     tasks: list[RecordedCurves] = []
     lines: list[str] = []
     for each in paths:
         try:
             tasks.append(_read_one(each))
-        except DataRefused as refusal:
+        except DataError as refusal:
             lines.extend(refusal.lines)
     if lines:
-        raise DataRefused(lines)
+        raise DataError(lines)
     return tuple(tasks)
 
 
@@ -44,7 +44,7 @@ def _read_one(path: Path) -> RecordedCurves:
         return own_ledger.read(path) if path.is_dir() else _read_file(path)
     except Unreadable as error:
         message = str(error)
-        raise DataRefused(f"{path}:{'' if message[:1].isdigit() and ':' in message else ' '}{message}") from error
+        raise DataError(f"{path}:{'' if message[:1].isdigit() and ':' in message else ' '}{message}") from error
 
 
 def _read_file(path: Path) -> RecordedCurves:
@@ -77,8 +77,8 @@ def _text(path: Path) -> str:
         content = read_regular(path)
         return (lzma.decompress(content) if path.name.endswith(".xz") else content).decode()
     except (lzma.LZMAError, EOFError) as error:
-        raise DataRefused(f"{path}: not a whole xz file: {error}") from error
+        raise DataError(f"{path}: not a whole xz file: {error}") from error
     except UnicodeDecodeError as error:
-        raise DataRefused(f"{path}: byte {error.start} is not UTF-8 text") from error
+        raise DataError(f"{path}: byte {error.start} is not UTF-8 text") from error
     except OSError as error:
-        raise EnvironmentRefused(f"{path}: {error.strerror}") from error
+        raise MachineError(f"{path}: {error.strerror}") from error

@@ -24,7 +24,7 @@ from configuration.designs import (
 from configuration.designs.point import PointDesign
 from search_space.candidate import Candidate
 from search_space.constraints import broken_by
-from search_space.overrides import ImpossibleChange, apply
+from search_space.overrides import InvalidOverride, apply
 from tests.factories.arm_tables import CHANGES, CONSTRAINTS, ELECTRA_SMALL, arms_of, axes, roster_of
 
 FREE: dict[str, tuple[Any, Any]] = {
@@ -231,7 +231,7 @@ def test_every_point_is_an_arm_or_is_told_and_no_arm_breaks_a_rule(
     for point in asked:
         try:
             candidate = apply(ELECTRA_SMALL, point.changes)
-        except ImpossibleChange:
+        except InvalidOverride:
             continue
         if broken_by(candidate, constraints) is None:
             possible[point.name] = candidate

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pytest
 
 from configuration.hurdles import Asha, Extrapolate, Finite, HurdleRule, Hyperband, ProgressiveMean, TopFraction
-from configuration.hurdles.decision import Verdict
+from configuration.hurdles.decision import HurdleDecision
 from configuration.hurdles.extrapolate import promises
-from configuration.hurdles.population import Entrant, Field, State
+from configuration.hurdles.population import Population, State, TrialView
 from tests.factories.populations import TOKENS, Runner, race, random_table, runners
 
 NOT_NUMBERS = (None, math.nan, math.inf, -math.inf)
@@ -39,29 +39,33 @@ def named(rule: HurdleRule) -> str:
 @pytest.mark.parametrize("level", [0, 1])
 @pytest.mark.parametrize("value", NOT_NUMBERS)
 def test_what_is_no_finite_number_never_passes(rule: HurdleRule, level: int, value: float | None) -> None:
-    past = (Verdict(True, 4.0, 4.5),) * level
+    past = (HurdleDecision(True, 4.0, 4.5),) * level
     for cohort in range(3):  # Hyperband lets later brackets past a hurdle
-        others = (Entrant("a", 0, State.OUT, (5.0, 4.0), (Verdict(True, 5.0, 5.0), Verdict(False, 4.0, 3.0))),)
-        one = Entrant("b", cohort, State.WAITING, (*(4.0,) * level, value), past, curve=((1, 4.0),), settled=1)
-        for field in (Field((*others, one), 10), Field((one,), 10)):
+        others = (
+            TrialView(
+                "a", 0, State.DONE, (5.0, 4.0), (HurdleDecision(True, 5.0, 5.0), HurdleDecision(False, 4.0, 3.0))
+            ),
+        )
+        one = TrialView("b", cohort, State.WAITING, (*(4.0,) * level, value), past, curve=((1, 4.0),), settled=1)
+        for field in (Population((*others, one), 10), Population((one,), 10)):
             assert not rule.decide(field)["b"].cleared
 
 
 @pytest.mark.parametrize("value", [0.0, -1.5, 5.0, 1e300])
 def test_finite_stops_nothing_that_is_finite(value: float) -> None:
-    one = Entrant("b", 0, State.WAITING, (value,))
-    assert Finite().decide(Field((one,)))["b"].cleared
+    one = TrialView("b", 0, State.WAITING, (value,))
+    assert Finite().decide(Population((one,)))["b"].cleared
     assert Finite().token_marks == ()
 
 
 def judged(
     rule: ProgressiveMean, value: float, population: Mapping[str, tuple[float | None, ...]], level: int
-) -> Verdict:
+) -> HurdleDecision:
     """Return the verdict on a member of the second cohort, the population being the first."""
-    first = [Entrant(name, 0, State.OUT, values) for name, values in population.items()]
-    past = (Verdict(True, 1.0, None),) * level
-    one = Entrant("one", 1, State.WAITING, (*(1.0,) * level, value), past)
-    return rule.decide(Field((*first, one)))["one"]
+    first = [TrialView(name, 0, State.DONE, values) for name, values in population.items()]
+    past = (HurdleDecision(True, 1.0, None),) * level
+    one = TrialView("one", 1, State.WAITING, (*(1.0,) * level, value), past)
+    return rule.decide(Population((*first, one)))["one"]
 
 
 @pytest.mark.parametrize("absent", NOT_NUMBERS)
@@ -142,7 +146,7 @@ def test_hyperbands_cohorts_take_turns_and_cost_about_the_same() -> None:
 def test_a_cohort_of_one_goes_on_without_a_bar_which_would_be_its_own_value(rule: HurdleRule) -> None:
     others = [(5.0, 4.0), (6.0, 3.0), (4.0, 5.0)]
     told = race(rule, runners([others, [(9.0, 8.0)]]), random.Random(5))["1-00"]
-    assert told == [Verdict(True, 9.0, None), Verdict(True, 8.0, None)]
+    assert told == [HurdleDecision(True, 9.0, None), HurdleDecision(True, 8.0, None)]
 
 
 def test_asha_compares_with_those_declared_before_and_lets_the_first_past() -> None:
@@ -170,10 +174,10 @@ def test_freezing_and_thawing_spends_its_advances_on_what_promises_most() -> Non
 def test_a_falling_curve_promises_more_than_a_level_one_and_doubt_is_promise() -> None:
     falling, level = ((10, 6.0), (25, 5.2), (50, 4.8)), ((10, 4.7), (25, 4.7), (50, 4.7))
     far, near = (
-        Entrant("far", 0, State.WAITING, curve=falling, settled=3),
-        Entrant("near", 0, State.WAITING, curve=level),
+        TrialView("far", 0, State.WAITING, curve=falling, settled=3),
+        TrialView("near", 0, State.WAITING, curve=level),
     )
-    told = promises(Field((far, near), TOKENS), 1, optimism=0.0)
+    told = promises(Population((far, near), TOKENS), 1, optimism=0.0)
     assert told["far"] < 4.5 < told["near"] == pytest.approx(4.7)
-    hopeful = promises(Field((far, near), TOKENS), 1, optimism=2.0)
+    hopeful = promises(Population((far, near), TOKENS), 1, optimism=2.0)
     assert all(hopeful[name] < told[name] for name in told)

@@ -8,8 +8,8 @@ from typing import Any
 
 from configuration.hurdles import ProgressiveMean
 from ledger.artifacts import Outcome
-from ledger.records import Standing, Status
-from runners.work_queue import Failure, Work
+from ledger.records import Status, TrialStatus
+from runners.work_queue import Failure, StageTask
 from tests.factories import simulated_training as simulated
 from tests.factories.populations import Runner, race
 from tests.factories.simulated_training import HURDLES, Track, found
@@ -18,7 +18,7 @@ from tests.factories.simulated_training import HURDLES, Track, found
 def answers(table: Mapping[str, tuple[float, ...]]) -> Any:
     """Return a trainer that reads each trial's losses at the marks off a table."""
 
-    def answer(work: Work) -> Outcome | Failure:
+    def answer(work: StageTask) -> Outcome | Failure:
         if work.trial is None:
             return Outcome(Status.FINISHED, {}, 1.0)
         losses, level = table[work.trial], [640, 1280, 2560].index(int(work.label.partition("@")[2]))
@@ -64,8 +64,8 @@ def test_a_search_worked_by_hand_goes_step_by_step_as_the_rule_says(tmp_path: Pa
         [(True, 7.0)],
     ]
     standings = [trials[name][0] for name in names(12)]
-    assert [one is Standing.FINISHED for one in standings] == [place in (0, 8) for place in range(12)]
-    assert [place for place, one in enumerate(standings) if one is Standing.DIVERGED] == [7, 11]
+    assert [one is TrialStatus.FINISHED for one in standings] == [place in (0, 8) for place in range(12)]
+    assert [place for place, one in enumerate(standings) if one is TrialStatus.DIVERGED] == [7, 11]
 
 
 def by_the_rule(table: list[tuple[float, ...]], cohort: int) -> list[int]:
@@ -160,6 +160,6 @@ def decisions(track: Track) -> list[tuple[object, ...]]:
 def test_the_baseline_is_never_stopped_however_weak_it_is(tmp_path: Path) -> None:
     table = dict.fromkeys(names(12), (5.0, 4.0, 3.0)) | {"baseline/1": (99.0, 99.0, 99.0)}
     trials = found(Track(simulated.search(tmp_path), tmp_path, answers(table)).run())["trials"]
-    assert trials["baseline/1"][0] is Standing.FINISHED
+    assert trials["baseline/1"][0] is TrialStatus.FINISHED
     assert trials["baseline/1"][2] == []
     assert HURDLES["marks"] == [640, 1280]

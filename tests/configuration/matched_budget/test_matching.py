@@ -10,13 +10,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from configuration.arm import Arm
-from configuration.arms import Roster, Rules
+from configuration.arms import ArmTable, Rules
 from configuration.designs import ListDesign
-from configuration.matched_budget import Match, enter_twins
+from configuration.matched_budget import Match, add_matched_arms
 from configuration.matched_budget.adjustable_sizes import dimension, nearest
 from foundation.environment import manifest
 from foundation.schema import canonical
-from ledger.artifacts import Outcome, StageStore
+from ledger.artifacts import ArtifactStore, Outcome
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.measured_throughput import seconds_per_operation
 from ledger.records import ArmRow, Record, Status, TrialRow
@@ -57,11 +57,11 @@ CHANGES: tuple[dict[str, Any], ...] = (
 )
 
 
-def matched(baseline: Candidate, changes: dict[str, Any], match: Match) -> tuple[Roster, list[str]]:
-    roster = Roster(baseline, Rules())
+def matched(baseline: Candidate, changes: dict[str, Any], match: Match) -> tuple[ArmTable, list[str]]:
+    roster = ArmTable(baseline, Rules())
     roster.enter(ListDesign(arms={"x": changes}), ())
     assert roster.violations == []
-    return roster, [violation.message for violation in enter_twins(roster, match, TOKENS, seconds_per_operation)]
+    return roster, [violation.message for violation in add_matched_arms(roster, match, TOKENS, seconds_per_operation)]
 
 
 def spent(candidate: Candidate, baseline: Candidate, budget: str) -> int:
@@ -109,7 +109,7 @@ def test_no_other_size_comes_nearer_to_the_baselines_budget(
     def off(steps: int) -> int:
         return abs(spent(free.resized(steps), baseline, "train_flops") - target)
 
-    best = nearest(lambda steps: spent(free.resized(steps), baseline, "train_flops"), target, free.kinks)
+    best = nearest(lambda steps: spent(free.resized(steps), baseline, "train_flops"), target, free.discontinuities)
     assert off(best) == min(off(steps) for steps in range(max(1, best - 60), best + 60))
 
 
@@ -129,9 +129,9 @@ def test_an_arm_that_changes_only_what_absorbs_has_no_twin_but_the_baseline() ->
 def test_a_twin_that_a_constraint_forbids_is_refused_or_left_out() -> None:
     match = Match(budget="parameters", by="feed_forward_width")
     for skip in (False, True):
-        roster = Roster(Candidate(), Rules(("feed_forward_width <= 1024",), skip))
+        roster = ArmTable(Candidate(), Rules(("feed_forward_width <= 1024",), skip))
         roster.enter(ListDesign(arms={"x": {"bottleneck_ratio": 2}}), ())
-        told = [violation.message for violation in enter_twins(roster, match, TOKENS, seconds_per_operation)]
+        told = [violation.message for violation in add_matched_arms(roster, match, TOKENS, seconds_per_operation)]
         left_out = [f"{one.name}: {one.reasons[0]}" for one in roster.impossible]
         reason = "x (matched): breaks 'feed_forward_width <= 1024': feed_forward_width is 1280"
         assert (told, left_out) == (([], [reason]) if skip else ([reason], []))
@@ -139,11 +139,11 @@ def test_a_twin_that_a_constraint_forbids_is_refused_or_left_out() -> None:
 
 
 def test_two_arms_may_share_one_twin_and_both_are_matched_by_it() -> None:
-    roster = Roster(Candidate(), Rules())
+    roster = ArmTable(Candidate(), Rules())
     narrow = {"bottleneck_ratio": 2, "feed_forward_width": 512}
     roster.enter(ListDesign(arms={"x": {"bottleneck_ratio": 2}, "y": narrow}), ())
     assert not list(
-        enter_twins(roster, Match(budget="parameters", by="feed_forward_width"), TOKENS, seconds_per_operation)
+        add_matched_arms(roster, Match(budget="parameters", by="feed_forward_width"), TOKENS, seconds_per_operation)
     )
     assert [arm.name for arm in roster.arms] == ["baseline", "x", "x (matched)", "y"]  # computed once
     arms = {arm.name: arm for arm in roster.arms}
@@ -158,10 +158,10 @@ def test_an_arm_may_be_the_twin_of_two_others() -> None:
     match = Match(budget="parameters", by="feed_forward_width")
     alone, _ = matched(Candidate(), {"bottleneck_ratio": 2}, match)
     width = alone.arms[-1].candidate.architecture.feed_forward_width
-    roster = Roster(Candidate(), Rules())
+    roster = ArmTable(Candidate(), Rules())
     widths = {"x": {}, "y": {"feed_forward_width": 512}, "z": {"feed_forward_width": width}}
     roster.enter(ListDesign(arms={name: {"bottleneck_ratio": 2, **more} for name, more in widths.items()}), ())
-    assert not list(enter_twins(roster, match, TOKENS, seconds_per_operation))
+    assert not list(add_matched_arms(roster, match, TOKENS, seconds_per_operation))
     assert {arm.name: arm.twin for arm in roster.arms[1:]} == {"x": "z", "y": "z", "z": "z"}
 
 
@@ -182,7 +182,7 @@ def measured_folder(
     folder: Path, arms: dict[str, tuple[Candidate, float]], untimed: frozenset[str] = frozenset()
 ) -> Path:
     folder.mkdir()
-    store = StageStore(folder / "stages")
+    store = ArtifactStore(folder / "stages")
     ledger = Ledger(folder / LEDGER_NAME)
     ledger.set_fact("manifest", manifest())
     ledger.set_fact("document", {"pretraining": {"tokens": TOKENS}})

@@ -10,22 +10,22 @@ import pytest
 from pydantic import Field
 
 from configuration.yaml import load, resolved_document, scales
-from foundation.errors import ConfigurationRefused, Violation
-from foundation.schema import Count, Declaration, ExponentText, Number
+from foundation.errors import ConfigurationError, Violation
+from foundation.schema import Count, ExponentText, Number, Schema
 
 
-class Round(Declaration):
+class Round(Schema):
     kind: Literal["round"] = "round"
     radius: Number = 1.0
     holes: Count = 1
 
 
-class Square(Declaration):
+class Square(Schema):
     kind: Literal["square"] = "square"
     side: Number = 1.0
 
 
-class Plate(Declaration):
+class Plate(Schema):
     title: str = "plate"
     shape: Annotated[Round | Square, Field(discriminator="kind")] = Field(default_factory=Round)
     layers: tuple[Count, ...] = Field(default=(1,), examples=[[1, 2]])
@@ -48,7 +48,7 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def tell(text: str | bytes, scale: str | None = None) -> tuple[str, ...]:
         Path("f.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
-        with pytest.raises(ConfigurationRefused) as refusal:
+        with pytest.raises(ConfigurationError) as refusal:
             load(Path("f.yaml"), Plate, scale)
         return refusal.value.lines
 

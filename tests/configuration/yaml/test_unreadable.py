@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from configuration.yaml import load
-from foundation.errors import ConfigurationRefused, EnvironmentRefused
-from foundation.schema import Count, Declaration
+from foundation.errors import ConfigurationError, MachineError
+from foundation.schema import Count, Schema
 
 Tell = Callable[[bytes], tuple[str, ...]]
 
 
-class Plate(Declaration):
+class Plate(Schema):
     depth: Count = 1
     layers: tuple[Count, ...] = ()
 
@@ -25,7 +25,7 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tell:
 
     def tell(content: bytes) -> tuple[str, ...]:
         Path("f.yaml").write_bytes(content)
-        with pytest.raises(ConfigurationRefused) as refusal:
+        with pytest.raises(ConfigurationError) as refusal:
             load(Path("f.yaml"), Plate, None)
         return refusal.value.lines
 
@@ -63,5 +63,5 @@ def test_what_is_no_regular_file_is_the_environments_fault(tmp_path: Path) -> No
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, tmp_path, tmp_path / "missing.yaml", Path("/dev/zero"), Path("a\0b"), pipe / "x"):
-        with pytest.raises(EnvironmentRefused):
+        with pytest.raises(MachineError):
             load(path, Plate, None)

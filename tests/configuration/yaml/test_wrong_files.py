@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 
 from configuration.experiment import Experiment
 from configuration.yaml import load
-from foundation.errors import ConfigurationRefused, Refusal
+from foundation.errors import ConfigurationError, UserError
 
 HERE = Path(__file__).parent
 VALID = HERE / "valid.yaml"
@@ -96,7 +96,7 @@ def mutated(draw: some.DrawFn) -> str:
 def refusal_of(file: Path, scale: str | None) -> tuple[str, ...]:
     try:
         load(file, Experiment, scale)
-    except Refusal as refusal:
+    except UserError as refusal:
         return refusal.lines
     return ()
 
@@ -116,7 +116,7 @@ def test_the_valid_file_is_accepted(scale: str | None) -> None:
 def test_a_wrong_file_is_refused_in_the_golden_words(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(HERE / "wrong")
     before = sorted(Path().iterdir())
-    with pytest.raises(ConfigurationRefused) as refusal:
+    with pytest.raises(ConfigurationError) as refusal:
         load(Path(f"{name}.yaml"), Experiment, None)
     assert list(refusal.value.lines) == Path(f"{name}.txt").read_text(encoding="utf-8").splitlines()
     assert sorted(Path().iterdir()) == before

@@ -55,7 +55,7 @@ def raced(final: Callable[[float], float], share: float, count: int = 40) -> Sna
     found = snapshot(trials, arms=arms, resolved=resolved, marks=(MARK, TOKENS), experiment="search")
     audits = {record.trial: (record,) for record in histories}
     audited = [
-        type(one)(one.trial, one.records, one.decisions, one.standing, audits.get(one.trial.name, ()))
+        type(one)(one.trial, one.records, one.decisions, one.status, audits.get(one.trial.name, ()))
         for one in found.histories
     ]
     return Snapshot(**{**vars(found), "histories": tuple(audited)})
@@ -102,7 +102,7 @@ def test_without_an_audit_there_is_no_word_of_it() -> None:
         **{
             **vars(found.snapshot),
             "histories": tuple(
-                type(one)(one.trial, one.records, one.decisions, one.standing) for one in found.snapshot.histories
+                type(one)(one.trial, one.records, one.decisions, one.status) for one in found.snapshot.histories
             ),
         }
     )

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from configuration.metrics import primary_metric
-from ledger.records import Record, Standing, Status
+from ledger.records import Record, Status, TrialStatus
 from ledger.snapshot import Snapshot
 from reports.experiment_view import setting_of
 from reports.figures.pareto import pareto_of
@@ -114,20 +114,20 @@ def test_where_the_baseline_diverged_candidates_are_ranked_among_themselves() ->
     assert "no mark that the baseline has reached" in report.finding
 
 
-def ended(standings: Mapping[str, tuple[Standing, ...]]) -> str:
+def ended(standings: Mapping[str, tuple[TrialStatus, ...]]) -> str:
     """Return the finding on trials that reached no mark."""
     trials = []
     for arm, each in standings.items():
         for seed, standing in enumerate(each, start=1):
             trial = Trial(arm, seed, standing)
-            ends = {Standing.DIVERGED: trial.diverged, Standing.FAILED: trial.failed}
+            ends = {TrialStatus.DIVERGED: trial.diverged, TrialStatus.FAILED: trial.failed}
             trials.append(ends[standing]() if standing in ends else trial)
     resolved = document(seeds=(1,), design={"kind": "search"})
     return build(snapshot(trials, arms={arm: {} for arm in standings}, resolved=resolved)).finding
 
 
 def test_a_search_without_a_result_says_why() -> None:
-    bad, lost, ahead = (Standing.DIVERGED,), (Standing.FAILED,), (Standing.WAITING,)
+    bad, lost, ahead = (TrialStatus.DIVERGED,), (TrialStatus.FAILED,), (TrialStatus.WAITING,)
     every = ended({"baseline": bad, "c001": bad, "c002": bad})
     assert every == "No result: the baseline and all 2 candidates diverged."
     assert "of 2 candidates and the baseline 2 diverged, 1 failed" in ended(

@@ -1,7 +1,7 @@
 """A report on SQuAD says which files and how many questions its scores rest on, and where the threshold is from."""
 
 from foundation.schema import JsonValue
-from ledger.records import Record, Standing, Status, TrialRow
+from ledger.records import Record, Status, TrialRow, TrialStatus
 from ledger.snapshot import Snapshot, TrialHistory
 from reports.sections.squad import squad_notes
 
@@ -15,7 +15,7 @@ def tuned(trial: str, task: str, threshold: float) -> TrialHistory:
     counts: dict[str, JsonValue] = {"threshold_questions": 40, "threshold_unanswerable": 12}
     result: dict[str, JsonValue] = {"task": task, "null_threshold": threshold, **counts}
     record = Record(0, trial, "fine_tune", f"{task}#1", "key", Status.FINISHED, result, 1.0, False)
-    return TrialHistory(TrialRow(trial, "baseline", 1, None), (record,), (), Standing.FINISHED)
+    return TrialHistory(TrialRow(trial, "baseline", 1, None), (record,), (), TrialStatus.FINISHED)
 
 
 def snapshot(*shared: Record, histories: tuple[TrialHistory, ...] = ()) -> Snapshot:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledger.records import Standing, Status
+from ledger.records import Status, TrialStatus
 from ledger.snapshot import Snapshot
 from reports.formats import csv
 from reports.report import Report, build
@@ -82,7 +82,7 @@ def test_fine_tuning_seeds_are_averaged_within_a_pretraining_seed() -> None:
 
 
 def test_a_task_counts_once_all_its_fine_tuning_seeds_are_in() -> None:
-    trial = Trial("baseline", 1, Standing.RUNNING).pretrained(6.0).tuned("docs_pair", 1, accuracy=50)
+    trial = Trial("baseline", 1, TrialStatus.RUNNING).pretrained(6.0).tuned("docs_pair", 1, accuracy=50)
     found = build(snapshot([trial], tasks=("docs_pair",)))
     assert rows(found, "results", arm="baseline", metric="docs_pair")[0]["n"] == 0
     assert rows(found, "results", arm="baseline", metric="held_out_loss")[0]["n"] == 1
@@ -102,7 +102,7 @@ def test_score_is_the_mean_of_the_tasks_where_all_are_there() -> None:
 
 
 def test_a_loss_short_of_the_budget_is_not_averaged_in() -> None:
-    view = snapshot([Trial("baseline", 1, Standing.RUNNING).pretrained(5.0, 1000)], marks=(1000, TOKENS))
+    view = snapshot([Trial("baseline", 1, TrialStatus.RUNNING).pretrained(5.0, 1000)], marks=(1000, TOKENS))
     assert rows(build(view), "results", arm="baseline", metric="held_out_loss")[0]["n"] == 0
 
 
@@ -128,7 +128,7 @@ def test_trouble_is_told_in_words_and_never_averaged_in() -> None:
 
 def test_waiting_running_and_stopped_are_told() -> None:
     assert status(snapshot([]), "baseline") == "waiting"
-    assert status(snapshot([Trial("baseline", 1, Standing.RUNNING)]), "baseline") == "running"
+    assert status(snapshot([Trial("baseline", 1, TrialStatus.RUNNING)]), "baseline") == "running"
     stopped = Trial("baseline", 1).pretrained(6.25).judged(0, True, 6.5, 6.6).judged(1, False, 6.25, 6.2)
     one = document(seeds=(1,))
     assert status(snapshot([stopped], resolved=one), "baseline") == "stopped at hurdle 2, value 6.25"
@@ -164,7 +164,7 @@ def test_importance_is_shown_where_it_is_known() -> None:
 
 
 def test_a_diverged_fine_tuning_leaves_the_pretraining_counted() -> None:
-    trial = Trial("baseline", 1, Standing.DIVERGED).pretrained(6.0)
+    trial = Trial("baseline", 1, TrialStatus.DIVERGED).pretrained(6.0)
     trial.record("fine_tune", "docs_pair#1", {"tokens": 1, "loss": "nan"}, Status.DIVERGED)
     found = build(snapshot([trial], tasks=("docs_pair",)))
     counts = {row["metric"]: row["n"] for row in rows(found, "results", arm="baseline")}

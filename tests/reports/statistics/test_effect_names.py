@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configuration.arms import Roster, Rules
+from configuration.arms import ArmTable, Rules
 from configuration.designs import (
     Factorial,
     Fractional,
@@ -46,7 +46,7 @@ PARTS = {
 
 
 def report_of(designs: Iterable[PointDesign]) -> Report:
-    roster, documents = Roster(BASELINE, Rules()), []
+    roster, documents = ArmTable(BASELINE, Rules()), []
     for design in designs:
         roster.enter(design, ("design",))
         documents.append(design.model_dump(mode="json"))

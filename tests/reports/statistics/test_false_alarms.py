@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from configuration.seeds import UntilDecided, next_seeds
+from configuration.seeds import SequentialSeeds, next_seeds
 from reports.experiment_view import setting_of
 from reports.results import Results, results_of
 from reports.statistics.comparisons import Verdict
@@ -21,8 +21,8 @@ TASKS = ("docs_acceptability", "docs_answer", "docs_pair")
 NAMES = ("baseline", *(f"same-{number}" for number in range(1, ARMS)))
 FALSE_ALARMS = (0.05 - 0.022, 0.05 + 0.022)
 RULES = {
-    "until decided": UntilDecided(start=3, max=9, step=3, margin={"held_out_loss": 0.01}),
-    "until decided on score": UntilDecided(start=3, max=9, step=3, margin={"score": 0.5}),
+    "until decided": SequentialSeeds(start=3, max=9, step=3, margin={"held_out_loss": 0.01}),
+    "until decided on score": SequentialSeeds(start=3, max=9, step=3, margin={"score": 0.5}),
 }
 MOST = 9
 LOSS = Metric("held_out_loss")
@@ -62,7 +62,7 @@ def measured(number: int, place: int, count: int) -> dict[str, dict[int, float]]
     return {name: dict(enumerate(column[:count].tolist(), 1)) for name, column in columns.items()}
 
 
-def until_decided(number: int, rule: UntilDecided) -> Results:
+def until_decided(number: int, rule: SequentialSeeds) -> Results:
     """Return a table whose seeds were added by the rule."""
     counts = dict.fromkeys(NAMES, rule.start)
     pretraining = {"tokens": 2_000_000, "seeds": {"until_decided": rule.model_dump()}}

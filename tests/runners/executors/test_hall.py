@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledger.artifacts import Outcome
-from ledger.records import Standing, Status
+from ledger.records import Status, TrialStatus
 from runners.executors.ray_trainable import gpu_share
-from runners.executors.tune_adapter import CONTINUE, FINISHED, Hall
+from runners.executors.tune_adapter import CONTINUE, FINISHED, TuneAdapter
 from runners.scheduling.course import Course
 from runners.scheduling.groundwork import ATTEMPTS
-from runners.work_queue import Agenda, Work
+from runners.work_queue import StageTask, WorkQueue
 from tests.factories.simulated_training import Track, curve, folder_of, found, publish, small_search, small_table
 
 Dies = Callable[[str, int], bool]
@@ -32,10 +32,10 @@ class Handed(Track):
     deaths: Counter[str] = field(default_factory=Counter)
     most: int = 0
 
-    def work_off(self, agenda: Agenda) -> None:
+    def work_off(self, agenda: WorkQueue) -> None:
         if not isinstance(agenda, Course):
             return super().work_off(agenda)
-        hall = Hall(agenda, self.store.root)
+        hall = TuneAdapter(agenda, self.store.root)
         trials: dict[str, tuple[int, list[str]]] = {}
         while True:
             while len(trials) < self.workers and isinstance(told := hall.next_trial(), dict):
@@ -52,7 +52,7 @@ class Handed(Track):
             else:
                 del trials[name]
 
-    def _step(self, hall: Hall, course: Course, name: str, place: int, jobs: list[str]) -> bool:
+    def _step(self, hall: TuneAdapter, course: Course, name: str, place: int, jobs: list[str]) -> bool:
         """Do a trial's next stage; return whether the trial goes on."""
         key = json.loads(jobs[place])["key"]
         if self.dies(key, self.deaths[key]):
@@ -60,7 +60,7 @@ class Handed(Track):
             hall.died(name, "The actor died.")
             return False
         stages = course.trials[name].stages
-        work = next(Work(name, label, stage) for label, stage in stages.items() if stage.key == key)
+        work = next(StageTask(name, label, stage) for label, stage in stages.items() if stage.key == key)
         end = self.answer(work)
         assert isinstance(end, Outcome)
         if self.publishes:
@@ -76,7 +76,7 @@ def test_a_stage_is_tried_again_until_its_process_has_died_three_times_and_no_de
     run = Handed(small_table(tmp_path), tmp_path, dies=lambda key, before: before < times)
     histories = run.run().histories
     if times < ATTEMPTS:
-        assert {history.standing for history in histories} == {Standing.FINISHED}
+        assert {history.status for history in histories} == {TrialStatus.FINISHED}
         return
     for history in histories:
         (failed,) = [record for record in history.records if record.status is Status.FAILED]

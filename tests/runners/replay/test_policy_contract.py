@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from runners.replay import POLICIES, RECOMMENDED
 from runners.replay.curves.recorded import from_table
 from runners.replay.curves.synthetic import FAMILIES, synthetic
-from runners.replay.replay import Task, replay
-from runners.replay.simulation import Move, Race, View
+from runners.replay.replay import CurveTask, replay
+from runners.replay.simulation import Action, Simulation, View
 from tests.factories.replays import moves_of
 
 every_policy = pytest.mark.parametrize("name", sorted(POLICIES))
@@ -42,7 +42,7 @@ def test_the_budget_is_never_exceeded(name: str, budget: float, seed: int, broke
 @every_policy
 def test_with_budget_to_spare_a_policy_stops_of_itself_or_knows_the_optimum(name: str) -> None:
     values = falling(3)
-    race = Race(values, np.arange(1, POINTS + 1) / POINTS, np.zeros((CANDIDATES, 0)), CANDIDATES + 1.0)
+    race = Simulation(values, np.arange(1, POINTS + 1) / POINTS, np.zeros((CANDIDATES, 0)), CANDIDATES + 1.0)
     *_, last = race.run(POLICIES[name], np.random.default_rng(0))
     assert last.spent <= CANDIDATES + 1e-6
     if name in ("random", "architecture", RECOMMENDED):  # those that never give a candidate up for good
@@ -57,7 +57,7 @@ def test_the_future_changes_no_decision(name: str, seed: int) -> None:
     expected = moves_of(POLICIES[name], values, 4.0, seed)
     poisoned, chance = values.copy(), np.random.default_rng(seed + 99)
 
-    def poisoning(view: View, policy_chance: np.random.Generator) -> Iterator[Move]:
+    def poisoning(view: View, policy_chance: np.random.Generator) -> Iterator[Action]:
         for move in POLICIES[name](view, policy_chance):
             hidden = np.arange(POINTS)[None, :] >= view.reached[:, None]
             poisoned[hidden] = chance.normal(0, 100, hidden.sum())
@@ -71,7 +71,7 @@ def test_the_future_changes_no_decision(name: str, seed: int) -> None:
 @every_policy
 def test_a_diverged_candidate_never_wins_and_is_not_carried_on(name: str) -> None:
     values = falling(1, 0.5)
-    race = Race(values, np.arange(1, POINTS + 1) / POINTS, np.zeros((CANDIDATES, 0)), 8.0)
+    race = Simulation(values, np.arange(1, POINTS + 1) / POINTS, np.zeros((CANDIDATES, 0)), 8.0)
     for moment in race.run(POLICIES[name], np.random.default_rng(0)):
         assert np.isfinite(moment.best_seen) or not np.isfinite(race.observed[race.reached > 0]).any()
     broken = np.isinf(race.observed).sum(axis=1)
@@ -83,7 +83,7 @@ def test_where_nearly_all_diverge_nothing_crashes(name: str) -> None:
     values = np.full((CANDIDATES, POINTS), np.inf)
     values[0], values[1] = 1.0, 2.0
     table = from_table("t", [str(each) for each in range(CANDIDATES)], [{}] * CANDIDATES, range(POINTS), values)
-    outcomes = [replay(Task.of(table), POLICIES[name], 0.3, seed) for seed in range(5)]
+    outcomes = [replay(CurveTask.of(table), POLICIES[name], 0.3, seed) for seed in range(5)]
     assert all(outcome.regret in (0.0, 1.0, 2.0) for outcome in outcomes)  # the best, nothing finite, the other
     assert any(outcome.regret == 1.0 for outcome in outcomes)
 
@@ -98,15 +98,15 @@ def test_one_seed_is_one_race_whatever_the_order_of_the_file(name: str) -> None:
         configs=tuple(found.configs[each] for each in shuffled),
         values=found.values[shuffled],
     )
-    assert replay(Task.of(found), POLICIES[name], 4.0, 7) == replay(Task.of(other), POLICIES[name], 4.0, 7)
-    assert replay(Task.of(found), POLICIES[name], 4.0, 7) == replay(Task.of(found), POLICIES[name], 4.0, 7)
+    assert replay(CurveTask.of(found), POLICIES[name], 4.0, 7) == replay(CurveTask.of(other), POLICIES[name], 4.0, 7)
+    assert replay(CurveTask.of(found), POLICIES[name], 4.0, 7) == replay(CurveTask.of(found), POLICIES[name], 4.0, 7)
 
 
 @every_policy
 @pytest.mark.parametrize("points", [1, 2])
 def test_scores_without_curves_are_searched_too(name: str, points: int) -> None:
     found = synthetic("power_laws", 2, candidates=30, points=points)
-    outcome = replay(Task.of(found), POLICIES[name], 30.0, 0)
+    outcome = replay(CurveTask.of(found), POLICIES[name], 30.0, 0)
     assert outcome.started >= 1
     assert outcome.regret >= 0.0
 
@@ -120,7 +120,7 @@ def test_families_are_made_from_their_seed(family: str) -> None:
 
 def test_controls_keep_the_recommended_policy_out_of_the_worst_of_crossing_curves() -> None:
     """All curves cross in the middle: whoever trusts beginnings ends near the worst; the controls prevent that."""
-    tasks = [Task.of(synthetic("reversed", seed, candidates=100, points=24)) for seed in (1, 2)]
+    tasks = [CurveTask.of(synthetic("reversed", seed, candidates=100, points=24)) for seed in (1, 2)]
 
     def regret(name: str) -> float:
         races = [replay(task, POLICIES[name], 10.0, seed) for task in tasks for seed in range(8)]

@@ -6,7 +6,7 @@ import pytest
 from runners.replay import POLICIES
 from runners.replay.curves.recorded import from_table
 from runners.replay.replay import interval, replay
-from runners.replay.simulation import Race
+from runners.replay.simulation import Simulation
 from tests.factories.replays import curves, task
 
 TABLE = [[0.9, 0.5], [0.8, 0.7], [0.3, 0.9], [0.95, 0.6], [0.9, 1.1]]  # optimum 0.3 midway, median final 0.7
@@ -42,7 +42,7 @@ def test_a_point_costs_its_share_of_all_steps(steps: tuple[int, ...], expected: 
 
 def test_carrying_on_costs_only_what_is_new() -> None:
     recorded = curves([[3.0, 2.0, 1.0], [6.0, 5.0, 4.0]])
-    race = Race(recorded.values, recorded.costs, np.zeros((2, 0)), 2.0)
+    race = Simulation(recorded.values, recorded.costs, np.zeros((2, 0)), 2.0)
     spent = [moment.spent for moment in race.run(POLICIES["successive_halving"], np.random.default_rng(0))]
     assert spent == pytest.approx([1 / 3, 2 / 3, 4 / 3])
 

@@ -3,13 +3,13 @@
 import numpy as np
 
 from runners.replay import POLICIES
-from runners.replay.simulation import Move
+from runners.replay.simulation import Action
 from tests.factories.replays import moves_of
 
 LEVELS = np.linspace(0.9, 0.1, 9)[:, None] * np.ones((1, 9))  # candidate 8 is best throughout
 
 
-def as_pairs(moves: list[Move]) -> list[tuple[int, int]]:
+def as_pairs(moves: list[Action]) -> list[tuple[int, int]]:
     return [(move.candidate, move.points) for move in moves]
 
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from foundation.errors import Conflict, DataRefused, EnvironmentRefused
-from ledger.artifacts import Outcome, StageStore
+from foundation.errors import ConflictError, DataError, MachineError
+from ledger.artifacts import ArtifactStore, Outcome
 from ledger.database import Ledger
-from ledger.records import Record, Standing, Status
+from ledger.records import Record, Status, TrialStatus
 from runners.dag import shared_stages
 from runners.scheduling.course import Course
 from runners.scheduling.groundwork import ATTEMPTS, StageFailed
-from runners.work_queue import Failure, Work
+from runners.work_queue import Failure, StageTask
 from tests.factories.simulated_training import SMALL, TABLE, Track, curve, folder_of, found, small_table
 
 
@@ -24,7 +24,7 @@ def failing(label: str, *ends: Outcome | Failure) -> Any:
     """Return a trainer in which the stages of one label end otherwise, one end per attempt of each, then as ever."""
     tried: Counter[str] = Counter()
 
-    def answer(work: Work) -> Outcome | Failure:
+    def answer(work: StageTask) -> Outcome | Failure:
         if work.label != label:
             return curve(work)
         tried[work.stage.key] += 1
@@ -41,33 +41,33 @@ DIVERGED = Outcome(Status.DIVERGED, {"tokens": 64, "loss": "nan"}, 1.0)
 @pytest.mark.parametrize(
     ("label", "ends", "standing", "attempts"),
     [
-        ("pretrain@2560", [], Standing.FINISHED, 1),
-        ("pretrain@2560", [DIED], Standing.FINISHED, 2),
-        ("pretrain@2560", [DIED] * (ATTEMPTS - 1), Standing.FINISHED, ATTEMPTS),
-        ("pretrain@2560", [DIED] * ATTEMPTS, Standing.FAILED, ATTEMPTS),
-        ("docs_pair#1", [DIED] * ATTEMPTS, Standing.FAILED, ATTEMPTS),
-        ("pretrain@2560", [RAISED], Standing.FAILED, 1),
-        ("docs_pair#1", [RAISED], Standing.FAILED, 1),
-        ("pretrain@2560", [DIED, RAISED], Standing.FAILED, 2),
-        ("pretrain@2560", [DIVERGED], Standing.DIVERGED, 1),
-        ("docs_pair#1", [DIVERGED], Standing.DIVERGED, 1),
+        ("pretrain@2560", [], TrialStatus.FINISHED, 1),
+        ("pretrain@2560", [DIED], TrialStatus.FINISHED, 2),
+        ("pretrain@2560", [DIED] * (ATTEMPTS - 1), TrialStatus.FINISHED, ATTEMPTS),
+        ("pretrain@2560", [DIED] * ATTEMPTS, TrialStatus.FAILED, ATTEMPTS),
+        ("docs_pair#1", [DIED] * ATTEMPTS, TrialStatus.FAILED, ATTEMPTS),
+        ("pretrain@2560", [RAISED], TrialStatus.FAILED, 1),
+        ("docs_pair#1", [RAISED], TrialStatus.FAILED, 1),
+        ("pretrain@2560", [DIED, RAISED], TrialStatus.FAILED, 2),
+        ("pretrain@2560", [DIVERGED], TrialStatus.DIVERGED, 1),
+        ("docs_pair#1", [DIVERGED], TrialStatus.DIVERGED, 1),
     ],
 )
 def test_a_trial_stands_as_its_stages_ended(
-    tmp_path: Path, label: str, ends: list[Outcome | Failure], standing: Standing, attempts: int
+    tmp_path: Path, label: str, ends: list[Outcome | Failure], standing: TrialStatus, attempts: int
 ) -> None:
     asked: Counter[str] = Counter()
     answer = failing(label, *ends)
 
-    def counted(work: Work) -> Outcome | Failure:
+    def counted(work: StageTask) -> Outcome | Failure:
         asked[f"{work.trial} {work.label}"] += 1
         return answer(work)
 
     done = Track(small_table(tmp_path), tmp_path, counted).run()
-    assert {history.standing for history in done.histories} == {standing}
+    assert {history.status for history in done.histories} == {standing}
     assert {count for name, count in asked.items() if name.endswith(f"/1 {label}")} == {attempts}
     behind = {name for name in asked if "docs_pair#1" in name}
-    assert len(behind) == (0 if label.startswith("pretrain") and standing is not Standing.FINISHED else 3)
+    assert len(behind) == (0 if label.startswith("pretrain") and standing is not TrialStatus.FINISHED else 3)
 
 
 @pytest.mark.parametrize("label", ["pretrain@2560", "docs_pair#1"])
@@ -85,9 +85,9 @@ def test_a_failed_trial_is_tried_again_by_the_next_run_and_a_diverged_one_is_not
 
 
 def test_a_stage_that_refuses_stops_the_run_with_its_own_words(tmp_path: Path) -> None:
-    refused = Failure("DataRefused: text.txt:3: a NUL byte\nand more", exit_code=4)
+    refused = Failure("DataError: text.txt:3: a NUL byte\nand more", exit_code=4)
     for label in ("tokens", "pretrain@2560"):
-        with pytest.raises(DataRefused, match="NUL") as told:
+        with pytest.raises(DataError, match="NUL") as told:
             Track(small_table(tmp_path), tmp_path, failing(label, refused)).run()
         assert told.value.lines == ("text.txt:3: a NUL byte", "and more")
 
@@ -95,7 +95,7 @@ def test_a_stage_that_refuses_stops_the_run_with_its_own_words(tmp_path: Path) -
 def test_a_shared_stage_that_raises_stops_the_run_and_one_whose_worker_dies_is_tried_again(tmp_path: Path) -> None:
     with pytest.raises(StageFailed, match="tokens: ValueError: no") as told:
         Track(small_table(tmp_path), tmp_path, failing("tokens", RAISED)).run()
-    assert told.value.exit_code == EnvironmentRefused.exit_code  # lines for the user, never a traceback
+    assert told.value.exit_code == MachineError.exit_code  # lines for the user, never a traceback
     assert told.value.lines[1:-1] == ('  at File "tokens.py", line 3, in compute',)
     with pytest.raises(StageFailed, match="questions: the worker process"):
         Track(small_table(tmp_path), tmp_path, failing("questions", *[DIED] * ATTEMPTS)).run()
@@ -147,8 +147,8 @@ def test_results_from_other_data_or_code_are_never_mixed_with_todays(tmp_path: P
     experiment = small_table(tmp_path)
     with closing(Ledger(tmp_path / "ledger.sqlite")) as ledger:
         if label != "corpus":
-            Course(experiment, shared_stages(experiment), StageStore(tmp_path), ledger)  # declares the trials
+            Course(experiment, shared_stages(experiment), ArtifactStore(tmp_path), ledger)  # declares the trials
         trial = None if label == "corpus" else "narrow/1"
         ledger.add_record(Record(0, trial, label, label, "another key", Status.FINISHED, {}, 0.5, False))
-    with pytest.raises(Conflict, match=f"{label} was made from other data, code or library versions"):
+    with pytest.raises(ConflictError, match=f"{label} was made from other data, code or library versions"):
         Track(experiment, tmp_path).run()

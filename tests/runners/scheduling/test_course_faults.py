@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from configuration.experiment import Experiment
 from ledger.artifacts import Outcome
-from ledger.records import Standing
-from runners.work_queue import Failure, Work
+from ledger.records import TrialStatus
+from runners.work_queue import Failure, StageTask
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import SEARCH, Killed, Track, chance_of, curve, found, small_search
 
@@ -74,7 +74,7 @@ class Faults:
     rate: float
     tried: Counter[str] = field(default_factory=Counter)
 
-    def answer(self, work: Work) -> Outcome | Failure:
+    def answer(self, work: StageTask) -> Outcome | Failure:
         """End a stage as the schedule has it."""
         if work.trial is None or chance_of("fault", self.seed, work.stage.key) >= self.rate:
             return curve(work)
@@ -128,10 +128,10 @@ def test_while_a_trial_has_failed_a_search_ends_its_run_and_decides_nothing_over
 def test_a_failed_trial_does_not_keep_the_arms_of_a_table_from_running(tmp_path: Path) -> None:
     table = simulated.small_table(tmp_path)
     done = Track(table, tmp_path, lambda work: NO_SPACE if work.trial == "narrow/1" else curve(work)).run()
-    assert {history.trial.name: history.standing for history in done.histories} == {
-        "baseline/1": Standing.FINISHED,
-        "narrow/1": Standing.FAILED,
-        "dynamic/1": Standing.FINISHED,
+    assert {history.trial.name: history.status for history in done.histories} == {
+        "baseline/1": TrialStatus.FINISHED,
+        "narrow/1": TrialStatus.FAILED,
+        "dynamic/1": TrialStatus.FINISHED,
     }
 
 

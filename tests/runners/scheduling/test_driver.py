@@ -9,26 +9,26 @@ from typing import Any
 import pytest
 
 from configuration.experiment import Experiment
-from foundation.errors import Conflict, DataRefused, EnvironmentRefused
+from foundation.errors import ConflictError, DataError, MachineError
 from ledger.amendments import amendments
 from ledger.database import Ledger
-from ledger.paths import Places
-from ledger.records import Standing
+from ledger.paths import ResultPaths
+from ledger.records import TrialStatus
 from ledger.sessions import sessions
 from ledger.snapshot import snapshot
 from runners.dag import shared_stages
-from runners.run import Request, open_ledger, run, timed
+from runners.run import RunRequest, open_ledger, run, timed
 from runners.scheduling.groundwork import Groundwork
-from runners.work_queue import Agenda
+from runners.work_queue import WorkQueue
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import ARCHITECTURE, RECIPE, Track
 
 
-def request(folder: Path, experiment: Experiment, scale: str = "whole") -> Request:
-    return Request(experiment, scale, Places.of(folder / "results"), workers=1)
+def request(folder: Path, experiment: Experiment, scale: str = "whole") -> RunRequest:
+    return RunRequest(experiment, scale, ResultPaths.of(folder / "results"), workers=1)
 
 
-def nobody_watches(agenda: Agenda) -> None:
+def nobody_watches(agenda: WorkQueue) -> None:
     """Look away."""
 
 
@@ -42,7 +42,7 @@ def test_another_experiment_in_the_folder_is_refused_with_every_key_that_differs
     }
     pretraining = {"tokens": 2560, "seeds": [1, 3]}
     other = simulated.experiment(tmp_path, baseline=baseline, pretraining=pretraining)
-    with pytest.raises(Conflict) as refused, open_ledger(request(tmp_path, other)):
+    with pytest.raises(ConflictError) as refused, open_ledger(request(tmp_path, other)):
         pass
     first, *keys, last = refused.value.lines
     assert refused.value.exit_code == 6
@@ -74,7 +74,7 @@ def test_a_run_that_computes_is_a_session_and_one_that_finds_everything_done_is_
         assert session.machine["threads"] == 1
 
 
-def agendas(track: Track, ledger: Ledger) -> Iterator[Agenda]:
+def agendas(track: Track, ledger: Ledger) -> Iterator[WorkQueue]:
     shared = shared_stages(track.experiment)
     yield Groundwork(shared.named(), track.store, ledger)
     yield track.course(shared, ledger)
@@ -108,16 +108,16 @@ def test_arms_and_claims_may_be_added_and_the_ledger_says_after_what(tmp_path: P
             assert (added.after_record, added.changed) == (last, ("arms", "claims"))
     whole = Track(more, tmp_path / "results").run()
     assert {arm.name: arm.after_record for arm in whole.arms} == {"baseline": 0, "narrow": 0, "dynamic": last}
-    assert {history.standing for history in whole.of_arm("dynamic")} == {Standing.FINISHED}
+    assert {history.status for history in whole.of_arm("dynamic")} == {TrialStatus.FINISHED}
     assert whole.document["claims"] == claims
-    with pytest.raises(Conflict), open_ledger(request(tmp_path, small)):
+    with pytest.raises(ConflictError), open_ledger(request(tmp_path, small)):
         pass  # an arm that has run is never forgotten
 
 
 def test_a_second_driver_at_once_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     asked = request(tmp_path, simulated.experiment(tmp_path))
     with open_ledger(asked) as ledger:
-        with pytest.raises(Conflict, match="is running this experiment"):
+        with pytest.raises(ConflictError, match="is running this experiment"):
             run(asked, nobody_watches)
         assert ledger.trials() == ()
         assert not (asked.places.stages / "unfinished").exists()
@@ -126,7 +126,7 @@ def test_a_second_driver_at_once_is_refused_and_changes_nothing(tmp_path: Path) 
 def test_data_that_is_not_there_is_refused_before_a_folder_is_made(tmp_path: Path) -> None:
     experiment = simulated.experiment(tmp_path)
     (tmp_path / "text.txt").unlink()
-    with pytest.raises(DataRefused, match="no such file"):
+    with pytest.raises(DataError, match="no such file"):
         run(request(tmp_path, experiment), nobody_watches)
     assert not (tmp_path / "results").exists()
 
@@ -137,7 +137,7 @@ def test_a_ledger_that_a_killed_driver_had_just_made_is_told_as_empty_and_can_be
     Ledger(asked.places.folder / "ledger.sqlite").close()
     with (
         closing(Ledger.at(asked.places.folder)) as ledger,
-        pytest.raises(EnvironmentRefused, match="nothing has been run"),
+        pytest.raises(MachineError, match="nothing has been run"),
     ):
         snapshot(ledger)
     with open_ledger(asked) as ledger:
@@ -148,10 +148,10 @@ def test_a_ledger_that_a_killed_driver_had_just_made_is_told_as_empty_and_can_be
 def test_what_a_worker_refuses_ends_the_run_in_its_own_words_and_a_mended_file_carries_on(tmp_path: Path) -> None:
     asked = request(tmp_path, simulated.experiment(tmp_path))
     (tmp_path / "text.txt").write_bytes(b"first line\nsecond\x00line\n")
-    with pytest.raises(DataRefused, match=r"text\.txt:2: a NUL byte") as refused:
+    with pytest.raises(DataError, match=r"text\.txt:2: a NUL byte") as refused:
         run(asked, nobody_watches)
     assert refused.value.exit_code == 4
     (tmp_path / "text.txt").write_text("too little text for a vocabulary\n")
-    with pytest.raises(DataRefused) as refused:
+    with pytest.raises(DataError) as refused:
         run(asked, nobody_watches)
     assert "NUL" not in str(refused.value)

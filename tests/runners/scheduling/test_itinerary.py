@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from configuration.experiment import Experiment
-from foundation.schema import Declaration, canonical
+from foundation.schema import Schema, canonical
 from runners.dag import fine_tune_labels, pretrain_labels, shared_stages, trial_stages
 from runners.stages.stage import Job
 from search_space.overrides import apply
@@ -44,7 +44,7 @@ def test_every_default_may_be_written_out_and_no_key_changes(tmp_path: Path) -> 
 
 
 def test_an_axis_added_with_a_default_orphans_nothing() -> None:
-    class Before(Declaration):
+    class Before(Schema):
         kind: str = "dynamic"
         width: int = 3
 

@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 from configuration.designs import Search
 from foundation.randomness import stream
 from runners.search.encoding import labels, point_of
-from runners.search.optuna_sampler import BLIND, Seen, propose
+from runners.search.optuna_sampler import BLIND, Observation, propose
 from search_space.candidate import Candidate
 from search_space.overrides import apply
 
@@ -58,16 +58,16 @@ def two_objectives(design: Search, candidate: Candidate) -> tuple[float, ...]:
     return additive(design, candidate), additive(design, candidate, "cost")
 
 
-def told(design: Search, values: Values, points: list[dict[str, Any]], share: float = 1.0) -> tuple[Seen, ...]:
+def told(design: Search, values: Values, points: list[dict[str, Any]], share: float = 1.0) -> tuple[Observation, ...]:
     """Return the baseline and candidates as seen, of which the best share was trained to the end."""
     baseline = values(design, BASELINE)
     found = [values(design, apply(BASELINE, point)) for point in points]
     bar = sorted(found)[int(len(found) * share) - 1] if found else ()
     seen = (
-        Seen(point, (one[0], one[0]), True, one) if one <= bar else Seen(point, one[:1], False)
+        Observation(point, (one[0], one[0]), True, one) if one <= bar else Observation(point, one[:1], False)
         for point, one in zip(points, found, strict=True)
     )
-    return (Seen({}, baseline[:1], True, baseline, proposed=False), *seen)
+    return (Observation({}, baseline[:1], True, baseline, proposed=False), *seen)
 
 
 def even_draws(design: Search) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import pytest
 
 from configuration.designs import Search
 from foundation.schema import canonical_text
-from runners.search.optuna_sampler import Seen, importance, propose
+from runners.search.optuna_sampler import Observation, importance, propose
 from search_space.candidate import Candidate
 from search_space.convolution.kernel import WithKernel
 from search_space.overrides import apply
@@ -27,10 +27,10 @@ def search(sampler: str, seed: int = 0, **more: Any) -> Search:
     return Search.model_validate({**known, **more})
 
 
-def seen(points: tuple[dict[str, Any], ...]) -> tuple[Seen, ...]:
+def seen(points: tuple[dict[str, Any], ...]) -> tuple[Observation, ...]:
     """Return results of every kind: complete, stopped, and without any number."""
     losses = [((6.0, 5.0, 4.0), True), ((7.0,), False), ((), False)]
-    return tuple(Seen(point, *losses[number % 3]) for number, point in enumerate(points))
+    return tuple(Observation(point, *losses[number % 3]) for number, point in enumerate(points))
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
@@ -85,7 +85,7 @@ def test_a_small_space_is_searched_to_its_last_point_and_then_the_course_ends(tm
 def test_importance_names_the_axis_that_decides_and_is_empty_where_too_little_is_known() -> None:
     design = search("random", space={"bottleneck_ratio": (1, 2, 4), "feed_forward_groups": (1, 2, 4)})
     known = tuple(
-        Seen({"bottleneck_ratio": ratio, "feed_forward_groups": groups}, (5.0 + ratio,), complete=False)
+        Observation({"bottleneck_ratio": ratio, "feed_forward_groups": groups}, (5.0 + ratio,), complete=False)
         for ratio, groups in product((1, 2, 4), repeat=2)
     )
     shares = importance(design, BASELINE, known)

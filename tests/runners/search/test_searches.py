@@ -11,10 +11,10 @@ import pytest
 
 from configuration.experiment import Experiment
 from ledger.artifacts import Outcome
-from ledger.records import Standing, Status
+from ledger.records import Status, TrialStatus
 from runners.search.observations import at_the_same_seeds
-from runners.search.optuna_sampler import Seen
-from runners.work_queue import Failure, Work
+from runners.search.optuna_sampler import Observation
+from runners.work_queue import Failure, StageTask
 from tests.factories import simulated_training as simulated
 from tests.factories.crashing_ledger import MortalLedger
 from tests.factories.simulated_training import SEARCH, Killed, Track, curve, folder_of, found
@@ -45,7 +45,7 @@ def search(folder: Path, hurdle: str = "top_fraction", audit: Any = None, **desi
     return simulated.search(folder, design={**SEARCH, **design}, pretraining=pretraining, **parts)
 
 
-def unlucky(work: Work) -> Outcome | Failure:
+def unlucky(work: StageTask) -> Outcome | Failure:
     """Answer as ever, but for the stages of candidates that diverge; failures have tests of their own."""
     luck = simulated.chance_of("luck", work.stage.key)
     if work.trial is None or work.trial.startswith("baseline"):
@@ -68,9 +68,9 @@ def test_no_search_gets_stuck_and_the_order_of_ends_changes_nothing(tmp_path: Pa
         track.ledger_path = Path(":memory:")
         seen.add(text(track))
         assert track.last is not None
-        standings = {history.standing for history in track.last.histories}
-        assert standings <= {Standing.FINISHED, Standing.STOPPED, Standing.DIVERGED}
-        assert Standing.STOPPED in standings
+        standings = {history.status for history in track.last.histories}
+        assert standings <= {TrialStatus.FINISHED, TrialStatus.STOPPED, TrialStatus.DIVERGED}
+        assert TrialStatus.STOPPED in standings
     assert len(seen) == 1
 
 
@@ -143,7 +143,7 @@ def test_a_repeat_is_the_next_seed_of_its_candidate(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sampler", ["tpe", "nsga2", "tournament"])
 def test_what_all_results_of_a_seed_have_in_common_changes_no_proposal(tmp_path: Path, sampler: str) -> None:
-    def moved(work: Work) -> Outcome | Failure:
+    def moved(work: StageTask) -> Outcome | Failure:
         end, seed = curve(work), getattr(work.stage.declaration, "seed", 1)
         assert isinstance(end, Outcome)
         loss = end.result.get("held_out_loss")
@@ -179,11 +179,13 @@ def test_no_seed_is_trained_that_was_not_named(tmp_path: Path, seeds: list[int])
 
 
 def test_another_searchs_results_count_as_they_would_at_the_seeds_of_this_one(tmp_path: Path) -> None:
-    there, here = Seen({}, (6.0, 4.0), True, (4.0, 9.0)), Seen({}, (3.0,), True, (3.0, 9.0))
+    there, here = Observation({}, (6.0, 4.0), True, (4.0, 9.0)), Observation({}, (3.0,), True, (3.0, 9.0))
     names = ("held_out_loss", "parameters")
-    told = at_the_same_seeds(Seen({"depth": 2}, (5.0,), True, (3.5, 7.0)), replace(there, losses=(4.0,)), here, names)
+    told = at_the_same_seeds(
+        Observation({"depth": 2}, (5.0,), True, (3.5, 7.0)), replace(there, losses=(4.0,)), here, names
+    )
     assert (told.losses, told.objectives, told.complete) == ((4.0,), (2.5, 7.0), True)
-    stopped = at_the_same_seeds(Seen({"depth": 2}, (5.0, 4.5), False), there, here, names)
+    stopped = at_the_same_seeds(Observation({"depth": 2}, (5.0, 4.5), False), there, here, names)
     assert (stopped.losses, stopped.complete) == ((2.0,), False)
 
 
@@ -192,7 +194,7 @@ def test_the_audited_are_trained_to_the_end_and_never_pass_for_survivors(tmp_pat
     audited = Track(search(tmp_path, audit=HALF), folder_of(tmp_path, "audited"))
     assert found(audited.run()) == plain
     assert audited.last is not None
-    stopped = [history for history in audited.last.histories if history.standing is Standing.STOPPED]
+    stopped = [history for history in audited.last.histories if history.status is TrialStatus.STOPPED]
     chosen = [history for history in stopped if history.audit]
     assert len(chosen) == (len(stopped) + 1) // 2
     assert all(history.audit[-1].label == "pretrain@2560" for history in chosen)
@@ -200,7 +202,7 @@ def test_the_audited_are_trained_to_the_end_and_never_pass_for_survivors(tmp_pat
 
 
 def test_what_other_searches_finished_is_told_and_another_question_is_refused(tmp_path: Path) -> None:
-    from foundation.errors import Conflict
+    from foundation.errors import ConflictError
 
     first = folder_of(tmp_path, "first")
     done = Track(search(tmp_path, sampler="tpe"), first)
@@ -216,13 +218,13 @@ def test_what_other_searches_finished_is_told_and_another_question_is_refused(tm
         (source,) = ledger.fact("warm_start")
     assert len(source["content"]) == 64
     assert len(source["candidates"]) == sum(
-        one[0] is Standing.FINISHED for one in found(done.last)["trials"].values()
+        one[0] is TrialStatus.FINISHED for one in found(done.last)["trials"].values()
     )
     (first / "ledger.sqlite").unlink()
     assert found(Track(warm, second).run()) == told
     with simulated.opened(first / "ledger.sqlite") as ledger:
         other = search(tmp_path, sampler="tpe", space={"bottleneck_ratio": [1, 2]})
         ledger.set_fact("identity", other.identity())
-    with pytest.raises(Conflict, match="asked another question") as refused:
+    with pytest.raises(ConflictError, match="asked another question") as refused:
         Track(warm, folder_of(tmp_path, "third")).run()
     assert refused.value.lines[1:] == ("  design.space",)

@@ -10,7 +10,7 @@ from numpy.random import Generator
 from configuration.designs import Search
 from configuration.designs.search import Tournament
 from runners.search.evolution import Individual, offspring, survivors
-from runners.search.optuna_sampler import Seen, propose
+from runners.search.optuna_sampler import Observation, propose
 from search_space.candidate import Candidate
 from search_space.overrides import apply
 
@@ -84,7 +84,10 @@ def test_children_come_from_the_fit() -> None:
     design = Search.model_validate({"space": SPACE, "sampler": "tournament", "cohort": 8, "seeds_at_most": 99})
     fit, chance = {"bottleneck_ratio": 4, "feed_forward_groups": 4, "heads": 8, "depth": 2}, random.Random(1)
     others = [{path: chance.choice(values) for path, values in SPACE.items()} for _ in range(12)]
-    seen = (*(Seen(point, (5.0,), complete=False) for point in others), Seen(fit, (4.0,), complete=False))
+    seen = (
+        *(Observation(point, (5.0,), complete=False) for point in others),
+        Observation(fit, (4.0,), complete=False),
+    )
     children = propose(design, BASELINE, seen, 3, 8)
     shared = [sum(child[path] == fit[path] for path in fit) for child in children]
     assert min(shared) >= 2

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import Conflict
+from foundation.errors import ConflictError
 from runners.stages import corpus
-from runners.stages.context import Workplace
+from runners.stages.context import StageContext
 from runners.stages.declarations import CorpusStage, ExamplesStage
 from runners.stages.examples import examples_of
 from runners.stages.progress import ProgressFile
@@ -30,10 +30,10 @@ def test_a_text_that_changes_between_its_key_and_its_reading_is_refused(tmp_path
     for place in ("first", "second"):
         (tmp_path / place).mkdir()
     progress = ProgressFile(tmp_path / "progress.json")
-    assert corpus.compute(stage, Workplace({}, tmp_path / "first", progress))["corpus"] == "text_files"
+    assert corpus.compute(stage, StageContext({}, tmp_path / "first", progress))["corpus"] == "text_files"
     write_texts(tmp_path / "text.jsonl", 2)
-    with pytest.raises(Conflict, match="not the one that the run began with"):
-        corpus.compute(stage, Workplace({}, tmp_path / "second", progress))
+    with pytest.raises(ConflictError, match="not the one that the run began with"):
+        corpus.compute(stage, StageContext({}, tmp_path / "second", progress))
 
 
 def test_files_of_a_task_that_change_between_their_key_and_their_reading_are_refused(tmp_path: Path) -> None:
@@ -52,5 +52,5 @@ def test_files_of_a_task_that_change_between_their_key_and_their_reading_are_ref
     )
     assert len(examples_of(task, stage, None).train) == 2
     (tmp_path / "dev.tsv").write_text("gj04\t1\t\tOne more sentence.\n")
-    with pytest.raises(Conflict, match="the files of cola are not those that the run began with"):
+    with pytest.raises(ConflictError, match="the files of cola are not those that the run began with"):
         examples_of(task, stage, None)

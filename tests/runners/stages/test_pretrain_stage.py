@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from foundation.errors import Corruption
+from foundation.errors import CorruptionError
 from foundation.schema import JsonValue, canonical_text
 from runners.stages import pretrain
-from runners.stages.context import Diverged, Workplace
+from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import PretrainStage
 from runners.stages.progress import ProgressFile
 from search_space.candidate import Candidate
-from tasks.evaluation_set import Questions
+from tasks.evaluation_set import EvaluationSet
 from tests.factories.small_experiments import OBJECTIVES, WORDS, candidate, convolutions, text
 
 LEARNER = candidate(convolutions()[-1], OBJECTIVES[1], 0.1)
@@ -45,7 +45,7 @@ def inputs(tmp_path: Path) -> dict[str, Path]:
     np.save(folders["tokens"] / "train.npy", text())
     shown = text(160).astype(np.int64).reshape(10, 16)
     everywhere = np.broadcast_to(np.arange(16), shown.shape).copy()
-    Questions(shown, everywhere, shown % 2).save(folders["questions"])
+    EvaluationSet(shown, everywhere, shown % 2).save(folders["questions"])
     return folders
 
 
@@ -66,7 +66,7 @@ def computed(
 ) -> dict[str, JsonValue]:
     folder.mkdir(exist_ok=True)
     progress = KillingProgress(folder.parent / "progress.json", killed_at)
-    return pretrain.compute(declared, Workplace(inputs, folder, progress))
+    return pretrain.compute(declared, StageContext(inputs, folder, progress))
 
 
 def points(result: dict[str, JsonValue], curve: str) -> list[JsonValue]:
@@ -110,7 +110,7 @@ def test_what_a_killed_run_left_of_another_stage_is_refused(
     with pytest.raises(Killed):
         computed(stage(0, 12), inputs, tmp_path / "killed", 0.5)
     (tmp_path / "killed").rename(tmp_path / "other")
-    with pytest.raises(Corruption, match="other/resume: belongs to another stage, killed"):
+    with pytest.raises(CorruptionError, match="other/resume: belongs to another stage, killed"):
         computed(stage(0, 12), inputs, tmp_path / "other")
     assert (tmp_path / "other" / "resume").is_dir()
 

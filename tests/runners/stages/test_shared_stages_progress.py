@@ -6,7 +6,7 @@ from itertools import groupby, product
 from pathlib import Path
 
 from runners.stages import tokens
-from runners.stages.context import Workplace
+from runners.stages.context import StageContext
 from runners.stages.declarations import TokensStage
 from runners.stages.progress import ProgressFile
 from tasks.corpora.assembly import assemble
@@ -37,7 +37,7 @@ def test_making_the_vocabulary_and_tokenizing_count_their_texts(tmp_path: Path) 
     summary = assemble(TextFilesCorpus(path=str(tmp_path / "texts.jsonl")), tmp_path / "corpus", silent)
     told = Told(tmp_path / "progress.json")
     stage = TokensStage(tokenizer=WordPieceTraining(), read=None, vocabulary_size=300)
-    tokens.compute(stage, Workplace({"corpus": tmp_path / "corpus"}, tmp_path, told))
+    tokens.compute(stage, StageContext({"corpus": tmp_path / "corpus"}, tmp_path, told))
     train = summary.splits["train"].documents
     phases = [(phase, [*found]) for phase, found in groupby(told.every, lambda one: one[0].partition(":")[0])]
     assert [phase for phase, _ in phases] == ["reading the training split", "training the vocabulary", "tokenizing"]

@@ -10,16 +10,16 @@ import pytest
 
 from configuration.experiment import Experiment
 from configuration.fine_tuning import FineTuning
-from configuration.fine_tuning_runs import Teaching
-from foundation.errors import Conflict, DataRefused
-from ledger.artifacts import Outcome, StageStore
+from configuration.fine_tuning_runs import FineTuningRun
+from foundation.errors import ConflictError, DataError
+from ledger.artifacts import ArtifactStore, Outcome
 from ledger.records import Status
 from ledger.result_files import predictions_file
 from ledger.selected_settings import CHOICE
 from runners.dag import LENGTHEN, kind_of, shared_stages, trial_stages
 from runners.scoring import scored
 from runners.stages.declarations import PretrainStage
-from runners.stages.execute import compute
+from runners.stages.execute import execute
 from runners.stages.stage import Job, Stage
 from search_space.overrides import apply
 from tasks.squad.evaluate import score_files
@@ -79,16 +79,16 @@ def experiment(folder: Path, **parts: Any) -> Experiment:
 
 
 @cache
-def computed(folder: Path) -> tuple[StageStore, dict[str, Stage], dict[str, dict[str, Any]]]:
+def computed(folder: Path) -> tuple[ArtifactStore, dict[str, Stage], dict[str, dict[str, Any]]]:
     """Return the store, the stages of one trial and what the ledger would keep of each; computed once."""
     asked = experiment(folder)
     recipe = {"recipe.lengthening_share": 0.1, "recipe.lengthened_sequence_length": 32}
-    store = StageStore(folder / "stages")
+    store = ArtifactStore(folder / "stages")
     shared = shared_stages(asked)
     stages = {**shared.named(), **trial_stages(asked, shared, apply(asked.baseline, recipe), 1)}
     results = {}
     for label, stage in stages.items():
-        outcome: Outcome = compute(Job.of(stage, str(store.root)))
+        outcome: Outcome = execute(Job.of(stage, str(store.root)))
         results[label] = scored(stage, outcome, store)
     return store, stages, results
 
@@ -116,7 +116,7 @@ def test_an_encoder_learns_to_answer_and_its_predictions_score_the_same_from_the
 def test_a_search_chooses_by_half_of_the_paragraphs_and_reports_the_other(folder: Path) -> None:
     store, stages, results = computed(folder)
     stage = stages["squad_v1_1#1"]
-    searched = Teaching("squad_v1_1", 1, FineTuning(), {"epochs": 12}, "held_out_half")
+    searched = FineTuningRun("squad_v1_1", 1, FineTuning(), {"epochs": 12}, "held_out_half")
     result = scored(stage, Outcome(Status.FINISHED, {}, 1.0), store, searched)
     choice, asked = result[CHOICE], load_questions(store.read("examples", stages["examples squad_v1_1"].key) / "dev")
     assert isinstance(choice, dict)
@@ -173,15 +173,15 @@ SHORT = {"recipe.lengthened_sequence_length": 32}
 def test_files_that_change_under_a_run_are_told(tmp_path: Path) -> None:
     asked = experiment(tmp_path)
     shared = shared_stages(asked)
-    store = StageStore(tmp_path / "stages")
+    store = ArtifactStore(tmp_path / "stages")
     for stage in (shared.corpus, shared.tokens):
-        compute(Job.of(stage, str(store.root)))
+        execute(Job.of(stage, str(store.root)))
     dev = tmp_path / "data/squad/dev-v1.1.json"
     dev.write_text(dev.read_text().replace("how many?", "how much?"))
-    with pytest.raises(Conflict, match="the files of squad_v1_1 are not those that the run began with"):
-        compute(Job.of(shared.examples["squad_v1_1"], str(store.root)))
+    with pytest.raises(ConflictError, match="the files of squad_v1_1 are not those that the run began with"):
+        execute(Job.of(shared.examples["squad_v1_1"], str(store.root)))
     dev.unlink()
-    with pytest.raises(DataRefused, match=r"no dev-v1\.1\*\.json; wanted are squad/train-v1\.1\*\.json"):
+    with pytest.raises(DataError, match=r"no dev-v1\.1\*\.json; wanted are squad/train-v1\.1\*\.json"):
         shared_stages(asked)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import Conflict, Corruption
-from ledger.paths import Places
+from foundation.errors import ConflictError, CorruptionError
+from ledger.paths import ResultPaths
 from ledger.timing.keeping import TIMING_NAME, read, write
 from runners.timing.driver import Progress, run
 from runners.timing.measuring import measure
@@ -20,14 +20,14 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from timings import experiment
-from ledger.paths import Places
+from ledger.paths import ResultPaths
 from runners.timing.driver import run
 
 def watch(progress):
     if progress.length == 16 and progress.finished is None:
         os.kill(os.getpid(), signal.SIGKILL)
 
-run(experiment(), "smoke", Places.of(Path({folder!r})), watch)
+run(experiment(), "smoke", ResultPaths.of(Path({folder!r})), watch)
 """
 
 
@@ -37,7 +37,7 @@ def ignore(progress: Progress) -> None:
 
 def test_every_length_is_timed_with_every_arm_in_every_round(tmp_path: Path) -> None:
     seen: list[Progress] = []
-    record = run(experiment(), "smoke", Places.of(tmp_path), seen.append)
+    record = run(experiment(), "smoke", ResultPaths.of(tmp_path), seen.append)
     assert not record.missing
     assert {each.length: {arm: len(s) for arm, s in each.seconds.items()} for each in record.measured} == {
         8: {"attention": 3, "mixed": 3},
@@ -81,38 +81,38 @@ def test_a_killed_run_keeps_its_lengths_and_the_next_one_times_the_rest(tmp_path
     assert done.returncode == -signal.SIGKILL
     kept = read(tmp_path)
     assert [each.length for each in kept.measured] == [8]
-    record = run(experiment(), "smoke", Places.of(tmp_path), ignore)
+    record = run(experiment(), "smoke", ResultPaths.of(tmp_path), ignore)
     assert record.measured[0] == kept.measured[0]
     assert [each.length for each in record.measured] == [8, 16]
 
 
 def test_a_finished_run_times_nothing_again(tmp_path: Path) -> None:
-    first = run(experiment(), "smoke", Places.of(tmp_path), ignore)
+    first = run(experiment(), "smoke", ResultPaths.of(tmp_path), ignore)
     before = (tmp_path / TIMING_NAME).stat().st_mtime_ns
-    assert run(experiment(), "smoke", Places.of(tmp_path), ignore) == first
+    assert run(experiment(), "smoke", ResultPaths.of(tmp_path), ignore) == first
     assert (tmp_path / TIMING_NAME).stat().st_mtime_ns == before
 
 
 def test_another_experiment_or_machine_is_a_conflict_that_names_what_differs(tmp_path: Path) -> None:
-    places = Places.of(tmp_path)
+    places = ResultPaths.of(tmp_path)
     record = run(experiment(), "smoke", places, ignore)
-    with pytest.raises(Conflict, match=r"timing\.rounds: 3 there, 4 here"):
+    with pytest.raises(ConflictError, match=r"timing\.rounds: 3 there, 4 here"):
         run(experiment(rounds=4), "smoke", places, ignore)
     elsewhere = record.machine.model_copy(update={"processor": "another"})
     write(record.model_copy(update={"machine": elsewhere}), tmp_path)
-    with pytest.raises(Conflict, match=r'machine\.processor: "another" there'):
+    with pytest.raises(ConflictError, match=r'machine\.processor: "another" there'):
         run(experiment(), "smoke", places, ignore)
 
 
 def test_a_record_that_cannot_be_read_is_never_started_over(tmp_path: Path) -> None:
     (tmp_path / TIMING_NAME).write_text("{")
-    with pytest.raises(Corruption):
-        run(experiment(), "smoke", Places.of(tmp_path), ignore)
+    with pytest.raises(CorruptionError):
+        run(experiment(), "smoke", ResultPaths.of(tmp_path), ignore)
     assert (tmp_path / TIMING_NAME).read_text() == "{"
 
 
 def test_a_folder_with_a_ledger_is_another_experiments(tmp_path: Path) -> None:
     (tmp_path / "ledger.sqlite").write_bytes(b"")
-    with pytest.raises(Conflict, match="another experiment"):
-        run(experiment(), "smoke", Places.of(tmp_path), ignore)
+    with pytest.raises(ConflictError, match="another experiment"):
+        run(experiment(), "smoke", ResultPaths.of(tmp_path), ignore)
     assert not (tmp_path / TIMING_NAME).exists()

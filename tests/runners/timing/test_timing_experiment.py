@@ -10,7 +10,7 @@ from configuration.timing.costs import part_flops, part_parameters
 from configuration.timing.experiment import TimingExperiment
 from configuration.timing.schema import files_schema, files_schema_text
 from configuration.yaml import load, scales
-from foundation.errors import ConfigurationRefused
+from foundation.errors import ConfigurationError
 from search_space.cost import CONVENTIONS, MATMUL
 from tests.factories.timings import experiment
 
@@ -92,7 +92,7 @@ paper: { source: a, statement: b, orderings: [mixd > attention], widening: [bott
 def test_all_mistakes_of_a_file_are_told_by_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("f.yaml").write_text(MISTAKES)
-    with pytest.raises(ConfigurationRefused) as refusal:
+    with pytest.raises(ConfigurationError) as refusal:
         load(Path("f.yaml"), TimingExperiment, None)
     told = refusal.value.lines
     assert [line.partition(": ")[0] for line in told] == [f"f.yaml:{at}" for at in (4, 7, 8, 9, 10, 11, 11)]

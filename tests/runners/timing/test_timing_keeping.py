@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from foundation.atomic_files import make_folder
-from foundation.errors import Corruption, EnvironmentRefused
+from foundation.errors import CorruptionError, MachineError
 from ledger.timing.keeping import TIMING_NAME, has_timings, read, write
 from tests.factories.timings import experiment, record
 
@@ -39,7 +39,7 @@ def test_a_changed_byte_never_passes_for_other_timings(
     content = bytearray((folder / TIMING_NAME).read_bytes())
     content[int(place * len(content))] ^= byte
     (folder / TIMING_NAME).write_bytes(content)
-    with suppress(Corruption):
+    with suppress(CorruptionError):
         assert read(folder) == kept  # a change of white space alone
     assert (folder / TIMING_NAME).read_bytes() == bytes(content)
 
@@ -47,7 +47,7 @@ def test_a_changed_byte_never_passes_for_other_timings(
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"sha256": "", "record": {}}', "[" * 100_000, "nul\x00"])
 def test_what_is_no_record_is_corruption(text: str, tmp_path: Path) -> None:
     (tmp_path / TIMING_NAME).write_text(text)
-    with pytest.raises(Corruption, match="move the file away"):
+    with pytest.raises(CorruptionError, match="move the file away"):
         read(tmp_path)
 
 
@@ -61,7 +61,7 @@ def test_seconds_that_cannot_be_are_corruption_even_with_the_right_hash(seconds:
     if seconds not in ("NaN", "Infinity"):  # the hash takes no such numbers either
         document["sha256"] = fingerprint(document["record"])
     (tmp_path / TIMING_NAME).write_text(json.dumps(document))
-    with pytest.raises(Corruption):
+    with pytest.raises(CorruptionError):
         read(tmp_path)
 
 
@@ -87,5 +87,5 @@ def test_missing_lengths_are_those_that_were_not_timed() -> None:
 
 def test_a_place_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(EnvironmentRefused, match="cannot be written to"):
+    with pytest.raises(MachineError, match="cannot be written to"):
         make_folder(tmp_path / "file")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from foundation.schema import JsonValue
-from ledger.records import Standing, Status
+from ledger.records import Status, TrialStatus
 from ledger.snapshot import Snapshot, TrialHistory
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.mirrored_run import IDENTITY_TAG
@@ -129,7 +129,7 @@ def test_a_trial_that_is_tried_again_loses_its_reason(store: TrackingStore) -> N
     whole = study(arms=1, seeds=(1,))
     (history,) = whole.histories
     last = replace(history.records[-1], status=Status.FAILED, result={"error": "out of memory at http://a:b@host/"})
-    broken = replace(history, records=(*history.records[:-1], last), standing=Standing.FAILED)
+    broken = replace(history, records=(*history.records[:-1], last), status=TrialStatus.FAILED)
     mirror(replace(whole, histories=(broken,)), store)
     assert values_of_tag(store.database_file, "stop_reason") == {
         "baseline/1": "failed in docs_answer#2: error out of memory at http://***@host/"
@@ -215,7 +215,7 @@ def test_single_values_are_sent_once_however_often_a_study_is_mirrored(store: Tr
     whole = study(arms=2, seeds=(1, 2))
     for records in range(6):
         histories = tuple(
-            replace(one, records=one.records[:records], decisions=(), standing=Standing.RUNNING)
+            replace(one, records=one.records[:records], decisions=(), status=TrialStatus.RUNNING)
             for one in whole.histories
         )
         mirror(replace(whole, histories=histories), store)

@@ -14,10 +14,10 @@ from commands.arguments import Chosen, choose
 from commands.stopping import Stopping
 from commands.terminal import mlflow_sync as mirroring
 from commands.terminal.mlflow_sync import Mirroring
-from foundation.errors import EnvironmentRefused
-from ledger.paths import Places
+from foundation.errors import MachineError
+from ledger.paths import ResultPaths
 from ledger.snapshot import Snapshot
-from runners.run import Request
+from runners.run import RunRequest
 from runners.tracking import TrackingStore
 from runners.tracking.locking import locked
 from tests.factories.mlflow_rows import rows
@@ -27,9 +27,9 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
-def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ResultPaths:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return Places.of(tmp_path / "results" / "here")
+    return ResultPaths.of(tmp_path / "results" / "here")
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def silent_address() -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
-def test_a_store_that_is_away_warns_at_once_and_again_at_the_end(places: Places, silent_address: str) -> None:
+def test_a_store_that_is_away_warns_at_once_and_again_at_the_end(places: ResultPaths, silent_address: str) -> None:
     started = time.monotonic()
     watched = Mirroring(places, silent_address)
     warning = watched.check()
@@ -61,7 +61,7 @@ def test_a_store_that_is_away_warns_at_once_and_again_at_the_end(places: Places,
 
 
 @pytest.mark.parametrize("content", [b"not a database, but a text\n" * 99, b"SQLite format 3\0" + bytes(9999)])
-def test_a_file_that_is_no_mirror_warns_and_is_left_as_it_is(places: Places, content: bytes) -> None:
+def test_a_file_that_is_no_mirror_warns_and_is_left_as_it_is(places: ResultPaths, content: bytes) -> None:
     database = places.root / "mlflow.db"
     places.root.mkdir(parents=True)
     database.write_bytes(content)
@@ -73,13 +73,13 @@ def test_a_file_that_is_no_mirror_warns_and_is_left_as_it_is(places: Places, con
 
 
 @pytest.mark.parametrize("uri", ["ftp://host/x", "file:///mlruns", "databricks", "http://"])
-def test_an_address_that_names_no_store_is_refused_before_anything_runs(places: Places, uri: str) -> None:
-    with pytest.raises(EnvironmentRefused):
+def test_an_address_that_names_no_store_is_refused_before_anything_runs(places: ResultPaths, uri: str) -> None:
+    with pytest.raises(MachineError):
         Mirroring(places, uri)
     assert not places.folder.exists()
 
 
-def test_a_mirror_that_does_not_end_is_left_behind(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mirror_that_does_not_end_is_left_behind(places: ResultPaths, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mirroring, "LONGEST_FINISH_SECONDS", 0.5)
     watched = Mirroring(places, None)
     started = time.monotonic()
@@ -91,7 +91,7 @@ def test_a_mirror_that_does_not_end_is_left_behind(places: Places, monkeypatch: 
 
 
 def test_the_table_is_printed_before_the_last_mirror(
-    places: Places, chosen: Chosen, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    places: ResultPaths, chosen: Chosen, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     printed: list[str] = []
 
@@ -106,14 +106,14 @@ def test_the_table_is_printed_before_the_last_mirror(
     monkeypatch.setattr(commands.run, "drive", drive)
     places.folder.mkdir(parents=True)
     console = Console(file=StringIO())
-    request = Request(chosen.experiment, chosen.scale, places, "local", 1, None)
+    request = RunRequest(chosen.experiment, chosen.scale, places, "local", 1, None)
     commands.run._drive(chosen, request, console, Stopping())
     assert "depthwise" in printed[0]
     assert "warning: away" in console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_the_mirror_is_written_at_the_end_where_the_store_is_back_by_then(
-    places: Places, empty_database: Path
+    places: ResultPaths, empty_database: Path
 ) -> None:
     database = places.root / "mlflow.db"
     places.root.mkdir(parents=True)

@@ -15,7 +15,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from foundation.errors import Corruption, EnvironmentRefused
+from foundation.errors import CorruptionError, MachineError
 from runners.tracking import TrackingStore, TrackingUnavailable, mirror
 from runners.tracking.environment import DECIDED, server_environment
 from runners.tracking.errors import redacted
@@ -54,7 +54,7 @@ def test_the_variable_stands_before_the_experiment_and_the_experiment_before_the
     "uri", ["mlruns", "file:///mlruns", "sqlite://", "sqlite:///:memory:", "http://", "databricks"]
 )
 def test_what_is_no_store_is_refused_before_anything_runs(uri: str, tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentRefused, match=r"tracking: .* is not a tracking store\. Allowed: sqlite:///FILE"):
+    with pytest.raises(MachineError, match=r"tracking: .* is not a tracking store\. Allowed: sqlite:///FILE"):
         TrackingStore.resolve(tmp_path, uri, {})
 
 
@@ -80,7 +80,7 @@ def test_a_half_made_database_is_refused_and_left_as_it_is(tmp_path: Path) -> No
         connection.execute("CREATE TABLE experiments (experiment_id INTEGER)")
     content = database.read_bytes()
     store = TrackingStore.resolve(tmp_path, None, {})
-    with pytest.raises(Corruption, match="move it away, the mirror is rebuilt from the ledger"):
+    with pytest.raises(CorruptionError, match="move it away, the mirror is rebuilt from the ledger"):
         store.check()
     with pytest.raises(TrackingUnavailable, match="move it away"):
         mirror(study(1), store)
@@ -92,14 +92,14 @@ def test_a_database_left_between_two_migrations_is_refused(store: TrackingStore)
     with sqlite3.connect(store.database_file) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '451aebb31d03'")
     content = store.database_file.read_bytes()
-    with pytest.raises(Corruption, match="half made, or made by another MLflow"):
+    with pytest.raises(CorruptionError, match="half made, or made by another MLflow"):
         store.check()
     assert store.database_file.read_bytes() == content
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mlflow.db").write_text("not a database, but a rather long text about one\n" * 50)
-    with pytest.raises(Corruption, match="not a whole MLflow database"):
+    with pytest.raises(CorruptionError, match="not a whole MLflow database"):
         TrackingStore.resolve(tmp_path, None, {}).check()
 
 

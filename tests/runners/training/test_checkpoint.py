@@ -9,9 +9,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foundation.errors import Corruption
+from foundation.errors import CorruptionError
 from foundation.schema import JsonValue
-from ledger.artifacts import Outcome, StageStore
+from ledger.artifacts import ArtifactStore, Outcome
 from ledger.records import Status
 from models.encoder import Encoder
 from runners.training.checkpoint import load_checkpoint, load_weights, save_checkpoint
@@ -70,11 +70,11 @@ def test_another_models_weights_are_refused(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with one finished stage in it, whose folder holds a checkpoint."""
-    store = StageStore(tmp_path_factory.mktemp("stages"))
+    store = ArtifactStore(tmp_path_factory.mktemp("stages"))
     with store.computing("key") as work:
         Run.started(LEARNER).train(0, 2).save(work / "checkpoint", 2)
         store.publish("pretrain", "key", work, Outcome(Status.FINISHED, {"loss": 0.25, "curve": [[64, 3.0]]}, 1.5))
-    assert store.read("pretrain", "key") == StageStore(store.root).folder("pretrain", "key")
+    assert store.read("pretrain", "key") == ArtifactStore(store.root).folder("pretrain", "key")
     return store.root
 
 
@@ -107,9 +107,9 @@ def damaged(path: Path, data: st.DataObject) -> Iterator[None]:
 @given(st.data(), st.sampled_from(EVERY_FILE))
 @settings(max_examples=80)
 def test_a_damaged_stage_is_refused(published: Path, data: st.DataObject, name: str) -> None:
-    with damaged(published / "pretrain" / "key" / name, data), pytest.raises(Corruption, match="run again"):
-        StageStore(published).read("pretrain", "key")
-    StageStore(published).read("pretrain", "key")
+    with damaged(published / "pretrain" / "key" / name, data), pytest.raises(CorruptionError, match="run again"):
+        ArtifactStore(published).read("pretrain", "key")
+    ArtifactStore(published).read("pretrain", "key")
 
 
 @given(st.data(), st.sampled_from(FILES))
@@ -119,6 +119,6 @@ def test_a_damaged_checkpoint_is_refused_before_the_store_has_seen_it(
 ) -> None:
     folder, run = published / "pretrain" / "key" / "checkpoint", UNTRAINED
     before = {key: value.clone() for key, value in run.model.named_parameters()}
-    with damaged(folder / name, data), pytest.raises(Corruption, match="run again"):
+    with damaged(folder / name, data), pytest.raises(CorruptionError, match="run again"):
         run.load(folder)
     assert all(torch.equal(value, before[key]) for key, value in run.model.named_parameters())

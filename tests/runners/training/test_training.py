@@ -17,7 +17,7 @@ from foundation.randomness import stream
 from runners.training.loop import NotFinite, Step, held_out_loss, train
 from search_space.candidate import Candidate
 from search_space.objective import Objective
-from tasks.evaluation_set import Questions
+from tasks.evaluation_set import EvaluationSet
 from tasks.masking import mask
 from tests.factories.small_experiments import OBJECTIVES, WORDS, candidate, convolutions, stir
 from tests.factories.training_data import Run, assert_bitwise_equal, learners, lesson, name_of
@@ -122,10 +122,10 @@ def test_a_rate_that_is_far_too_high_ends_as_not_finite(learner: Candidate) -> N
     assert all(map(math.isfinite, run.losses))
 
 
-def questions(learner: Candidate) -> Questions:
+def questions(learner: Candidate) -> EvaluationSet:
     batch = lesson(learner).batches.at(0, 8, 1)
     masked = mask(batch, learner.objective, WORDS, stream(1, "questions"))
-    return Questions(masked.shown, masked.positions, masked.answers)
+    return EvaluationSet(masked.shown, masked.positions, masked.answers)
 
 
 def test_an_evaluation_leaves_no_trace_in_training() -> None:

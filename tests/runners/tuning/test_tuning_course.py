@@ -12,10 +12,10 @@ from configuration.arm import BASELINE
 from foundation.schema import canonical_text
 from ledger.artifacts import Outcome
 from ledger.database import Ledger
-from ledger.records import Standing, Status
+from ledger.records import Status, TrialStatus
 from ledger.tuning_plan import CHOICES
 from runners.stages.declarations import PretrainStage
-from runners.work_queue import Failure, Work
+from runners.work_queue import Failure, StageTask
 from search_space.candidate import Candidate
 from search_space.overrides import difference
 from tests.factories.crashing_ledger import MortalLedger
@@ -119,7 +119,7 @@ def test_a_failed_tuning_trial_is_tried_again_and_nothing_is_chosen_before(tmp_p
     table = tuned(tmp_path)
     expected = came_to(ran(folder_of(tmp_path, "calm"), table))
 
-    def failing(work: Work) -> Outcome | Failure:
+    def failing(work: StageTask) -> Outcome | Failure:
         return Failure("ValueError: no", "Traceback") if work.trial == "narrow@shared/102" else curve(work)
 
     folder = folder_of(tmp_path, "failed")
@@ -135,7 +135,7 @@ def test_a_failed_tuning_trial_is_tried_again_and_nothing_is_chosen_before(tmp_p
 def test_what_has_no_finite_value_on_every_seed_never_wins(tmp_path: Path, bad: str) -> None:
     usual = best_at({"": 3e-3})  # the best point for all, were it not for one seed of one arm
 
-    def answer(work: Work) -> Outcome | Failure:
+    def answer(work: StageTask) -> Outcome | Failure:
         end = usual(work)
         if work.trial != "narrow@peak_learning_rate=0.003/102" or isinstance(end, Failure):
             return end
@@ -158,13 +158,13 @@ def test_what_has_no_finite_value_on_every_seed_never_wins(tmp_path: Path, bad: 
 
 
 def test_an_arm_that_diverges_everywhere_stays_at_the_shared_recipe(tmp_path: Path) -> None:
-    def answer(work: Work) -> Outcome | Failure:
+    def answer(work: StageTask) -> Outcome | Failure:
         lost = str(work.trial).startswith("narrow@")
         return Outcome(Status.DIVERGED, {"tokens": 64, "loss": "nan"}, 1.0) if lost else curve(work)
 
     done = ran(tmp_path, tuned(tmp_path), answer=answer)
     assert own_names(done)["narrow"] == "narrow"
-    assert done.of_arm("narrow")[0].standing is Standing.FINISHED
+    assert done.of_arm("narrow")[0].status is TrialStatus.FINISHED
 
 
 def test_twins_are_tuned_as_their_arms_are(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_seeds_until_decided_go_to_what_is_undecided_at_either_recipe(tmp_path: 
     """`dynamic` is far off at the shared recipe alone, `narrow` at both."""
     table = tuned(tmp_path, pretraining={"tokens": 2560, "seeds": {"until_decided": RULED}})
 
-    def answer(work: Work) -> Outcome | Failure:
+    def answer(work: StageTask) -> Outcome | Failure:
         told = work.stage.declaration
         if not isinstance(told, PretrainStage):
             return curve(work)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.downstream import find_task
 from tasks.metrics import accuracy, f1, matthews, pearson, spearman
 from tests.factories.glue_folders import GLUE, write_table
@@ -121,7 +121,7 @@ def test_a_prediction_of_a_value_that_is_no_finite_number_is_refused(wrong: str,
     judge = find_task("stsb").judge
     assert judge is not None
     (tmp_path / "p").write_text("\n".join([*told[:3], wrong, *told[4:]]), encoding="utf-8")
-    with pytest.raises(DataRefused, match=f"p:4: '{wrong}' is no prediction; expected a finite number"):
+    with pytest.raises(DataError, match=f"p:4: '{wrong}' is no prediction; expected a finite number"):
         judge(tmp_path / "dev.tsv", tmp_path / "p", None)
 
 
@@ -134,7 +134,7 @@ def test_a_reference_outside_the_range_is_refused(value: str, tmp_path: Path) ->
     rows[3] = "\t".join([*rows[3].split("\t")[:-1], value])
     dev.write_text("\n".join(rows), encoding="utf-8")
     (tmp_path / "p").write_text("\n".join(told), encoding="utf-8")
-    with pytest.raises(DataRefused, match="expected a number from 0 to 5"):
+    with pytest.raises(DataError, match="expected a number from 0 to 5"):
         judge(dev, tmp_path / "p", None)
 
 
@@ -174,7 +174,7 @@ def test_wrong_predictions_are_told(text: str, told: list[str], tmp_path: Path) 
     (tmp_path / "p").write_text(text, encoding="utf-8")
     judge = find_task("rte").judge
     assert judge is not None
-    with pytest.raises(DataRefused) as refusal:
+    with pytest.raises(DataError) as refusal:
         judge(tmp_path / "dev.tsv", tmp_path / "p", None)
     for words in told:
         assert words in "\n".join(refusal.value.lines)

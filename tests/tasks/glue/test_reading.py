@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.dataset_folder import FolderOfTasks
 from tasks.downstream import find_task
 from tests.factories.glue_folders import GLUE, TEXTS, files_of, write_table
@@ -58,7 +58,7 @@ def test_every_wrong_row_is_told_with_its_line(name: str, tmp_path: Path) -> Non
     lines[first + 1] = "\t".join(cells)
     lines[first + 4] = lines[first + 4].replace("\t", " ")
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    with pytest.raises(DataRefused) as refusal:
+    with pytest.raises(DataError) as refusal:
         files_of(name).read("dev", file, "CoLA/dev.tsv")
     told = [f"CoLA/dev.tsv:{first + 2}: "] + ([f"CoLA/dev.tsv:{first + 5}: "] if name != "qqp" else [])
     assert [line[: len(start)] for line, start in zip(refusal.value.lines, told, strict=True)] == told
@@ -85,10 +85,10 @@ def test_annotators_who_do_not_agree_are_left_out_and_counted(tmp_path: Path) ->
 def test_a_missing_set_names_what_is_wanted_and_where_it_comes_from(tmp_path: Path) -> None:
     (tmp_path / "RTE").mkdir()
     with pytest.raises(
-        DataRefused, match=r"no train\.tsv and no dev\.tsv; wanted are RTE/train\.tsv, RTE/dev\.tsv, from"
+        DataError, match=r"no train\.tsv and no dev\.tsv; wanted are RTE/train\.tsv, RTE/dev\.tsv, from"
     ):
         FolderOfTasks(path=str(tmp_path)).located(files_of("rte"))
-    with pytest.raises(DataRefused, match="no such folder"):
+    with pytest.raises(DataError, match="no such folder"):
         FolderOfTasks(path=str(tmp_path / "nowhere")).located(files_of("rte"))
 
 
@@ -101,7 +101,7 @@ def test_one_folder_may_hold_the_collections(tmp_path: Path) -> None:
     data = FolderOfTasks(path=str(tmp_path))
     assert data.located(files_of("rte")) == FolderOfTasks(path=str(tmp_path / "glue")).located(files_of("rte"))
     assert data.located(files_of("squad_v1_1"))["dev"] == tmp_path / "squad" / "dev-v1.1.json"
-    with pytest.raises(DataRefused, match=r"no train\.tsv and no dev\.tsv; wanted are CoLA/train\.tsv"):
+    with pytest.raises(DataError, match=r"no train\.tsv and no dev\.tsv; wanted are CoLA/train\.tsv"):
         data.located(files_of("cola"))
 
 
@@ -131,12 +131,12 @@ def test_a_mutated_file_is_refused_in_words_or_every_row_is_counted(name: str, t
     write_table(name, file, 12)
     whole = file.read_bytes()
     random_ = random.Random(name)
-    refusals: list[DataRefused] = []
+    refusals: list[DataError] = []
     for _ in range(230):  # more than 2,000 over all tasks
         file.write_bytes(_mutated(whole, random_))
         try:
             read = files_of(name).read("dev", file, "dev.tsv")
-        except DataRefused as refusal:
+        except DataError as refusal:
             refusals.append(refusal)
             continue
         rows = file.read_bytes().count(b"\n") + (not file.read_bytes().endswith(b"\n")) - (name != "cola")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from foundation.errors import DataRefused, EnvironmentRefused
+from foundation.errors import DataError, MachineError
 from foundation.schema import canonical
 from tasks.dataset_folder import FolderOfTasks, PublishedData
 from tasks.dataset_hub import DatasetOfTasks
@@ -76,7 +76,7 @@ def test_a_hidden_label_is_counted_where_the_task_has_such_rows_and_refused_else
     rows = (Example("a", "b", label=0), Example("c", "d"), Example("e", "f", label=1))
     found = read_split("mnli", "dev", split_of("mnli", rows))
     assert ([one.row for one in found.examples], found.left_out) == (["0", "2"], 1)
-    with pytest.raises(DataRefused, match="rte/dev:2: label is '-1'; expected entailment or not_entailment"):
+    with pytest.raises(DataError, match="rte/dev:2: label is '-1'; expected entailment or not_entailment"):
         read_split("rte", "dev", split_of("rte", rows))
 
 
@@ -92,7 +92,7 @@ def test_a_hidden_label_is_counted_where_the_task_has_such_rows_and_refused_else
 )
 def test_wrong_columns_are_told(change: dict[str, Any], told: str) -> None:
     columns = {"sentence1": ["a", "b"], "sentence2": ["c", "d"], "label": ["entailment"] * 2, "idx": [0, 1], **change}
-    with pytest.raises(DataRefused, match=told):
+    with pytest.raises(DataError, match=told):
         read_split(
             "rte", "dev", LoadedSplit({name: column for name, column in columns.items() if column is not None})
         )
@@ -100,7 +100,7 @@ def test_wrong_columns_are_told(change: dict[str, Any], told: str) -> None:
 
 def test_other_label_names_are_told() -> None:
     split = split_of("rte", (Example("a", "b", label=0),))
-    with pytest.raises(DataRefused, match="labels of label are LABEL_0 and LABEL_1; expected entailment or not_ent"):
+    with pytest.raises(DataError, match="labels of label are LABEL_0 and LABEL_1; expected entailment or not_ent"):
         read_split("rte", "dev", LoadedSplit(split.columns, {"label": ("LABEL_0", "LABEL_1")}))
 
 
@@ -132,14 +132,14 @@ def test_a_plain_text_stays_a_folder_and_its_canonical_form() -> None:
 
 def test_without_the_extra_the_command_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)  # what Python does where it is not installed
-    with pytest.raises(EnvironmentRefused, match=r"pip install 'steeplechase\[datasets\]'"):
+    with pytest.raises(MachineError, match=r"pip install 'steeplechase\[datasets\]'"):
         DatasetOfTasks(name="nyu-mll/glue", revision=COMMIT).parts(files_of("rte"))
 
 
 def test_local_files_are_told_apart_by_split_and_known_by_their_contents(tmp_path: Path) -> None:
     data, files = DatasetOfTasks(path=str(tmp_path)), files_of("mnli")
     with pytest.raises(
-        DataRefused, match=r"no files of mnli/train and mnli/validation_matched; expected mnli/train\.parq"
+        DataError, match=r"no files of mnli/train and mnli/validation_matched; expected mnli/train\.parq"
     ):
         data.located(files)
     names = ["train-00001-of-00002", "train-00000-of-00002", "validation_matched", "validation_mismatched"]
@@ -156,7 +156,7 @@ def test_local_files_are_told_apart_by_split_and_known_by_their_contents(tmp_pat
     (tmp_path / "mnli" / "validation_matched.parquet").write_text("other")
     assert data.inputs(files) != told
     (tmp_path / "mnli" / "train.csv").write_text("premise\n")
-    with pytest.raises(DataRefused, match="which is meant"):
+    with pytest.raises(DataError, match="which is meant"):
         data.located(files)
 
 

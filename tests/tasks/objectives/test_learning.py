@@ -10,8 +10,8 @@ from search_space.convolution import Convolution
 from search_space.objective import Objective
 from search_space.objective.masking import Masking
 from tasks.batches import Batches
-from tasks.evaluation_set import ROWS_AT_A_TIME, Questions
-from tasks.masking import Masked, mask
+from tasks.evaluation_set import ROWS_AT_A_TIME, EvaluationSet
+from tasks.masking import MaskedBatch, mask
 from tasks.objectives import build_model
 from tasks.objectives.pretraining_model import PretrainingModel
 from tests.factories.small_experiments import OBJECTIVES, WORDS, candidate, convolutions, stir, text, title, variants
@@ -26,7 +26,7 @@ def model_of(learner: Candidate, seed: int = 1) -> PretrainingModel:
     return build_model(learner, generator, seed)
 
 
-def masked_batch(masking: Masking, rows: int = 4) -> Masked:
+def masked_batch(masking: Masking, rows: int = 4) -> MaskedBatch:
     batch = Batches(text(), WORDS, 16).at(0, rows, 1)
     return mask(batch, masking, WORDS, np.random.default_rng(1))
 
@@ -70,12 +70,12 @@ def test_the_first_loss_is_that_of_knowing_nothing(objective: Objective) -> None
     assert loss == pytest.approx(blind, rel=0.02)
 
 
-def questions(objective: Objective, rows: int) -> Questions:
+def questions(objective: Objective, rows: int) -> EvaluationSet:
     masked = masked_batch(objective, rows)
     if objective.kind == "masked_language_model":
-        return Questions(masked.shown, masked.positions, masked.answers)
+        return EvaluationSet(masked.shown, masked.positions, masked.answers)
     everywhere = np.broadcast_to(np.arange(16), masked.shown.shape).copy()
-    return Questions(masked.shown, everywhere, (masked.shown == WORDS.mask).astype(np.int64))
+    return EvaluationSet(masked.shown, everywhere, (masked.shown == WORDS.mask).astype(np.int64))
 
 
 @every_objective
@@ -86,7 +86,9 @@ def test_the_held_out_loss_does_not_depend_on_the_pieces(objective: Objective) -
     asked = questions(objective, 2 * ROWS_AT_A_TIME + 7)
     assert [len(part.shown) for part in asked.parts()] == [ROWS_AT_A_TIME, ROWS_AT_A_TIME, 7]
     fields = (asked.shown, asked.positions, asked.answers)
-    rows = [model.held_out_loss(Questions(*(field[[row]] for field in fields))) for row in range(len(asked.shown))]
+    rows = [
+        model.held_out_loss(EvaluationSet(*(field[[row]] for field in fields))) for row in range(len(asked.shown))
+    ]
     assert model.held_out_loss(asked) == pytest.approx(np.mean(rows), rel=1e-5)
     assert np.std(rows) > 0.01
 

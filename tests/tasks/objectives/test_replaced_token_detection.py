@@ -10,7 +10,7 @@ from torch import Tensor
 
 from search_space.objective import ReplacedTokenDetection
 from tasks.batches import Batches
-from tasks.masking import Masked, mask
+from tasks.masking import MaskedBatch, mask
 from tasks.objectives import build_model
 from tasks.objectives.replaced_token_detection import Model
 from tests.factories.small_experiments import WORDS, candidate, convolutions, stir, text
@@ -26,12 +26,12 @@ def built(objective: ReplacedTokenDetection) -> Model:
     return model.eval()
 
 
-def masked_batch() -> Masked:
+def masked_batch() -> MaskedBatch:
     batch = Batches(text(), WORDS, 16).at(0, 8, 1)
     return mask(batch, ReplacedTokenDetection(), WORDS, np.random.default_rng(1))
 
 
-def seen_by_the_judge(model: Model, batch: Masked) -> Tensor:
+def seen_by_the_judge(model: Model, batch: MaskedBatch) -> Tensor:
     seen: list[Tensor] = []
     handle = model.encoder.register_forward_pre_hook(lambda _, given: seen.append(given[0].clone()))
     model.loss(batch, np.random.default_rng(1))

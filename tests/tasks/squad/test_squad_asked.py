@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from foundation.errors import Corruption
+from foundation.errors import CorruptionError
 from tasks.squad.files import squad_file
 from tasks.squad.official_metrics import squad_scores
 from tasks.squad.questions import Answer, Question, read_squad
@@ -60,7 +60,7 @@ def test_a_damaged_file_is_told(tmp_path: Path, tokenizer: WordPiece) -> None:
     asked = questions(2)
     save_asked(asked, encode_windows(asked, tokenizer, 100), tmp_path)
     (tmp_path / "questions.json").write_text("{}")
-    with pytest.raises(Corruption, match=r"questions\.json"):
+    with pytest.raises(CorruptionError, match=r"questions\.json"):
         load_asked(tmp_path)
 
 

@@ -5,7 +5,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.labelled.task import Version
 from tasks.squad.questions import SquadFile, read_squad
 from tasks.squad.windows import encode_windows
@@ -63,7 +63,7 @@ def read_or_refused(path: Path, version: Version) -> SquadFile | tuple[str, ...]
     """Return what a file holds, or the lines that refuse it."""
     try:
         return read_squad(path, version)
-    except DataRefused as refusal:
+    except DataError as refusal:
         return refusal.lines
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.labelled.task import Version
 from tasks.metrics import exact_match, normal_answer, overlap_f1
 from tasks.squad.files import squad_file
@@ -128,13 +128,13 @@ def test_a_threshold_is_the_best_that_brute_force_finds(cases: list[tuple[bool, 
 
 
 def test_null_odds_are_needed_for_every_prediction() -> None:
-    with pytest.raises(DataRefused, match="null odds: none for 1 of the predicted questions, the first is a"):
+    with pytest.raises(DataError, match="null odds: none for 1 of the predicted questions, the first is a"):
         squad_scores([asked("a", "cat")], "v2.0", {"a": "cat"}, {"b": 1.0})
 
 
 def test_wrong_predictions_files_are_told_question_by_question(tmp_path: Path) -> None:
     path = write(tmp_path, '{"a": 1, "b": null, "c": "cat", "c": "dog", "d": ["x"]}', "predictions.json")
-    with pytest.raises(DataRefused) as refused:
+    with pytest.raises(DataError) as refused:
         read_predictions(path)
     assert list(refused.value.lines) == [
         "predictions.json: question 'c' is there more than once",
@@ -142,8 +142,8 @@ def test_wrong_predictions_files_are_told_question_by_question(tmp_path: Path) -
         "predictions.json: question 'b': 'None' is not a text",
         "predictions.json: question 'd': \"['x']\" is not a text",
     ]
-    with pytest.raises(DataRefused, match="expected an object from question identifiers to texts"):
+    with pytest.raises(DataError, match="expected an object from question identifiers to texts"):
         read_predictions(write(tmp_path, "[]", "predictions.json"))
-    with pytest.raises(DataRefused, match="'b': 'True' is not a finite number"):
+    with pytest.raises(DataError, match="'b': 'True' is not a finite number"):
         read_null_odds(write(tmp_path, '{"a": 1, "b": true}', "odds.json"))
     assert read_null_odds(write(tmp_path, '{"a": 1, "b": -2.5}', "odds.json")) == {"a": 1.0, "b": -2.5}

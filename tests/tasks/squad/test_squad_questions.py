@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.labelled.task import Version
 from tasks.squad.files import is_official_name, squad_file
 from tasks.squad.questions import read_squad
@@ -66,7 +66,7 @@ def test_every_mistake_is_told_at_once_with_its_place(tmp_path: Path) -> None:
         {"question": "Who?", "answers": [{"text": "", "answer_start": True}, "Normans"]}
     ]
     wrong["data"] += [{"title": "B"}, 7]
-    with pytest.raises(DataRefused) as refused:
+    with pytest.raises(DataError) as refused:
         read_squad(write(tmp_path, wrong), "v1.1")
     place = "dev-v1.1.json: data[0].paragraphs"
     assert list(refused.value.lines[:-1]) == [
@@ -85,10 +85,10 @@ def test_every_mistake_is_told_at_once_with_its_place(tmp_path: Path) -> None:
 
 
 def test_a_file_of_the_other_version_is_refused_for_every_question(tmp_path: Path) -> None:
-    with pytest.raises(DataRefused, match=r"\(question a\): is_impossible is missing; .*is this a file of 1\.1\?"):
+    with pytest.raises(DataError, match=r"\(question a\): is_impossible is missing; .*is this a file of 1\.1\?"):
         read_squad(write(tmp_path, document((TEXT, [question("a", "Who?", ("Normans", 4))]))), "v2.0")
     contrary = [question("b", "Who?", ("Normans", 4), impossible=True), question("c", "Who?", impossible=False)]
-    with pytest.raises(DataRefused) as refused:
+    with pytest.raises(DataError) as refused:
         read_squad(write(tmp_path, document((TEXT, contrary))), "v2.0")
     assert [line.split(": ")[-1] for line in refused.value.lines] == [
         "is_impossible is true, yet there are 1 answers",
@@ -116,24 +116,24 @@ def test_a_file_of_the_other_version_is_refused_for_every_question(tmp_path: Pat
 def test_what_is_no_such_file_says_where_and_why(content: bytes, expected: str, tmp_path: Path) -> None:
     path = tmp_path / "dev-v1.1.json"
     path.write_bytes(content)
-    with pytest.raises(DataRefused, match=expected):
+    with pytest.raises(DataError, match=expected):
         read_squad(path, "v1.1")
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataRefused, match=r"none\.json: No such file"):
+    with pytest.raises(DataError, match=r"none\.json: No such file"):
         read_squad(tmp_path / "none.json", "v1.1")
 
 
 def test_a_folder_gives_the_official_file_or_the_one_cut_of_it(tmp_path: Path) -> None:
-    with pytest.raises(DataRefused, match=r"no train-v1\.1\.json; expected train-v1\.1\.json of https://rajpurkar"):
+    with pytest.raises(DataError, match=r"no train-v1\.1\.json; expected train-v1\.1\.json of https://rajpurkar"):
         squad_file(tmp_path, "v1.1", "train")
     first = write(tmp_path, {}, "train-v1.1.subset44.json")
     assert squad_file(tmp_path, "v1.1", "train") == first
     assert squad_file(first, "v1.1", "train") == first
     assert not is_official_name(first, "v1.1", "train")
     write(tmp_path, {}, "train-v1.1.subset2.json")
-    with pytest.raises(DataRefused, match=r"train-v1\.1\.subset2\.json, train-v1\.1\.subset44\.json are several"):
+    with pytest.raises(DataError, match=r"train-v1\.1\.subset2\.json, train-v1\.1\.subset44\.json are several"):
         squad_file(tmp_path, "v1.1", "train")
     official = write(tmp_path, {}, "train-v1.1.json")
     assert squad_file(tmp_path, "v1.1", "train") == official
@@ -143,5 +143,5 @@ def test_a_folder_gives_the_official_file_or_the_one_cut_of_it(tmp_path: Path) -
 def test_a_field_named_twice_loses_nothing_in_silence(tmp_path: Path) -> None:
     inside = json.dumps(document((TEXT, [question("a", "Who?", ("Normans", 4))])))
     twice = inside.replace('"qas": [', '"qas": [], "qas": [')
-    with pytest.raises(DataRefused, match=r"data\[0\]\.paragraphs\[0\]: names the field 'qas' more than once"):
+    with pytest.raises(DataError, match=r"data\[0\]\.paragraphs\[0\]: names the field 'qas' more than once"):
         read_squad(write(tmp_path, twice), "v1.1")

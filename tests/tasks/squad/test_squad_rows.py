@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.dataset_hub import DatasetOfTasks
 from tasks.downstream import find_task
 from tasks.labelled.task import Version
@@ -60,7 +60,7 @@ def test_local_parquet_gives_the_questions_of_the_official_file(
 def test_a_question_without_answers_belongs_to_the_second_version() -> None:
     split = rows(("one", {"text": ["Normans"], "answer_start": [4]}), ("two", {"text": [], "answer_start": []}))
     assert [each.answerable for each in read_rows(split, "v2.0", "dev").questions] == [True, False]
-    with pytest.raises(DataRefused, match=r"dev: data\[0\].paragraphs\[0\].qas\[1\] \(question two\): no answers"):
+    with pytest.raises(DataError, match=r"dev: data\[0\].paragraphs\[0\].qas\[1\] \(question two\): no answers"):
         read_rows(split, "v1.1", "dev")
 
 
@@ -68,10 +68,10 @@ def test_a_question_without_answers_belongs_to_the_second_version() -> None:
     "answers", [None, "Normans", {"text": ["Normans"], "answer_start": []}, {"text": [3], "answer_start": [4]}]
 )
 def test_answers_of_another_form_are_refused_by_their_question(answers: object) -> None:
-    with pytest.raises(DataRefused, match="question one"):
+    with pytest.raises(DataError, match="question one"):
         read_rows(rows(("one", answers)), "v1.1", "dev")
 
 
 def test_missing_columns_are_told() -> None:
-    with pytest.raises(DataRefused, match="dev: no column 'answers'; found are 'id', 'title', 'context', 'question'"):
+    with pytest.raises(DataError, match="dev: no column 'answers'; found are 'id', 'title', 'context', 'question'"):
         read_rows(LoadedSplit({name: [] for name in COLUMNS[:-1]}), "v1.1", "dev")

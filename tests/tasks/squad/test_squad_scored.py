@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import DataRefused
+from foundation.errors import DataError
 from tasks.squad.evaluate import score_files
 from tests.factories.squad_files import document, question, write
 
@@ -38,7 +38,7 @@ def test_a_cut_is_named_and_null_odds_are_read(tmp_path: Path) -> None:
 
 def test_files_of_the_wrong_kind_are_refused(tmp_path: Path) -> None:
     data = write(tmp_path, document((TEXT, [question("a", "Who?", ("Normans", 4))])))
-    with pytest.raises(DataRefused, match="expected an object from question identifiers to texts"):
+    with pytest.raises(DataError, match="expected an object from question identifiers to texts"):
         score_files("v1.1", data, write(tmp_path, "[]", "texts.json"))
-    with pytest.raises(DataRefused, match=r"no dev-v2\.0\.json"):
+    with pytest.raises(DataError, match=r"no dev-v2\.0\.json"):
         score_files("v2.0", tmp_path, data)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import DataRefused, EnvironmentRefused, Refusal
+from foundation.errors import DataError, MachineError, UserError
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.records import ArmRow, Record, Status, TrialRow
 from runners.replay.curves import plain
@@ -79,7 +79,7 @@ def test_the_plain_format_goes_round(values: list[list[float]]) -> None:
 def test_a_wrong_plain_file_is_one_clear_line(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "wrong.jsonl"
     path.write_text(text)
-    with pytest.raises(DataRefused) as refused:
+    with pytest.raises(DataError) as refused:
         read_curves(path)
     (line,) = refused.value.lines
     assert line.startswith(str(path))
@@ -117,7 +117,7 @@ def test_taskset_with_overflow_and_nan(tmp_path: Path) -> None:
 def test_a_wrong_json_file_is_one_clear_line(tmp_path: Path, entries: list[object], said: str) -> None:
     path = tmp_path / "wrong.json"
     path.write_text(json.dumps(entries))
-    with pytest.raises(DataRefused, match=said) as refused:
+    with pytest.raises(DataError, match=said) as refused:
         read_curves(path)
     assert len(refused.value.lines) == 1
 
@@ -149,15 +149,15 @@ def test_a_folder_is_its_files_and_names_all_that_are_wrong(tmp_path: Path) -> N
     assert [each.name for each in read_curves(tmp_path)] == ["a", "b"]
     (tmp_path / "c.json.xz").write_bytes(b"no xz")
     (tmp_path / "d.json").write_bytes(b"\xff\xfe[")
-    with pytest.raises(DataRefused) as refused:
+    with pytest.raises(DataError) as refused:
         read_curves(tmp_path)
     assert len(refused.value.lines) == 2
 
 
 def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentRefused):
+    with pytest.raises(MachineError):
         read_curves(tmp_path / "nowhere")
-    with pytest.raises(Refusal, match="no curves in it"):
+    with pytest.raises(UserError, match="no curves in it"):
         read_curves(tmp_path)
 
 

@@ -28,7 +28,7 @@ from runners.scheduling.groundwork import Groundwork
 from runners.stages.stage import Job
 
 EXPERIMENT = Path(__file__).parents[1] / "experiments/table2.yaml"
-SHARED = ("corpus", "tokens", "questions")
+SHARED = ("corpus", "tokens", "evaluation_set")
 
 
 def main(trials: int) -> None:

@@ -28,7 +28,7 @@ def import_(
     folder: HuggingFaceFolder,
     out: NewFolder,
 ) -> None:
-    """Read a ConvBERT, an ELECTRA or a BERT as a start: `pretraining: { start: OUT }`."""
+    """Read a ConvBERT, an ELECTRA or a BERT as a start: `pretraining: { init_checkpoint: OUT }`."""
     refuse_existing(out)
     if not folder.is_dir():
         raise MachineError(f"{folder}: no such folder")

@@ -27,11 +27,11 @@ class Arm:
     """The arm whose difference in budget this one is free of; of several that share it, the first."""
     twin: str | None = None
     """The arm that is this one at the baseline's budget; its own name where it has that budget."""
-    twin_spends: float | None = None
+    matched_spend: float | None = None
     """What the twin spends, as a share of the baseline's budget."""
-    tunes: str | None = None
+    tuning_trial_of: str | None = None
     """The arm for which this one is tried in tuning; it is no row of a table."""
-    own_of: str | None = None
+    tuned_from: str | None = None
     """The arm that this one is at the recipe that tuning has chosen for it."""
 
     @property

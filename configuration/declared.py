@@ -61,9 +61,9 @@ class Pretraining(Schema):
     """Points of the held-out curve between the hurdles, the last one included."""
     reference_generator_tokens: Count = 1_000_000
     """Tokens the generator that corrupts the held-out set is trained on (replaced token detection only)."""
-    start: str | None = None
+    init_checkpoint: str | None = None
     """A folder that `steeplechase import` has written: every arm's encoder begins with its weights."""
-    reference: Candidate | None = None
+    evaluation_reference: Candidate | None = None
     """Whose length, recipe and generator the held-out questions are made with; the baseline's where none is named.
 
     Experiments with different baselines ask the same questions, and so share their common rows, when they name one.
@@ -108,7 +108,7 @@ class DeclaredExperiment(Schema):
     """Which downstream tasks the pretrained models are taught, and how."""
     measure: Measures = Field(default_factory=Measures)
     """What is measured of every trained model beyond losses and scores."""
-    level_within: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"held_out_loss": 0.02}])
+    equivalence_margin: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"held_out_loss": 0.02}])
     """By metric: the largest difference that is none worth naming; over the paper's margins."""
     claims: tuple[str, ...] = Field(default=(), examples=[["score(dynamic) > score(depthwise) by 0.5"]])
     """What is expected of the results, written down before there are any; the report judges each."""
@@ -161,7 +161,15 @@ class DeclaredExperiment(Schema):
     def identity(self) -> dict[str, JsonValue]:
         """Return everything that changes a number, and nothing else; the order of tasks does not."""
         document = canonical(self)
-        for presentation in ("question", "paper", "level_within", "claims", "forecast", "tracking", "on_invalid"):
+        for presentation in (
+            "question",
+            "paper",
+            "equivalence_margin",
+            "claims",
+            "forecast",
+            "tracking",
+            "on_invalid",
+        ):
             document.pop(presentation, None)
         if self.search is None:  # what the arms are, however they were written down
             document["design"] = {arm.name: canonical(arm.candidate) for arm in self.arms}

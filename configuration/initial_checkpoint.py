@@ -124,7 +124,7 @@ def _of_weights(architecture: Architecture) -> Architecture:
     """Return the architecture as its weights know it: whether padding leaks changes none of them."""
     if not isinstance(architecture.convolution, SpanDynamic):
         return architecture
-    convolution = architecture.convolution.model_copy(update={"pad_leak": "masked"})
+    convolution = architecture.convolution.model_copy(update={"padding": "masked"})
     return architecture.model_copy(update={"convolution": convolution})
 
 

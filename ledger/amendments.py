@@ -16,7 +16,7 @@ from ledger.database import Ledger, LedgerRows
 if TYPE_CHECKING:
     from configuration.experiment import Experiment
 
-TOLD = ("claims", "paper", "level_within", "forecast")
+TOLD = ("claims", "paper", "equivalence_margin", "forecast")
 """Of what changes no number, the parts that a report's verdicts depend on."""
 FACT = "amendment {}"
 

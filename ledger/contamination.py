@@ -9,7 +9,7 @@ from foundation.errors import DataError
 from foundation.schema import JsonValue
 from ledger.records import Record, Status
 
-OVERLAP = "overlap"
+CONTAMINATION = "contamination"
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Leakage:
 
 def leakages(records: Iterable[Record]) -> Iterator[Leakage]:
     """Yield what the finished records tell, task by task in the order of their names."""
-    finished = [one for one in records if one.stage == OVERLAP and one.status is Status.FINISHED]
+    finished = [one for one in records if one.stage == CONTAMINATION and one.status is Status.FINISHED]
     by_task = {str(record.result["task"]): record for record in finished if "task" in record.result}
     for task in sorted(by_task):
         result = by_task[task].result

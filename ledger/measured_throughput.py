@@ -35,7 +35,7 @@ def seconds_per_operation(folder: Path) -> Mapping[str, float]:
     found: dict[str, float] = {}
     unsure: list[str] = []
     for arm in arms:
-        if arm.tunes is not None:
+        if arm.tuning_trial_of is not None:
             continue  # trained on another budget
         candidate = Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
         mine = [spent[trial.name] for trial in trials if trial.arm == arm.name and trial.name in spent]

@@ -59,11 +59,11 @@ class ArmRow:
     """
     twin: str | None = None
     """The arm that is this one at the baseline's budget; its own name where it has that budget."""
-    twin_spends: float | None = None
+    matched_spend: float | None = None
     """What the twin spends, as a share of the baseline's budget."""
-    tunes: str | None = None
+    tuning_trial_of: str | None = None
     """The arm for which this one is tried in tuning; it is no row of a table."""
-    own_of: str | None = None
+    tuned_from: str | None = None
     """The arm that this one is at the recipe that tuning has chosen for it."""
     after_record: int = 0
     """The last record of a trial that the ledger held when the arm was declared; 0 where there was none."""

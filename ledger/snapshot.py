@@ -130,7 +130,7 @@ def _tuning(ledger: LedgerRows) -> Tuning | None:
     if told is None:
         return None
     tried = TuningPlan.of(told)
-    arms = tuple(arm for arm in ledger.arms() if arm.tunes is not None)
+    arms = tuple(arm for arm in ledger.arms() if arm.tuning_trial_of is not None)
     names = {arm.name for arm in arms}
     histories = tuple(one for one in histories_of(ledger, tried.labels) if one.trial.arm in names)
     return Tuning(tried, arms, histories, choices_of(ledger.fact(CHOICES)))

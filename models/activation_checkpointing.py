@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
-ActivationsKept = Literal["all", "matrix_products", "block_inputs"]
+ActivationCheckpointing = Literal["none", "selective", "full"]
 
 _aten = torch.ops.aten
 MATRIX_PRODUCTS = frozenset(
@@ -22,12 +22,12 @@ MATRIX_PRODUCTS = frozenset(
 )
 
 
-def run_checkpointed(kept: ActivationsKept, block: nn.Module, *inputs: Tensor | None) -> Tensor:
+def run_checkpointed(kept: ActivationCheckpointing, block: nn.Module, *inputs: Tensor | None) -> Tensor:
     """Return the block's output. What is not kept is computed again in the backward pass, to the same bits."""
-    if kept == "all" or not torch.is_grad_enabled():
+    if kept == "none" or not torch.is_grad_enabled():
         output: Tensor = block(*inputs)
         return output
-    if kept == "block_inputs":
+    if kept == "full":
         again: Tensor = checkpoint(block, *inputs, use_reentrant=False)
         return again
     selective = partial(create_selective_checkpoint_contexts, _policy)

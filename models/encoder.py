@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
-from models.activation_checkpointing import ActivationsKept, run_checkpointed
+from models.activation_checkpointing import ActivationCheckpointing, run_checkpointed
 from models.attention import MixedAttention
 from models.convolution import PaddingMask
 from models.feed_forward import FeedForward
@@ -65,11 +65,11 @@ class Encoder(nn.Module):
         architecture: Architecture,
         dropout_rate: float,
         embeddings: Embeddings | None = None,
-        activations_kept: ActivationsKept = "all",
+        activation_checkpointing: ActivationCheckpointing = "none",
     ) -> None:
         super().__init__()
         self.architecture, self.dropout_rate = architecture, dropout_rate
-        self.activations_kept: ActivationsKept = activations_kept
+        self.activation_checkpointing: ActivationCheckpointing = activation_checkpointing
         self.embeddings = embeddings or Embeddings(architecture)
         widens = architecture.embedding_width != architecture.width
         self.projection = nn.Linear(architecture.embedding_width, architecture.width) if widens else None
@@ -91,5 +91,5 @@ class Encoder(nn.Module):
         if self.projection is not None:
             x = self.projection(x)
         for block in self.blocks:
-            x = run_checkpointed(self.activations_kept, block, x, padding_mask)
+            x = run_checkpointed(self.activation_checkpointing, block, x, padding_mask)
         return x

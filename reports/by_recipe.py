@@ -9,7 +9,7 @@ from ledger.snapshot import Snapshot
 
 def at_shared_recipe(snapshot: Snapshot) -> Snapshot:
     """Return the snapshot without the arms at their own recipes."""
-    own = {arm.name for arm in snapshot.arms if arm.own_of is not None}
+    own = {arm.name for arm in snapshot.arms if arm.tuned_from is not None}
     return _of(snapshot, {arm.name: arm for arm in snapshot.arms if arm.name not in own}) if own else snapshot
 
 

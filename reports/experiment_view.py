@@ -37,7 +37,7 @@ class HurdleBlock(_Reading):
     """Where trials are judged, in tokens."""
 
     kind: str = "finite"
-    marks: tuple[int, ...] = ()
+    rungs: tuple[int, ...] = ()
     probe: Mapping[str, JsonValue] | None = None
 
 
@@ -46,7 +46,7 @@ class PretrainingBlock(_Reading):
 
     tokens: int | None = None
     seeds: Seeds = ()
-    start: str | None = None
+    init_checkpoint: str | None = None
     """The folder whose weights every encoder begins with."""
     hurdle: HurdleBlock = HurdleBlock()
 
@@ -90,7 +90,7 @@ class Setting(_Reading):
 
     question: str = ""
     paper: PaperBlock | None = None
-    level_within: Mapping[str, float] = Field(default_factory=dict)
+    equivalence_margin: Mapping[str, float] = Field(default_factory=dict)
     claims: tuple[str, ...] = ()
     forecast: ForecastBlock | None = None
     match: MatchBlock | None = None
@@ -106,7 +106,7 @@ class Setting(_Reading):
         """By metric, the largest difference that counts as none: the experiment's own word before the paper's."""
         seeds, paper = self.pretraining.seeds, self.paper
         sequential = {} if isinstance(seeds, tuple) else seeds.until_decided.margin
-        margins = {**(paper.margins if paper else {}), **sequential, **self.level_within}
+        margins = {**(paper.margins if paper else {}), **sequential, **self.equivalence_margin}
         if len(self.tasks) == 1 and SCORE in margins:  # the only task is the score
             margins.setdefault(self.tasks[0], margins[SCORE])
         return margins

@@ -57,7 +57,7 @@ def intervals_note(grids: Iterable[Grid]) -> Notes:
 def footer_of(results: Results) -> Notes:
     """Return the conditions under which the numbers were measured."""
     setting = results.setting
-    start = setting.pretraining.start
+    start = setting.pretraining.init_checkpoint
     spans = ", ".join(map(str, first_seeds(setting.pretraining.seeds))) or "none"
     if results.looks.counts:
         spans += f", then more up to {results.looks.counts[-1]} for what is undecided"

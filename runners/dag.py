@@ -13,12 +13,12 @@ from configuration.measurements import ATTENTION
 from runners.missing_data import answers, refuse_missing, tasks_of
 from runners.stages.declarations import (
     AttentionStage,
+    ContaminationStage,
     CorpusStage,
+    EvaluationSetStage,
     ExamplesStage,
     FineTuneStage,
-    OverlapStage,
     PretrainStage,
-    QuestionsStage,
     TokensStage,
 )
 from runners.stages.stage import Stage
@@ -27,7 +27,7 @@ from search_space.objective import MaskedLanguageModel
 from tasks.corpora.corpus import Corpus
 from tasks.downstream import find_task
 
-LENGTHEN = "lengthen"
+LONG_SEQUENCE_PHASE = "long_sequence_phase"
 """The label of the stage that trains on at a longer length, before the tasks that read long texts."""
 
 
@@ -37,12 +37,12 @@ class SharedStages:
 
     corpus: Stage
     tokens: Stage
-    questions: Stage
+    evaluation_set: Stage
     examples: Mapping[str, Stage]
     """By task."""
     other_corpora: tuple[Stage, ...] = ()
     """Where the tasks' documents come from, when that is not the pretraining corpus."""
-    overlaps: Mapping[str, Stage] = field(default_factory=dict)
+    contaminations: Mapping[str, Stage] = field(default_factory=dict)
     """By task: what the pretraining text holds of its dev set."""
     start: InitialCheckpoint | None = None
     """What every encoder begins from, its weights verified; they are drawn from the seed where there is none."""
@@ -51,9 +51,9 @@ class SharedStages:
         """Return every stage by its label, the earliest first."""
         others = {f"corpus for tasks {number}": stage for number, stage in enumerate(self.other_corpora, 1)}
         examples = {f"examples {task}": stage for task, stage in self.examples.items()}
-        overlaps = {f"overlap {task}": stage for task, stage in self.overlaps.items()}
+        contaminations = {f"contamination {task}": stage for task, stage in self.contaminations.items()}
         first = {"corpus": self.corpus, **others, "tokens": self.tokens, **examples}
-        return {**first, **overlaps, "questions": self.questions}
+        return {**first, **contaminations, "evaluation_set": self.evaluation_set}
 
 
 def shared_stages(experiment: Experiment) -> SharedStages:
@@ -73,11 +73,11 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     tuning_corpus = experiment.fine_tuning.corpus
     documents = corpus if tuning_corpus in (None, experiment.corpus) else _corpus_stage(tuning_corpus)
     examples = _every_examples(experiment, documents, tokens)
-    overlaps = {task: _overlap(stage, corpus) for task, stage in examples.items()}
+    contaminations = {task: _contamination(stage, corpus) for task, stage in examples.items()}
     read = any("corpus" in stage.inputs for stage in examples.values())
     others = (documents,) if read and documents is not corpus else ()
-    questions = _questions(experiment, tokens)
-    return SharedStages(corpus, tokens, questions, examples, others, overlaps, _start(experiment))
+    evaluation_set = _evaluation_set(experiment, tokens)
+    return SharedStages(corpus, tokens, evaluation_set, examples, others, contaminations, _start(experiment))
 
 
 def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
 def judged_labels(experiment: Experiment) -> tuple[str, ...]:
     """Return the names of the stages that the hurdles look at: probes where there are some, else pretraining."""
     hurdle = experiment.pretraining.hurdle
-    return tuple(f"{'probe' if hurdle.probe else 'pretrain'}@{tokens}" for tokens in hurdle.token_marks)
+    return tuple(f"{'probe' if hurdle.probe else 'pretrain'}@{tokens}" for tokens in hurdle.rung_tokens)
 
 
 def fine_tune_labels(experiment: Experiment) -> tuple[str, ...]:
@@ -101,9 +101,9 @@ def measure_labels(experiment: Experiment) -> tuple[str, ...]:
     return () if experiment.measure.attention_diagonal is None else (ATTENTION,)
 
 
-def is_lengthened(experiment: Experiment, candidate: Candidate) -> bool:
+def has_long_sequence_phase(experiment: Experiment, candidate: Candidate) -> bool:
     """Return whether a candidate is trained on at a longer length before some of its tasks."""
-    return any(_lengthened(candidate, task) for task in experiment.fine_tuning.tasks)
+    return any(_needs_long_sequences(candidate, task) for task in experiment.fine_tuning.tasks)
 
 
 def all_labels(experiment: Experiment) -> tuple[str, ...]:
@@ -116,7 +116,7 @@ def all_labels(experiment: Experiment) -> tuple[str, ...]:
 def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candidate, seed: int) -> dict[str, Stage]:
     """Return the stages of one candidate at one pretraining seed by label, in order."""
     stages: dict[str, Stage] = {}
-    inputs = {"tokens": shared.tokens, "questions": shared.questions}
+    inputs = {"tokens": shared.tokens, "evaluation_set": shared.evaluation_set}
     last_step = 0
     pretrained: Stage | None = None
     for label, tokens in zip(pretrain_labels(experiment), _token_marks(experiment), strict=True):
@@ -133,17 +133,19 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
     for label in measure_labels(experiment):
         looked = _attention(experiment, candidate)
         stages[label] = Stage(looked, {"pretrained": pretrained, "tokens": shared.tokens})
-    for one in sorted(fine_tuning_runs(experiment.fine_tuning), key=lambda one: _lengthened(candidate, one.task)):
-        if _lengthened(candidate, one.task) and LENGTHEN not in stages:
-            declaration = _lengthening(experiment, candidate, seed, last_step)
-            pretrained = stages[LENGTHEN] = Stage(declaration, {**inputs, "previous": pretrained})
+    for one in sorted(
+        fine_tuning_runs(experiment.fine_tuning), key=lambda one: _needs_long_sequences(candidate, one.task)
+    ):
+        if _needs_long_sequences(candidate, one.task) and LONG_SEQUENCE_PHASE not in stages:
+            declaration = _long_sequence_phase(experiment, candidate, seed, last_step)
+            pretrained = stages[LONG_SEQUENCE_PHASE] = Stage(declaration, {**inputs, "previous": pretrained})
         sources = {"pretrained": pretrained, "examples": shared.examples[one.task]}
         stages[one.label] = Stage(_fine_tune(one.settings, candidate, one.task, one.seed), sources)
     return stages
 
 
 def _token_marks(experiment: Experiment) -> tuple[int, ...]:
-    return (*experiment.pretraining.hurdle.token_marks, experiment.pretraining.tokens)
+    return (*experiment.pretraining.hurdle.rung_tokens, experiment.pretraining.tokens)
 
 
 def _corpus_stage(corpus: Corpus) -> Stage:
@@ -172,23 +174,23 @@ def _examples(experiment: Experiment, name: str, documents: Stage, tokens: Stage
     return Stage(declaration, {"tokens": tokens} if task.files else {"corpus": documents, "tokens": tokens})
 
 
-def _overlap(examples: Stage, corpus: Stage) -> Stage:
+def _contamination(examples: Stage, corpus: Stage) -> Stage:
     told = examples.declaration
     assert isinstance(told, ExamplesStage)
     source = {"documents": examples.inputs["corpus"]} if "corpus" in examples.inputs else {}
-    asked = {name: getattr(told, name) for name in OverlapStage.model_fields}
-    return Stage(OverlapStage(**asked), {"corpus": corpus, **source})
+    asked = {name: getattr(told, name) for name in ContaminationStage.model_fields}
+    return Stage(ContaminationStage(**asked), {"corpus": corpus, **source})
 
 
-def _questions(experiment: Experiment, tokens: Stage) -> Stage:
-    baseline = experiment.pretraining.reference or experiment.baseline
+def _evaluation_set(experiment: Experiment, tokens: Stage) -> Stage:
+    baseline = experiment.pretraining.evaluation_reference or experiment.baseline
     generator = baseline.objective.generator_of(baseline.architecture, baseline.architecture)
-    masking = baseline.objective.model_dump(include={"mask_rate", "covered_share", "random_share"})
-    recipe = baseline.recipe.before_lengthening
+    masking = baseline.objective.model_dump(include={"mask_rate", "mask_token_share", "random_token_share"})
+    recipe = baseline.recipe.before_long_sequences
     reference = baseline.model_copy(update={"objective": MaskedLanguageModel(**masking), "recipe": recipe})
     if generator is not None:
         reference = reference.model_copy(update={"architecture": generator})
-    declaration = QuestionsStage(
+    declaration = EvaluationSetStage(
         reference=reference,
         objective=baseline.objective.kind,
         sequences=experiment.pretraining.held_out_sequences,
@@ -202,7 +204,7 @@ def _pretrain(experiment: Experiment, candidate: Candidate, seed: int, steps: tu
     whole = candidate.recipe.steps(settings.tokens)
     points = {max(1, whole * point // settings.evaluations) for point in range(1, settings.evaluations + 1)}
     return PretrainStage(
-        candidate=candidate.model_copy(update={"recipe": candidate.recipe.before_lengthening}),
+        candidate=candidate.model_copy(update={"recipe": candidate.recipe.before_long_sequences}),
         generator=candidate.objective.generator_of(candidate.architecture, experiment.baseline.architecture),
         seed=seed,
         from_step=steps[0],
@@ -212,14 +214,14 @@ def _pretrain(experiment: Experiment, candidate: Candidate, seed: int, steps: tu
     )
 
 
-def _lengthened(candidate: Candidate, task: str) -> bool:
-    return candidate.recipe.lengthening_share > 0 and find_task(task).lengthened
+def _needs_long_sequences(candidate: Candidate, task: str) -> bool:
+    return candidate.recipe.long_sequence_share > 0 and find_task(task).long_sequences
 
 
-def _lengthening(experiment: Experiment, candidate: Candidate, seed: int, from_step: int) -> PretrainStage:
+def _long_sequence_phase(experiment: Experiment, candidate: Candidate, seed: int, from_step: int) -> PretrainStage:
     """Return the further updates as what they are: pretraining of the same candidate at another length."""
-    to_step = from_step + candidate.recipe.lengthening_updates(from_step)
-    longer = candidate.model_copy(update={"recipe": candidate.recipe.of_lengthening})
+    to_step = from_step + candidate.recipe.long_sequence_updates(from_step)
+    longer = candidate.model_copy(update={"recipe": candidate.recipe.of_long_sequences})
     return PretrainStage(
         candidate=longer,
         generator=longer.objective.generator_of(longer.architecture, experiment.baseline.architecture),
@@ -232,9 +234,9 @@ def _lengthening(experiment: Experiment, candidate: Candidate, seed: int, from_s
 
 
 def _start(experiment: Experiment) -> InitialCheckpoint | None:
-    if experiment.pretraining.start is None:
+    if experiment.pretraining.init_checkpoint is None:
         return None
-    start = read_initial_checkpoint(Path(experiment.pretraining.start))
+    start = read_initial_checkpoint(Path(experiment.pretraining.init_checkpoint))
     start.verify(WEIGHTS)  # once, before anything is made
     return start
 
@@ -243,7 +245,9 @@ def _begun(declaration: PretrainStage, start: InitialCheckpoint | None) -> Pretr
     """Return a trial's first stage as it begins: from the start's weights where there is one."""
     if start is None:
         return declaration
-    return declaration.model_copy(update={"start": str(start.folder), "start_weights": start.weights_hash})
+    return declaration.model_copy(
+        update={"init_checkpoint": str(start.folder), "init_checkpoint_weights": start.weights_hash}
+    )
 
 
 def _attention(experiment: Experiment, candidate: Candidate) -> AttentionStage:
@@ -278,6 +282,6 @@ def _fine_tune(tuning: FineTuning, candidate: Candidate, task: str, seed: int) -
 
 def kind_of(label: str, stage: Stage) -> str:
     """Return what the ledger calls a stage: a fine-tuning that only a hurdle looks at is a probe."""
-    if label == LENGTHEN:
-        return LENGTHEN  # what a table of pretraining is about ends before it
+    if label == LONG_SEQUENCE_PHASE:
+        return LONG_SEQUENCE_PHASE  # what a table of pretraining is about ends before it
     return "probe" if label.startswith("probe@") else stage.kind

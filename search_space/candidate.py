@@ -36,10 +36,10 @@ class Candidate(Schema):
         if length > positions:
             message = f"{length} is longer than the {positions} positions of the architecture"
             yield Violation(("recipe", "sequence_length"), message)
-        longer = self.recipe.lengthened_sequence_length
-        if self.recipe.lengthening_share and longer > positions:
+        longer = self.recipe.long_sequence_length
+        if self.recipe.long_sequence_share and longer > positions:
             message = f"{longer} is longer than the {positions} positions of the architecture"
-            yield Violation(("recipe", "lengthened_sequence_length"), message)
+            yield Violation(("recipe", "long_sequence_length"), message)
         convolution = self.architecture.convolution
         if isinstance(convolution, WithKernel) and convolution.kernel_size > 2 * length - 1:
             message = f"{convolution.kernel_size} reaches past a whole sequence of {length} tokens"

@@ -41,21 +41,21 @@ class Recipe(Schema):
     """Where the candidate is trained; part of the recipe because other hardware gives other bits."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """Precision of matrix products and what lies between them; weights, updates and losses stay in float32."""
-    activations_kept: Literal["all", "matrix_products", "block_inputs"] = "all"
+    activation_checkpointing: Literal["none", "selective", "full"] = "none"
     """What training keeps for the backward pass; the rest is computed again, which takes time and saves memory."""
     dropout: Number = Field(default=0.1, ge=0, lt=1)
     """Dropout probability of hidden values and of attention weights."""
     token_share: PositiveNumber = 1.0
     """Tokens that this candidate is trained on, as a share of the experiment's; a matched budget may change it."""
-    lengthening_share: Share = 0.0
-    """Further updates at `lengthened_sequence_length`, as a share of all before, for the tasks that read long texts.
+    long_sequence_share: Share = 0.0
+    """Further updates at `long_sequence_length`, as a share of all before, for the tasks that read long texts.
 
     ConvBERT trained on for 10% before SQuAD (arXiv 2008.02496). The updates go on where pretraining ended, at the
     rates that the schedule would have had for a budget so much longer.
     """
-    lengthened_sequence_length: Count = LENGTHENED
-    """Tokens of a sequence in the updates of `lengthening_share`. Default: BERT's position table."""
-    replica: Whole = Field(default=0, ge=0, le=2**32 - 1)
+    long_sequence_length: Count = LENGTHENED
+    """Tokens of a sequence in the updates of `long_sequence_share`. Default: BERT's position table."""
+    noise_seed: Whole = Field(default=0, ge=0, le=2**32 - 1)
     """Draws other weights, batches and masks from the same seed and changes nothing else.
 
     Replicas are equal in expectation, so a table of replicas shows what a table says where nothing differs.
@@ -74,23 +74,23 @@ class Recipe(Schema):
         """Return the updates that see at least the candidate's share of `tokens` tokens."""
         return -(-self.own_tokens(tokens) // self.tokens_per_step)
 
-    def lengthening_updates(self, updates: int) -> int:
+    def long_sequence_updates(self, updates: int) -> int:
         """Return the further updates behind so many at the usual length."""
-        return max(1, round(self.lengthening_share * updates)) if self.lengthening_share else 0
+        return max(1, round(self.long_sequence_share * updates)) if self.long_sequence_share else 0
 
     @property
-    def before_lengthening(self) -> "Recipe":
+    def before_long_sequences(self) -> "Recipe":
         """The recipe of everything up to the lengthening, which is the same with it and without."""
-        return self.model_copy(update={"lengthening_share": 0.0, "lengthened_sequence_length": LENGTHENED})
+        return self.model_copy(update={"long_sequence_share": 0.0, "long_sequence_length": LENGTHENED})
 
     @property
-    def of_lengthening(self) -> "Recipe":
+    def of_long_sequences(self) -> "Recipe":
         """The recipe of the lengthening itself."""
-        return self.before_lengthening.model_copy(update={"sequence_length": self.lengthened_sequence_length})
+        return self.before_long_sequences.model_copy(update={"sequence_length": self.long_sequence_length})
 
     def root_seed(self, seed: int) -> int:
-        """Return the seed that training draws from: the trial's own, or one that the replica makes of it."""
-        return stream_seed(seed, "replica", self.replica) if self.replica else seed
+        """Return the seed that training draws from: the trial's own, or one that the noise_seed makes of it."""
+        return stream_seed(seed, "noise_seed", self.noise_seed) if self.noise_seed else seed
 
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the values break together."""

@@ -31,8 +31,8 @@ def mask(batch: Tokens, masking: Masking, words: WordPiece, random: np.random.Ge
     answers = np.take_along_axis(batch, positions, axis=1)
     fate = random.random(positions.shape)
     replacements = random.integers(0, words.vocabulary_size, positions.shape)
-    covered = fate < masking.covered_share
-    scrambled = ~covered & (fate < masking.covered_share + masking.random_share)
+    covered = fate < masking.mask_token_share
+    scrambled = ~covered & (fate < masking.mask_token_share + masking.random_token_share)
     visible = np.where(covered, words.mask, np.where(scrambled, replacements, answers))
     shown = batch.copy()
     np.put_along_axis(shown, positions, visible, axis=1)

@@ -12,14 +12,14 @@ from benchmarks.cases.encoder import PEER, agree, architecture, forwards, pair
 from benchmarks.memory import allocations
 from benchmarks.precision import named, need
 from benchmarks.row import FULL_SIZE, Figure, Row, Size, exact_figure
-from models.activation_checkpointing import ActivationsKept
+from models.activation_checkpointing import ActivationCheckpointing
 
 DEPTHS = (2, 4)
-WAYS: tuple[tuple[ActivationsKept, torch.dtype, float], ...] = (
+WAYS: tuple[tuple[ActivationCheckpointing, torch.dtype, float], ...] = (
     ("all", torch.float32, 1.0),
-    ("matrix_products", torch.float32, 0.50),
-    ("matrix_products", torch.bfloat16, 0.25),
-    ("block_inputs", torch.float32, 0.10),
+    ("selective", torch.float32, 0.50),
+    ("selective", torch.bfloat16, 0.25),
+    ("full", torch.float32, 0.10),
 )
 
 
@@ -32,7 +32,7 @@ def rows(size: Size = FULL_SIZE) -> Iterator[Row]:
         yield Row(name, peer, reach, measure, "lower", "our bytes / their bytes")
 
 
-def _measure(size: Size, kept: ActivationsKept, precision: torch.dtype) -> Figure:
+def _measure(size: Size, kept: ActivationCheckpointing, precision: torch.dtype) -> Figure:
     need(precision)
     shallow, deep = (_held(size, kept, precision, depth) for depth in DEPTHS)
     layers = DEPTHS[1] - DEPTHS[0]
@@ -40,7 +40,7 @@ def _measure(size: Size, kept: ActivationsKept, precision: torch.dtype) -> Figur
     return exact_figure(ours, theirs, f"{ours / 1e6:.1f} against {theirs / 1e6:.1f} MB")
 
 
-def _held(size: Size, kept: ActivationsKept, precision: torch.dtype, depth: int) -> tuple[int, int]:
+def _held(size: Size, kept: ActivationCheckpointing, precision: torch.dtype, depth: int) -> tuple[int, int]:
     """Return the bytes that our and their forward pass leave behind."""
     ours, theirs = pair(architecture(size, size.widths[0], depth), kept)
     agree(ours, theirs, size, precision)

@@ -9,7 +9,7 @@ from benchmarks.measuring import Pace, check, compare
 from benchmarks.precision import TOLERANCES, named, need, ours_in, theirs_in
 from benchmarks.references import conv_bert
 from benchmarks.row import FORWARD_AND_BACKWARD, FULL_SIZE, Figure, Row, Size, speed_figure
-from models.activation_checkpointing import ActivationsKept
+from models.activation_checkpointing import ActivationCheckpointing
 from models.encoder import Encoder
 from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
@@ -43,9 +43,9 @@ def architecture(size: Size, width: int, depth: int | None = None) -> Architectu
     )
 
 
-def pair(built: Architecture, kept: ActivationsKept = "all") -> tuple[Encoder, torch.nn.Module]:
+def pair(built: Architecture, kept: ActivationCheckpointing = "none") -> tuple[Encoder, torch.nn.Module]:
     """Return both encoders with the same random weights, in training mode, without dropout."""
-    theirs, ours = conv_bert.build(built), Encoder(built, 0.0, activations_kept=kept).train()
+    theirs, ours = conv_bert.build(built), Encoder(built, 0.0, activation_checkpointing=kept).train()
     scatter(theirs)
     conv_bert.copy_weights(theirs, ours)
     return ours, theirs

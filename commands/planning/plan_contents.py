@@ -23,7 +23,14 @@ from ledger.records import ArmRow
 from reports.sections.single_change_effects import isolated_pairs
 from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import Prediction, predicted
-from runners.dag import SharedStages, fine_tune_labels, is_lengthened, measure_labels, shared_stages, trial_stages
+from runners.dag import (
+    SharedStages,
+    fine_tune_labels,
+    has_long_sequence_phase,
+    measure_labels,
+    shared_stages,
+    trial_stages,
+)
 from runners.search.optuna_sampler import BLIND
 from runners.stages.stage import Stage
 from search_space.cost import Convention
@@ -112,8 +119,8 @@ def _arm_plan(
     chosen: Chosen, arm: Arm, convention: Convention, cells: dict[str, tuple[str, ...]], cached: int | None
 ) -> ArmPlan:
     experiment, candidate = chosen.experiment, arm.candidate
-    per_seed = len(experiment.pretraining.hurdle.token_marks) + 1 + len(fine_tune_labels(experiment))
-    per_seed += len(measure_labels(experiment)) + is_lengthened(experiment, candidate)
+    per_seed = len(experiment.pretraining.hurdle.rung_tokens) + 1 + len(fine_tune_labels(experiment))
+    per_seed += len(measure_labels(experiment)) + has_long_sequence_phase(experiment, candidate)
     return ArmPlan(
         arm=arm,
         parameters=candidate.architecture.parameters,
@@ -138,7 +145,7 @@ def _candidates_like(chosen: Chosen, arm: Arm) -> int:
     search = chosen.experiment.search
     if search is None or arm.name != BASELINE:
         return 1
-    return max(1, search.candidates_in_all - len(chosen.experiment.arms) + 1)
+    return max(1, search.max_candidates - len(chosen.experiment.arms) + 1)
 
 
 def _kept(store: ArtifactStore, stage: Stage) -> bool:
@@ -204,11 +211,11 @@ def _notes(chosen: Chosen) -> list[str]:
 
 def _repeats(design: Search, seeds: int) -> str:
     """Return what becomes of a point that is proposed again."""
-    if design.sampler in BLIND or (design.seeds_at_most or seeds) <= seeds:
+    if design.sampler in BLIND or (design.max_seeds or seeds) <= seeds:
         return "a candidate that is proposed again is drawn again; no seed is added"
     return (
         f"a candidate that is proposed again counts as one arm more: it is trained at a further seed, up to "
-        f"{design.seeds_at_most} seeds, and so is the baseline, which does not count"
+        f"{design.max_seeds} seeds, and so is the baseline, which does not count"
     )
 
 
@@ -242,7 +249,7 @@ def _arm_document(plan: ArmPlan) -> JsonValue:
         "levels": {**plan.arm.levels},
         "matches": plan.arm.matches,
         "twin": plan.arm.twin,
-        "twin_spends": plan.arm.twin_spends,
+        "matched_spend": plan.arm.matched_spend,
         "parameters": plan.parameters,
         "forward_flops": plan.forward_flops,
         "train_flops": plan.train_flops,

@@ -19,7 +19,7 @@ from search_space.cost import Convention
 from search_space.overrides import apply
 
 Kept = Callable[[Stage], bool]
-UNKNOWN: Point = {"recipe.replica": 1}
+UNKNOWN: Point = {"recipe.noise_seed": 1}
 """Stands for a recipe that is not chosen yet: what it costs is known, what it gives is in no cache."""
 
 

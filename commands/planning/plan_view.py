@@ -122,7 +122,7 @@ def _work(chosen: Chosen) -> str:
 
 def _searched(search: Search, known: int) -> str:
     """Return how many arms there may be: the baseline and arms of other designs count, and so does every repeat."""
-    arms = max(known, search.candidates_in_all)
+    arms = max(known, search.max_candidates)
     named = "the baseline" if known == 1 else f"the baseline, {known - 1} named"
     return f"at most {arms} arms ({named} and up to {arms - known} candidates over {', '.join(search.space)})"
 

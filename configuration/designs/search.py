@@ -24,11 +24,11 @@ class Tournament(Schema):
 
     population: Count = 100
     """Candidates that live at a time."""
-    contestants: Count = 30
+    tournament_size: Count = 30
     """Candidates of a tournament; at most as many as live."""
     mutation_rate: Rate = 0.025
     """Probability that a gene of a child is redrawn; a child that equals its parent is mutated again."""
-    begins_with: Literal["baseline", "random"] = "baseline"
+    initial_population: Literal["baseline", "random"] = "baseline"
     """Whether the first generation is mutated from the baseline, or drawn evenly until the population is full."""
 
 
@@ -44,7 +44,7 @@ class Search(Schema):
     """Chooses a search: candidates are proposed from the results of earlier ones."""
     space: Mapping[str, tuple[DrawnValue, ...]] = Field(min_length=1, examples=[{"bottleneck_ratio": [1, 2, 4]}])
     """By path, the values to choose from: an axis of the search space each."""
-    candidates_in_all: Count = Field(default=20, examples=[20])
+    max_candidates: Count = Field(default=20, examples=[20])
     """How many proposals at most: the baseline and the arms of other designs count, and so does every repeat."""
     cohort: Count = 5
     """Candidates that are proposed together, from the results of the cohorts before."""
@@ -56,7 +56,7 @@ class Search(Schema):
     """Seed of the proposals."""
     objectives: tuple[Objective, ...] = Field(default=("held_out_loss",), min_length=1)
     """What is optimised; the first has to be measured, several give a Pareto front."""
-    seeds_at_most: Count | None = None
+    max_seeds: Count | None = None
     """A proposal that repeats a candidate is that candidate at its next seed, up to so many seeds; then it is drawn
     again. By default as many as `pretraining.seeds` names, so that no other seed is trained."""
     warm_start: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """The audit of a hurdle: a random share of the stopped is trained to the end, chosen by seed and name alone.
 
-Early marks favour quick starters (So et al. 2019 compare at unequal budgets; arXiv 2508.14818 measures it), and only
+Early rungs favour quick starters (So et al. 2019 compare at unequal budgets; arXiv 2508.14818 measures it), and only
 the stopped can tell how often that was wrong.
 """
 

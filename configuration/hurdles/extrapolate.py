@@ -28,7 +28,7 @@ class Extrapolate(Rungs):
     kind: Literal["extrapolate"] = "extrapolate"
     """Chooses freeze-thaw: extrapolated curves decide who goes on."""
     advances: Count = 6
-    """Advances by one mark that a cohort may spend, over all its members and marks."""
+    """Advances by one mark that a cohort may spend, over all its members and rungs."""
     at_once: Count = 1
     """Candidates that advance together before the next decision."""
     optimism: Number = 1.0
@@ -63,7 +63,7 @@ class Extrapolate(Rungs):
 def promises(field: Population, cohort: int, optimism: float, model: CurveModel = predict_final) -> dict[str, float]:
     """Return by name what each started entrant promises: a small final value, or much doubt of it.
 
-    Earlier cohorts have ended and are known whole. Of the present one only what was there at the marks is looked at:
+    Earlier cohorts have ended and are known whole. Of the present one only what was there at the rungs is looked at:
     how far those past the last hurdle have come since depends on who is quick, and so does the baseline.
     """
     known = {

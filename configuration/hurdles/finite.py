@@ -20,7 +20,7 @@ class Finite(Schema):
         return None
 
     @property
-    def token_marks(self) -> tuple[int, ...]:
+    def rung_tokens(self) -> tuple[int, ...]:
         """Where the hurdles stand, in tokens: nowhere before the end."""
         return ()
 

@@ -2,7 +2,7 @@
 
 A cohort is a bracket. The first meets every hurdle; the next is let past the first hurdle, and so on to one that
 nothing stops; then it begins anew. Later brackets are smaller, so that each spends about as much. The paper's
-resources grow by the reduction factor from rung to rung; here they are the marks, which should do the same.
+resources grow by the reduction factor from rung to rung; here they are the rungs, which should do the same.
 """
 
 import math
@@ -20,7 +20,7 @@ ReductionFactor = Annotated[Number, Field(gt=1)]
 
 
 class Hyperband(Rungs):
-    """Brackets over the marks; `design.cohort` is the size of the first, which meets every hurdle."""
+    """Brackets over the rungs; `design.cohort` is the size of the first, which meets every hurdle."""
 
     kind: Literal["hyperband"] = "hyperband"
     """Chooses Hyperband's brackets."""
@@ -29,11 +29,11 @@ class Hyperband(Rungs):
 
     def bracket(self, cohort: int) -> int:
         """Return how many hurdles a cohort is let past."""
-        return cohort % (len(self.marks) + 1)
+        return cohort % (len(self.rungs) + 1)
 
     def cohort_size(self, number: int, asked: int) -> int:
         """Return a bracket's size relative to the first one's (algorithm 1, line 3)."""
-        rungs, skipped = len(self.marks) + 1, self.bracket(number)
+        rungs, skipped = len(self.rungs) + 1, self.bracket(number)
         share = rungs / (rungs - skipped) * self.reduction_factor**-skipped
         return max(1, math.ceil(asked * share - 1e-9))
 

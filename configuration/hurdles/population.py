@@ -1,4 +1,4 @@
-"""What hurdles look at: the trials of one replicate of a search, with what each has brought to the marks so far."""
+"""What hurdles look at: the trials of one replicate of a search, with what each has brought to the rungs so far."""
 
 import math
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ class TrialView:
     exempt: bool = False
     """The baseline: never judged, so that every candidate has something to be compared with."""
     curve: tuple[tuple[int, float], ...] = ()
-    """Tokens seen and the value then, between the marks too."""
+    """Tokens seen and the value then, between the rungs too."""
     settled: int = 0
     """How many points of the curve were there at the last mark; the others may or may not have come yet."""
     features: tuple[float, ...] = ()

@@ -14,7 +14,7 @@ from configuration.hurdles.rungs import Rungs
 
 
 class ProgressiveMean(Rungs):
-    """Hurdles at the token marks, each the mean of candidates of earlier cohorts."""
+    """Hurdles at the token rungs, each the mean of candidates of earlier cohorts."""
 
     kind: Literal["progressive_mean"] = "progressive_mean"
     """Chooses Progressive Dynamic Hurdles."""

@@ -1,4 +1,4 @@
-"""What hurdles at marks have in common: where they stand, and which value is looked at there."""
+"""What hurdles at rungs have in common: where they stand, and which value is looked at there."""
 
 from pydantic import Field
 
@@ -15,17 +15,17 @@ class Probe(Schema):
 
 
 class Rungs(Schema):
-    """Hurdles at token marks; equal tokens and equal phases of the schedule are compared."""
+    """Hurdles at token rungs; equal tokens and equal phases of the schedule are compared."""
 
-    marks: tuple[Count, ...] = Field(min_length=1, examples=[[500000, 1000000]])
+    rungs: tuple[Count, ...] = Field(min_length=1, examples=[[500000, 1000000]])
     """Tokens at which trials are judged, rising, each before the end of pretraining."""
     probe: Probe | None = None
     """Judge by a quick fine-tuning in place of the held-out loss."""
 
     @property
-    def token_marks(self) -> tuple[int, ...]:
+    def rung_tokens(self) -> tuple[int, ...]:
         """Where the hurdles stand, in tokens."""
-        return self.marks
+        return self.rungs
 
     def cohort_size(self, number: int, asked: int) -> int:
         """Return how many candidates cohort `number` is to have where the design asks for so many."""

@@ -82,7 +82,7 @@ def _place(roster: ArmTable, twins: Mapping[str, Arm], shares: Mapping[str, floa
         other = None if twin is None or own else known.get(twin.identity)
         matched_by = next((name for name, each in twins.items() if each.identity == arm.identity), None)
         name = None if twin is None else arm.name if own else other or twin.name
-        roster.arms.append(replace(arm, matches=matched_by, twin=name, twin_spends=shares.get(arm.name)))
+        roster.arms.append(replace(arm, matches=matched_by, twin=name, matched_spend=shares.get(arm.name)))
         if other is not None:
             roster.aliases[arm.name + SUFFIX] = other
         elif twin is not None and not own:

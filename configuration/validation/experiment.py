@@ -89,11 +89,11 @@ def _claim_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
 
 def _start_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
     """Yield why the start's weights are not those of every arm."""
-    place = ("pretraining", "start")
-    if experiment.pretraining.start is None:
+    place = ("pretraining", "init_checkpoint")
+    if experiment.pretraining.init_checkpoint is None:
         return
     try:
-        start = read_initial_checkpoint(Path(experiment.pretraining.start))
+        start = read_initial_checkpoint(Path(experiment.pretraining.init_checkpoint))
         yield from _other_architectures(experiment, start)
         if experiment.tokenizer.inputs() != start.vocabulary:
             yield Violation(("tokenizer",), start.remedy)
@@ -107,24 +107,24 @@ def _other_architectures(experiment: DeclaredExperiment, start: InitialCheckpoin
     if experiment.search is not None:
         for path in experiment.search.space:
             if absolute_path(path)[0] == "architecture":
-                message = "would change the architecture, which pretraining.start fixes"
+                message = "would change the architecture, which pretraining.init_checkpoint fixes"
                 yield Violation(("design", "space", path), message)
     for arm in experiment.arms:
         for field in differing_fields(start.architecture, arm.candidate.architecture):
             message = f"{arm.name} cannot begin from {start.folder}: {field}"
-            yield Violation(("pretraining", "start"), message)
+            yield Violation(("pretraining", "init_checkpoint"), message)
 
 
 def _pretraining_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
-    marks, tokens = experiment.pretraining.hurdle.token_marks, experiment.pretraining.tokens
+    marks, tokens = experiment.pretraining.hurdle.rung_tokens, experiment.pretraining.tokens
     place = ("pretraining", "hurdle")
     for position, mark in enumerate(marks):
         if position and mark <= marks[position - 1]:
-            message = f"{mark} does not come after {marks[position - 1]}; marks rise strictly"
-            yield Violation((*place, "marks", position), message)
+            message = f"{mark} does not come after {marks[position - 1]}; rungs rise strictly"
+            yield Violation((*place, "rungs", position), message)
         if mark >= tokens:
             message = f"{mark} is not before the end of pretraining at {tokens} tokens"
-            yield Violation((*place, "marks", position), message)
+            yield Violation((*place, "rungs", position), message)
     if marks and experiment.search is None:
         message = "would stop declared rows of a table; allowed here: finite. Did you mean design.kind search?"
         yield Violation((*place, "kind"), f"{experiment.pretraining.hurdle.kind} {message}")
@@ -144,7 +144,7 @@ def _pretraining_violations(experiment: DeclaredExperiment) -> Iterator[Violatio
 
 def _reference_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
     """Yield why the reference's questions are none for the arms."""
-    reference, place = experiment.pretraining.reference, ("pretraining", "reference")
+    reference, place = experiment.pretraining.evaluation_reference, ("pretraining", "evaluation_reference")
     if reference is None:
         return
     yield from (violation.under(*place) for violation in reference.violations())
@@ -241,10 +241,10 @@ def _length_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
             message = f"{length} is too short for {task.name}"
             allowed = f"allowed: {task.shortest_sequence} and longer"
             yield Violation(("fine_tuning", "sequence_length"), f"{message}; {allowed}")
-    if experiment.baseline.recipe.lengthening_share and not any(task.lengthened for task in tasks):
-        known = ", ".join(name for name in task_names() if find_task(name).lengthened)
+    if experiment.baseline.recipe.long_sequence_share and not any(task.long_sequences for task in tasks):
+        known = ", ".join(name for name in task_names() if find_task(name).long_sequences)
         message = f"changes nothing: none of fine_tuning.tasks begins behind it. Those that do: {known}"
-        yield Violation(("baseline", "recipe", "lengthening_share"), message)
+        yield Violation(("baseline", "recipe", "long_sequence_share"), message)
 
 
 def _measure_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:

@@ -17,13 +17,13 @@ from search_space.recipe import Recipe
 
 NOT_TUNED: Mapping[str, str] = {
     "token_share": "is what a trial may spend",
-    "lengthening_share": "is what a trial may spend",
-    "lengthened_sequence_length": "is what a trial may spend, in other words",
-    "replica": "draws other noise and changes nothing else",
+    "long_sequence_share": "is what a trial may spend",
+    "long_sequence_length": "is what a trial may spend, in other words",
+    "noise_seed": "draws other noise and changes nothing else",
     "sequence_length": "is that of the held-out questions, which all arms are asked",
     "device": "says where, not how, a model is trained",
     "precision": "says with which bits, not how, a model is trained",
-    "activations_kept": "changes no result",
+    "activation_checkpointing": "changes no result",
 }
 CANDIDATES_AT_MOST = 8 * ARMS_AT_MOST
 ROOT = "recipe."

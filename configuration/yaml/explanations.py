@@ -11,6 +11,7 @@ from pydantic_core import ErrorDetails
 from configuration.yaml.errors import SHOWN_CHARACTERS, Mistake, Path, Place, did_you_mean, mistake, shown
 from configuration.yaml.messages import NEEDED, mismatch, not_among, worded
 from configuration.yaml.nodes import Entries, Leaf, Node, child
+from configuration.yaml.renamed import renamed_key
 from configuration.yaml.schema_paths import Spot, example, find, homes, keys, kinds
 from foundation.errors import Violation
 from foundation.schema import VARIANT_KEY
@@ -112,6 +113,8 @@ def _missing(spot: Spot) -> str:
 def _unknown_key(model: type[BaseModel], spot: Spot, key: str) -> str:
     known = keys(spot.owner)
     told = shown(key) if key.isascii() else ascii(key[:SHOWN_CHARACTERS])
+    if today := renamed_key(key, known):
+        return f"{told} is now called {today}; rename it"
     hint = did_you_mean(unicodedata.normalize("NFKC", key), known)
     others = [kind for kind, option in kinds(spot.alternatives).items() if key in option.model_fields]
     if others:

@@ -9,6 +9,7 @@ from pydantic_core import ErrorDetails
 from pydantic_core.core_schema import ErrorType
 
 from configuration.yaml.errors import did_you_mean, shown
+from configuration.yaml.renamed import renamed_value
 from configuration.yaml.syntax import missing_space
 from foundation.schema import ExponentText, Name
 
@@ -72,7 +73,10 @@ def not_among(value: object, expected: str) -> str:
     """Return that a value is none of the allowed ones, which are given as `'a', 'b' or 'c'`."""
     if value is None:
         return f"the value is missing; allowed: {expected}"
-    hint = did_you_mean(value, re.findall(r"'([^']*)'", expected)) if isinstance(value, str) else ""
+    allowed = re.findall(r"'([^']*)'", expected)
+    if isinstance(value, str) and (today := renamed_value(value, allowed)):
+        return f"{shown(value)} is now called {today}; allowed: {expected}"
+    hint = did_you_mean(value, allowed) if isinstance(value, str) else ""
     return f"{shown(value)} is unknown; allowed: {expected}{'.' if hint else ''}{hint}"
 
 

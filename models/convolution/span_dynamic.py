@@ -18,7 +18,7 @@ class Branch(ConvolutionBranch):
 
     def __init__(self, option: SpanDynamic, shape: AttentionShape) -> None:
         super().__init__()
-        self.heads, self.leaks = shape.heads, option.pad_leak == "as_released"
+        self.heads, self.leaks = shape.heads, option.padding == "as_released"
         self.span_key = SeparableConvolution(option.kernel_size, shape)
         self.value = value_map(option, shape)
         self.generate = nn.Linear(shape.inner_width, shape.heads * option.kernel_size)

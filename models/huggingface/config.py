@@ -114,7 +114,7 @@ def written(architecture: Architecture, class_name: str, dropout: float, pad: in
             "head_ratio": HEAD_RATIO,
             "conv_kernel_size": architecture.convolution.kernel_size,
             "num_groups": architecture.feed_forward_groups,
-            PAD_LEAK: architecture.convolution.pad_leak,
+            PAD_LEAK: architecture.convolution.padding,
         }
     return document
 

@@ -148,7 +148,7 @@ def _hurdles(results: Results) -> Iterator[HurdleMark]:
         for decision in history.decisions
         if decision.threshold is not None
     }
-    for level, tokens in enumerate(results.setting.pretraining.hurdle.marks):
+    for level, tokens in enumerate(results.setting.pretraining.hurdle.rungs):
         yield HurdleMark(tokens, thresholds.get(level))
 
 

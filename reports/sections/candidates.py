@@ -153,7 +153,7 @@ def candidates_notes(results: Results) -> Iterator[str]:
     repeats = sum(history.trial.cohort is not None for history in _of_candidates(results))
     if repeats:
         what = "1 proposal repeats" if repeats == 1 else f"{repeats} proposals repeat"
-        yield f"{what} an earlier candidate at a further seed; candidates_in_all counts repeats and the baseline."
+        yield f"{what} an earlier candidate at a further seed; max_candidates counts repeats and the baseline."
 
 
 def _of_candidates(results: Results) -> Iterator[TrialHistory]:

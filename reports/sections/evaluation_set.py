@@ -6,7 +6,7 @@ from ledger.json_values import number
 from ledger.records import Record, Status
 
 TERM = "Held-out evaluation set"
-STAGE = "questions"
+STAGE = "evaluation_set"
 MASKED = "masked_language_model"
 
 

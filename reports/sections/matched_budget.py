@@ -47,7 +47,7 @@ def _rows(results: Results) -> Iterator[Row]:
                 "budget": match.budget if match else None,
                 "spends": _spends(results, twin),
                 "baseline_spends": _spends(results, BASELINE),
-                "share": arm.twin_spends,
+                "share": arm.matched_spend,
                 "tolerance": match.tolerance if match else None,
                 "metric": metric.name,
                 **_prefixed("raw", results.effect(arm.name, metric).difference),
@@ -69,7 +69,7 @@ def budget_text(results: Results, arm: ArmRow) -> str:
         return NOTHING
     spends = _spends(results, twin)
     count = "" if spends is None else scientific(spends) if match and match.budget == "train_flops" else short(spends)
-    share = "" if arm.twin_spends is None else f"{signed(100 * (arm.twin_spends - 1), 2)}%"
+    share = "" if arm.matched_spend is None else f"{signed(100 * (arm.matched_spend - 1), 2)}%"
     return f"{count} ({share})" if count and share else count or share or UNKNOWN
 
 

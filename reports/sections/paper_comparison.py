@@ -85,8 +85,8 @@ def _costs(results: Results, arm: ArmRow, rows: dict[str, str], row: PublishedRo
     tokens = results.setting.pretraining.tokens
     if tokens is not None:
         flops = candidate_of(arm).train_flops(tokens, results.setting.baseline.architecture, ELECTRA)
-        lengthened = candidate_of(arm).recipe.lengthening_share
-        beware = f"both by ELECTRA's count{', both without the lengthening' if lengthened else ''}"
+        long_sequences = candidate_of(arm).recipe.long_sequence_share
+        beware = f"both by ELECTRA's count{', both without the lengthening' if long_sequences else ''}"
         yield {**_head(arm.name, rows, TRAIN_FLOPS, row), "n": 1, "mean": flops, "sd": None, "beware": beware}
 
 

@@ -14,7 +14,7 @@ from reports.statistics.metrics import Metric
 
 Row = Mapping[str, JsonValue]
 RESULT_COLUMNS = ("arm", "metric", "n", "mean", "sd", "delta", "low", "high", "parameters", "train_flops", "status")
-MATCHED_COLUMNS = ("twin", "twin_spends", "matched_n", "matched_delta", "matched_low", "matched_high")
+MATCHED_COLUMNS = ("twin", "matched_spend", "matched_n", "matched_delta", "matched_low", "matched_high")
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def _result_rows(results: Results) -> Iterator[Row]:
 
 def _matched(results: Results, arm: ArmRow, metric: Metric) -> Row:
     difference = results.matched(arm.name, metric)
-    values = (results.twins.get(arm.name), arm.twin_spends, difference.pairs if arm.name in results.twins else None)
+    values = (results.twins.get(arm.name), arm.matched_spend, difference.pairs if arm.name in results.twins else None)
     return dict(zip(MATCHED_COLUMNS, (*values, difference.delta, difference.low, difference.high), strict=True))
 
 

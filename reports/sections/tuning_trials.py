@@ -27,12 +27,12 @@ def _rows(tuning: Tuning) -> Iterator[Row]:
     choices = {choice.arm: choice for choice in tuning.choices}
     points = len(tuning.tried.points)
     for place, row in enumerate(tuning.arms):
-        assert row.tunes is not None
-        number, choice = place % points, choices.get(row.tunes)
+        assert row.tuning_trial_of is not None
+        number, choice = place % points, choices.get(row.tuning_trial_of)
         standings = [one.status for one in tuning.histories if one.trial.arm == row.name]
         taken = None if choice is None else choice.point == number
         yield {
-            "arm": row.tunes,
+            "arm": row.tuning_trial_of,
             "point": number,
             "name": tuning.tried.names[number],
             "changes": {**tuning.tried.points[number]},
@@ -117,7 +117,7 @@ def tuning_notes(tuning: Tuning) -> Iterator[str]:
 def tuning_footer(tuning: Tuning) -> tuple[str, str]:
     """Return what tuning took, and how its trials ended."""
     tried, standings = tuning.tried, [one.status for one in tuning.histories]
-    arms, points = len({row.tunes for row in tuning.arms}), len(tried.points)
+    arms, points = len({row.tuning_trial_of for row in tuning.arms}), len(tried.points)
     text = (
         f"{len(standings)} trials of {short(tried.tokens)} tokens: {arms} arms at {points} points on {_seeds(tuning)}"
     )

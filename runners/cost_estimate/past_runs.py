@@ -91,7 +91,7 @@ def _measured_in(path: Path, store: ArtifactStore, weighed: Counter[str]) -> Ite
         for record in ledger.records():
             if record.status is Status.FINISHED and not record.reused:
                 arm = None if record.trial is None else arm_of[record.trial]
-                asked = compared if arm is None or arm.tunes is None else tuned
+                asked = compared if arm is None or arm.tuning_trial_of is None else tuned
                 yield _measurement(record, arm, asked, store, weighed)
 
 
@@ -125,7 +125,7 @@ def _operations(record: Record, candidate: Candidate, asked: _Asked) -> float:
     if record.label not in asked.pretrain_labels:
         return 0.0
     experiment = asked.experiment
-    marks = (0, *experiment.pretraining.hurdle.token_marks, experiment.pretraining.tokens)
+    marks = (0, *experiment.pretraining.hurdle.rung_tokens, experiment.pretraining.tokens)
     at, baseline = asked.pretrain_labels.index(record.label), experiment.baseline.architecture
     until, since = (candidate.train_flops(marks[end], baseline) if marks[end] else 0 for end in (at + 1, at))
     return float(until - since)

@@ -15,7 +15,7 @@ from foundation.schema import JsonValue, canonical, canonical_text
 from ledger.artifacts import ArtifactStore, Outcome
 from ledger.database import Ledger
 from ledger.records import ArmRow, Record, Status, TrialRow, TrialStatus
-from runners.dag import LENGTHEN, SharedStages, judged_labels, kind_of, pretrain_labels, trial_stages
+from runners.dag import LONG_SEQUENCE_PHASE, SharedStages, judged_labels, kind_of, pretrain_labels, trial_stages
 from runners.scheduling.apply_hurdles import AUDIT, Judges
 from runners.scheduling.groundwork import ATTEMPTS, refusal_of, refuse_another_key
 from runners.scheduling.trial import Trial
@@ -192,7 +192,15 @@ class Course:
         for row in self._ledger.trials():
             arm = arms[row.arm]
             candidate = Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
-            known = Arm(arm.name, candidate, arm.changes, arm.levels, arm.matches, tunes=arm.tunes, own_of=arm.own_of)
+            known = Arm(
+                arm.name,
+                candidate,
+                arm.changes,
+                arm.levels,
+                arm.matches,
+                tuning_trial_of=arm.tuning_trial_of,
+                tuned_from=arm.tuned_from,
+            )
             self._enter(known, row, arm.cohort)
         for record in self._ledger.records():
             if record.trial is not None and record.status in ENDED:
@@ -262,7 +270,7 @@ class Course:
             trial_stages(asked, self._shared, arm.candidate, row.seed),
             pretrain_labels(asked),
             judged_labels(asked),
-            gates=(LENGTHEN,),
+            gates=(LONG_SEQUENCE_PHASE,),
             exempt=arm.name == BASELINE,
             features=(log(architecture.parameters), log(architecture.forward_flops(length))),
         )
@@ -272,7 +280,7 @@ class Course:
 
     def _asked(self, arm: Arm) -> Experiment:
         """Return the experiment as the arm's trials see it."""
-        return self._experiment if arm.tunes is None else tuning_view(self._experiment)
+        return self._experiment if arm.tuning_trial_of is None else tuning_view(self._experiment)
 
     def _row(self, arm: Arm) -> ArmRow:
         candidate, baseline = arm.candidate, self._experiment.baseline
@@ -288,8 +296,8 @@ class Course:
             levels=dict(arm.levels),
             matches=arm.matches,
             twin=arm.twin,
-            twin_spends=arm.twin_spends,
-            tunes=arm.tunes,
-            own_of=arm.own_of,
+            matched_spend=arm.matched_spend,
+            tuning_trial_of=arm.tuning_trial_of,
+            tuned_from=arm.tuned_from,
             after_record=self._ledger.last_of_trials(),
         )

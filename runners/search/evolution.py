@@ -51,7 +51,7 @@ def offspring(
     """
     mutate, draw = ways
     chance = stream(seed, "child of a tournament", number)
-    if settings.begins_with == "random" and len(born) < settings.population:
+    if settings.initial_population == "random" and len(born) < settings.population:
         return draw(chance)
     living = survivors(settings, seed, born)
     fittest = min(_group(settings, len(living), chance), key=lambda place: (living[place].loss, place))
@@ -59,5 +59,5 @@ def offspring(
 
 
 def _group(settings: Tournament, living: int, chance: Generator) -> list[int]:
-    size = min(settings.contestants, living)
+    size = min(settings.tournament_size, living)
     return sorted(int(place) for place in chance.choice(living, size=size, replace=False))

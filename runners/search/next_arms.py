@@ -38,7 +38,7 @@ def next_cohort(experiment: Experiment, number: int, ledger: Ledger) -> tuple[Ar
         return first
     past = SearchHistory(experiment, ledger)
     size = experiment.pretraining.hurdle.cohort_size(number, design.cohort)
-    wanted = min(design.candidates_in_all - past.proposals, size) - len(first)
+    wanted = min(design.max_candidates - past.proposals, size) - len(first)
     if wanted <= 0:
         return first
     seen = (*warm_seen(experiment, ledger, past.baseline), *past.seen())

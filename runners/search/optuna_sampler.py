@@ -64,7 +64,7 @@ def propose(
     """Return up to `count` points as changes; fewer only where the space has no more that can be found.
 
     A new candidate has so many `seeds`; a point that was proposed before is its candidate at one seed more, up to
-    `design.seeds_at_most`. The baseline is never proposed.
+    `design.max_seeds`. The baseline is never proposed.
     """
     if design.sampler in BLIND:
         past = sum(one.proposed for one in seen)
@@ -129,7 +129,7 @@ class _Proposals:
     @property
     def _most(self) -> int:
         """How many seeds a candidate may have; a sequence that ignores results meets each point once."""
-        return 1 if self._design.sampler in BLIND else self._design.seeds_at_most or self._seeds
+        return 1 if self._design.sampler in BLIND else self._design.max_seeds or self._seeds
 
     def _refuse(self, trial: "optuna.Trial") -> bool:
         """Tell the study that a point was of no use; False where the sampler has nothing else to offer."""

@@ -33,7 +33,7 @@ def tried_arms(experiment: Experiment, ledger: Ledger) -> tuple[Arm, ...]:
     tried = TuningPlan.of(ledger.fact(TUNING))
     points = tuple(zip(tried.points, tried.names, strict=True))
     return tuple(
-        _changed(experiment, arm, point, f"{arm.name}{AT}{name}", tunes=arm.name)
+        _changed(experiment, arm, point, f"{arm.name}{AT}{name}", tuning_trial_of=arm.name)
         for arm in experiment.arms
         for point, name in points
     )
@@ -52,7 +52,7 @@ def own_arms(experiment: Experiment, ledger: Ledger) -> tuple[Arm, ...]:
         ledger.set_fact(CHOICES, [choice.as_json for choice in choices])
     arms = {arm.name: arm for arm in experiment.arms}
     return tuple(
-        _changed(experiment, arms[choice.arm], tried.points[choice.point], choice.own, own_of=choice.arm)
+        _changed(experiment, arms[choice.arm], tried.points[choice.point], choice.own, tuned_from=choice.arm)
         for choice in choices_of(ledger.fact(CHOICES))
         if choice.own != choice.arm
     )
@@ -68,7 +68,10 @@ class Family:
 
 def families(arms: Mapping[str, Arm], ledger: Ledger) -> Iterator[Family]:
     """Yield the arms at the shared recipe, and where recipes were chosen the arms at their own."""
-    yield Family(BASELINE, frozenset(name for name, arm in arms.items() if arm.tunes is None and arm.own_of is None))
+    yield Family(
+        BASELINE,
+        frozenset(name for name, arm in arms.items() if arm.tuning_trial_of is None and arm.tuned_from is None),
+    )
     own = {choice.arm: choice.own for choice in choices_of(ledger.fact(CHOICES))}
     if own:
         yield Family(own[BASELINE], frozenset(own.values()))
@@ -95,10 +98,21 @@ def _what_is_tried(experiment: Experiment) -> dict[str, JsonValue]:
 
 
 def _changed(
-    experiment: Experiment, arm: Arm, point: Point, name: str, tunes: str | None = None, own_of: str | None = None
+    experiment: Experiment,
+    arm: Arm,
+    point: Point,
+    name: str,
+    tuning_trial_of: str | None = None,
+    tuned_from: str | None = None,
 ) -> Arm:
     candidate = apply(arm.candidate, point)
-    return Arm(name, candidate, difference(experiment.baseline, candidate), tunes=tunes, own_of=own_of)
+    return Arm(
+        name,
+        candidate,
+        difference(experiment.baseline, candidate),
+        tuning_trial_of=tuning_trial_of,
+        tuned_from=tuned_from,
+    )
 
 
 def _choices(experiment: Experiment, ledger: Ledger, tried: TuningPlan) -> tuple[Choice, ...] | None:

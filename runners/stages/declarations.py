@@ -58,13 +58,13 @@ class ExamplesStage(StageDeclaration):
     """Whether every training pair is there the other way round too."""
 
 
-class OverlapStage(StageDeclaration):
+class ContaminationStage(StageDeclaration):
     """Count the dev examples of a task that the pretraining text holds.
 
     Reads `corpus` and, where the task is made from documents, those of `documents`.
     """
 
-    stage: ClassVar[str] = "overlap"
+    stage: ClassVar[str] = "contamination"
     code_version: ClassVar[int] = 1
     hashed_instead: ClassVar[dict[str, str]] = {"data": "read"}
     task: str
@@ -75,10 +75,10 @@ class OverlapStage(StageDeclaration):
     read: JsonValue
 
 
-class QuestionsStage(StageDeclaration):
+class EvaluationSetStage(StageDeclaration):
     """Make the held-out questions; with a generator, train it first and let it corrupt them. Reads `tokens`."""
 
-    stage: ClassVar[str] = "questions"
+    stage: ClassVar[str] = "evaluation_set"
     code_version: ClassVar[int] = 2
     libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
     uses_kernels: ClassVar[bool] = True
@@ -94,7 +94,7 @@ class PretrainStage(StageDeclaration):
     """Train a candidate from one token mark to the next. Reads `tokens`, `questions` and, past 0, `previous`."""
 
     stage: ClassVar[str] = "pretrain"
-    hashed_instead: ClassVar[dict[str, str]] = {"start": "start_weights"}
+    hashed_instead: ClassVar[dict[str, str]] = {"init_checkpoint": "init_checkpoint_weights"}
     code_version: ClassVar[int] = 2
     libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
     uses_kernels: ClassVar[bool] = True
@@ -107,9 +107,9 @@ class PretrainStage(StageDeclaration):
     """Steps after which the held-out loss is measured; the last one is `to_step`."""
     horizon_tokens: Count | None
     """The whole budget, where the schedule depends on it."""
-    start: str | None = None
-    """The folder of a start, whose weights the encoder begins with; drawn from the seed where there is none."""
-    start_weights: str | None = None
+    init_checkpoint: str | None = None
+    """Folder of the weights that the encoder is initialised from; drawn from the seed where it is None."""
+    init_checkpoint_weights: str | None = None
     """The sha256 of those weights."""
 
 
@@ -156,8 +156,8 @@ KINDS: dict[str, type[StageDeclaration]] = {
         CorpusStage,
         TokensStage,
         ExamplesStage,
-        OverlapStage,
-        QuestionsStage,
+        ContaminationStage,
+        EvaluationSetStage,
         PretrainStage,
         FineTuneStage,
         AttentionStage,

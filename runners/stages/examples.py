@@ -8,7 +8,7 @@ from foundation.errors import ConflictError
 from foundation.randomness import stream
 from foundation.schema import JsonValue
 from runners.stages.context import StageContext
-from runners.stages.declarations import ExamplesStage, OverlapStage
+from runners.stages.declarations import ContaminationStage, ExamplesStage
 from tasks.bag_of_words import bag_of_words_scores, learned_from
 from tasks.corpora.assembly import read_documents
 from tasks.downstream import find_task
@@ -56,12 +56,12 @@ def _parts(examples: Examples) -> Iterator[tuple[str, tuple[Example, ...]]]:
     yield from sorted(examples.others.items())
 
 
-def examples_of(task: DownstreamTask, stage: ExamplesStage | OverlapStage, corpus: Path | None) -> Examples:
+def examples_of(task: DownstreamTask, stage: ExamplesStage | ContaminationStage, corpus: Path | None) -> Examples:
     """Return a task's examples, from its files or from the corpus of its documents."""
     return _made(task, stage, corpus) if task.files is None else _read(task, stage)
 
 
-def _made(task: DownstreamTask, stage: ExamplesStage | OverlapStage, corpus: Path | None) -> Examples:
+def _made(task: DownstreamTask, stage: ExamplesStage | ContaminationStage, corpus: Path | None) -> Examples:
     assert task.build is not None
     assert corpus is not None
     assert stage.train_examples is not None
@@ -70,7 +70,7 @@ def _made(task: DownstreamTask, stage: ExamplesStage | OverlapStage, corpus: Pat
     return task.build(documents, stage.train_examples, stage.dev_examples)
 
 
-def _read(task: DownstreamTask, stage: ExamplesStage | OverlapStage) -> Examples:
+def _read(task: DownstreamTask, stage: ExamplesStage | ContaminationStage) -> Examples:
     """Return what the files hold; where fewer are asked for, a draw that keeps the order of the file."""
     assert task.files is not None
     assert stage.data is not None
@@ -84,7 +84,7 @@ def _read(task: DownstreamTask, stage: ExamplesStage | OverlapStage) -> Examples
     return Examples(taken["train"], taken["dev"], others, left_out)
 
 
-def refuse_changed(task: DownstreamTask, stage: ExamplesStage | OverlapStage) -> None:
+def refuse_changed(task: DownstreamTask, stage: ExamplesStage | ContaminationStage) -> None:
     """Raise ConflictError where a task's files, once read, are not those that the stage's key names."""
     assert task.files is not None
     assert stage.data is not None

@@ -34,7 +34,7 @@ def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]
     """Return the curves and the held-out loss at the end. Raises Diverged."""
     recipe = stage.candidate.recipe
     lesson = lesson_of(stage, context.inputs["tokens"])
-    questions = EvaluationSet.load(context.inputs["questions"])
+    questions = EvaluationSet.load(context.inputs["evaluation_set"])
     model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed))
     _load_initial_weights(stage, model)
     optimiser = _optimiser(model, recipe)
@@ -87,10 +87,10 @@ def lesson_of(stage: PretrainStage, tokens: Path) -> TrainingData:
 
 def _load_initial_weights(stage: PretrainStage, model: PretrainingModel) -> None:
     """Put the start's weights into the encoder, where there is a start; heads keep what the seed drew."""
-    if stage.start is None:
+    if stage.init_checkpoint is None:
         return
-    start = read_initial_checkpoint(Path(stage.start))
-    if start.weights_hash != stage.start_weights:
+    start = read_initial_checkpoint(Path(stage.init_checkpoint))
+    if start.weights_hash != stage.init_checkpoint_weights:
         raise CorruptionError(f"{start.folder}: holds other weights than when the run began; run again")
     start.verify(WEIGHTS)
     load_weights(start.folder, model.encoder)

@@ -56,8 +56,8 @@ def _in_order(snapshot: Snapshot) -> tuple[tuple[ArmRow, ...], tuple[ArmRow, ...
     """Return the rows of the table, each before the same at its own recipe, and what tuning tried, which follows."""
     if snapshot.tuning is None:
         return snapshot.arms, ()
-    own = {arm.own_of: arm for arm in snapshot.arms if arm.own_of is not None}
-    shared = [arm for arm in snapshot.arms if arm.own_of is None]
+    own = {arm.tuned_from: arm for arm in snapshot.arms if arm.tuned_from is not None}
+    shared = [arm for arm in snapshot.arms if arm.tuned_from is None]
     rows = [
         (each, 2 * place + after)
         for place, arm in enumerate(shared)
@@ -149,10 +149,10 @@ class _Projection:
         """Yield the final values of an arm that has ended, and those less the baseline's where that has ended too."""
         mine = self._finals(arm.name)
         yield from arm_values(list(mine.values()))
-        if self.prefix or BASELINE in (arm.name, arm.own_of):
+        if self.prefix or BASELINE in (arm.name, arm.tuned_from):
             return
-        own = next((one.name for one in self.snapshot.arms if one.own_of == BASELINE), BASELINE)
-        baseline = BASELINE if arm.own_of is None else own  # at its own recipe, where that is another
+        own = next((one.name for one in self.snapshot.arms if one.tuned_from == BASELINE), BASELINE)
+        baseline = BASELINE if arm.tuned_from is None else own  # at its own recipe, where that is another
         if STATUS[arm_standing(self.snapshot.of_arm(baseline))].ended:
             yield from differences(mine, self._finals(baseline))
 

@@ -15,7 +15,7 @@ class SpanDynamic(WithValue):
 
     kind: Literal["span_dynamic"] = "span_dynamic"
     """Chooses span-based dynamic convolution, ConvBERT's own."""
-    pad_leak: Literal["masked", "as_released"] = "masked"
+    padding: Literal["masked", "as_released"] = "masked"
     """`masked`: padding counts as the end of the sequence. `as_released`: it enters the convolution, as in ConvBERT's
     release, so that a sentence's result depends on the sentences beside it; for parity alone."""
 

@@ -20,9 +20,9 @@ class Masking(Schema):
 
     mask_rate: Number = Field(default=0.15, gt=0, lt=1)
     """Share of the tokens that is predicted. Default: BERT and ELECTRA-Small."""
-    covered_share: Share = 0.85
+    mask_token_share: Share = 0.85
     """Share of the predicted positions that is shown as [MASK]; the rest keep their token. Default: ELECTRA."""
-    random_share: Share = 0.0
+    random_token_share: Share = 0.0
     """Share of the predicted positions that is shown as a random token; BERT covers 0.8 and randomises 0.1."""
 
     def predictions(self, length: int) -> int:
@@ -52,6 +52,6 @@ class Masking(Schema):
 
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the values break together."""
-        if self.covered_share + self.random_share > 1:
-            total = f"covered_share {self.covered_share} + random_share {self.random_share}"
-            yield Violation(("random_share",), f"{total} is more than 1; the two are parts of one whole")
+        if self.mask_token_share + self.random_token_share > 1:
+            total = f"mask_token_share {self.mask_token_share} + random_token_share {self.random_token_share}"
+            yield Violation(("random_token_share",), f"{total} is more than 1; the two are parts of one whole")

@@ -17,9 +17,9 @@ class ReplacedTokenDetection(Masking):
 
     kind: Literal["replaced_token_detection"] = "replaced_token_detection"
     """Chooses replaced token detection, with a generator beside the encoder."""
-    generator: Literal["shared", "follows"] = "shared"
-    """`shared`: every arm meets the baseline's generator, so that only the encoder differs.
-    `follows`: the generator is built like the arm, as the paper does (ConvBERT's release)."""
+    generator: Literal["baseline", "own"] = "baseline"
+    """`baseline`: every arm meets the baseline's generator, so that only the encoder differs.
+    `own`: the generator is built like the arm, as the paper does (ConvBERT's release)."""
     generator_ratio: Count = 4
     """By how much the generator is narrower than its model. Default: ELECTRA-Small; base models use 3."""
     generator_weight: PositiveNumber = 1.0
@@ -29,7 +29,7 @@ class ReplacedTokenDetection(Masking):
 
     def generator_of(self, architecture: Architecture, baseline: Architecture) -> Architecture | None:
         """Return the generator that corrupts the input; its embeddings are those of the encoder."""
-        model = baseline if self.generator == "shared" else architecture
+        model = baseline if self.generator == "baseline" else architecture
         return model.shrunk(self.generator_ratio).with_embeddings_of(architecture)
 
     def added_parts(

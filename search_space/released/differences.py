@@ -11,7 +11,7 @@ from search_space.recipe import Recipe
 from search_space.released.models import Preset
 from search_space.released.papers import OptionDeparture, published
 
-NOT_NUMBERS = ("recipe.device", "recipe.activations_kept", "recipe.replica")
+NOT_NUMBERS = ("recipe.device", "recipe.activation_checkpointing", "recipe.noise_seed")
 """What a release leaves to the machine, or what changes no expectation."""
 AS_UPDATES = ("recipe.schedule", "recipe.token_share")
 """What is told in updates."""
@@ -82,17 +82,17 @@ def recipe_told(candidate: Candidate, tokens: int) -> str:
         f"{objective.kind.replace('_', ' ')}, {objective.mask_rate:.0%} of the tokens predicted",
     ]
     if objective.kind == "replaced_token_detection":
-        owner = "the baseline's" if objective.generator == "shared" else "the arm's own"
+        owner = "the baseline's" if objective.generator == "baseline" else "the arm's own"
         weights = f"{objective.generator_weight:g} and {objective.discriminator_weight:g}"
         parts.append(f"generator 1/{objective.generator_ratio} of {owner} size, losses weighed {weights}")
-    if recipe.lengthening_share:
+    if recipe.long_sequence_share:
         parts.append(f"then {_lengthening_told(recipe, tokens)}")
     return ", ".join(parts)
 
 
 def _lengthening_told(recipe: Recipe, tokens: int) -> str:
-    updates = recipe.lengthening_updates(recipe.steps(tokens))
-    length = recipe.lengthened_sequence_length
+    updates = recipe.long_sequence_updates(recipe.steps(tokens))
+    length = recipe.long_sequence_length
     return f"before tasks of long texts {updates:,} updates of {recipe.batch_sequences} x {length}, not in the FLOPs"
 
 

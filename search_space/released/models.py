@@ -49,7 +49,7 @@ def preset_of(row: PublishedRow) -> Preset | None:
     if row.model is None:
         return None
     released = PRESETS[row.model]
-    lengthening = published().lengthening if row.lengthened else {}
+    lengthening = published().lengthening if row.long_sequences else {}
     candidate = apply(released.candidate, {**row.changes, **lengthening})
     return Preset(candidate, row.updates or released.updates, published().sources[row.source])
 

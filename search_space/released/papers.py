@@ -61,7 +61,7 @@ class PublishedRow(Schema):
     """What the variant changes in the released model, as a design writes it."""
     updates: Count | None = None
     """Where they are not the released model's own."""
-    lengthened: bool = False
+    long_sequences: bool = False
     """Whether it was trained on at a longer length, by `fine_tuning.lengthening`; what it costs leaves that out."""
     parameters: Count | None = None
     train_flops: Number | None = None

@@ -21,5 +21,5 @@ TASK = DownstreamTask(
     squad="v1.1",
     judge=partial(score_files, "v1.1"),
     shortest_sequence=68,  # [CLS], a question of 64 tokens, [SEP], one token, [SEP]
-    lengthened=True,
+    long_sequences=True,
 )

@@ -21,5 +21,5 @@ TASK = DownstreamTask(
     squad="v2.0",
     judge=partial(score_files, "v2.0"),
     shortest_sequence=68,  # [CLS], a question of 64 tokens, [SEP], one token, [SEP]
-    lengthened=True,
+    long_sequences=True,
 )

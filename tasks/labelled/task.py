@@ -130,8 +130,8 @@ class DownstreamTask:
     """Whose files it reads and by whose rules it is scored, where its form is `windows`."""
     shortest_sequence: int = 0
     """Tokens below which nothing of it fits."""
-    lengthened: bool = False
-    """Whether it reads long texts, so that it begins behind `recipe.lengthening_share` where there is one."""
+    long_sequences: bool = False
+    """Whether it reads long texts, so that it begins behind `recipe.long_sequence_share` where there is one."""
     unordered: bool = False
     """Whether the two texts of a pair may change places without another answer."""
     judge: Judge | None = None

@@ -20,7 +20,7 @@ class Model(PretrainingModel):
     def __init__(self, candidate: Candidate, generator: Architecture | None) -> None:
         super().__init__()
         recipe = candidate.recipe
-        self.encoder = Encoder(candidate.architecture, recipe.dropout, None, recipe.activations_kept)
+        self.encoder = Encoder(candidate.architecture, recipe.dropout, None, recipe.activation_checkpointing)
         self.head = MaskedLanguageModelHead(candidate.architecture)
 
     @property

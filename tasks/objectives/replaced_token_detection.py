@@ -26,9 +26,9 @@ class Model(PretrainingModel):
         assert isinstance(candidate.objective, ReplacedTokenDetection)
         self.objective = candidate.objective
         recipe = candidate.recipe
-        self.encoder = Encoder(candidate.architecture, recipe.dropout, None, recipe.activations_kept)
+        self.encoder = Encoder(candidate.architecture, recipe.dropout, None, recipe.activation_checkpointing)
         self.judge = DiscriminatorHead(candidate.architecture)
-        self.generator = Encoder(generator, recipe.dropout, self.encoder.embeddings, recipe.activations_kept)
+        self.generator = Encoder(generator, recipe.dropout, self.encoder.embeddings, recipe.activation_checkpointing)
         self.generator_head = MaskedLanguageModelHead(generator)
 
     def loss(self, batch: MaskedBatch, random: np.random.Generator) -> Float[Tensor, ""]:

@@ -94,7 +94,7 @@ def test_padding_that_leaks_is_noticed() -> None:
     lengths, _ = read_lengths(TINY.examples, 12)
     examples = fine_tuning.examples_of(lengths, TINY)
     for leak, noticed in (("masked", False), ("as_released", True)):
-        convolution = SpanDynamic(kernel_size=9, pad_leak=leak)
+        convolution = SpanDynamic(kernel_size=9, padding=leak)
         built = encoder.architecture(TINY, 32).model_copy(update={"convolution": convolution})
         model = build_fine_tuned(built, "pair", 2, "mean", 0.0)
         initialise(model, 1)

@@ -90,7 +90,7 @@ def test_a_file_may_hold_an_architecture_a_candidate_or_an_experiment(call: Call
 
 def test_a_shared_generator_is_the_baselines(call: Call, tmp_path: Path) -> None:
     shared = tmp_path / "shared.yaml"
-    shared.write_text(Path(TABLE).read_text().replace("generator: follows", "generator: shared"))
+    shared.write_text(Path(TABLE).read_text().replace("generator: own", "generator: baseline"))
     both = [described(call, shared, "--scale", "paper", "--arm", name) for name in ("baseline", "span_dynamic")]
     assert [each["head_parameters"] for each in both] == 2 * [66_049 + 647_162]
 

@@ -27,7 +27,7 @@ def document(tmp_path: Path, **changes: Any) -> dict[str, Any]:
     plain["baseline"]["architecture"] = sized(**MIXED).model_dump()  # padding is no matter of weights
     plain["design"] = {"kind": "list", "arms": {"slow": {"recipe.peak_learning_rate": 1e-4}}}
     plain["tokenizer"] = {"kind": "vocabulary", "path": str(tmp_path / "start" / "vocab.txt"), "lowercase": True}
-    plain["pretraining"]["start"] = str(tmp_path / "start")
+    plain["pretraining"]["start"] = str(tmp_path / "init_checkpoint")
     return {**plain, **changes}
 
 
@@ -70,7 +70,7 @@ def test_the_place_of_the_start_is_in_no_key_and_its_weights_are(tmp_path: Path)
     shutil.copytree(tmp_path / "start", tmp_path / "copy")
     elsewhere["pretraining"]["start"] = str(tmp_path / "copy")
     assert keys(read(elsewhere)) == here
-    shutil.rmtree(tmp_path / "start")
+    shutil.rmtree(tmp_path / "init_checkpoint")
     stirred_start(tmp_path / "start", ARCHITECTURE, seed=2)
     others = keys(read(document(tmp_path)))
     assert {label for label in here if others[label] != here[label]} == {"pretrain@512"}
@@ -84,18 +84,18 @@ def test_an_experiment_without_a_start_keeps_the_keys_it_had(tmp_path: Path) -> 
     stages = trial_stages(wanted, shared_stages(wanted), wanted.baseline, 1)
     for said in (canonical(stages["pretrain@512"].declaration), wanted.identity()["pretraining"]):
         assert isinstance(said, dict)
-        assert not [name for name in said if name.startswith("start")]
+        assert not [name for name in said if name.startswith("init_checkpoint")]
 
 
 def test_only_the_first_of_a_trials_stages_reads_the_start(tmp_path: Path) -> None:
     stirred_start(tmp_path / "start", ARCHITECTURE)
     hurdled = document(tmp_path, design={"kind": "search", "space": {"recipe.dropout": [0.0, 0.1]}})
-    hurdled["pretraining"] |= {"hurdle": {"kind": "progressive_mean", "marks": [256]}}
+    hurdled["pretraining"] |= {"hurdle": {"kind": "progressive_mean", "rungs": [256]}}
     wanted = read(hurdled)
     assert list(wanted.violations()) == []
     stages = trial_stages(wanted, shared_stages(wanted), wanted.baseline, 1)
     starts = [stage.declaration.model_dump()["start"] for stage in stages.values()]
-    assert starts == [str(tmp_path / "start"), None]
+    assert starts == [str(tmp_path / "init_checkpoint"), None]
 
 
 def test_an_experiment_that_fits_its_start_is_taken(tmp_path: Path, call: Call) -> None:
@@ -111,7 +111,7 @@ def test_an_arm_of_another_architecture_is_refused_with_its_name_and_what_differ
         "slow": {"recipe.dropout": 0.0},
     }
     deep_depth, deep_segments, wide = sorted(told(tmp_path, call, design={"kind": "list", "arms": arms}))
-    assert "pretraining.start: deep cannot begin from" in deep_depth
+    assert "pretraining.init_checkpoint: deep cannot begin from" in deep_depth
     assert "depth 3 here, 2 in the start" in deep_depth
     assert "segments 4 here, 2 in the start" in deep_segments
     assert "wide cannot begin" in wide

@@ -87,7 +87,7 @@ def test_time_and_disk_are_unknown_where_nothing_was_ever_measured(call: Call, t
     document = planned(call, TABLE, "--scale", "smoke", "--out", tmp_path)
     assert document["prediction"]["seconds"] is None
     assert document["prediction"]["bytes"] is None
-    kinds = ["corpus", "examples", "fine_tune", "overlap", "pretrain", "questions", "tokens"]
+    kinds = ["corpus", "examples", "fine_tune", "contamination", "pretrain", "evaluation_set", "tokens"]
     assert document["prediction"]["never_measured"] == kinds
     answer = " ".join(call("plan", TABLE, "--out", tmp_path).out.split())
     assert "time, disk: no estimate yet; these stages have never run on this machine: corpus" in answer
@@ -112,7 +112,7 @@ def test_time_and_disk_scale_with_the_work_from_what_was_measured(tmp_path: Path
     assert plan.prediction is not None
     assert plan.prediction.seconds is not None
     assert plan.prediction.bytes is not None
-    assert set(plan.prediction.never_measured) == {"corpus", "tokens", "questions", "examples", "overlap"}
+    assert set(plan.prediction.never_measured) == {"corpus", "tokens", "evaluation_set", "examples", "contamination"}
     left = [arm for row in plan.arms for arm in [row] * (1 if row.arm.name == "baseline" else 2)]
     pretraining = sum(row.train_flops for row in left) / 1e6
     tuning = sum(3 * 5.0 * row.forward_flops for row in left) / plan.arms[0].forward_flops  # length 64 in place of 32

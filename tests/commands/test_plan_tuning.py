@@ -33,7 +33,7 @@ def test_the_trials_that_are_told_are_those_that_are_run(
     with open_ledger(request) as ledger:
         shared = shared_stages(chosen.experiment)
         Course(chosen.experiment, shared, ArtifactStore(request.places.stages), ledger)
-        arms = {arm.name: arm for arm in ledger.arms() if arm.tunes is not None}
+        arms = {arm.name: arm for arm in ledger.arms() if arm.tuning_trial_of is not None}
         trials = [trial for trial in ledger.trials() if trial.arm in arms]
     assert told["trials"] == len(trials) == 3 * points * seeds
     assert told["points_per_arm"] == points

@@ -73,6 +73,6 @@ def test_any_metric_of_the_comparison_decides_on_seeds(tmp_path: Path, metric: s
 def test_expectations_are_no_part_of_what_a_result_belongs_to(tmp_path: Path) -> None:
     plain = experiment(tmp_path)
     claims = ["held_out_loss(narrow) < held_out_loss(dynamic) by 0.1"]
-    expecting = experiment(tmp_path, claims=claims, level_within={"score": 1.0}, forecast={"tokens": 5120})
+    expecting = experiment(tmp_path, claims=claims, equivalence_margin={"score": 1.0}, forecast={"tokens": 5120})
     assert not told(expecting)
     assert canonical_text(expecting.identity()) == canonical_text(plain.identity())

@@ -96,10 +96,10 @@ def test_the_contract_of_whole_numbers_looks_at_every_kind_of_field() -> None:
     names = {str(each.id).rpartition("-")[0] for each in whole_numbers()}
     assert {
         "SpanDynamic.kernel_size",
-        "Recipe.replica",
+        "Recipe.noise_seed",
         "Pretraining.tokens",
         "Pretraining.seeds",
-        "ProgressiveMean.marks",
+        "ProgressiveMean.rungs",
         "Fractional.resolution",
         "TaskSettings.epochs",
         "SettingsSearch.epochs",

@@ -15,7 +15,7 @@ question: Is it the same?
 baseline:
   architecture: { depth: 2, width: 64, heads: 4, convolution: { kind: span_dynamic, kernel_size: 9 } }
   objective: { kind: masked_language_model, mask_rate: 0.15 }
-  recipe: { sequence_length: 64, batch_sequences: 10, schedule: { kind: constant }, replica: 100 }
+  recipe: { sequence_length: 64, batch_sequences: 10, schedule: { kind: constant }, noise_seed: 100 }
 design: { kind: one_factor, vary: { convolution: [{ kind: dynamic, kernel_size: 11 }] } }
 corpus: { kind: documentation }
 tokenizer: { kind: wordpiece }
@@ -27,7 +27,7 @@ question: Is it the same?
 baseline:
   architecture: { depth: 2e0, width: 6.4e1, heads: 4, convolution: span_dynamic }
   objective: masked_language_model
-  recipe: { sequence_length: 64, batch_sequences: 1e1, schedule: constant, replica: 1e2 }
+  recipe: { sequence_length: 64, batch_sequences: 1e1, schedule: constant, noise_seed: 1e2 }
 design: { kind: one_factor, vary: { convolution: [{ kind: dynamic, kernel_size: 1.1e1 }] } }
 corpus: documentation
 tokenizer: wordpiece

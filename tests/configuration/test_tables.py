@@ -141,10 +141,10 @@ def test_at_paper_scale_convbert_is_lengthened_before_squad_and_nothing_else_is(
             recipe = arm.candidate.recipe
             said = name == "table4" and (arm.name == "lengthened" or arm.name.startswith("convbert"))
             if not said or arm.name.endswith("not_lengthened"):
-                assert recipe.lengthening_share == 0, (name, arm.name)
+                assert recipe.long_sequence_share == 0, (name, arm.name)
             else:
-                assert recipe.lengthening_share == known["lengthening_share"], arm.name
-                assert recipe.lengthened_sequence_length == known["lengthened_sequence_length"]
+                assert recipe.long_sequence_share == known["long_sequence_share"], arm.name
+                assert recipe.long_sequence_length == known["long_sequence_length"]
 
 
 @pytest.mark.parametrize(("name", "scale"), paper_scales())
@@ -209,7 +209,7 @@ def test_what_tables_have_in_common_is_one_stage(scale: str, tmp_path: Path) -> 
 def test_the_rows_that_tables_share(scale: str, table: str, arm: str, other: str, same: str, tmp_path: Path) -> None:
     mine, theirs = (where_files_are(at(name, scale), tmp_path) for name in (table, other))
     candidates = [next(a.candidate for a in e.arms if a.name == n) for e, n in ((mine, arm), (theirs, same))]
-    first, second = (each.model_copy(update={"recipe": each.recipe.before_lengthening}) for each in candidates)
+    first, second = (each.model_copy(update={"recipe": each.recipe.before_long_sequences}) for each in candidates)
     assert first == second
     pairs = [
         trial_stages(experiment, shared_stages(experiment), candidate, 1)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SHARED = ("corpus", "tokens", "examples", "overlap", "questions")
+SHARED = ("corpus", "tokens", "examples", "contamination", "evaluation_set")
 
 
 @dataclass(frozen=True)

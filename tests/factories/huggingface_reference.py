@@ -150,8 +150,8 @@ def electra_generator() -> Pair:
 
 
 MODELS: dict[str, Callable[[], Pair]] = {
-    "ConvBERT": lambda: conv_bert(1, pad_leak="as_released"),
-    "ConvBERT with groups": lambda: conv_bert(2, pad_leak="as_released"),
+    "ConvBERT": lambda: conv_bert(1, padding="as_released"),
+    "ConvBERT with groups": lambda: conv_bert(2, padding="as_released"),
     "BERT": bert,
     "ELECTRA's discriminator": electra_discriminator,
     "ELECTRA's generator": electra_generator,

@@ -53,7 +53,7 @@ def race(
 ) -> dict[str, list[HurdleDecision]]:
     """Run cohort after cohort; whoever moves arrives in a random order. Fails where everybody waits for ever."""
     entered: list[Runner] = []
-    marks = rule.token_marks
+    marks = rule.rung_tokens
     for cohort in cohorts:
         entered += cohort
         while any(runner.state(len(marks)) is not State.DONE for runner in entered):

@@ -59,7 +59,7 @@ def mixed_attention(weights: Weights, x: Tokens, inside: Inside, heads: int, opt
         branch = within(weights, "branch")
         if isinstance(option, WithValue) and option.value == "own":
             value = [affine(branch, "value", token) for token in x]
-        if getattr(option, "pad_leak", "masked") == "as_released":
+        if getattr(option, "padding", "masked") == "as_released":
             inside = [True] * len(x)
         added = BRANCHES[option.kind](branch, x, query, value, inside, heads, option.kernel_size)
         contexts = [torch.cat(pair) for pair in zip(contexts, added, strict=True)]

@@ -215,7 +215,9 @@ def tuned() -> Snapshot:
     ]
     found = snapshot(trials, {**TUNED_ARMS, **own}, experiment="tuned")
     rows = tuple(
-        replace(row, own_of=row.name.removesuffix("@own") if row.name in own else None, cohort=int(row.name in own))
+        replace(
+            row, tuned_from=row.name.removesuffix("@own") if row.name in own else None, cohort=int(row.name in own)
+        )
         for row in found.arms
     )
     return replace(found, arms=rows, tuning=_tuning())
@@ -225,7 +227,7 @@ def _tuning() -> Tuning:
     tokens, names = TOKENS // 10, tuple(TUNED_RATES)
     candidates = [(arm_name, point) for arm_name in TUNED_ARMS for point in range(len(names))]
     rows = tuple(
-        replace(arm(f"{name}@{names[point]}", place, TUNED_ARMS[name]), tunes=name)
+        replace(arm(f"{name}@{names[point]}", place, TUNED_ARMS[name]), tuning_trial_of=name)
         for place, (name, point) in enumerate(candidates)
     )
     trials = []

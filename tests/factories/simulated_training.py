@@ -38,13 +38,13 @@ SPACE = {
 SEARCH = {
     "kind": "search",
     "space": SPACE,
-    "candidates_in_all": 12,
+    "max_candidates": 12,
     "cohort": 4,
     "sampler": "random",
-    "seeds_at_most": 1,
+    "max_seeds": 1,
 }
 SMALL = {"tasks": ["docs_pair"], "seeds": [1], "sequence_length": 16}
-HURDLES = {"kind": "progressive_mean", "marks": [640, 1280]}
+HURDLES = {"kind": "progressive_mean", "rungs": [640, 1280]}
 
 
 class Killed(BaseException):
@@ -81,7 +81,7 @@ def small_table(folder: Path, **parts: Any) -> Experiment:
 
 def small_search(folder: Path) -> Experiment:
     """Return a search of three cohorts."""
-    return search(folder, design={**SEARCH, "candidates_in_all": 6, "cohort": 2})
+    return search(folder, design={**SEARCH, "max_candidates": 6, "cohort": 2})
 
 
 @contextmanager

@@ -37,13 +37,13 @@ def variants(kernel_size: int = 5) -> list[Convolution]:
 
 def leaking(kernel_size: int = 5) -> list[Convolution]:
     """Return the options into which padding leaks, as in ConvBERT's release: no contract about padding holds."""
-    released = SpanDynamic(kernel_size=kernel_size, pad_leak="as_released")
+    released = SpanDynamic(kernel_size=kernel_size, padding="as_released")
     return [released, released.model_copy(update={"value": "shared"})]
 
 
 def title(convolution: Convolution) -> str:
     """Return a name that tells the options above apart."""
-    choices = (getattr(convolution, name, "") for name in ("value", "pad_leak"))
+    choices = (getattr(convolution, name, "") for name in ("value", "padding"))
     return " ".join([convolution.kind, *(each for each in choices if each in ("shared", "as_released"))])
 
 

@@ -12,8 +12,8 @@ from ledger.contamination import refuse_leakage
 from ledger.records import Record, Status
 from reports.sections.contamination import leakage_notes, leakage_table
 from runners.dag import shared_stages
+from runners.stages.contamination import compute
 from runners.stages.context import StageContext
-from runners.stages.overlap import compute
 from runners.stages.progress import ProgressFile
 from tasks.corpora.assembly import SUMMARY_FILE, CorpusSummary, SplitSize, split_file
 from tests.factories import simulated_training as simulated
@@ -60,7 +60,7 @@ def found(folder: Path, *texts: str) -> Record:
     (folder / "work").mkdir()
     place = StageContext({"corpus": corpus(folder / "corpus", *texts)}, folder / "work", ProgressFile(folder / "p"))
     result = compute(stage.declaration, place)  # type: ignore[arg-type]
-    return Record(0, None, stage.kind, "overlap mrpc", stage.key, Status.FINISHED, result, 1.0, False)
+    return Record(0, None, stage.kind, "contamination mrpc", stage.key, Status.FINISHED, result, 1.0, False)
 
 
 def test_what_was_planted_is_counted_with_its_lines_and_told_beneath_the_tables(tmp_path: Path) -> None:

@@ -5,13 +5,13 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from models.activation_checkpointing import MATRIX_PRODUCTS, ActivationsKept
+from models.activation_checkpointing import MATRIX_PRODUCTS, ActivationCheckpointing
 from models.encoder import Encoder
 from models.initialisation import initialise
 from search_space.convolution import Convolution, SpanDynamic
 from tests.factories.small_experiments import architecture, convolutions, stir, title
 
-LESS: tuple[ActivationsKept, ...] = ("matrix_products", "block_inputs")
+LESS: tuple[ActivationCheckpointing, ...] = ("selective", "full")
 every_convolution = pytest.mark.parametrize("convolution", convolutions(), ids=title)
 
 
@@ -25,7 +25,7 @@ class Counted(TorchDispatchMode):
         return operator(*arguments, **(named or {}))
 
 
-def encoder(convolution: Convolution, kept: ActivationsKept, dropout: float = 0.0) -> Encoder:
+def encoder(convolution: Convolution, kept: ActivationCheckpointing, dropout: float = 0.0) -> Encoder:
     model = Encoder(architecture(convolution), dropout, None, kept)
     initialise(model, 1)
     stir(model)
@@ -42,7 +42,7 @@ def loss_of(model: Encoder) -> Tensor:
 @pytest.mark.parametrize("dropout", [0.0, 0.2])
 @pytest.mark.parametrize("kept", LESS)
 @every_convolution
-def test_the_same_bits_come_out(convolution: Convolution, kept: ActivationsKept, dropout: float) -> None:
+def test_the_same_bits_come_out(convolution: Convolution, kept: ActivationCheckpointing, dropout: float) -> None:
     found = []
     for each in ("all", kept):
         model = encoder(convolution, each, dropout)
@@ -51,9 +51,9 @@ def test_the_same_bits_come_out(convolution: Convolution, kept: ActivationsKept,
     assert all(map(torch.equal, *found))
 
 
-@pytest.mark.parametrize(("kept", "again"), [("all", False), ("matrix_products", False), ("block_inputs", True)])
+@pytest.mark.parametrize(("kept", "again"), [("none", False), ("selective", False), ("full", True)])
 def test_a_matrix_product_is_computed_again_only_where_inputs_alone_are_kept(
-    kept: ActivationsKept, again: bool
+    kept: ActivationCheckpointing, again: bool
 ) -> None:
     counted = {}
     for each in ("all", kept):
@@ -65,7 +65,7 @@ def test_a_matrix_product_is_computed_again_only_where_inputs_alone_are_kept(
 
 
 @pytest.mark.parametrize("kept", LESS)
-def test_nothing_is_kept_where_nothing_is_learned(kept: ActivationsKept) -> None:
+def test_nothing_is_kept_where_nothing_is_learned(kept: ActivationCheckpointing) -> None:
     model = encoder(SpanDynamic(kernel_size=5), kept).eval()
     with torch.inference_mode():
         assert torch.equal(loss_of(model), loss_of(encoder(SpanDynamic(kernel_size=5), "all").eval()))

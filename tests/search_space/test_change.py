@@ -17,7 +17,7 @@ from tests.factories.small_experiments import architectures
 OBJECTIVES = st.one_of(
     st.builds(MaskedLanguageModel, mask_rate=st.sampled_from((0.15, 0.4))),
     st.builds(
-        ReplacedTokenDetection, generator=st.sampled_from(("shared", "follows")), generator_ratio=st.integers(1, 4)
+        ReplacedTokenDetection, generator=st.sampled_from(("baseline", "own")), generator_ratio=st.integers(1, 4)
     ),
 )
 SCHEDULES = st.builds(LinearSchedule, warmup_tokens=st.integers(1, 9)) | st.builds(ConstantSchedule)

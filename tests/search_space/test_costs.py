@@ -39,7 +39,7 @@ def test_the_closed_form_counts_the_parameters_of_the_encoder(drawn: Architectur
 @st.composite
 def taught(draw: st.DrawFn) -> tuple[Candidate, Architecture]:
     """Draw a candidate and a baseline that differs from it in any size at all."""
-    shared: Literal["shared", "follows"] = draw(st.sampled_from(("shared", "follows")))
+    shared: Literal["baseline", "own"] = draw(st.sampled_from(("baseline", "own")))
     detection = ReplacedTokenDetection(generator=shared, generator_ratio=draw(st.integers(1, 5)))
     objective: Objective = detection if draw(st.booleans()) else MaskedLanguageModel()
     drawn = Candidate(architecture=draw(architectures()), objective=objective, recipe=Recipe(dropout=0.0))

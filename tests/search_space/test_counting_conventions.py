@@ -28,7 +28,7 @@ MEDIUM: dict[str, Any] = {"width": 384, "heads": 8, "feed_forward_width": 1536}
 def published(
     sizes: dict[str, Any], ratio: int, sequences: int, length: int = 128, objective: Objective | None = None
 ) -> Candidate:
-    detection = ReplacedTokenDetection(generator="follows", generator_ratio=ratio)
+    detection = ReplacedTokenDetection(generator="own", generator_ratio=ratio)
     recipe = Recipe(batch_sequences=sequences, sequence_length=length)
     return Candidate(architecture=Architecture(**sizes), objective=objective or detection, recipe=recipe)
 

@@ -25,7 +25,7 @@ SHARES = st.sampled_from((0.0, -0.0, 0.1, 0.15, 0.5))
 @st.composite
 def candidates(draw: st.DrawFn) -> Candidate:
     """Draw from few values, so that equal candidates are met as well."""
-    document = {"mask_rate": draw(st.sampled_from((0.15, 0.2))), "random_share": draw(SHARES)}
+    document = {"mask_rate": draw(st.sampled_from((0.15, 0.2))), "random_token_share": draw(SHARES)}
     detection = ReplacedTokenDetection(generator_ratio=draw(FEW)).model_copy(update=document)
     masked = MaskedLanguageModel().model_copy(update=document)
     objective = detection if draw(st.booleans()) else masked

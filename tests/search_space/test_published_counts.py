@@ -69,7 +69,7 @@ def test_pretraining_heads_count_as_published(
     sizes: dict[str, Any], groups: int, ratio: int, judge: int, generator: int
 ) -> None:
     released = Architecture(**sizes, bottleneck_ratio=2, convolution=SpanDynamic(), feed_forward_groups=groups)
-    objective = ReplacedTokenDetection(generator="follows", generator_ratio=ratio)
+    objective = ReplacedTokenDetection(generator="own", generator_ratio=ratio)
     smaller = objective.generator_of(released, Architecture(depth=1))
     assert objective.head_parameters(released, None) == judge
     assert objective.head_parameters(released, smaller) == judge + generator

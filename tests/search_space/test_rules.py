@@ -91,9 +91,9 @@ def test_a_sequence_is_no_longer_than_the_table_of_positions() -> None:
 
 @pytest.mark.parametrize("objective", [MaskedLanguageModel, ReplacedTokenDetection])
 def test_shares_of_one_whole_are_at_most_one(objective: type[MaskedLanguageModel | ReplacedTokenDetection]) -> None:
-    assert broken(Candidate(objective=objective(covered_share=0.8, random_share=0.2))) == {}
-    paths = set(broken(Candidate(objective=objective(covered_share=0.8, random_share=0.3))))
-    assert paths == {("objective", "random_share")}
+    assert broken(Candidate(objective=objective(mask_token_share=0.8, random_token_share=0.2))) == {}
+    paths = set(broken(Candidate(objective=objective(mask_token_share=0.8, random_token_share=0.3))))
+    assert paths == {("objective", "random_token_share")}
 
 
 @given(st.floats(0.001, 0.999), st.integers(8, 512), st.sampled_from((MaskedLanguageModel, ReplacedTokenDetection)))

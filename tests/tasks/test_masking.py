@@ -24,7 +24,7 @@ def maskings(draw: st.DrawFn) -> MaskedLanguageModel:
     covered = draw(st.floats(0, 1))
     scrambled = draw(st.floats(0, 1)) * (1 - covered)
     mask_rate = draw(st.floats(0.01, 0.7))
-    return MaskedLanguageModel(mask_rate=mask_rate, covered_share=covered, random_share=scrambled)
+    return MaskedLanguageModel(mask_rate=mask_rate, mask_token_share=covered, random_token_share=scrambled)
 
 
 @given(maskings(), st.integers(8, 96), st.integers(0, 2**32 - 1))
@@ -53,20 +53,22 @@ def test_what_is_not_asked_for_is_shown_as_it_stood(masking: MaskedLanguageModel
     assert (masked.shown < WORDS.vocabulary_size).all()
 
 
-def many(covered_share: float, random_share: float) -> MaskedBatch:
-    masking = MaskedLanguageModel(covered_share=covered_share, random_share=random_share)
+def many(mask_token_share: float, random_token_share: float) -> MaskedBatch:
+    masking = MaskedLanguageModel(mask_token_share=mask_token_share, random_token_share=random_token_share)
     return mask(batch(64, 2000), masking, WORDS, np.random.default_rng(1))
 
 
-@pytest.mark.parametrize(("covered_share", "random_share"), [(0.85, 0.0), (0.8, 0.1), (0.0, 1.0), (1.0, 0.0), (0, 0)])
-def test_the_shares_are_those_declared(covered_share: float, random_share: float) -> None:
-    masked = many(covered_share, random_share)
+@pytest.mark.parametrize(
+    ("mask_token_share", "random_token_share"), [(0.85, 0.0), (0.8, 0.1), (0.0, 1.0), (1.0, 0.0), (0, 0)]
+)
+def test_the_shares_are_those_declared(mask_token_share: float, random_token_share: float) -> None:
+    masked = many(mask_token_share, random_token_share)
     visible = np.take_along_axis(masked.shown, masked.positions, 1)
-    mask_by_chance = random_share / WORDS.vocabulary_size
-    kept_by_chance = random_share / WORDS.vocabulary_size
+    mask_by_chance = random_token_share / WORDS.vocabulary_size
+    kept_by_chance = random_token_share / WORDS.vocabulary_size
     for found, share in (
-        (visible == WORDS.mask, covered_share + mask_by_chance),
-        (visible == masked.answers, 1 - covered_share - random_share + kept_by_chance),
+        (visible == WORDS.mask, mask_token_share + mask_by_chance),
+        (visible == masked.answers, 1 - mask_token_share - random_token_share + kept_by_chance),
     ):
         assert binomtest(int(found.sum()), found.size, min(1.0, share)).pvalue > UNLIKELY
 

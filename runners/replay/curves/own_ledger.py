@@ -17,7 +17,7 @@ def read(folder: Path) -> RecordedCurves:
     """Return the curves of a folder. Raises what Ledger raises, and Unreadable where too little was trained."""
     with closing(Ledger.at(folder)) as ledger:
         arms, trials, records = ledger.arms(), ledger.trials(), ledger.records()
-    arms = tuple(arm for arm in arms if arm.tunes is None)  # what tuning tried has another budget
+    arms = tuple(arm for arm in arms if arm.tuning_trial_of is None)  # what tuning tried has another budget
     seeds: dict[str, dict[str, dict[float, float]]] = {arm.name: {} for arm in arms}
     arm_of = {trial.name: trial.arm for trial in trials if trial.arm in seeds}
     for record in records:

@@ -14,19 +14,19 @@ from tests.factories.populations import TOKENS, Runner, race, random_table, runn
 
 NOT_NUMBERS = (None, math.nan, math.inf, -math.inf)
 MARKED: tuple[HurdleRule, ...] = (
-    ProgressiveMean(marks=(1, 2)),
-    ProgressiveMean(marks=(1, 2), population="all_so_far"),
-    TopFraction(marks=(1, 2)),
-    TopFraction(marks=(1, 2), keep=0.2),
-    Asha(marks=(1, 2)),
-    Hyperband(marks=(1, 2)),
-    Extrapolate(marks=(1, 2), advances=3),
-    Extrapolate(marks=(1, 2), advances=4, at_once=2),
+    ProgressiveMean(rungs=(1, 2)),
+    ProgressiveMean(rungs=(1, 2), population="all_so_far"),
+    TopFraction(rungs=(1, 2)),
+    TopFraction(rungs=(1, 2), keep=0.2),
+    Asha(rungs=(1, 2)),
+    Hyperband(rungs=(1, 2)),
+    Extrapolate(rungs=(1, 2), advances=3),
+    Extrapolate(rungs=(1, 2), advances=4, at_once=2),
 )
 COHORTS: tuple[HurdleRule, ...] = (
-    TopFraction(marks=(1, 2)),
-    TopFraction(marks=(1, 2), keep=0.3),
-    Hyperband(marks=(1, 2)),
+    TopFraction(rungs=(1, 2)),
+    TopFraction(rungs=(1, 2), keep=0.3),
+    Hyperband(rungs=(1, 2)),
 )
 RULES: tuple[HurdleRule, ...] = (Finite(), *MARKED)
 
@@ -55,7 +55,7 @@ def test_what_is_no_finite_number_never_passes(rule: HurdleRule, level: int, val
 def test_finite_stops_nothing_that_is_finite(value: float) -> None:
     one = TrialView("b", 0, State.WAITING, (value,))
     assert Finite().decide(Population((one,)))["b"].cleared
-    assert Finite().token_marks == ()
+    assert Finite().rung_tokens == ()
 
 
 def judged(
@@ -70,7 +70,7 @@ def judged(
 
 @pytest.mark.parametrize("absent", NOT_NUMBERS)
 def test_those_without_a_number_set_no_hurdle(absent: float | None) -> None:
-    rule = ProgressiveMean(marks=(1, 2))
+    rule = ProgressiveMean(rungs=(1, 2))
     verdict = judged(rule, 5.5, {"a": (5.0,), "b": (absent,), "c": (6.0, absent), "d": ()}, 0)
     assert (verdict.cleared, verdict.threshold, verdict.cohort) == (False, 5.5, ("a", "c"))
     assert judged(rule, 5.4, {"a": (5.0,), "b": (absent,), "c": (6.0, absent)}, 0).cleared
@@ -108,7 +108,7 @@ def test_nobody_outside_beats_anybody_inside(rule: HurdleRule) -> None:
 
 
 def test_half_of_a_cohort_goes_on_and_a_member_that_failed_comes_later_to_the_same_bar() -> None:
-    rule = TopFraction(marks=(1, 2))
+    rule = TopFraction(rungs=(1, 2))
     field = runners([[(5.0, 1.0), (4.0, 2.0), (6.0, 0.0), (None, 0.0), (7.0, 0.0), (3.0, 3.0)]])
     verdicts = race(rule, field, random.Random(1))
     assert [[verdict.cleared for verdict in verdicts[one.name]] for one in field[0]] == [
@@ -130,7 +130,7 @@ def test_half_of_a_cohort_goes_on_and_a_member_that_failed_comes_later_to_the_sa
 
 
 def test_hyperbands_cohorts_take_turns_and_cost_about_the_same() -> None:
-    rule = Hyperband(marks=(1, 3), reduction_factor=3.0)
+    rule = Hyperband(rungs=(1, 3), reduction_factor=3.0)
     assert [rule.bracket(number) for number in range(6)] == [0, 1, 2, 0, 1, 2]
     assert [rule.cohort_size(number, 9) for number in range(3)] == [9, 5, 3]  # Li et al. 2018, table 1 with s_max = 2
     values = [(float(place), float(place)) for place in range(9)]
@@ -151,7 +151,7 @@ def test_a_cohort_of_one_goes_on_without_a_bar_which_would_be_its_own_value(rule
 
 def test_asha_compares_with_those_declared_before_and_lets_the_first_past() -> None:
     field = runners([[(5.0, 5.0), (6.0, 0.0), (4.0, 4.0), (4.5, 0.0), (3.0, 3.0), (3.5, 3.5)]])
-    verdicts = race(Asha(marks=(1, 2), reduction_factor=3.0), field, random.Random(4))
+    verdicts = race(Asha(rungs=(1, 2), reduction_factor=3.0), field, random.Random(4))
     assert [[verdict.cleared for verdict in verdicts[one.name]] for one in field[0]] == [
         [True, True],
         [False],
@@ -163,7 +163,7 @@ def test_asha_compares_with_those_declared_before_and_lets_the_first_past() -> N
 
 
 def test_freezing_and_thawing_spends_its_advances_on_what_promises_most() -> None:
-    rule = Extrapolate(marks=(25, 50, 75), advances=3)
+    rule = Extrapolate(rungs=(25, 50, 75), advances=3)
     field = runners([[[4.8, 4.8, 4.8], [4.7, 4.5, 4.3], [5.1, 5.1, 5.1]]])
     verdicts = race(rule, field, random.Random(5))
     advances = {name: sum(verdict.cleared for verdict in told) for name, told in verdicts.items()}

@@ -112,7 +112,7 @@ def test_a_thousand_random_searches_stop_where_a_second_reading_of_the_rule_stop
         ]
         every[0].exempt, every[0].shown = True, list(table[0][:2])
         field = [every[first : first + size] for first in range(0, count, size)]
-        race(ProgressiveMean(marks=(1, 2)), field, chance)
+        race(ProgressiveMean(rungs=(1, 2)), field, chance)
         through = [runner.exempt or [one.cleared for one in runner.verdicts] == [True, True] for runner in every]
         marks = [
             sum(loss is not None for loss in runner.shown) + more for runner, more in zip(every, through, strict=True)
@@ -123,7 +123,7 @@ def test_a_thousand_random_searches_stop_where_a_second_reading_of_the_rule_stop
 
 
 def test_the_course_stops_random_searches_at_the_same_marks(tmp_path: Path) -> None:
-    design = {**simulated.SEARCH, "candidates_in_all": 9, "cohort": 3}
+    design = {**simulated.SEARCH, "max_candidates": 9, "cohort": 3}
     chance, course = random.Random(20261121), simulated.search(tmp_path, design=design)
     for _ in range(30):
         table = random_losses(chance, 9)
@@ -162,4 +162,4 @@ def test_the_baseline_is_never_stopped_however_weak_it_is(tmp_path: Path) -> Non
     trials = found(Track(simulated.search(tmp_path), tmp_path, answers(table)).run())["trials"]
     assert trials["baseline/1"][0] is TrialStatus.FINISHED
     assert trials["baseline/1"][2] == []
-    assert HURDLES["marks"] == [640, 1280]
+    assert HURDLES["rungs"] == [640, 1280]

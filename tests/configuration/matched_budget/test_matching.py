@@ -149,7 +149,7 @@ def test_two_arms_may_share_one_twin_and_both_are_matched_by_it() -> None:
     arms = {arm.name: arm for arm in roster.arms}
     assert arms["x"].twin == arms["y"].twin == "x (matched)"
     spends = arms["x (matched)"].candidate.architecture.parameters / Candidate().architecture.parameters
-    assert arms["x"].twin_spends == arms["y"].twin_spends == pytest.approx(spends)
+    assert arms["x"].matched_spend == arms["y"].matched_spend == pytest.approx(spends)
     assert abs(spends - 1) <= 0.01
     assert roster.aliases == {"y (matched)": "x (matched)"}
 

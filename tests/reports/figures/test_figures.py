@@ -31,7 +31,7 @@ def test_a_line_is_the_mean_of_the_seeds_that_came_furthest() -> None:
         Trial("baseline", 3, Standing.RUNNING).pretrained(1.0, TOKENS // 2),
         Trial("bottleneck", 1).diverged(),
     ]
-    curves = build(snapshot(trials, marks=(TOKENS // 2, TOKENS))).curves
+    curves = build(snapshot(trials, rungs=(TOKENS // 2, TOKENS))).curves
     assert curves is not None
     (line,) = curves.lines
     assert (line.arm, line.n, line.tokens[-1]) == ("baseline", 2, TOKENS)

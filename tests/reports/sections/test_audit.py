@@ -47,12 +47,12 @@ def raced(final: Callable[[float], float], share: float, count: int = 40) -> Sna
             histories.append(
                 Record(9, trial.name, "pretrain", f"pretrain@{TOKENS}", "key", Status.FINISHED, result, 1.0, False)
             )
-    hurdle = {"kind": "top_fraction", "marks": [MARK]}
+    hurdle = {"kind": "top_fraction", "rungs": [MARK]}
     resolved = document(
         seeds=(1,), design={"kind": "search"}, pretraining={"tokens": TOKENS, "seeds": [1], "hurdle": hurdle}
     )
     arms = {"baseline": {}, **{arm: {"bottleneck_ratio": 2} for arm in early}}
-    found = snapshot(trials, arms=arms, resolved=resolved, marks=(MARK, TOKENS), experiment="search")
+    found = snapshot(trials, arms=arms, resolved=resolved, rungs=(MARK, TOKENS), experiment="search")
     audits = {record.trial: (record,) for record in histories}
     audited = [
         type(one)(one.trial, one.records, one.decisions, one.status, audits.get(one.trial.name, ()))

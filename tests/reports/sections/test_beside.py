@@ -89,12 +89,12 @@ def test_a_description_whose_value_was_not_found_stands_beside_the_direction() -
 
 
 def test_a_lengthened_arm_stands_beside_costs_that_leave_the_lengthening_out() -> None:
-    arms, longer = {"baseline": {}, "longer": {}}, {"recipe": {"lengthening_share": 0.1}}
+    arms, longer = {"baseline": {}, "longer": {}}, {"recipe": {"long_sequence_share": 0.1}}
     paper = {**PAPER, "table": "table4", "rows": {"longer": CONVBERT_ROW}}
     told = document(("squad_v1_1",), paper=paper)
     found = snapshot([Trial(name, 1).pretrained(3.0) for name in arms], arms, ("squad_v1_1",), resolved=told)
-    lengthened = tuple(replace(arm, candidate=longer) if arm.name == "longer" else arm for arm in found.arms)
-    found = replace(found, arms=lengthened)
+    long_sequences = tuple(replace(arm, candidate=longer) if arm.name == "longer" else arm for arm in found.arms)
+    found = replace(found, arms=long_sequences)
     (flops,) = [row for row in rows(build(found, primary=primary), "paper") if row["measure"] == "train_flops"]
     assert flops["beware"] == "both by ELECTRA's count, both without the lengthening"
 

@@ -35,7 +35,7 @@ def searched(losses: Losses, seeds: tuple[int, ...] = (1, 2)) -> Snapshot:
             for mark, loss in zip(MARKS, values, strict=False):
                 trial.pretrained(loss, mark)
             trials.append(trial if len(values) > 1 else trial.judged(0, False, values[0], values[0] - 0.1))
-    pretraining = {"tokens": TOKENS, "seeds": [*seeds], "hurdle": {"kind": "top_fraction", "marks": [MARKS[0]]}}
+    pretraining = {"tokens": TOKENS, "seeds": [*seeds], "hurdle": {"kind": "top_fraction", "rungs": [MARKS[0]]}}
     resolved = document(seeds=seeds, design={"kind": "search"}, pretraining=pretraining)
     return snapshot(trials, arms=ARMS, resolved=resolved, marks=MARKS, experiment="search")
 

@@ -209,7 +209,7 @@ def test_what_was_added_before_any_result_is_not_late() -> None:
 
 def test_margins_that_changed_after_results_are_told() -> None:
     view = numbered(late_view(cached=False))
-    wider = {**view.document, "level_within": {"held_out_loss": 2.0}}
-    added = Amendment(10, "then", ("level_within",), wider, None, None)
+    wider = {**view.document, "equivalence_margin": {"held_out_loss": 2.0}}
+    added = Amendment(10, "then", ("equivalence_margin",), wider, None, None)
     footer = dict(build(replace(view, document=wider, amendments=(added,), first_document=view.document)).footer)
     assert footer["Added after results"] == "margins changed after 6 results (record 10, then)"

@@ -9,7 +9,7 @@ from reports.sections.evaluation_set import TERM, evaluation_set_notes
 from search_space.objective import MaskedLanguageModel
 from tests.factories.reports import Trial, document, primary, shared, snapshot
 
-MADE = shared("questions", "questions", {"questions": 4096, "sequences": 1024})
+MADE = shared("evaluation_set", "evaluation_set", {"questions": 4096, "sequences": 1024})
 
 
 def test_the_number_of_tokens_is_the_records_own() -> None:

@@ -60,7 +60,7 @@ def test_holm_runs_over_the_headline_cells_and_over_the_rest_apart() -> None:
 
 def test_the_experiments_own_margin_comes_before_the_papers() -> None:
     view = table2()
-    named = replace(view, document={**view.document, "level_within": {"score": 0.001}})
+    named = replace(view, document={**view.document, "equivalence_margin": {"score": 0.001}})
     assert {row["margin"] for row in rows(build(view), "effects", metric="score")} == {5.0}
     assert {row["margin"] for row in rows(build(named), "effects", metric="score")} == {0.001}
 

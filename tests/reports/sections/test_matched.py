@@ -57,7 +57,7 @@ def shared_twin() -> Report:
     found = snapshot(trials, arms, resolved=document(match=match))
     spends = {"small": 0.99, "level": 0.99}
     rows = tuple(
-        replace(arm, twin="small (matched)" if arm.name in spends else None, twin_spends=spends.get(arm.name))
+        replace(arm, twin="small (matched)" if arm.name in spends else None, matched_spend=spends.get(arm.name))
         for arm in found.arms
     )
     return build(replace(found, arms=rows), primary=primary)
@@ -74,7 +74,7 @@ def test_the_main_table_has_both_differences_side_by_side_and_what_the_twin_spen
         assert cells[arm][titles.index("twin spends")] == "12.9M (−1.00%)"
     assert cells["small (matched)"][titles.index("matched Δ [95%] (n)")] == "–"
     rows = {row["arm"]: row for row in tables["results"].rows if row["metric"] == "held_out_loss"}
-    assert (rows["level"]["twin"], rows["level"]["twin_spends"]) == ("small (matched)", 0.99)
+    assert (rows["level"]["twin"], rows["level"]["matched_spend"]) == ("small (matched)", 0.99)
     assert rows["baseline"]["twin"] is None
     assert rows["small"]["matched_delta"] == rows["small (matched)"]["delta"]
     (told,) = [note for note in report.notes if note.startswith("matched Δ")]

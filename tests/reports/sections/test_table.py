@@ -102,7 +102,7 @@ def test_score_is_the_mean_of_the_tasks_where_all_are_there() -> None:
 
 
 def test_a_loss_short_of_the_budget_is_not_averaged_in() -> None:
-    view = snapshot([Trial("baseline", 1, TrialStatus.RUNNING).pretrained(5.0, 1000)], marks=(1000, TOKENS))
+    view = snapshot([Trial("baseline", 1, TrialStatus.RUNNING).pretrained(5.0, 1000)], rungs=(1000, TOKENS))
     assert rows(build(view), "results", arm="baseline", metric="held_out_loss")[0]["n"] == 0
 
 

@@ -25,7 +25,7 @@ def tuning_of(view: Snapshot) -> Tuning:
 
 def test_the_tables_at_the_shared_recipe_are_those_of_the_same_trials_without_tuning() -> None:
     whole = tuned()
-    own = {arm.name for arm in whole.arms if arm.own_of is not None}
+    own = {arm.name for arm in whole.arms if arm.tuned_from is not None}
     without = replace(
         whole,
         arms=tuple(arm for arm in whole.arms if arm.name not in own),

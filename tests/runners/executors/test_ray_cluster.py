@@ -14,7 +14,7 @@ from tests.factories.ray_clusters import Cluster, cluster, kill
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow]
 
-SHARED = ("corpus", "tokens", "questions")
+SHARED = ("corpus", "tokens", "evaluation_set")
 
 
 @pytest.fixture(scope="module")

@@ -98,8 +98,8 @@ def test_a_shared_stage_that_raises_stops_the_run_and_one_whose_worker_dies_is_t
     assert told.value.exit_code == MachineError.exit_code  # lines for the user, never a traceback
     assert told.value.lines[1:-1] == ('  at File "tokens.py", line 3, in compute',)
     with pytest.raises(StageFailed, match="questions: the worker process"):
-        Track(small_table(tmp_path), tmp_path, failing("questions", *[DIED] * ATTEMPTS)).run()
-    assert Track(small_table(tmp_path), tmp_path, failing("questions", DIED, DIED)).run().over
+        Track(small_table(tmp_path), tmp_path, failing("evaluation_set", *[DIED] * ATTEMPTS)).run()
+    assert Track(small_table(tmp_path), tmp_path, failing("evaluation_set", DIED, DIED)).run().over
 
 
 def test_what_is_in_the_store_is_never_computed_again_whoever_asks(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from runners.work_queue import Failure, StageTask
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import SEARCH, Killed, Track, chance_of, curve, found, small_search
 
-MARKS = {"marks": [640, 1280]}
+MARKS = {"rungs": [640, 1280]}
 HURDLES: tuple[Mapping[str, Any], ...] = (
     {"kind": "finite"},
     {"kind": "progressive_mean", **MARKS},
@@ -40,7 +40,7 @@ DIED = Failure("the worker process ended with code -9", worker_died=True)
 def a_search(folder: Path, hurdle: Mapping[str, Any], sampler: str, seeds: list[int], audit: bool) -> Experiment:
     """Return a search of three cohorts; a probe needs to know how long its examples are."""
     pretraining = {"tokens": 2560, "seeds": seeds, "hurdle": hurdle, "audit": {"share": 0.5} if audit else None}
-    design = {**SEARCH, "candidates_in_all": 7, "cohort": 3, "sampler": sampler}
+    design = {**SEARCH, "max_candidates": 7, "cohort": 3, "sampler": sampler}
     parts = {"fine_tuning": {"sequence_length": 16}} if "probe" in hurdle else {}
     return simulated.search(folder, design=design, pretraining=pretraining, **parts)
 

@@ -37,7 +37,7 @@ Values = Callable[[Search, Candidate], tuple[float, ...]]
 def search(sampler: str, seed: int, **more: Any) -> Search:
     tournament = {"mutation_rate": 0.2}  # the default, 0.025, is for genomes of a hundred genes
     known = {"space": SPACE, "sampler": sampler, "seed": seed, "cohort": COHORT, "tournament": tournament}
-    return Search.model_validate({**known, "candidates_in_all": 99, "seeds_at_most": 9, **more})
+    return Search.model_validate({**known, "max_candidates": 99, "max_seeds": 9, **more})
 
 
 def additive(design: Search, candidate: Candidate, name: str = "loss") -> float:

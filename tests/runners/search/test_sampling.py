@@ -23,7 +23,7 @@ KERNELS: tuple[Any, ...] = tuple(SPACE["convolution.kernel_size"])
 
 def search(sampler: str, seed: int = 0, **more: Any) -> Search:
     space = {axis: tuple(values) for axis, values in SPACE.items()}
-    known = {"space": space, "sampler": sampler, "seed": seed, "cohort": 4, "seeds_at_most": 1}
+    known = {"space": space, "sampler": sampler, "seed": seed, "cohort": 4, "max_seeds": 1}
     return Search.model_validate({**known, **more})
 
 
@@ -74,7 +74,7 @@ def test_an_option_that_the_recipe_has_no_room_for_is_never_proposed() -> None:
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_a_small_space_is_searched_to_its_last_point_and_then_the_course_ends(tmp_path: Path, sampler: str) -> None:
-    design = {**SEARCH, "sampler": sampler, "candidates_in_all": 90, "cohort": 7, "seeds_at_most": 1}
+    design = {**SEARCH, "sampler": sampler, "max_candidates": 90, "cohort": 7, "max_seeds": 1}
     course = simulated.search(tmp_path, design=design)
     for order in (1, 2):
         track = Track(course, tmp_path, order=random.Random(order), ledger_path=Path(":memory:"), publishes=False)

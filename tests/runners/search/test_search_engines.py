@@ -36,7 +36,7 @@ def test_a_search_decides_the_same_under_both_engines(tmp_path: Path) -> None:
     (tmp_path / "local").mkdir()
     (tmp_path / "ray").mkdir()
     local, decided, audited = searched(tmp_path / "local", "--workers", "1")
-    lend(local.folder, tmp_path / "ray" / "results", ("corpus", "tokens", "questions"))
+    lend(local.folder, tmp_path / "ray" / "results", ("corpus", "tokens", "evaluation_set"))
     ray, decided_there, audited_there = searched(tmp_path / "ray", "--workers", "2", "--engine", "ray")
     assert decided
     assert audited

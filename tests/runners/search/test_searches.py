@@ -19,7 +19,7 @@ from tests.factories import simulated_training as simulated
 from tests.factories.crashing_ledger import MortalLedger
 from tests.factories.simulated_training import SEARCH, Killed, Track, curve, folder_of, found
 
-MARKS = {"marks": [640, 1280]}
+MARKS = {"rungs": [640, 1280]}
 HURDLES: dict[str, Mapping[str, Any]] = {
     "progressive_mean": {"kind": "progressive_mean", **MARKS},
     "all_so_far": {"kind": "progressive_mean", **MARKS, "population": "all_so_far"},
@@ -76,7 +76,7 @@ def test_no_search_gets_stuck_and_the_order_of_ends_changes_nothing(tmp_path: Pa
 
 @pytest.mark.parametrize("hurdle", HURDLES)
 def test_killed_between_any_two_rows_the_next_run_decides_the_same(tmp_path: Path, hurdle: str) -> None:
-    course = search(tmp_path, hurdle, HALF, candidates_in_all=7, cohort=4)
+    course = search(tmp_path, hurdle, HALF, max_candidates=7, cohort=4)
     expected = found(Track(course, folder_of(tmp_path, "whole")).run())
     for rows in range(6, 60, 5):
         folder = folder_of(tmp_path, f"before {rows}")
@@ -112,25 +112,25 @@ def test_what_cannot_be_searched_is_refused_with_a_reason(tmp_path: Path, parts:
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_a_search_is_the_same_from_one_seed_whatever_the_workers(tmp_path: Path, sampler: str) -> None:
-    course, seen = search(tmp_path, sampler=sampler, seeds_at_most=2), set()
+    course, seen = search(tmp_path, sampler=sampler, max_seeds=2), set()
     for seed in range(4):
         track = Track(course, tmp_path, workers=1 + seed, order=random.Random(seed), publishes=False)
         track.ledger_path = Path(":memory:")
         seen.add(text(track))
     assert len(seen) == 1
     trials = json.loads(seen.pop())["trials"]
-    assert sum(name not in ("baseline/2",) for name in trials) == SEARCH["candidates_in_all"]
+    assert sum(name not in ("baseline/2",) for name in trials) == SEARCH["max_candidates"]
 
 
 @pytest.mark.parametrize("sampler", ["tpe", "gp", "nsga2", "random"])
 def test_several_objectives_are_told_and_the_search_ends(tmp_path: Path, sampler: str) -> None:
     course = search(tmp_path, sampler=sampler, objectives=["held_out_loss", "parameters"])
-    assert len(found(Track(course, tmp_path).run())["trials"]) == SEARCH["candidates_in_all"]
+    assert len(found(Track(course, tmp_path).run())["trials"]) == SEARCH["max_candidates"]
 
 
 def test_a_repeat_is_the_next_seed_of_its_candidate(tmp_path: Path) -> None:
     space = {"bottleneck_ratio": [1, 2, 4]}
-    course = search(tmp_path, space=space, candidates_in_all=30, seeds_at_most=3)
+    course = search(tmp_path, space=space, max_candidates=30, max_seeds=3)
     track = Track(course, tmp_path)
     arms = found(track.run())["arms"]
     assert track.last is not None
@@ -153,8 +153,8 @@ def test_what_all_results_of_a_seed_have_in_common_changes_no_proposal(tmp_path:
     design = {
         **SEARCH,
         "sampler": sampler,
-        "candidates_in_all": 30,
-        "seeds_at_most": 3,
+        "max_candidates": 30,
+        "max_seeds": 3,
         "objectives": ["held_out_loss"],
     }
     course = simulated.search(tmp_path, design=design, pretraining={"tokens": 2560, "seeds": [1]})
@@ -171,8 +171,8 @@ def test_what_all_results_of_a_seed_have_in_common_changes_no_proposal(tmp_path:
 
 @pytest.mark.parametrize("seeds", [[1], [5, 2]])
 def test_no_seed_is_trained_that_was_not_named(tmp_path: Path, seeds: list[int]) -> None:
-    design = {**SEARCH, "sampler": "tpe", "candidates_in_all": 40, "space": {"bottleneck_ratio": [1, 2, 4]}}
-    del design["seeds_at_most"]
+    design = {**SEARCH, "sampler": "tpe", "max_candidates": 40, "space": {"bottleneck_ratio": [1, 2, 4]}}
+    del design["max_seeds"]
     course = simulated.search(tmp_path, design=design, pretraining={"tokens": 2560, "seeds": seeds})
     trials = found(Track(course, tmp_path).run())["trials"]
     assert {int(name.partition("/")[2]) for name in trials} == {*seeds}

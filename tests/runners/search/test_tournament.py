@@ -36,7 +36,7 @@ LOSSES = st.lists(st.floats(0, 9), min_size=1, max_size=30)
 
 @given(LOSSES, st.integers(1, 8), st.integers(1, 8), st.integers(0, 99))
 def test_the_population_keeps_its_size_and_the_newborn(losses: list[float], size: int, group: int, seed: int) -> None:
-    settings = Tournament(population=size, contestants=group)
+    settings = Tournament(population=size, tournament_size=group)
     living = survivors(settings, seed, born(losses))
     assert len(living) == min(size, len(losses))
     assert living[-1].genome == len(losses) - 1
@@ -47,7 +47,7 @@ def test_the_population_keeps_its_size_and_the_newborn(losses: list[float], size
 def test_where_everyone_competes_the_worst_dies_and_the_fittest_is_the_parent(
     losses: list[float], size: int, seed: int
 ) -> None:
-    settings = Tournament(population=size, contestants=100)
+    settings = Tournament(population=size, tournament_size=100)
     living = born(losses)[:size]
     for child in born(losses)[size:]:
         living.remove(max(living, key=lambda one: (one.loss, -living.index(one))))
@@ -58,7 +58,7 @@ def test_where_everyone_competes_the_worst_dies_and_the_fittest_is_the_parent(
 
 
 def test_a_population_that_begins_at_random_is_drawn_until_it_is_full() -> None:
-    settings = Tournament(population=3, begins_with="random")
+    settings = Tournament(population=3, initial_population="random")
     assert [offspring(settings, 0, born([1.0] * count), 5, WAYS) == -1 for count in range(1, 6)] == [
         True,
         True,
@@ -72,7 +72,7 @@ def test_a_population_that_begins_at_random_is_drawn_until_it_is_full() -> None:
 def test_a_child_differs_from_its_parent_by_about_the_mutation_rate(rate: float, expected: float) -> None:
     settings = Tournament(mutation_rate=rate)
     design = Search.model_validate(
-        {"space": SPACE, "sampler": "tournament", "tournament": settings, "cohort": 60, "seeds_at_most": 99}
+        {"space": SPACE, "sampler": "tournament", "tournament": settings, "cohort": 60, "max_seeds": 99}
     )
     children = propose(design, BASELINE, (), 0, 60)
     changed = [sum(apply(BASELINE, {path: value}) != BASELINE for path, value in child.items()) for child in children]
@@ -81,7 +81,7 @@ def test_a_child_differs_from_its_parent_by_about_the_mutation_rate(rate: float,
 
 
 def test_children_come_from_the_fit() -> None:
-    design = Search.model_validate({"space": SPACE, "sampler": "tournament", "cohort": 8, "seeds_at_most": 99})
+    design = Search.model_validate({"space": SPACE, "sampler": "tournament", "cohort": 8, "max_seeds": 99})
     fit, chance = {"bottleneck_ratio": 4, "feed_forward_groups": 4, "heads": 8, "depth": 2}, random.Random(1)
     others = [{path: chance.choice(values) for path, values in SPACE.items()} for _ in range(12)]
     seen = (

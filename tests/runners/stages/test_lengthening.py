@@ -15,13 +15,13 @@ from search_space.recipe import Recipe
 from tasks.corpora.documentation import DocumentationCorpus
 
 ANY_STAGE = Stage(CorpusStage(corpus=DocumentationCorpus(), read={}))
-LABELS = ("pretrain@10", "short#1", "short#2", "lengthen", "long#1", "long#2")
+LABELS = ("pretrain@10", "short#1", "short#2", "long_sequence_phase", "long#1", "long#2")
 
 
 def trial(statuses: Iterable[tuple[str, Status]]) -> Trial:
     """Return a trial with a gate, some of whose stages have ended."""
     stages = dict.fromkeys(LABELS, ANY_STAGE)
-    found = Trial(TrialRow("arm/1", "arm", 1, None), 0, stages, ("pretrain@10",), gates=("lengthen",))
+    found = Trial(TrialRow("arm/1", "arm", 1, None), 0, stages, ("pretrain@10",), gates=("long_sequence_phase",))
     for label, status in statuses:
         found.take(Record(0, "arm/1", "stage", label, "key", status, {"held_out_loss": 1.0}, 0.0, False), None)
     return found
@@ -34,10 +34,10 @@ DONE, DIVERGED, FAILED = Status.FINISHED, Status.DIVERGED, Status.FAILED
     ("statuses", "startable", "ended"),
     [
         ({}, ["pretrain@10"], False),
-        ({"pretrain@10": DONE}, ["short#1", "short#2", "lengthen"], False),
-        ({"pretrain@10": DONE, "lengthen": DONE}, ["short#1", "short#2", "long#1", "long#2"], False),
-        ({"pretrain@10": DONE, "lengthen": DIVERGED}, ["short#1", "short#2"], False),
-        (dict.fromkeys(LABELS[:3], DONE) | {"lengthen": FAILED}, [], True),
+        ({"pretrain@10": DONE}, ["short#1", "short#2", "long_sequence_phase"], False),
+        ({"pretrain@10": DONE, "long_sequence_phase": DONE}, ["short#1", "short#2", "long#1", "long#2"], False),
+        ({"pretrain@10": DONE, "long_sequence_phase": DIVERGED}, ["short#1", "short#2"], False),
+        (dict.fromkeys(LABELS[:3], DONE) | {"long_sequence_phase": FAILED}, [], True),
         (dict.fromkeys(LABELS[:4], DONE), ["long#1", "long#2"], False),
         (dict.fromkeys(LABELS, DONE), [], True),
         ({"pretrain@10": DIVERGED}, [], True),
@@ -53,21 +53,26 @@ def test_a_gate_holds_back_what_follows_it_and_nothing_else(
 
 def test_the_loss_of_a_trial_is_that_before_the_lengthening() -> None:
     found = trial([("pretrain@10", DONE)])
-    found.take(Record(0, "arm/1", "lengthen", "lengthen", "key", DONE, {"held_out_loss": 0.5}, 0.0, False), None)
+    found.take(
+        Record(
+            0, "arm/1", "long_sequence_phase", "long_sequence_phase", "key", DONE, {"held_out_loss": 0.5}, 0.0, False
+        ),
+        None,
+    )
     assert found.final_loss == 1.0
 
 
 def test_a_recipe_without_it_leaves_no_trace_and_one_with_it_says_what_came_before() -> None:
-    assert canonical(Recipe(lengthening_share=0.0, lengthened_sequence_length=512)) == canonical(Recipe())
-    recipe = Recipe(lengthening_share=0.1, lengthened_sequence_length=256)
-    assert recipe.before_lengthening == Recipe()
-    assert recipe.of_lengthening == Recipe(sequence_length=256)
+    assert canonical(Recipe(long_sequence_share=0.0, long_sequence_length=512)) == canonical(Recipe())
+    recipe = Recipe(long_sequence_share=0.1, long_sequence_length=256)
+    assert recipe.before_long_sequences == Recipe()
+    assert recipe.of_long_sequences == Recipe(sequence_length=256)
 
 
 def test_a_length_without_positions_is_refused() -> None:
     architecture = Architecture(positions=128)
-    refused = Candidate(architecture=architecture, recipe=Recipe(lengthening_share=0.1))
+    refused = Candidate(architecture=architecture, recipe=Recipe(long_sequence_share=0.1))
     assert [(each.path, each.message) for each in refused.violations()] == [
-        (("recipe", "lengthened_sequence_length"), "512 is longer than the 128 positions of the architecture")
+        (("recipe", "long_sequence_length"), "512 is longer than the 128 positions of the architecture")
     ]
     assert not list(Candidate(architecture=architecture).violations())

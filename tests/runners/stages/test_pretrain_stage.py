@@ -38,14 +38,14 @@ class KillingProgress(ProgressFile):
 
 @pytest.fixture
 def inputs(tmp_path: Path) -> dict[str, Path]:
-    folders = {name: tmp_path / name for name in ("tokens", "questions")}
+    folders = {name: tmp_path / name for name in ("tokens", "evaluation_set")}
     for folder in folders.values():
         folder.mkdir()
     WORDS.save(folders["tokens"])
     np.save(folders["tokens"] / "train.npy", text())
     shown = text(160).astype(np.int64).reshape(10, 16)
     everywhere = np.broadcast_to(np.arange(16), shown.shape).copy()
-    EvaluationSet(shown, everywhere, shown % 2).save(folders["questions"])
+    EvaluationSet(shown, everywhere, shown % 2).save(folders["evaluation_set"])
     return folders
 
 

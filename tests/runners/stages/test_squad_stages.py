@@ -16,7 +16,7 @@ from ledger.artifacts import ArtifactStore, Outcome
 from ledger.records import Status
 from ledger.result_files import predictions_file
 from ledger.selected_settings import CHOICE
-from runners.dag import LENGTHEN, kind_of, shared_stages, trial_stages
+from runners.dag import LONG_SEQUENCE_PHASE, kind_of, shared_stages, trial_stages
 from runners.scoring import scored
 from runners.stages.declarations import PretrainStage
 from runners.stages.execute import execute
@@ -82,7 +82,7 @@ def experiment(folder: Path, **parts: Any) -> Experiment:
 def computed(folder: Path) -> tuple[ArtifactStore, dict[str, Stage], dict[str, dict[str, Any]]]:
     """Return the store, the stages of one trial and what the ledger would keep of each; computed once."""
     asked = experiment(folder)
-    recipe = {"recipe.lengthening_share": 0.1, "recipe.lengthened_sequence_length": 32}
+    recipe = {"recipe.long_sequence_share": 0.1, "recipe.long_sequence_length": 32}
     store = ArtifactStore(folder / "stages")
     shared = shared_stages(asked)
     stages = {**shared.named(), **trial_stages(asked, shared, apply(asked.baseline, recipe), 1)}
@@ -131,7 +131,7 @@ def test_a_search_chooses_by_half_of_the_paragraphs_and_reports_the_other(folder
 
 def test_dev_questions_are_looked_for_in_the_corpus_by_their_paragraphs(folder: Path) -> None:
     _, _, results = computed(folder)
-    found = results["overlap squad_v1_1"]
+    found = results["contamination squad_v1_1"]
     assert (found["task"], found["examples"]) == ("squad_v1_1", 60)
 
 
@@ -149,25 +149,25 @@ def test_the_threshold_is_chosen_on_the_train_file_alone(folder: Path) -> None:
 
 def test_only_what_reads_long_texts_stands_behind_the_lengthening(folder: Path) -> None:
     _, stages, results = computed(folder)
-    longer = stages[LENGTHEN].declaration
+    longer = stages[LONG_SEQUENCE_PHASE].declaration
     assert isinstance(longer, PretrainStage)
     assert (longer.from_step, longer.to_step, longer.candidate.recipe.sequence_length) == (40, 44, 32)
-    assert stages["squad_v1_1#1"].inputs["pretrained"] is stages[LENGTHEN]
-    assert kind_of(LENGTHEN, stages[LENGTHEN]) == LENGTHEN
-    assert results[LENGTHEN]["held_out_loss"] > 0
+    assert stages["squad_v1_1#1"].inputs["pretrained"] is stages[LONG_SEQUENCE_PHASE]
+    assert kind_of(LONG_SEQUENCE_PHASE, stages[LONG_SEQUENCE_PHASE]) == LONG_SEQUENCE_PHASE
+    assert results[LONG_SEQUENCE_PHASE]["held_out_loss"] > 0
 
 
 def test_the_lengthening_leaves_every_earlier_key_alone(tmp_path: Path) -> None:
     asked = experiment(tmp_path)
     shared = shared_stages(asked)
     plain = trial_stages(asked, shared, asked.baseline, 1)
-    longer = trial_stages(asked, shared, apply(asked.baseline, {"recipe.lengthening_share": 0.1, **SHORT}), 1)
-    assert longer.keys() - plain.keys() == {LENGTHEN}
+    longer = trial_stages(asked, shared, apply(asked.baseline, {"recipe.long_sequence_share": 0.1, **SHORT}), 1)
+    assert longer.keys() - plain.keys() == {LONG_SEQUENCE_PHASE}
     same = {label for label in plain if plain[label].key == longer[label].key}
     assert same == {"pretrain@2560"}
 
 
-SHORT = {"recipe.lengthened_sequence_length": 32}
+SHORT = {"recipe.long_sequence_length": 32}
 
 
 def test_files_that_change_under_a_run_are_told(tmp_path: Path) -> None:
@@ -187,8 +187,8 @@ def test_files_that_change_under_a_run_are_told(tmp_path: Path) -> None:
 
 def test_what_does_not_fit_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     tuning = {"tasks": ["squad_v1_1"], "sequence_length": 67}
-    lengthened = {**RECIPE, "lengthening_share": 0.1, "lengthened_sequence_length": 32}
-    parts = {"architecture": ARCHITECTURE, "objective": {"kind": "masked_language_model"}, "recipe": lengthened}
+    long_sequences = {**RECIPE, "long_sequence_share": 0.1, "long_sequence_length": 32}
+    parts = {"architecture": ARCHITECTURE, "objective": {"kind": "masked_language_model"}, "recipe": long_sequences}
     found = [
         (".".join(map(str, each.path)), each.message)
         for each in simulated.experiment(tmp_path, fine_tuning=tuning).violations()
@@ -200,7 +200,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_made(tmp_path: Path) ->
         for each in simulated.experiment(tmp_path, baseline=parts).violations()
     ] == [
         (
-            "baseline.recipe.lengthening_share",
+            "baseline.recipe.long_sequence_share",
             "changes nothing: none of fine_tuning.tasks begins behind it. Those that do: squad_v1_1, squad_v2_0",
         )
     ]

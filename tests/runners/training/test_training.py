@@ -1,8 +1,8 @@
 """The training loop: its first losses are on file, and where it is interrupted leaves no trace.
 
 The golden curves are regenerated with `STEEPLECHASE_GOLDEN=write` and this file. A change that moves them changes
-every pretrained model: raise `code_version` of PretrainStage and of QuestionsStage (runners/stages/declarations.py)
-in the same commit, or results made before and after it share a key.
+every pretrained model: raise `code_version` of PretrainStage and of EvaluationSetStage
+(runners/stages/declarations.py) in the same commit, or results made before and after it share a key.
 """
 
 import json

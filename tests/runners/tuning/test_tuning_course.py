@@ -44,7 +44,7 @@ def test_every_arm_is_tried_at_the_same_points_on_tunings_seeds_and_budget(tmp_p
     assert done.tuning is not None
     tried: dict[str, list[dict[str, Any]]] = {}
     for row in done.tuning.arms:
-        arm = next(one for one in table.arms if one.name == row.tunes)
+        arm = next(one for one in table.arms if one.name == row.tuning_trial_of)
         tried.setdefault(arm.name, []).append(difference(arm.candidate, candidate_of(row)))
     assert list(tried) == [arm.name for arm in table.arms]
     assert all(points == tried[BASELINE] for points in tried.values())
@@ -63,7 +63,7 @@ def test_an_arm_is_entered_at_its_own_recipe_and_once_where_that_is_the_shared_o
     assert own_names(done) == {"baseline": "baseline", "narrow": "narrow", "dynamic": "dynamic@own"}
     assert [arm.name for arm in done.arms] == ["baseline", "narrow", "dynamic", "dynamic@own"]
     raw, own = done.arms[-2:]
-    assert own.own_of == "dynamic"
+    assert own.tuned_from == "dynamic"
     assert difference(candidate_of(raw), candidate_of(own)) == {RATE: 3e-3}
     assert own.changes == {**raw.changes, RATE: 3e-3}
     assert [record.label for record in done.of_arm("dynamic@own")[0].records] == ["pretrain@2560", "docs_pair#1"]
@@ -108,7 +108,7 @@ def test_killed_before_any_row_the_choice_is_in_writing_before_anything_that_fol
         except Killed:
             killed = True
         with closing(Ledger(folder / "ledger.sqlite")) as ledger:
-            acted = any(arm.own_of for arm in ledger.arms())
+            acted = any(arm.tuned_from for arm in ledger.arms())
             undecided += ledger.fact(CHOICES) is None
             assert not acted or ledger.fact(CHOICES) is not None
         assert came_to(Track(table, folder, LEAVES).run()) == expected, rows
@@ -127,7 +127,7 @@ def test_a_failed_tuning_trial_is_tried_again_and_nothing_is_chosen_before(tmp_p
     assert first.tuning is not None
     assert first.tuning.choices == ()
     assert [one.trial.name for one in first.failed] == ["narrow@shared/102"]
-    assert all(arm.own_of is None for arm in first.arms)
+    assert all(arm.tuned_from is None for arm in first.arms)
     assert came_to(ran(folder, table)) == expected
 
 
@@ -186,7 +186,7 @@ def test_a_score_is_asked_of_fine_tuned_models_and_the_larger_wins(tmp_path: Pat
         found = record.result["scores"]
         assert isinstance(found, dict)
         row = next(arm for arm in done.tuning.arms if arm.name == one.trial.arm)
-        scores.setdefault(str(row.tunes), []).append(float(str(found["accuracy"])))
+        scores.setdefault(str(row.tuning_trial_of), []).append(float(str(found["accuracy"])))
     for choice in done.tuning.choices:
         assert list(choice.values) == scores[choice.arm]
         assert choice.values[choice.point] == max(scores[choice.arm])

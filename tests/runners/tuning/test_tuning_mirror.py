@@ -54,7 +54,7 @@ def test_arms_differ_from_the_baseline_and_what_tuning_tried_from_nothing(done: 
 
 def test_no_run_changes_its_place_when_arms_come_to_their_own_recipes(done: Snapshot) -> None:
     assert done.tuning is not None
-    own = {arm.name for arm in done.arms if arm.own_of is not None}
+    own = {arm.name for arm in done.arms if arm.tuned_from is not None}
     before = replace(
         done,
         arms=tuple(arm for arm in done.arms if arm.name not in own),

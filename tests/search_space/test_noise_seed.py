@@ -1,4 +1,4 @@
-"""A replica draws other randomness from the same seed; without one nothing about a candidate or a seed changes."""
+"""A noise seed draws other randomness from the same seed; without one nothing about a candidate or a seed changes."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,16 +14,18 @@ SEEDS = st.integers(0, 2**32 - 1)
 @given(SEEDS)
 def test_no_replica_is_the_seed_itself_and_leaves_no_trace(seed: int) -> None:
     assert Recipe().root_seed(seed) == seed
-    assert "replica" not in canonical(Recipe(replica=0))
+    assert "noise_seed" not in canonical(Recipe(noise_seed=0))
 
 
 @given(st.tuples(SEEDS, st.integers(0, 99)), st.tuples(SEEDS, st.integers(1, 99)))
 def test_replicas_and_seeds_never_share_a_stream(first: tuple[int, int], second: tuple[int, int]) -> None:
-    roots = [Recipe(replica=replica).root_seed(seed) for seed, replica in (first, second)]
+    roots = [Recipe(noise_seed=noise_seed).root_seed(seed) for seed, noise_seed in (first, second)]
     assert (roots[0] == roots[1]) is (first == second)
 
 
 def test_a_replica_is_a_candidate_of_its_own_that_costs_the_same() -> None:
-    replica = apply(Candidate(), {"recipe.replica": 3})
-    assert difference(Candidate(), replica) == {"recipe.replica": 3}
-    assert replica.train_flops(10**6, replica.architecture) == Candidate().train_flops(10**6, replica.architecture)
+    noise_seed = apply(Candidate(), {"recipe.noise_seed": 3})
+    assert difference(Candidate(), noise_seed) == {"recipe.noise_seed": 3}
+    assert noise_seed.train_flops(10**6, noise_seed.architecture) == Candidate().train_flops(
+        10**6, noise_seed.architecture
+    )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from foundation.schema import JsonValue
 from runners.stages.context import StageContext
-from runners.stages.declarations import OverlapStage
+from runners.stages.declarations import ContaminationStage
 from runners.stages.examples import examples_of, refuse_changed
 from tasks.contamination.index import RUN_WORDS, overlap
 from tasks.corpora.assembly import read_documents, read_summary
@@ -20,7 +20,7 @@ WHICH = "overlapping.json"
 EXAMPLES_NAMED = 5
 
 
-def compute(stage: OverlapStage, context: StageContext) -> dict[str, JsonValue]:
+def compute(stage: ContaminationStage, context: StageContext) -> dict[str, JsonValue]:
     """Write which examples overlap and return how many, with the first few by where they and their text stand."""
     task = find_task(stage.task)
     dev = [*_judged(task, stage, context.inputs.get("documents"))]
@@ -40,7 +40,9 @@ def compute(stage: OverlapStage, context: StageContext) -> dict[str, JsonValue]:
     }
 
 
-def _places(task: DownstreamTask, stage: OverlapStage, asked: Mapping[int, tuple[str, Example]]) -> dict[int, str]:
+def _places(
+    task: DownstreamTask, stage: ContaminationStage, asked: Mapping[int, tuple[str, Example]]
+) -> dict[int, str]:
     """Return what a person finds examples by: SQuAD's identifier, a line of their file, else their number in dev."""
     if task.squad is not None:
         return {number: f"question {example.row}" for number, (_, example) in asked.items()}
@@ -57,7 +59,7 @@ def _line(path: Path, texts: list[str]) -> int | None:
         return next((number for number, line in enumerate(file, 1) if all(text in line for text in texts)), None)
 
 
-def _judged(task: DownstreamTask, stage: OverlapStage, documents: Path | None) -> Iterator[tuple[str, Example]]:
+def _judged(task: DownstreamTask, stage: ContaminationStage, documents: Path | None) -> Iterator[tuple[str, Example]]:
     if task.squad is None:
         return _asked(examples_of(task, stage, documents))
     assert task.files is not None

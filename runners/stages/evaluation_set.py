@@ -13,7 +13,7 @@ from foundation.schema import JsonValue
 from models.kernels.vocabulary_cross_entropy import drawn_words
 from models.precision import autocast_to
 from runners.stages.context import StageContext
-from runners.stages.declarations import QuestionsStage
+from runners.stages.declarations import EvaluationSetStage
 from runners.training.loop import Step, TrainingData, train
 from runners.training.optimiser import adamw
 from search_space.objective import MaskedLanguageModel
@@ -28,7 +28,7 @@ from tasks.tokens import read_tokens
 QUESTIONS_SEED = 20081901  # of no meaning; questions do not belong to any pretraining seed
 
 
-def compute(stage: QuestionsStage, context: StageContext) -> dict[str, JsonValue]:
+def compute(stage: EvaluationSetStage, context: StageContext) -> dict[str, JsonValue]:
     """Write the questions and return how many there are."""
     tokens = context.inputs["tokens"]
     words = load_tokenizer(tokens)
@@ -47,11 +47,11 @@ def compute(stage: QuestionsStage, context: StageContext) -> dict[str, JsonValue
     return {"sequences": len(questions.shown), "questions": int(questions.answers.size)}
 
 
-def _length(stage: QuestionsStage) -> int:
+def _length(stage: EvaluationSetStage) -> int:
     return stage.reference.recipe.sequence_length
 
 
-def _masked(stage: QuestionsStage, context: StageContext, batches: Batches, words: WordPiece) -> MaskedBatch:
+def _masked(stage: EvaluationSetStage, context: StageContext, batches: Batches, words: WordPiece) -> MaskedBatch:
     if batches.sequences < stage.sequences:
         message = f"the validation split gives {batches.sequences} sequences; {stage.sequences} were asked for"
         raise DataError(f"{message} (pretraining.held_out_sequences)")
@@ -63,7 +63,7 @@ def _masked(stage: QuestionsStage, context: StageContext, batches: Batches, word
 
 
 def _replaced(
-    stage: QuestionsStage, lesson: TrainingData, masked: MaskedBatch, context: StageContext
+    stage: EvaluationSetStage, lesson: TrainingData, masked: MaskedBatch, context: StageContext
 ) -> EvaluationSet:
     recipe = stage.reference.recipe
     model = build_model(stage.reference, None, QUESTIONS_SEED)

@@ -49,6 +49,6 @@ def execute(job: Job) -> Outcome:
 def _run(declaration: StageDeclaration, context: StageContext) -> tuple[Status, dict[str, JsonValue]]:
     module = import_module(f"runners.stages.{declaration.stage}")
     try:
-        return Status.FINISHED, module.execute(declaration, context)
+        return Status.FINISHED, module.compute(declaration, context)
     except Diverged as diverged:
         return Status.DIVERGED, diverged.result

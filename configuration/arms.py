@@ -65,7 +65,7 @@ class ArmTable:
             known = self.arms[position]
             self.arms[position] = replace(known, levels={**known.levels, **arm.levels})
 
-    def twin(self, arm: Arm) -> Arm | None:
+    def same_candidate(self, arm: Arm) -> Arm | None:
         """Return the arm that is the same candidate, None where there is none."""
         position = self._positions.get(arm.identity)
         return None if position is None else self.arms[position]
@@ -99,17 +99,17 @@ class ArmTable:
         return arm if reason is None else InvalidOverride([Violation((), reason)], only_in_combination=True)
 
     def _named(self, arm: Arm, point: Point, design: PointDesign, earlier: set[str]) -> Iterator[Violation]:
-        twin, names = self.twin(arm), {known.name for known in self.arms}
-        if twin is None or (arm.name in names and arm.name != twin.name):
+        known, names = self.same_candidate(arm), {known.name for known in self.arms}
+        if known is None or (arm.name in names and arm.name != known.name):
             if arm.name in names or arm.name in self.aliases:
                 yield Violation(point.place, f"{arm.name} would name two candidates")
-        elif twin.name == BASELINE and not design.recurs:
+        elif known.name == BASELINE and not design.recurs:
             yield Violation(point.place, f"{arm.name} changes nothing: it is the baseline")
-        elif twin.name not in earlier:
-            message = "stands twice" if twin.name == arm.name else f"is the same candidate as {twin.name}"
+        elif known.name not in earlier:
+            message = "stands twice" if known.name == arm.name else f"is the same candidate as {known.name}"
             yield Violation(point.place, f"{arm.name} {message}")
-        elif arm.name not in ("", twin.name):
-            self.aliases[arm.name] = twin.name
+        elif arm.name not in ("", known.name):
+            self.aliases[arm.name] = known.name
         self.add(arm)
 
 

@@ -95,7 +95,7 @@ class DeclaredExperiment(Schema):
     on_invalid: Literal["refuse", "skip"] = "refuse"
     """What becomes of an experiment with impossible points; `skip` records them and `plan` and the report say so."""
     match: Match | None = None
-    """Gives every arm a twin of the baseline's budget."""
+    """Gives every arm a budget-matched copy of the baseline's budget."""
     tune: Tune | None = None
     """Tries every arm at the same few recipes first; the table shows arms at the shared recipe and at their own."""
     corpus: Corpus = Field(default_factory=DocumentationCorpus)

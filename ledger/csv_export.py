@@ -26,7 +26,19 @@ EXPORT_FOLDER, SEAL = "ledger", "export.json"
 FORMAT_VERSION = 1
 FACTS = ("experiment", "scale", "document", "labels", "importance", "impossible", "manifest", TUNING, CHOICES)
 """What a report reads of the experiment as a whole, and what the numbers were made with."""
-TEXTS = {"name", "arm", "trial", "stage", "label", "key", "status", "matches", "twin", "tunes", "tuned_from"}
+TEXTS = {
+    "name",
+    "arm",
+    "trial",
+    "stage",
+    "label",
+    "key",
+    "status",
+    "matches",
+    "matched_arm",
+    "tuning_trial_of",
+    "tuned_from",
+}
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 Row = TypeVar("Row")
 

@@ -55,12 +55,12 @@ class ArmRow:
     matches: str | None = None
     """The arm whose difference in budget this one is free of; its own name where it has the baseline's budget.
 
-    Of several that share it the first; `twin` of each names it.
+    Of several that share it the first; `matched_arm` of each names it.
     """
-    twin: str | None = None
+    matched_arm: str | None = None
     """The arm that is this one at the baseline's budget; its own name where it has that budget."""
     matched_spend: float | None = None
-    """What the twin spends, as a share of the baseline's budget."""
+    """What the budget-matched copy spends, as a share of the baseline's budget."""
     tuning_trial_of: str | None = None
     """The arm for which this one is tried in tuning; it is no row of a table."""
     tuned_from: str | None = None

@@ -59,7 +59,7 @@ class FineTuningBlock(_Reading):
 
 
 class MatchBlock(_Reading):
-    """What every arm's twin spends as much of as the baseline, and what gives way for it."""
+    """What every arm's budget-matched copy spends as much of as the baseline, and what gives way for it."""
 
     budget: str
     by: str

@@ -74,15 +74,17 @@ class Results:
         return paired(mine, theirs, max(self.confidence(arm), self.confidence(other)))
 
     @cached_property
-    def twins(self) -> Mapping[str, str]:
+    def matched_arms(self) -> Mapping[str, str]:
         """By arm, the arm that is it at the baseline's budget; several may share one."""
-        earlier = {arm.matches: arm.name for arm in self.arms if arm.matches is not None}  # ledgers before `twin`
-        return earlier | {arm.name: arm.twin for arm in self.arms if arm.twin is not None}
+        earlier = {arm.matches: arm.name for arm in self.arms if arm.matches is not None}  # earlier ledgers
+        return earlier | {arm.name: arm.matched_arm for arm in self.arms if arm.matched_arm is not None}
 
     def matched(self, arm: str, metric: Metric) -> Difference:
-        """Return the difference of an arm's twin to the baseline; none where it has no twin."""
-        twin = self.twins.get(arm)
-        return self.effect(twin, metric).difference if twin is not None and twin in self.values else Difference()
+        """Return the difference of an arm's matched arm to the baseline; none where it has no matched arm."""
+        matched = self.matched_arms.get(arm)
+        if matched is None or matched not in self.values:
+            return Difference()
+        return self.effect(matched, metric).difference
 
     def comparison(self, arm: str, metric: Metric) -> Comparison:
         """Return how an arm other than the baseline is judged on one metric."""

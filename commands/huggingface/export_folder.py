@@ -36,13 +36,13 @@ def write(exported: Exported, notes: Sequence[str], out: Path) -> None:
     """Write the folder. Raises Conflict where it is there already, EnvironmentRefused where it cannot be written."""
     architecture, words = exported.architecture, exported.words
     family, whole = config.model_type(architecture), _class_with_head(exported)
-    twins = encoder_pairs(architecture)
+    pairs = encoder_pairs(architecture)
     if whole is not None and exported.objective is not None:
-        twins = (*under(family, twins), *head_pairs(exported.objective))
+        pairs = (*under(family, pairs), *head_pairs(exported.objective))
     class_name = whole or config.BARE_CLASSES[family]
     pad = PAD if words is None else words.pad
     with atomic_directory(out, (SafetensorError,)) as folder:
-        save_file(to_theirs(exported.weights, twins), folder / MODEL, {"format": "pt"})
+        save_file(to_theirs(exported.weights, pairs), folder / MODEL, {"format": "pt"})
         _write_json(folder / CONFIG, config.written(architecture, class_name, exported.dropout, pad))
         if words is not None:
             _write_tokenizer(folder, words, architecture.positions)

@@ -60,13 +60,13 @@ def our_weights(path: Path, found: FoundWeights, architecture: Architecture) -> 
     if architecture.parameters > MOST_PARAMETERS or architecture.depth > len(found.encoder):
         claim = f"config.json asks for {architecture.depth} layers and {architecture.parameters} values"
         raise DataError(f"{path}: {claim}; the file holds {len(found.encoder)} tensors of an encoder")
-    twins = encoder_pairs(architecture)
-    mistakes = [f"{path}: {line}" for line in _mistakes(found.encoder, _shapes(architecture, twins))]
+    pairs = encoder_pairs(architecture)
+    mistakes = [f"{path}: {line}" for line in _mistakes(found.encoder, _shapes(architecture, pairs))]
     if len(mistakes) > TOLD_AT_MOST:
         mistakes[TOLD_AT_MOST:] = [f"{path}: … and {len(mistakes) - TOLD_AT_MOST} more such lines"]
     if mistakes:
         raise DataError(mistakes)
-    return to_ours({name: value.float() for name, value in found.encoder.items()}, twins)
+    return to_ours({name: value.float() for name, value in found.encoder.items()}, pairs)
 
 
 def _modern(name: str) -> str:
@@ -81,11 +81,11 @@ def _printable(name: str) -> str:
     return name if name.isprintable() else ascii(name)
 
 
-def _shapes(architecture: Architecture, twins: tuple[WeightPair, ...]) -> dict[str, tuple[int, ...]]:
+def _shapes(architecture: Architecture, pairs: tuple[WeightPair, ...]) -> dict[str, tuple[int, ...]]:
     """Return the shape of each tensor under their names, from an encoder that takes no memory."""
     with torch.device("meta"):
         weights = dict(Encoder(architecture, 0.0).named_parameters())
-    return {name: tuple(value.shape) for name, value in to_theirs(weights, twins).items()}
+    return {name: tuple(value.shape) for name, value in to_theirs(weights, pairs).items()}
 
 
 def _mistakes(found: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...]]) -> Iterator[str]:

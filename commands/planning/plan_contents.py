@@ -162,7 +162,7 @@ def _cells(chosen: Chosen) -> dict[str, dict[str, tuple[str, ...]]]:
         if experiment.tune is not None and arm.name != BASELINE:
             found[arm.name]["tuned"] = metrics
     for arm in experiment.arms:
-        for name in (arm.name, arm.twin) if arm.twin is not None else ():
+        for name in (arm.name, arm.matched_arm) if arm.matched_arm is not None else ():
             found[name]["matched"] = metrics
     for name, pairs in _pairs(experiment.arms).items():
         found[name]["isolated"] = pairs
@@ -248,7 +248,7 @@ def _arm_document(plan: ArmPlan) -> JsonValue:
         "changes": {**plan.arm.changes},
         "levels": {**plan.arm.levels},
         "matches": plan.arm.matches,
-        "twin": plan.arm.twin,
+        "matched_arm": plan.arm.matched_arm,
         "matched_spend": plan.arm.matched_spend,
         "parameters": plan.parameters,
         "forward_flops": plan.forward_flops,

@@ -1,4 +1,4 @@
-"""Budget-matched arms: beside every arm its twin that spends what the baseline spends."""
+"""Budget-matched arms: beside every arm its budget-matched copy, which spends what the baseline spends."""
 
 from configuration.matched_budget.match import Match
 from configuration.matched_budget.matched_arms import THROUGHPUT, Throughput, add_matched_arms, nothing_measured

@@ -30,7 +30,7 @@ class NoMatch(Exception):
 
 
 def add_matched_arms(roster: ArmTable, match: Match, tokens: int, throughput: Throughput) -> list[Violation]:
-    """Put each arm's twin behind it. An arm that has the baseline's budget is its own twin.
+    """Put each arm's copy behind it. An arm that has the baseline's budget is its own copy.
 
     `throughput` reads what pretraining took in the results folder that `match` names.
     """
@@ -47,50 +47,50 @@ def add_matched_arms(roster: ArmTable, match: Match, tokens: int, throughput: Th
 
 def _entered(roster: ArmTable, match: Match, tokens: int, rates: Mapping[str, float] | None) -> Iterator[Violation]:
     baseline, *raw = roster.arms
-    twins: dict[str, Arm] = {}
+    copies: dict[str, Arm] = {}
     shares: dict[str, float] = {}
     for arm in raw:
         try:
-            twin = _allowed(_twin(arm, baseline, match, tokens, rates), roster)
+            copy = _allowed(_matched(arm, baseline, match, tokens, rates), roster)
         except NoMatch as unmatched:
             if roster.rules.skip:
                 roster.impossible.append(Impossible(arm.name + SUFFIX, (str(unmatched),)))
             else:
                 yield Violation(("match",), f"{arm.name + SUFFIX}: {unmatched}")
         else:
-            twins[arm.name] = twin
+            copies[arm.name] = copy
             target = _spending(baseline, baseline, match, tokens, rates)(baseline.candidate)
-            shares[arm.name] = _spending(arm, baseline, match, tokens, rates)(twin.candidate) / target
-    _place(roster, twins, shares)
+            shares[arm.name] = _spending(arm, baseline, match, tokens, rates)(copy.candidate) / target
+    _place(roster, copies, shares)
 
 
-def _allowed(twin: Arm, roster: ArmTable) -> Arm:
-    reason = roster.reason(twin.candidate)
+def _allowed(copy: Arm, roster: ArmTable) -> Arm:
+    reason = roster.reason(copy.candidate)
     if reason is not None:
         raise NoMatch(reason)
-    return twin
+    return copy
 
 
-def _place(roster: ArmTable, twins: Mapping[str, Arm], shares: Mapping[str, float]) -> None:
-    """Put every twin behind its arm. A twin that is another arm, or another's twin, is there once and serves both."""
+def _place(roster: ArmTable, copies: Mapping[str, Arm], shares: Mapping[str, float]) -> None:
+    """Put every copy behind its arm. A copy that is another arm, or another's copy, is there once and serves both."""
     baseline, *raw = roster.arms
     roster.arms[:] = [baseline]
     known = {arm.identity: arm.name for arm in raw}
     for arm in raw:
-        twin = twins.get(arm.name)
-        own = twin is not None and twin.identity == arm.identity
-        other = None if twin is None or own else known.get(twin.identity)
-        matched_by = next((name for name, each in twins.items() if each.identity == arm.identity), None)
-        name = None if twin is None else arm.name if own else other or twin.name
-        roster.arms.append(replace(arm, matches=matched_by, twin=name, matched_spend=shares.get(arm.name)))
+        copy = copies.get(arm.name)
+        own = copy is not None and copy.identity == arm.identity
+        other = None if copy is None or own else known.get(copy.identity)
+        matched_by = next((name for name, each in copies.items() if each.identity == arm.identity), None)
+        name = None if copy is None else arm.name if own else other or copy.name
+        roster.arms.append(replace(arm, matches=matched_by, matched_arm=name, matched_spend=shares.get(arm.name)))
         if other is not None:
             roster.aliases[arm.name + SUFFIX] = other
-        elif twin is not None and not own:
-            roster.arms.append(twin)
-            known[twin.identity] = twin.name
+        elif copy is not None and not own:
+            roster.arms.append(copy)
+            known[copy.identity] = copy.name
 
 
-def _twin(arm: Arm, baseline: Arm, match: Match, tokens: int, rates: Mapping[str, float] | None) -> Arm:
+def _matched(arm: Arm, baseline: Arm, match: Match, tokens: int, rates: Mapping[str, float] | None) -> Arm:
     """Return the arm at the baseline's budget. Raises NoMatch."""
     target = _spending(baseline, baseline, match, tokens, rates)(baseline.candidate)
     spending = _spending(arm, baseline, match, tokens, rates)

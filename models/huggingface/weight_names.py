@@ -83,9 +83,9 @@ def encoder_pairs(architecture: Architecture) -> tuple[WeightPair, ...]:
     if architecture.convolution.branch_width_ratio:
         block = (*block, *_whole(BRANCH), *SPAN_KEY)
     blocks = (
-        WeightPair(f"blocks.{number}.{twin.ours}", f"encoder.layer.{number}.{twin.theirs}", twin.layout)
+        WeightPair(f"blocks.{number}.{pair.ours}", f"encoder.layer.{number}.{pair.theirs}", pair.layout)
         for number in range(architecture.depth)
-        for twin in block
+        for pair in block
     )
     tables = (WeightPair(f"{ours}.weight", f"{theirs}.weight") for ours, theirs in TABLES)
     return (*tables, *_whole(NORM), *_whole(projection), *blocks)
@@ -101,19 +101,19 @@ def head_pairs(objective: str) -> tuple[WeightPair, ...]:
     return _whole(JUDGE)
 
 
-def under(prefix: str, twins: Iterable[WeightPair]) -> tuple[WeightPair, ...]:
-    """Return the twins with their names inside a larger model of theirs."""
-    return tuple(replace(twin, theirs=f"{prefix}.{twin.theirs}") for twin in twins)
+def under(prefix: str, pairs: Iterable[WeightPair]) -> tuple[WeightPair, ...]:
+    """Return the pairs with their names inside a larger model of theirs."""
+    return tuple(replace(pair, theirs=f"{prefix}.{pair.theirs}") for pair in pairs)
 
 
-def to_theirs(weights: Mapping[str, Tensor], twins: Iterable[WeightPair]) -> dict[str, Tensor]:
-    """Return the twins' weights under their names and in their layout."""
-    return {twin.theirs: twin.layout.to_theirs(weights[twin.ours]).contiguous() for twin in twins}
+def to_theirs(weights: Mapping[str, Tensor], pairs: Iterable[WeightPair]) -> dict[str, Tensor]:
+    """Return the pairs' weights under their names and in their layout."""
+    return {pair.theirs: pair.layout.to_theirs(weights[pair.ours]).contiguous() for pair in pairs}
 
 
-def to_ours(weights: Mapping[str, Tensor], twins: Iterable[WeightPair]) -> dict[str, Tensor]:
-    """Return the twins' weights under our names and in our layout."""
-    return {twin.ours: twin.layout.to_ours(weights[twin.theirs]).contiguous() for twin in twins}
+def to_ours(weights: Mapping[str, Tensor], pairs: Iterable[WeightPair]) -> dict[str, Tensor]:
+    """Return the pairs' weights under our names and in our layout."""
+    return {pair.ours: pair.layout.to_ours(weights[pair.theirs]).contiguous() for pair in pairs}
 
 
 def _whole(modules: Modules) -> tuple[WeightPair, ...]:

@@ -53,13 +53,13 @@ def overview(results: Results) -> Grid:
     """Return the arms with their cost, their metrics and how they stand."""
     groups = [metric_columns(results, metric) for metric in results.shown]
     columns = [Column("arm", numeric=False), Column("parameters", "size"), Column("train FLOPs", "size")]
-    if results.twins:
+    if results.matched_arms:
         columns.append(Column("twin spends", "size"))
     columns.append(Column("status", numeric=False))
     low, flattered = low_variance(results), flattered_tasks(results)
     for group in groups:
         title = title_of(group.metric, flattered) + (LOW_VARIANCE if group.metric.name in low else "")
-        titles = ["mean ± sd (n)", DELTA, *([MATCHED_DELTA] if results.twins else [])]
+        titles = ["mean ± sd (n)", DELTA, *([MATCHED_DELTA] if results.matched_arms else [])]
         further = group.metric not in results.headlines
         columns += [Column(each, title, further=further) for each in titles]
     return grid(
@@ -70,7 +70,7 @@ def overview(results: Results) -> Grid:
 def _row(results: Results, position: int, groups: list[MetricColumns]) -> list[str | Cell]:
     arm = results.arms[position]
     cells: list[str | Cell] = [arm.name, short(arm.parameters), scientific(arm.train_flops)]
-    if results.twins:
+    if results.matched_arms:
         cells.append(budget_text(results, arm))
     cells.append(status_of(results.trials[arm.name], results.seeds_in_all))
     for group in groups:
@@ -78,7 +78,7 @@ def _row(results: Results, position: int, groups: list[MetricColumns]) -> list[s
         mark = BEST_MARK if strong else ""
         cells.append(Cell(mean_text(effect, group.decimals) + mark, strong))
         cells.append(_difference(effect, group.decimals))
-        if results.twins:
+        if results.matched_arms:
             cells.append(interval_cell(results.matched(arm.name, group.metric), group.decimals))
     return cells
 

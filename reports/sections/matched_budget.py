@@ -23,7 +23,7 @@ COLUMNS = (
 
 def has_matches(results: Results) -> bool:
     """Return whether any arm has a twin of the baseline's budget."""
-    return bool(results.twins)
+    return bool(results.matched_arms)
 
 
 def matched_table(results: Results) -> Table:
@@ -37,13 +37,13 @@ def matched_table(results: Results) -> Table:
 def _rows(results: Results) -> Iterator[Row]:
     match = results.setting.match
     for arm in results.arms:
-        if arm.name not in results.twins:
+        if arm.name not in results.matched_arms:
             continue
-        twin = results.twins[arm.name]
+        twin = results.matched_arms[arm.name]
         for metric in results.metrics:
             yield {
                 "arm": arm.name,
-                "twin": twin,
+                "matched_arm": twin,
                 "budget": match.budget if match else None,
                 "spends": _spends(results, twin),
                 "baseline_spends": _spends(results, BASELINE),
@@ -64,7 +64,7 @@ def _spends(results: Results, name: str) -> int | None:
 
 def budget_text(results: Results, arm: ArmRow) -> str:
     """Return what an arm's twin spends: of parameters or FLOPs the count, and how far that is from the baseline's."""
-    twin, match = results.twins.get(arm.name), results.setting.match
+    twin, match = results.matched_arms.get(arm.name), results.setting.match
     if twin is None:
         return NOTHING
     spends = _spends(results, twin)
@@ -76,9 +76,9 @@ def budget_text(results: Results, arm: ArmRow) -> str:
 def matched_note(results: Results) -> str:
     """Return what matched means here; empty where nothing is."""
     match = results.setting.match
-    if match is None or not results.twins:
+    if match is None or not results.matched_arms:
         return ""
-    shared = len(results.twins) - len(set(results.twins.values()))
+    shared = len(results.matched_arms) - len(set(results.matched_arms.values()))
     both = "; arms that share a twin are both matched by it" if shared else ""
     return (
         f"matched Δ: of the arm's twin, which spends the baseline's {match.budget.replace('_', ' ')} within "
@@ -104,12 +104,12 @@ def matched_grids(found: Table, decimals: Mapping[str, int]) -> Iterable[Grid]:
         title = Metric(str(row["metric"])).title
         return [
             str(row["arm"]),
-            str(row["twin"]),
+            str(row["matched_arm"]),
             title,
             *(interval_cell(_difference(row, side), places) for side in ("raw", MATCHED)),
         ]
 
-    columns = [Column("arm", numeric=False), Column("twin", numeric=False), Column("metric", numeric=False)]
+    columns = [Column("arm", numeric=False), Column("matched_arm", numeric=False), Column("metric", numeric=False)]
     columns += [Column("raw", GROUP), Column(MATCHED, GROUP)]
     rows = [cells(row) for row in found.rows if row["metric"] in decimals]
     return (grid(MATCHED, "Differences as they are, and at the baseline's budget", columns, rows),)

@@ -14,7 +14,7 @@ from reports.statistics.metrics import Metric
 
 Row = Mapping[str, JsonValue]
 RESULT_COLUMNS = ("arm", "metric", "n", "mean", "sd", "delta", "low", "high", "parameters", "train_flops", "status")
-MATCHED_COLUMNS = ("twin", "matched_spend", "matched_n", "matched_delta", "matched_low", "matched_high")
+MATCHED_COLUMNS = ("matched_arm", "matched_spend", "matched_n", "matched_delta", "matched_low", "matched_high")
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def results_table(results: Results) -> Table:
 
     Where arms have twins of the baseline's budget, the twin's difference stands beside the arm's own.
     """
-    columns = (*RESULT_COLUMNS, *MATCHED_COLUMNS) if results.twins else RESULT_COLUMNS
+    columns = (*RESULT_COLUMNS, *MATCHED_COLUMNS) if results.matched_arms else RESULT_COLUMNS
     return table("results", " ".join(columns), _result_rows(results))
 
 
@@ -57,13 +57,17 @@ def _result_rows(results: Results) -> Iterator[Row]:
                 "parameters": arm.parameters,
                 "train_flops": arm.train_flops,
                 "status": status,
-                **(_matched(results, arm, metric) if results.twins else {}),
+                **(_matched(results, arm, metric) if results.matched_arms else {}),
             }
 
 
 def _matched(results: Results, arm: ArmRow, metric: Metric) -> Row:
     difference = results.matched(arm.name, metric)
-    values = (results.twins.get(arm.name), arm.matched_spend, difference.pairs if arm.name in results.twins else None)
+    values = (
+        results.matched_arms.get(arm.name),
+        arm.matched_spend,
+        difference.pairs if arm.name in results.matched_arms else None,
+    )
     return dict(zip(MATCHED_COLUMNS, (*values, difference.delta, difference.low, difference.high), strict=True))
 
 

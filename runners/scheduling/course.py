@@ -295,7 +295,7 @@ class Course:
             train_flops=candidate.train_flops(self._asked(arm).pretraining.tokens, baseline.architecture),
             levels=dict(arm.levels),
             matches=arm.matches,
-            twin=arm.twin,
+            matched_arm=arm.matched_arm,
             matched_spend=arm.matched_spend,
             tuning_trial_of=arm.tuning_trial_of,
             tuned_from=arm.tuned_from,

@@ -37,7 +37,7 @@ def everything() -> Snapshot:
     claims = ["held_out_loss(both) < held_out_loss(two)", "score(both) ~ score(narrow) within 5"]
     resolved = document(TASKS, claims=claims, fine_tuning={"tasks": list(TASKS), "seeds": [1]})
     found = snapshot(trials, ARMS, TASKS, tuning_seeds=(1,), resolved=resolved)
-    rows = tuple(replace(arm, twin="narrow" if arm.name == "two" else None) for arm in found.arms)
+    rows = tuple(replace(arm, matched_arm="narrow" if arm.name == "two" else None) for arm in found.arms)
     return replace(found, arms=rows)
 
 

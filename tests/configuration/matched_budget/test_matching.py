@@ -147,7 +147,7 @@ def test_two_arms_may_share_one_twin_and_both_are_matched_by_it() -> None:
     )
     assert [arm.name for arm in roster.arms] == ["baseline", "x", "x (matched)", "y"]  # computed once
     arms = {arm.name: arm for arm in roster.arms}
-    assert arms["x"].twin == arms["y"].twin == "x (matched)"
+    assert arms["x"].matched_arm == arms["y"].matched_arm == "x (matched)"
     spends = arms["x (matched)"].candidate.architecture.parameters / Candidate().architecture.parameters
     assert arms["x"].matched_spend == arms["y"].matched_spend == pytest.approx(spends)
     assert abs(spends - 1) <= 0.01
@@ -162,7 +162,7 @@ def test_an_arm_may_be_the_twin_of_two_others() -> None:
     widths = {"x": {}, "y": {"feed_forward_width": 512}, "z": {"feed_forward_width": width}}
     roster.enter(ListDesign(arms={name: {"bottleneck_ratio": 2, **more} for name, more in widths.items()}), ())
     assert not list(add_matched_arms(roster, match, TOKENS, seconds_per_operation))
-    assert {arm.name: arm.twin for arm in roster.arms[1:]} == {"x": "z", "y": "z", "z": "z"}
+    assert {arm.name: arm.matched_arm for arm in roster.arms[1:]} == {"x": "z", "y": "z", "z": "z"}
 
 
 def test_tokens_change_no_parameters() -> None:

@@ -26,10 +26,10 @@ def report(matches: dict[str, str]) -> Report:
 def test_each_arm_with_a_twin_has_both_differences_as_the_main_table_has_them() -> None:
     tables = {table.name: table for table in report({"small (matched)": "small", "level": "level"}).tables}
     rows = tables["matched"].rows
-    assert [(row["arm"], row["twin"]) for row in rows] == [("small", "small (matched)"), ("level", "level")]
+    assert [(row["arm"], row["matched_arm"]) for row in rows] == [("small", "small (matched)"), ("level", "level")]
     shown = {(row["arm"], row["metric"]): row for row in tables["results"].rows}
     for row in rows:
-        for side, arm in (("raw", row["arm"]), ("matched", row["twin"])):
+        for side, arm in (("raw", row["arm"]), ("matched", row["matched_arm"])):
             whole = shown[arm, row["metric"]]
             assert [row[f"{side}_{part}"] for part in ("delta", "low", "high")] == [
                 whole[part] for part in ("delta", "low", "high")
@@ -42,7 +42,7 @@ def test_each_arm_with_a_twin_has_both_differences_as_the_main_table_has_them() 
 def test_the_two_differences_are_read_in_one_line() -> None:
     grids = {grid.name: grid for grid in report({"small (matched)": "small"}).grids}
     grid = grids["matched"]
-    assert [column.title for column in grid.columns] == ["arm", "twin", "metric", "raw", "matched"]
+    assert [column.title for column in grid.columns] == ["arm", "matched_arm", "metric", "raw", "matched"]
     assert grid.columns[3].group == grid.columns[4].group == "Δ [95%] (n)"  # they stay together, however narrow
     (row,) = grid.rows
     assert row[3].text.startswith("+0.57")
@@ -57,7 +57,9 @@ def shared_twin() -> Report:
     found = snapshot(trials, arms, resolved=document(match=match))
     spends = {"small": 0.99, "level": 0.99}
     rows = tuple(
-        replace(arm, twin="small (matched)" if arm.name in spends else None, matched_spend=spends.get(arm.name))
+        replace(
+            arm, matched_arm="small (matched)" if arm.name in spends else None, matched_spend=spends.get(arm.name)
+        )
         for arm in found.arms
     )
     return build(replace(found, arms=rows), primary=primary)
@@ -74,8 +76,8 @@ def test_the_main_table_has_both_differences_side_by_side_and_what_the_twin_spen
         assert cells[arm][titles.index("twin spends")] == "12.9M (−1.00%)"
     assert cells["small (matched)"][titles.index("matched Δ [95%] (n)")] == "–"
     rows = {row["arm"]: row for row in tables["results"].rows if row["metric"] == "held_out_loss"}
-    assert (rows["level"]["twin"], rows["level"]["matched_spend"]) == ("small (matched)", 0.99)
-    assert rows["baseline"]["twin"] is None
+    assert (rows["level"]["matched_arm"], rows["level"]["matched_spend"]) == ("small (matched)", 0.99)
+    assert rows["baseline"]["matched_arm"] is None
     assert rows["small"]["matched_delta"] == rows["small (matched)"]["delta"]
     (told,) = [note for note in report.notes if note.startswith("matched Δ")]
     assert "parameters within 2%, feed forward width giving way" in told
@@ -88,7 +90,7 @@ def test_the_main_table_has_both_differences_side_by_side_and_what_the_twin_spen
 def test_without_twins_the_main_table_has_no_such_columns() -> None:
     plain = report({})
     assert "twin spends" not in [column.title for column in plain.grids[0].columns]
-    assert "twin" not in plain.tables[0].columns
+    assert "matched_arm" not in plain.tables[0].columns
 
 
 def test_an_experiment_without_twins_has_no_such_table() -> None:

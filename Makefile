@@ -25,6 +25,7 @@ check: $(VENV)/ready-to-develop ## lint, format, strict types, layering, generat
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/folder_circles.py
 	$(BIN)/steeplechase schema | cmp - experiments/schema.json
 
 format: $(VENV)/ready-to-develop ## rewrite the code in the one format

@@ -1,6 +1,5 @@
 """The coverage that `docs/statistics.md` gives for the published search's curves is that of its published ledger."""
 
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -9,8 +8,8 @@ import numpy as np
 from benchmarks.forecast_coverage import SHARES, judged
 from ledger.csv_export import read_export
 from reports.statistics.backtest import Curve
+from tests.factories.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 END = 18_000_000
 
 

@@ -11,6 +11,7 @@ from commands.main import INTERRUPTED
 from commands.run import DONE_WITH_FAILED_TRIALS
 from foundation.errors import UserError
 from tests.factories.command_calls import TABLE, Answer, Call
+from tests.factories.paths import ROOT
 
 MISTAKES = """\
 experiment: mistaken
@@ -166,7 +167,7 @@ def test_help_names_every_command(call: Call) -> None:
 
 
 def test_the_readme_lists_every_exit_code() -> None:
-    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
     listed = re.search(r"^Exit codes: (.*?)\n\n", text, re.DOTALL | re.MULTILINE)
     assert listed is not None
     codes = {int(code) for code in re.findall(r"(?:^|; )(\d+) ", listed[1].replace("\n", " "))}

@@ -19,8 +19,8 @@ from search_space.released.models import PRESETS, Preset, costs_of, preset_of
 from search_space.released.papers import PublishedRow, published
 from tasks.dataset_folder import FolderOfTasks
 from tasks.downstream import find_task, task_names
+from tests.factories.paths import EXPERIMENTS
 
-EXPERIMENTS = Path(__file__).parents[3] / "experiments"
 TABLES = (
     "table1", "table1_base", "table2", "table3", "table3_bert", "table4", "table7", "kernel_size",
     "kernel_size_short", "heads", "table8",

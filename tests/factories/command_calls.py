@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ledger.records import Record, Status
+from tests.factories.paths import ROOT
 
 MAIN = [sys.executable, "-m", "commands.main"]
-ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "experiments" / "table2.yaml"
 
 

@@ -9,7 +9,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.factories.paths import ROOT
+
 SHARED = ("corpus", "tokens", "examples", "contamination", "evaluation_set")
 
 

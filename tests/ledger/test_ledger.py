@@ -18,8 +18,8 @@ from foundation.errors import CorruptionError, MachineError
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.records import Decision, Record, Status, TrialRow
 from tests.factories.ledger_rows import arm, everything, filled
+from tests.factories.paths import ROOT
 
-ROOT = Path(__file__).parents[3]
 APPEND_FOREVER = """
 import sys
 from pathlib import Path

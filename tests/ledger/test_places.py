@@ -10,8 +10,8 @@ import pytest
 
 from foundation.errors import ConflictError, MachineError
 from ledger.paths import RESULTS, ResultPaths
+from tests.factories.paths import ROOT
 
-ROOT = Path(__file__).parents[3]
 HOLD = """
 import sys, time
 from pathlib import Path

@@ -18,8 +18,8 @@ from foundation.errors import CorruptionError
 from foundation.schema import fingerprint
 from ledger.artifacts import MANIFEST, ArtifactStore, Outcome
 from ledger.records import Status
+from tests.factories.paths import ROOT
 
-ROOT = Path(__file__).parents[3]
 OUTCOME = Outcome(Status.FINISHED, {"held_out_loss": 5.25, "curve": [[1, 2.5]]}, 1.5)
 FILES = {"weights.bin": b"\x01\x02" * 4096, "part/labels.txt": b"0\n1\n"}
 PUBLISH = """

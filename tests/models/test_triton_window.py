@@ -18,9 +18,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from tests.factories.paths import ROOT
+
 pytest.importorskip("triton", reason="Triton is not installed: it has no wheel for this platform")
 
-ROOT = Path(__file__).parents[2]
 CAPABILITIES = (80, 90)  # Ampere, Hopper
 RELATIVE = {torch.float32: 1e-5, torch.float16: 2**-10, torch.bfloat16: 2**-7}  # one rounding of a float32 sum
 ABSOLUTE = 1e-5

@@ -16,8 +16,8 @@ from reports.publishing import published_in
 from reports.results import Results, results_of
 from reports.statistics.comparisons import Verdict
 from reports.statistics.metrics import Metric
+from tests.factories.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "reports" / "published"
 INTERVAL = re.compile(r"\[[+−]?\d[\d.]*, [+−]?\d[\d.]*\]")
 NAME = r"[a-z0-9_]+(?:-[a-z0-9]+)+"

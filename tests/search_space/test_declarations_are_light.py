@@ -2,11 +2,11 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.factories.paths import ROOT
+
 HEAVY = ("torch", "ray", "mlflow", "optuna", "sklearn", "scipy", "matplotlib", "tokenizers", "transformers")
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")

@@ -21,6 +21,7 @@ from tasks.corpora.duplicates import DuplicateFilter
 from tasks.corpora.huggingface import HuggingFaceCorpus
 from tasks.corpora.prose import clean_docstring, is_prose
 from tasks.progress import Progress, silent
+from tests.factories.paths import ROOT
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -193,6 +194,5 @@ def test_importing_the_data_side_loads_nothing_heavy() -> None:
         "[d.find_task(name) for name in d.task_names()]\n"
         f"print([name for name in {heavy} if name in sys.modules])"
     )
-    root = Path(__file__).parents[2]
-    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -14,8 +14,8 @@ import pytest
 from foundation.errors import MachineError
 from tasks.corpora.documentation import DocumentationCorpus
 from tasks.progress import silent
+from tests.factories.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PROSE = "This function is for the {} of a thing, and it can be used by all who want to do that with it."
 NAMES = (f"installed-{number}" for number in count())  # metadata is read once per name and process
 NO_FILES_LEFT = """

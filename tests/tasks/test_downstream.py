@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -15,6 +14,7 @@ from tasks.documentation.sentences import sentences
 from tasks.downstream import find_task, task_names
 from tasks.labelled.task import BuildExamples, Example, Examples
 from tasks.metrics import overlap_f1
+from tests.factories.paths import ROOT
 
 TRAIN_COUNT, DEV_COUNT = 600, 200
 SPAN_TRAIN_COUNT, SPAN_DEV_COUNT = 180, 60  # three megabytes of documentation have few parameter lists
@@ -175,6 +175,6 @@ def test_sentences_are_whole_and_of_running_prose() -> None:
 
 
 def test_no_task_file_names_a_machine_path() -> None:
-    folder = Path(__file__).parents[2] / "tasks"
+    folder = ROOT / "tasks"
     for path in folder.rglob("*.py"):
         assert not re.search(r'"/(work|home|root|tmp)\b', path.read_text()), path.name

@@ -17,8 +17,7 @@ from foundation.errors import DataError
 from tasks.corpora.document import Document
 from tasks.corpora.text_files import TextFilesCorpus
 from tasks.progress import silent
-
-ROOT = Path(__file__).parents[2]
+from tests.factories.paths import ROOT
 
 
 def read(path: Path) -> list[Document]:

@@ -16,8 +16,8 @@ from tasks.progress import silent
 from tasks.tokenizer import GivenVocabulary, WordPiece, WordPieceTraining, load_tokenizer, train_tokenizer
 from tasks.tokens import read_tokens, write_tokens
 from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary
+from tests.factories.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 SMALL = WordPiece([*SPECIAL_TOKENS, "the", "cat", "##s", "sat", ".", "[", "]", "mask"], lowercase=True)
 
 

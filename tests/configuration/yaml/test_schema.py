@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +11,7 @@ from configuration.experiment import Experiment
 from configuration.timing.experiment import TimingExperiment
 from configuration.timing.schema import files_schema_text
 from configuration.yaml.json_schema import editor_schema, schema_text
-
-ROOT = Path(__file__).parents[3]
+from tests.factories.paths import ROOT
 
 
 def resolved(schema: Any, reference: str) -> Any:

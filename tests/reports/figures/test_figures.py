@@ -18,9 +18,9 @@ from reports.figures.figures import narrow_draw, pdf_of, save_png, svg_of
 from reports.figures.gallery import files_of, numbers_of, pictures_of
 from reports.figures.matplotlib_style import png_bytes, spread, svg_document
 from reports.report import build
+from tests.factories.paths import PUBLISHED
 from tests.factories.reports import TOKENS, Standing, Trial, document, search, snapshot, table2
 
-PUBLISHED = Path(__file__).parents[3] / "reports" / "published"
 WITH_LEDGERS = sorted(path.parent for path in PUBLISHED.glob("*/ledger"))
 
 

@@ -1,6 +1,5 @@
 """Forecasts: what is planted comes back, intervals hold what was hidden, and nothing is said without curves."""
 
-from pathlib import Path
 from statistics import fmean
 
 import numpy as np
@@ -11,9 +10,10 @@ from reports.report import Report, build
 from reports.sections.table import Row
 from reports.statistics.backtest import POINTS_KEPT, Widening, error_of, widening, worth_of
 from runners.replay.curves.reading import read_curves
+from tests.factories.paths import ROOT
 from tests.factories.reports import Trial, document, snapshot
 
-RECORDED = Path(__file__).parents[3] / "../shared/data/curves"
+RECORDED = ROOT / "../shared/data/curves"
 SHARES = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4)
 Curves = dict[str, dict[int, float]]
 TOKENS = 1_000_000

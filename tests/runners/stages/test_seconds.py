@@ -14,8 +14,8 @@ import pytest
 from runners.stages.declarations import CorpusStage
 from runners.stages.stage import Job, Stage
 from tasks.corpora.text_files import TextFilesCorpus
+from tests.factories.paths import ROOT
 
-ROOT = Path(__file__).parents[3]
 SLOW_IMPORT = 100.0
 COMPUTE_TWICE = """
 import json, sys, time

@@ -13,6 +13,7 @@ from ledger.paths import ResultPaths
 from ledger.timing.keeping import TIMING_NAME, read, write
 from runners.timing.driver import Progress, run
 from runners.timing.measuring import measure
+from tests.factories.paths import ROOT
 from tests.factories.timings import experiment
 
 KILLED = """
@@ -75,9 +76,8 @@ def test_timing_leaves_the_process_as_it_was() -> None:
 
 
 def test_a_killed_run_keeps_its_lengths_and_the_next_one_times_the_rest(tmp_path: Path) -> None:
-    code = KILLED.format(tests=str(Path(__file__).parents[2]), folder=str(tmp_path))
-    root = Path(__file__).parents[3]
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, env={**os.environ}, timeout=120, check=False)
+    code = KILLED.format(tests=str(ROOT), folder=str(tmp_path))
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env={**os.environ}, timeout=120, check=False)
     assert done.returncode == -signal.SIGKILL
     kept = read(tmp_path)
     assert [each.length for each in kept.measured] == [8]

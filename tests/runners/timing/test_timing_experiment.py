@@ -12,9 +12,9 @@ from configuration.timing.schema import files_schema, files_schema_text
 from configuration.yaml import load, scales
 from foundation.errors import ConfigurationError
 from search_space.cost import CONVENTIONS, MATMUL
+from tests.factories.paths import ROOT
 from tests.factories.timings import experiment
 
-ROOT = Path(__file__).parents[3]
 TABLE9 = ROOT / "experiments" / "table9.yaml"
 RECOMPUTED = {64: 0.872, 128: 0.858, 256: 0.831, 512: 0.789, 1024: 0.730}
 """FLOPs of ConvBERT-Base's mixed attention over self-attention, counted from the release as ELECTRA counts."""

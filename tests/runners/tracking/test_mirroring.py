@@ -21,9 +21,8 @@ from runners.run import RunRequest
 from runners.tracking import TrackingStore
 from runners.tracking.locking import locked
 from tests.factories.mlflow_rows import rows
+from tests.factories.paths import ROOT
 from tests.factories.tracked_study import study
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture

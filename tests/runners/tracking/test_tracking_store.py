@@ -20,9 +20,9 @@ from runners.tracking import TrackingStore, TrackingUnavailable, mirror
 from runners.tracking.environment import DECIDED, server_environment
 from runners.tracking.errors import redacted
 from runners.tracking.server import links
+from tests.factories.paths import ROOT
 from tests.factories.tracked_study import study
 
-ROOT = Path(__file__).parents[3]
 SERVER = "from pathlib import Path; import sys; from runners.tracking import TrackingStore, serve; "
 SERVE_IT = f"{SERVER}serve(TrackingStore.resolve(Path(sys.argv[1]), None, {{}}), int(sys.argv[2]), 'table2-laptop')"
 

@@ -24,7 +24,7 @@ def notes_on(exported: Exported) -> Iterator[str]:
     """Yield what a user of the folder has to know: where it differs from the model it was made from."""
     convolution = exported.architecture.convolution
     if isinstance(convolution, SpanDynamic) and convolution.padding == "masked":
-        why = "transformers' ConvBERT lets padding into the convolution and this model does not (pad_leak: masked)"
+        why = "transformers' ConvBERT lets padding into the convolution and this model does not (padding: masked)"
         yield f"outputs are equal on sequences without padding only: {why}"
     if exported.words is None:
         yield "no tokenizer files: the model has no vocabulary yet"

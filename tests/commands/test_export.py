@@ -64,8 +64,8 @@ def test_automodel_computes_the_same_with_every_weight_in_play(
     assert without <= LARGEST_DIFFERENCE
     leaks_as_theirs = architecture is not GROUPED
     assert (padded <= LARGEST_DIFFERENCE) == leaks_as_theirs
-    assert ("pad_leak: masked" in answer.err) != leaks_as_theirs  # told where it differs, and only there
-    assert ("pad_leak: masked" in (tmp_path / "out" / "README.md").read_text()) != leaks_as_theirs
+    assert ("padding: masked" in answer.err) != leaks_as_theirs  # told where it differs, and only there
+    assert ("padding: masked" in (tmp_path / "out" / "README.md").read_text()) != leaks_as_theirs
 
 
 @pytest.mark.parametrize("architecture", [ELECTRA, LEAKING])

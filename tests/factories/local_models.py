@@ -32,7 +32,7 @@ SIZES: dict[str, Any] = {
     "depth": 2, "width": 32, "embedding_width": 16, "heads": 4, "feed_forward_width": 64, "positions": 24,
 }  # fmt: skip
 MIXED = {"bottleneck_ratio": 2, "convolution": {"kind": "span_dynamic", "kernel_size": 5}}
-RELEASED = {**MIXED, "convolution": {**MIXED["convolution"], "pad_leak": "as_released"}}
+RELEASED = {**MIXED, "convolution": {**MIXED["convolution"], "padding": "as_released"}}
 ARMS = {
     "mixed": MIXED,
     "released": RELEASED,

@@ -35,7 +35,7 @@ def by_the_map(attention: MixedAttention, x: Tensor, padding_mask: Tensor | None
 
 
 @pytest.mark.parametrize("convolution", variants(), ids=title)
-@pytest.mark.parametrize("real", [None, REAL], ids=["whole", "padded"])
+@pytest.mark.parametrize("padding_mask", [None, REAL], ids=["whole", "padded"])
 def test_a_map_gives_what_the_fused_kernel_gives(convolution: Convolution, padding_mask: Tensor | None) -> None:
     shape = architecture(convolution)
     attention = MixedAttention(shape, 0.0).double().eval()

@@ -3,8 +3,6 @@
 import re
 
 import pytest
-from test_finding import scored
-from test_intervals import everything
 
 from ledger.records import WITHOUT_SCALES
 from reports.brief import brief
@@ -12,6 +10,8 @@ from reports.formats import render
 from reports.formats.terminal import draw
 from reports.report import build
 from tests.factories.reports import document, search, snapshot, table2, troubled
+from tests.reports.test_finding import scored
+from tests.reports.test_intervals import everything
 
 COMMAND = "steeplechase report results/table2 --all"
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from test_formats import HOSTILE, hostile_report
 
 from reports.figures.gallery import pictures_of
 from reports.figures.style import LIGHT
@@ -17,6 +16,7 @@ from reports.palette import following_the_page
 from reports.report import Report, build
 from reports.write import files_to_attach, write_report
 from tests.factories.reports import Trial, empty, search, snapshot, table2, troubled, tuned
+from tests.reports.test_formats import HOSTILE, hostile_report
 
 VIEWS = {"table2": table2, "troubled": troubled, "search": search, "tuned": tuned, "empty": empty}
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
 
-from ledger import snapshot as standing
+from ledger import snapshot as states
 from ledger.csv_export import read_export
 from reports.drawing.curves import LABEL_GAP
 from reports.figures.figure_data import HurdleMark
@@ -19,7 +19,7 @@ from reports.figures.gallery import files_of, numbers_of, pictures_of
 from reports.figures.matplotlib_style import png_bytes, spread, svg_document
 from reports.report import build
 from tests.factories.paths import PUBLISHED
-from tests.factories.reports import TOKENS, Standing, Trial, document, search, snapshot, table2
+from tests.factories.reports import TOKENS, Trial, TrialStatus, document, search, snapshot, table2
 
 WITH_LEDGERS = sorted(path.parent for path in PUBLISHED.glob("*/ledger"))
 
@@ -28,7 +28,7 @@ def test_a_line_is_the_mean_of_the_seeds_that_came_furthest() -> None:
     trials = [
         Trial("baseline", 1).pretrained(6.0),
         Trial("baseline", 2).pretrained(6.2),
-        Trial("baseline", 3, Standing.RUNNING).pretrained(1.0, TOKENS // 2),
+        Trial("baseline", 3, TrialStatus.RUNNING).pretrained(1.0, TOKENS // 2),
         Trial("bottleneck", 1).diverged(),
     ]
     curves = build(snapshot(trials, rungs=(TOKENS // 2, TOKENS))).curves
@@ -113,7 +113,7 @@ def test_forecasts_are_drawn_as_such_and_marked_in_the_numbers() -> None:
 
 @pytest.mark.parametrize("folder", WITH_LEDGERS, ids=lambda path: path.name)
 def test_nothing_that_was_published_reaches_over_the_edge_of_its_picture(folder: Path, tmp_path: Path) -> None:
-    for picture in pictures_of(build(standing.snapshot(read_export(folder)))):
+    for picture in pictures_of(build(states.snapshot(read_export(folder)))):
         save_png(picture.data, tmp_path / "picture.png", dots_per_inch=100)
         shades = imread(tmp_path / "picture.png")[..., :3].min(axis=-1)
         edge = min(shades[0].min(), shades[-1].min(), shades[:, 0].min(), shades[:, -1].min())
@@ -123,7 +123,7 @@ def test_nothing_that_was_published_reaches_over_the_edge_of_its_picture(folder:
 @pytest.mark.parametrize("folder", WITH_LEDGERS, ids=lambda path: path.name)
 def test_a_narrow_drawing_is_narrow_and_nothing_reaches_over_its_edge(folder: Path) -> None:
     drawn = 0
-    for picture in pictures_of(build(standing.snapshot(read_export(folder)))):
+    for picture in pictures_of(build(states.snapshot(read_export(folder)))):
         narrow = narrow_draw(picture.data)
         if narrow is None:
             continue

@@ -20,7 +20,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from timings import experiment
+from tests.factories.timings import experiment
 from ledger.paths import ResultPaths
 from runners.timing.driver import run
 

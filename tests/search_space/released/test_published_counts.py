@@ -1,6 +1,6 @@
 """The closed forms give the known parameter counts, to the last value.
 
-Of released models they are those of transformers (`tests/models/test_released_counts.py`); of modes that no release
+Of released models they are those of transformers (`tests/models/huggingface/test_released_counts.py`); of modes that no release
 contains they are this project's own, held here so that a change of a layout shows.
 """
 

@@ -16,7 +16,7 @@ from models.activation_checkpointing import ActivationCheckpointing
 
 DEPTHS = (2, 4)
 WAYS: tuple[tuple[ActivationCheckpointing, torch.dtype, float], ...] = (
-    ("all", torch.float32, 1.0),
+    ("none", torch.float32, 1.0),
     ("selective", torch.float32, 0.50),
     ("selective", torch.bfloat16, 0.25),
     ("full", torch.float32, 0.10),

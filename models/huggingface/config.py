@@ -174,7 +174,7 @@ def _fields(said: Mapping[str, JsonValue], family: str) -> dict[str, object]:
             "convolution": {
                 "kind": "span_dynamic",
                 "kernel_size": said["conv_kernel_size"],
-                PAD_LEAK: said.get(PAD_LEAK, "as_released"),
+                "padding": said.get(PAD_LEAK, "as_released"),
             },
         }
     return fields

@@ -87,7 +87,7 @@ def test_time_and_disk_are_unknown_where_nothing_was_ever_measured(call: Call, t
     document = planned(call, TABLE, "--scale", "smoke", "--out", tmp_path)
     assert document["prediction"]["seconds"] is None
     assert document["prediction"]["bytes"] is None
-    kinds = ["corpus", "examples", "fine_tune", "contamination", "pretrain", "evaluation_set", "tokens"]
+    kinds = ["contamination", "corpus", "evaluation_set", "examples", "fine_tune", "pretrain", "tokens"]
     assert document["prediction"]["never_measured"] == kinds
     answer = " ".join(call("plan", TABLE, "--out", tmp_path).out.split())
     assert "time, disk: no estimate yet; these stages have never run on this machine: corpus" in answer

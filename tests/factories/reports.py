@@ -48,7 +48,7 @@ class Trial:
 
     arm: str
     seed: int
-    standing: TrialStatus = TrialStatus.FINISHED
+    status: TrialStatus = TrialStatus.FINISHED
     records: list[Record] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
 
@@ -110,11 +110,11 @@ def snapshot(
     tasks: tuple[str, ...] = (),
     tuning_seeds: tuple[int, ...] = (1, 2),
     resolved: Mapping[str, Any] | None = None,
-    marks: tuple[int, ...] = (TOKENS,),
+    rungs: tuple[int, ...] = (TOKENS,),
     experiment: str = "table2",
 ) -> Snapshot:
     named = ARMS if arms is None else arms
-    labels = [f"pretrain@{mark}" for mark in marks]
+    labels = [f"pretrain@{mark}" for mark in rungs]
     labels += [f"{task}#{seed}" for task in sorted(tasks) for seed in tuning_seeds]
     return Snapshot(
         experiment=experiment,
@@ -165,7 +165,7 @@ def troubled() -> Snapshot:
 
 def search() -> Snapshot:
     """A search with one seed: three candidates of which one is stopped, one diverges, one comes through."""
-    marks = (500_000, 1_000_000, TOKENS)
+    rungs = (500_000, 1_000_000, TOKENS)
     arms = {
         "baseline": {},
         "c001": {"convolution": {"kind": "span_dynamic", "kernel_size": 5}},
@@ -173,23 +173,23 @@ def search() -> Snapshot:
         "c003": {"feed_forward_groups": 2},
     }
     trials = [
-        Trial("baseline", 1).pretrained(7.0, marks[0]).judged(0, False, 7.0, None),
+        Trial("baseline", 1).pretrained(7.0, rungs[0]).judged(0, False, 7.0, None),
         Trial("c001", 1)
-        .pretrained(6.8, marks[0])
+        .pretrained(6.8, rungs[0])
         .judged(0, True, 6.8, 7.0)
-        .pretrained(6.4, marks[1])
+        .pretrained(6.4, rungs[1])
         .pretrained(6.0),
-        Trial("c002", 1).pretrained(7.2, marks[0]).judged(0, False, 7.2, 7.0),
-        Trial("c003", 1).diverged(marks[0]),
+        Trial("c002", 1).pretrained(7.2, rungs[0]).judged(0, False, 7.2, 7.0),
+        Trial("c003", 1).diverged(rungs[0]),
     ]
-    hurdle = {"kind": "progressive_mean", "marks": list(marks[:2])}
+    hurdle = {"kind": "progressive_mean", "rungs": list(rungs[:2])}
     resolved = document(
         seeds=(1,),
         design={"kind": "search"},
         pretraining={"tokens": TOKENS, "seeds": [1], "hurdle": hurdle},
         question="Which candidate is best?",
     )
-    return snapshot(trials, arms=arms, resolved=resolved, marks=marks, experiment="search")
+    return snapshot(trials, arms=arms, resolved=resolved, rungs=rungs, experiment="search")
 
 
 def empty() -> Snapshot:

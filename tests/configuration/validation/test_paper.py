@@ -41,11 +41,11 @@ def refused(folder: Path, **parts: str) -> list[str]:
         ({"paper": "table: table3, rows: { narrow: GTP }"}, "'GTP' is not a row of table3"),
         ({"other": "objective: replaced_token_detection"}, "other would be asked about masked_language_model"),
         (
-            {"pretraining": "reference: { objective: { kind: replaced_token_detection } }"},
+            {"pretraining": "evaluation_reference: { objective: { kind: replaced_token_detection } }"},
             "asks about replaced_token",
         ),
         (
-            {"pretraining": "reference: { objective: { kind: masked_language_model } }"},
+            {"pretraining": "evaluation_reference: { objective: { kind: masked_language_model } }"},
             "30522 words; the arms have 4000",
         ),
     ],
@@ -69,17 +69,19 @@ def test_the_papers_rows_change_no_identity(tmp_path: Path) -> None:
 
 def test_a_reference_decides_the_questions_and_no_reference_leaves_no_trace(tmp_path: Path) -> None:
     plain = loaded(tmp_path)
-    assert "reference" not in canonical(plain.pretraining)
+    assert "evaluation_reference" not in canonical(plain.pretraining)
     itself: dict[str, Any] = plain.baseline.model_dump(mode="json")
     named = plain.model_copy(
-        update={"pretraining": plain.pretraining.model_copy(update={"reference": plain.baseline})}
+        update={"pretraining": plain.pretraining.model_copy(update={"evaluation_reference": plain.baseline})}
     )
-    assert shared_stages(named).questions.key == shared_stages(plain).questions.key
+    assert shared_stages(named).evaluation_set.key == shared_stages(plain).evaluation_set.key
     longer = plain.baseline.model_copy(
         update={"recipe": plain.baseline.recipe.model_copy(update={"sequence_length": 64})}
     )
-    other = plain.model_copy(update={"pretraining": plain.pretraining.model_copy(update={"reference": longer})})
-    assert shared_stages(other).questions.key != shared_stages(plain).questions.key
+    other = plain.model_copy(
+        update={"pretraining": plain.pretraining.model_copy(update={"evaluation_reference": longer})}
+    )
+    assert shared_stages(other).evaluation_set.key != shared_stages(plain).evaluation_set.key
     assert itself["recipe"]["sequence_length"] == 128
 
 

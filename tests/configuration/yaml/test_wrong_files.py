@@ -8,8 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from configuration.experiment import Experiment
+from configuration.matched_budget import THROUGHPUT
 from configuration.yaml import load
 from foundation.errors import ConfigurationError, UserError
+from ledger.measured_throughput import seconds_per_operation
 
 HERE = Path(__file__).parent
 VALID = HERE / "valid.yaml"
@@ -95,7 +97,7 @@ def mutated(draw: some.DrawFn) -> str:
 
 def refusal_of(file: Path, scale: str | None) -> tuple[str, ...]:
     try:
-        load(file, Experiment, scale)
+        load(file, Experiment, scale, {THROUGHPUT: seconds_per_operation})
     except UserError as refusal:
         return refusal.lines
     return ()

@@ -1,7 +1,7 @@
 """The closed forms give the known parameter counts, to the last value.
 
-Of released models they are those of transformers (`tests/models/huggingface/test_released_counts.py`); of modes that no
-release contains they are this project's own, held here so that a change of a layout shows.
+Of released models they are those of transformers (`tests/models/huggingface/test_released_counts.py`); of modes that
+no release contains they are this project's own, held here so that a change of a layout shows.
 """
 
 from typing import Any

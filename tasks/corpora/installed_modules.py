@@ -13,6 +13,7 @@ import re
 import sysconfig
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
+from email.parser import HeaderParser
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,10 +76,24 @@ def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+class _Metadata(NamedTuple):
+    version: str
+    requires: tuple[str, ...]
+
+
 @functools.cache
+def _metadata(distribution: importlib.metadata.Distribution) -> _Metadata:
+    """Return what METADATA's headers say; the description below them is long, and importlib parses it every time."""
+    text = distribution.read_text("METADATA")
+    if text is None:  # installed by another tool than a wheel's
+        return _Metadata(distribution.version, tuple(distribution.requires or ()))
+    headers = HeaderParser().parsestr(text)
+    return _Metadata(headers["Version"], tuple(headers.get_all("Requires-Dist", ())))
+
+
 def version_of(distribution: importlib.metadata.Distribution) -> str:
-    """Return a distribution's version; its metadata is parsed anew whenever it is asked for anything."""
-    return distribution.version
+    """Return a distribution's version."""
+    return _metadata(distribution).version
 
 
 @functools.cache
@@ -86,7 +101,9 @@ def _requirements(distribution: importlib.metadata.Distribution, extra: str) -> 
     from packaging.requirements import Requirement
 
     needed = []
-    for line in distribution.requires or ():
+    for line in _metadata(distribution).requires:
+        if not extra and "extra ==" in line and " or " not in line:
+            continue  # under an extra that is not asked for; parsing it takes most of the time
         requirement = Requirement(line)
         if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
             needed += [(requirement.name, asked) for asked in ("", *sorted(requirement.extras))]

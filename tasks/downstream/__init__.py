@@ -7,14 +7,11 @@ from pathlib import Path
 from foundation.errors import ConfigurationError
 from tasks.labelled.task import DownstreamTask
 
-WORKSHOP = frozenset({"task", "drawing", "sentences", "parameters", "encoding", "halves", "scoring"})
-"""Files that are no task but what tasks are made of, encoded and scored with."""
-
 
 def task_names() -> tuple[str, ...]:
     """Return the names of all tasks, sorted."""
     stems = {path.stem for path in Path(__file__).parent.glob("*.py")}
-    return tuple(sorted(stem for stem in stems - WORKSHOP if not stem.startswith("_")))
+    return tuple(sorted(stem for stem in stems if not stem.startswith("_")))
 
 
 def find_task(name: str) -> DownstreamTask:

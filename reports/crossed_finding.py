@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from reports.number_format import told_with_n
-from reports.results import Results
 from reports.sections.factors import Judged, judged_effects
 from reports.statistics.metrics import Metric
 from reports.statistics.reference import is_finding
+from reports.statistics.results import Results
 
 CROSSED = 2
 """Factors from which a design is crossed."""

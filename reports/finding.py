@@ -7,7 +7,6 @@ from configuration.arm import BASELINE
 from ledger.records import TrialStatus
 from reports.crossed_finding import crossed_clauses
 from reports.number_format import told_with_n
-from reports.results import Results
 from reports.search_finding import search_finding
 from reports.sections.attention import attention_clause
 from reports.sections.candidates import SEARCH
@@ -16,6 +15,7 @@ from reports.sections.single_change_effects import IsolatedPair
 from reports.statistics.comparisons import Verdict
 from reports.statistics.metrics import Metric
 from reports.statistics.reference import is_finding
+from reports.statistics.results import Results
 
 PAIRS_NAMED = 2  # as many effects of one change alone as a sentence can name
 OPEN = (TrialStatus.WAITING, TrialStatus.RUNNING)

@@ -8,19 +8,19 @@ from configuration.seeds import first_seeds
 from foundation.schema import JsonValue
 from ledger.metrics import PRETRAIN
 from ledger.records import WITHOUT_SCALES, Status, TrialStatus
+from reports.grid import Grid
 from reports.number_format import short
-from reports.results import Results
 from reports.sections.candidates import SEARCH
 from reports.sections.constant_predictions import constant_notes
 from reports.sections.contamination import leakage_notes
 from reports.sections.differences_from_paper import option_notes
 from reports.sections.evaluation_set import evaluation_set_notes
 from reports.sections.failures import failures_notes
-from reports.sections.grids import Grid
 from reports.sections.post_hoc_additions import addition_notes, known_before
 from reports.sections.searched_settings import settings_notes
 from reports.sections.squad import squad_notes
 from reports.sections.truncation import truncation_notes
+from reports.statistics.results import Results
 from search_space.candidate import Candidate
 from search_space.overrides import difference
 from search_space.released.models import PRESETS

@@ -5,19 +5,19 @@ from dataclasses import dataclass
 
 from configuration.arm import BASELINE
 from configuration.metrics import ATTENTION_DIAGONAL
+from reports.grid import Grid, with_notes
 from reports.number_format import TWO_SEEDS
-from reports.results import Results
 from reports.sections.attention import attention_notes
 from reports.sections.candidates import SEARCH, candidates_notes
 from reports.sections.claims import claims_note
 from reports.sections.factors import factors_note
-from reports.sections.grids import Grid, with_notes
 from reports.sections.matched_budget import matched_note
 from reports.sections.searched_settings import settings_legend
-from reports.sections.table import Table
 from reports.sections.variance import low_variance
 from reports.statistics.crossed import lost_runs
 from reports.statistics.reference import is_finding
+from reports.statistics.results import Results
+from reports.table import Table
 
 RESULTS = "results"
 FACTORS = ("factors main", "factors interaction")

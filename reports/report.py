@@ -10,12 +10,11 @@ from reports.experiment_view import setting_of
 from reports.figures.axis_curve import AxisCurve, axis_curve_of
 from reports.figures.figure_data import Curves, Forest, curves_of, forest_of
 from reports.figures.ladder import Ladder, ladder_of
-from reports.figures.pareto import Pareto, pareto_of, pareto_table, table_pareto_of
 from reports.finding import finding_of
 from reports.footer import Notes, footer_of, intervals_note, scale_of
+from reports.grid import Grid
 from reports.legend import RESULTS, Below, Legend, annotated, legend_of
 from reports.made_with import made_with_of
-from reports.results import Results, results_of
 from reports.sanitise import printable
 from reports.sections.attention import AttentionMaps, attention_grids, attention_maps_of, attention_table
 from reports.sections.audit import audit_table
@@ -36,18 +35,19 @@ from reports.sections.forecast import (
     forecast_table,
     outlook_of,
 )
-from reports.sections.grids import Grid
 from reports.sections.main_table import overview
 from reports.sections.matched_budget import has_matches, matched_table
 from reports.sections.paper_comparison import BESIDE, beside_grid, beside_table
 from reports.sections.searched_settings import settings_table
 from reports.sections.single_change_effects import isolated_pairs, isolated_table
-from reports.sections.table import Table, reference_table, results_table
 from reports.sections.truncation import truncation_table
 from reports.sections.tuned_effects import TUNED, tuned_finding, tuned_grids, tuned_note, tuned_tables
 from reports.sections.tuning_trials import tuning_footer, tuning_grids, tuning_notes, tuning_table
 from reports.sections.variance import noise_grid, noise_table
 from reports.sections.verdicts import effects_grid, effects_table
+from reports.statistics.pareto import Pareto, pareto_of, pareto_table, table_pareto_of
+from reports.statistics.results import Results, results_of
+from reports.table import Table, reference_table, results_table
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from analysis.effects import Difference
 from foundation.schema import JsonValue, canonical_text
 from reports.figures.candidate_fields import Fields, fields_of, usual_value
-from reports.results import Results
 from reports.sanitise import printable
-from reports.sections.table import Row, Table, interval, table
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, interval, table
 
 FEWEST_POINTS = 3
 MOST_LINES = 8

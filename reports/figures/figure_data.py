@@ -10,11 +10,11 @@ from ledger.metrics import PRETRAIN
 from ledger.records import TrialStatus
 from ledger.snapshot import TrialHistory
 from reports.reading import curve
-from reports.results import Results
 from reports.sanitise import printable
 from reports.sections.main_table import metric_columns
-from reports.sections.table import Row, Table, interval, table
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, interval, table
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 from functools import partial
 from pathlib import Path
 
-from reports.drawing import attention, axis_curve, curves, forest, ladder, pareto
+from reports.figures import attention, axis_curve_drawing, curves, forest, ladder_drawing, pareto
 from reports.figures.axis_curve import AxisCurve
 from reports.figures.figure_data import Curves, Forest
 from reports.figures.ladder import Ladder
 from reports.figures.matplotlib_style import Draw, pdf_bytes, png_bytes, svg_text
-from reports.figures.pareto import Pareto
 from reports.sections.attention import AttentionMaps
+from reports.statistics.pareto import Pareto
 
 Drawn = Curves | Forest | Pareto | AxisCurve | Ladder | AttentionMaps
 
@@ -43,7 +43,7 @@ def narrow_draw(data: Drawn) -> Draw | None:
         case Forest():
             return partial(forest.draw_narrow, data)
         case AxisCurve():
-            return partial(axis_curve.draw_narrow, data)
+            return partial(axis_curve_drawing.draw_narrow, data)
         case Pareto():
             return partial(pareto.draw_narrow, data)
         case Ladder() | AttentionMaps():
@@ -59,8 +59,8 @@ def _draw(data: Drawn) -> Draw:
         case Pareto():
             return partial(pareto.draw, data)
         case AxisCurve():
-            return partial(axis_curve.draw, data)
+            return partial(axis_curve_drawing.draw, data)
         case Ladder():
-            return partial(ladder.draw, data)
+            return partial(ladder_drawing.draw, data)
         case AttentionMaps():
             return partial(attention.draw, data)

@@ -9,11 +9,11 @@ from reports.figures.figure_data import Curves, Forest, curves_table, forest_tab
 from reports.figures.figures import Drawn, narrow_svg_of, pdf_of, svg_of
 from reports.figures.ladder import Ladder, ladder_table
 from reports.figures.matplotlib_style import svg_document
-from reports.figures.pareto import Pareto, pareto_table
 from reports.formats.csv import render_table
 from reports.report import Report
 from reports.sections.attention import AttentionMaps, maps_table
-from reports.sections.table import Table
+from reports.statistics.pareto import Pareto, pareto_table
+from reports.table import Table
 
 
 @dataclass(frozen=True)

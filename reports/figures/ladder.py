@@ -10,10 +10,10 @@ from analysis.effects import Difference
 from configuration.arm import BASELINE
 from foundation.schema import JsonValue
 from ledger.records import ArmRow
-from reports.results import Results
 from reports.sanitise import printable
-from reports.sections.table import Row, Table, interval, table
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, interval, table
 
 KIND = "ladder"
 

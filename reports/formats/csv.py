@@ -10,7 +10,7 @@ import io
 from foundation.schema import JsonValue
 from reports.report import Report
 from reports.sanitise import printable
-from reports.sections.table import Table
+from reports.table import Table
 
 DECIMALS = 6
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")

@@ -9,10 +9,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from reports.figures.gallery import Picture, pictures_of
+from reports.grid import Grid
 from reports.links import LinkGroup
 from reports.palette import following_the_page, variables
 from reports.report import Report
-from reports.sections.grids import Grid
 
 HERE = Path(__file__).parent
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"

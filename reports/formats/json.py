@@ -4,7 +4,7 @@ import json
 
 from foundation.schema import JsonValue
 from reports.report import Report
-from reports.sections.table import Table
+from reports.table import Table
 
 DECIMALS = 6
 

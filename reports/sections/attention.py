@@ -8,12 +8,12 @@ from analysis.effects import Effect, SeedValues, effect
 from configuration.arm import BASELINE
 from configuration.metrics import ATTENTION_DIAGONAL
 from ledger.attention_locality import ALL, READINGS, Attention, Cells, uniform_concentration
+from reports.grid import Cell, Column, Grid, grid
 from reports.number_format import decimals_for, difference_text, fixed, mean_text, two_seeds
-from reports.results import Results
 from reports.sanitise import printable
-from reports.sections.grids import Cell, Column, Grid, grid
-from reports.sections.table import Row, Table, interval, table
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, interval, table
 
 MOST_ARMS, MOST_LAYERS = 4, 6
 DIAGONAL = Metric(ATTENTION_DIAGONAL)

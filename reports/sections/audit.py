@@ -18,10 +18,10 @@ from ledger.json_values import number
 from ledger.metrics import PRETRAIN, final_loss
 from ledger.records import TrialStatus
 from ledger.snapshot import TrialHistory
+from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, fixed
-from reports.results import Results
-from reports.sections.grids import Column, Grid, grid
-from reports.sections.table import Row, Table, table
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
 
 COLUMNS = "hurdle stopped audited wrong share low high beat_worst correlation tau_low tau_high n regret"
 DRAWS, LEAST_FOR_INTERVAL = 1000, 4

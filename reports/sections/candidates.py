@@ -12,9 +12,9 @@ from ledger.metrics import PRETRAIN
 from ledger.records import ArmRow, TrialStatus
 from ledger.snapshot import TrialHistory
 from reports.number_format import short
-from reports.results import Results
-from reports.sections.table import Row, Table, table
 from reports.sections.trial_status import status_of
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
 
 SEARCH = "search"
 

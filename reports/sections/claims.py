@@ -16,14 +16,14 @@ from analysis.power import power, power_within
 from analysis.students_t import below
 from configuration.claims import Claim, Sign, parse_claim, parse_orderings
 from ledger.json_values import number
+from reports.grid import Cell, Column, Grid, grid
 from reports.number_format import NOTHING, UNKNOWN, fixed
-from reports.results import Results
-from reports.sections.details_text import difference_cell
-from reports.sections.grids import Cell, Column, Grid, grid
+from reports.sections.difference_cells import difference_cell
 from reports.sections.paper_comparison import candidate_of
 from reports.sections.post_hoc_additions import added_text
-from reports.sections.table import Row, Table, interval, table
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, interval, table
 from search_space.released.differences import option_departures
 
 COLUMNS = "claim by metric verdict probability power n delta low high afterwards departure"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from ledger.contamination import Leakage, leakages
 from ledger.records import Record
-from reports.sections.table import Row, Table, table
+from reports.table import Row, Table, table
 
 TERM = "Dev examples in the pretraining text"
 RULE = (

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from configuration.arm import BASELINE
 from configuration.fine_tuning import FineTuning
 from configuration.released_fine_tuning import fine_tuning_differences, size_of
-from reports.results import Results
-from reports.sections.grids import Column, Grid, grid
+from reports.grid import Column, Grid, grid
 from reports.sections.paper_comparison import candidate_of, paper_rows
-from reports.sections.table import Row, Table, table
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
 from search_space.released.differences import departures, option_departures
 from search_space.released.models import preset_of
 from search_space.released.papers import OptionDeparture, published

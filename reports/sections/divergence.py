@@ -10,13 +10,13 @@ from analysis.proportions import wilson
 from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS
 from ledger.records import TrialStatus
+from reports.grid import Cell, Column, Grid, grid
 from reports.number_format import fixed
 from reports.reading import curve
-from reports.results import Results
-from reports.sections.details_text import difference_cell
-from reports.sections.grids import Cell, Column, Grid, grid
-from reports.sections.table import Row, Table, table
+from reports.sections.difference_cells import difference_cell
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
 
 COLUMNS = "arm metric diverged trials rate rate_low rate_high n delta low high n_all delta_all low_all high_all"
 

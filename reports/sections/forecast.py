@@ -18,13 +18,13 @@ from configuration.metrics import HELD_OUT_LOSS
 from foundation.randomness import stream
 from reports.figures.figure_data import Ahead as Drawn
 from reports.figures.figure_data import whole_curves
+from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, fixed, short, signed
-from reports.results import Results
 from reports.sanitise import printable
-from reports.sections.grids import Column, Grid, grid
-from reports.sections.table import Row, Table, table
 from reports.statistics.backtest import COVERAGE, Curve, Widening, band, law_of, widening
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
 
 COLUMNS = (
     "arm n tokens_seen loss_seen tokens loss low high delta delta_low delta_high better "

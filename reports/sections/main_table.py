@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 from analysis.effects import Effect
 from configuration.arm import BASELINE
+from reports.grid import Cell, Column, Grid, grid
 from reports.number_format import difference_text, mean_text, scientific, short, two_seeds
-from reports.results import Results
-from reports.sections.details_text import interval_cell
-from reports.sections.grids import Cell, Column, Grid, grid
+from reports.sections.difference_cells import interval_cell
 from reports.sections.matched_budget import budget_text
 from reports.sections.searched_settings import flattered_tasks, title_of
 from reports.sections.trial_status import status_of
 from reports.sections.variance import low_variance
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
 
 BEST_MARK = " *"
 DELTA = "Δ [95%]"

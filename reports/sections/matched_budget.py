@@ -6,12 +6,12 @@ from analysis.effects import Difference
 from configuration.arm import BASELINE
 from ledger.json_values import number
 from ledger.records import ArmRow
+from reports.grid import Cell, Column, Grid, grid
 from reports.number_format import NOTHING, UNKNOWN, scientific, short, signed
-from reports.results import Results
-from reports.sections.details_text import interval_cell
-from reports.sections.grids import Cell, Column, Grid, grid
-from reports.sections.table import Row, Table, table
+from reports.sections.difference_cells import interval_cell
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
 
 MATCHED = "matched"
 GROUP = "Δ [95%] (n)"

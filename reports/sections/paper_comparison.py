@@ -10,11 +10,11 @@ from configuration.metrics import DESCRIPTIONS, SCORE, PrimaryMetric
 from foundation.schema import JsonValue, canonical_text
 from ledger.json_values import number
 from ledger.records import ArmRow
+from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, fixed, mean_text, scientific, short
-from reports.results import Results
-from reports.sections.grids import Column, Grid, grid
-from reports.sections.table import Row, Table, table
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
 from search_space.candidate import Candidate
 from search_space.cost import CONVENTIONS
 from search_space.released.papers import PublishedRow, PublishedTable, published

@@ -11,7 +11,7 @@ from configuration.claims import Claim, UnclearClaim, parse_claim
 from ledger.metrics import PRETRAIN
 from ledger.records import Status
 from reports.experiment_view import setting_of
-from reports.results import Results
+from reports.statistics.results import Results
 
 RESULTS = (PRETRAIN, "fine_tune")
 """Stages whose records are results."""

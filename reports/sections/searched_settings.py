@@ -7,9 +7,9 @@ from foundation.schema import JsonValue
 from ledger.json_values import number, numbers
 from ledger.records import Record
 from ledger.selected_settings import cell_of, choice_of, chosen_records
-from reports.results import Results
-from reports.sections.table import Row, Table, table
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
 
 MARK = " ‡"
 COLUMNS = "arm seed task fine_tuning_seed combinations settings choice_score choice_examples score examples chosen_on"

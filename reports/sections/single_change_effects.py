@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from foundation.schema import JsonValue
 from ledger.records import ArmRow
-from reports.results import Results
-from reports.sections.table import Row, Table, interval, table
 from reports.statistics.levels import fields_changed
+from reports.statistics.results import Results
+from reports.table import Row, Table, interval, table
 from search_space.candidate import Candidate
 
 Changes = Mapping[str, JsonValue]

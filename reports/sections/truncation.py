@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from foundation.schema import JsonValue
 from ledger.json_values import number
 from ledger.records import Record, Status
-from reports.sections.table import Row, Table, table
+from reports.table import Row, Table, table
 
 TRUNCATION = "truncation"
 TERM = "Truncated inputs"

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from analysis.effects import Difference
 from configuration.arm import BASELINE
 from reports.finding import finding_of
+from reports.grid import Cell, Column, Grid, grid
 from reports.number_format import NOTHING
-from reports.results import Results
-from reports.sections.details_text import interval_cell
-from reports.sections.grids import Cell, Column, Grid, grid
-from reports.sections.table import RESULT_COLUMNS, Row, Table, results_table, table
+from reports.sections.difference_cells import interval_cell
 from reports.sections.verdicts import verdict_text
 from reports.statistics.comparisons import Comparison
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import RESULT_COLUMNS, Row, Table, results_table, table
 
 TUNED = "tuned"
 SIDES = ("shared", "own")

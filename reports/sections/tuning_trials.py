@@ -7,10 +7,10 @@ from foundation.schema import JsonValue, canonical_text
 from ledger.records import TrialStatus
 from ledger.snapshot import Tuning
 from ledger.tuning_selection import Choice
+from reports.grid import Cell, Column, Grid, grid
 from reports.number_format import NOTHING, fixed, short
-from reports.sections.grids import Cell, Column, Grid, grid
-from reports.sections.table import Row, Table, table
 from reports.statistics.metrics import Metric
+from reports.table import Row, Table, table
 
 TUNING = "tuning"
 CHOSEN = " chosen"

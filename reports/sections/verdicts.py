@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from analysis.power import MOST_SEEDS
 from configuration.arm import BASELINE
+from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, UNKNOWN, fixed, p_text
-from reports.results import Results
-from reports.sections.grids import Column, Grid, grid
-from reports.sections.table import Row, Table, interval, table
 from reports.statistics.comparisons import Comparison, Verdict
 from reports.statistics.metrics import Metric
 from reports.statistics.reference import is_finding
+from reports.statistics.results import Results
+from reports.table import Row, Table, interval, table
 
 COLUMNS = (
     "arm metric n delta low high p p_exact p_holm smallest_effect margin verdict seeds_to_decide diverged trials"

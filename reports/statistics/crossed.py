@@ -5,7 +5,7 @@ import json
 from configuration.designs import Factorial, Fractional
 from configuration.designs.crossed import Crossed, Levels, crossed
 from foundation.schema import canonical_text
-from reports.results import Results
+from reports.statistics.results import Results
 
 KINDS: dict[str, type[Factorial] | type[Fractional]] = {"factorial": Factorial, "fractional": Fractional}
 

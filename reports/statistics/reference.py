@@ -13,8 +13,8 @@ from analysis.students_t import below
 from configuration.metrics import SCORE
 from ledger.json_values import number
 from ledger.records import Status
-from reports.results import Results
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
 
 
 def chance_of(results: Results, metric: Metric) -> float | None:

@@ -6,9 +6,9 @@ from analysis.bootstrap import RESAMPLES
 from ledger.timing.record import TimingRecord
 from reports.footer import Notes, scale_of
 from reports.formats import render as render_report
+from reports.grid import Grid, with_notes
 from reports.report import Report
 from reports.sanitise import printable
-from reports.sections.grids import Grid, with_notes
 from reports.timing.analysis import Analysis
 from reports.timing.finding import finding_of
 from reports.timing.page import page

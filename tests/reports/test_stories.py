@@ -13,9 +13,9 @@ from ledger.snapshot import snapshot
 from reports.experiment_view import setting_of
 from reports.number_format import difference_text
 from reports.publishing import published_in
-from reports.results import Results, results_of
 from reports.statistics.comparisons import Verdict
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results, results_of
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "reports" / "published"

@@ -20,8 +20,8 @@ from analysis.paired import interval, t_p
 from analysis.power import smallest_effect
 from configuration.metrics import HELD_OUT_LOSS, SCORE
 from ledger.csv_export import read_export
-from reports.results import Results
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
 from search_space.candidate import Candidate
 
 scipy_stats = pytest.importorskip("scipy.stats", reason="the independent statistics are scipy's")

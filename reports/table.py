@@ -8,9 +8,9 @@ from configuration.metrics import PrimaryMetric
 from foundation.schema import JsonValue
 from ledger.json_values import number, numbers
 from ledger.records import ArmRow, Record, Status
-from reports.results import Results
 from reports.sections.trial_status import status_of
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
 
 Row = Mapping[str, JsonValue]
 RESULT_COLUMNS = ("arm", "metric", "n", "mean", "sd", "delta", "low", "high", "parameters", "train_flops", "status")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reports.drawing.forest import draw_interval
+from reports.figures.forest import draw_interval
 from reports.figures.ladder import Ladder
 from reports.figures.matplotlib_style import Figure, new_figure
 from reports.figures.style import COLOURS, QUIET

@@ -1,20 +1,12 @@
 """Tables as data: what every format prints comes from these rows."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from analysis.effects import Difference
-from configuration.metrics import PrimaryMetric
 from foundation.schema import JsonValue
-from ledger.json_values import number, numbers
-from ledger.records import ArmRow, Record, Status
-from reports.sections.trial_status import status_of
-from reports.statistics.metrics import Metric
-from reports.statistics.results import Results
 
 Row = Mapping[str, JsonValue]
-RESULT_COLUMNS = ("arm", "metric", "n", "mean", "sd", "delta", "low", "high", "parameters", "train_flops", "status")
-MATCHED_COLUMNS = ("matched_arm", "matched_spend", "matched_n", "matched_delta", "matched_low", "matched_high")
 
 
 @dataclass(frozen=True)
@@ -33,73 +25,6 @@ def table(name: str, columns: str, rows: Iterable[Row]) -> Table:
     return Table(name, named, filled)
 
 
-def results_table(results: Results) -> Table:
-    """Return one row per arm and metric: the baseline first, metrics by name whatever the order of the file.
-
-    Where arms have twins of the baseline's budget, the twin's difference stands beside the arm's own.
-    """
-    columns = (*RESULT_COLUMNS, *MATCHED_COLUMNS) if results.matched_arms else RESULT_COLUMNS
-    return table("results", " ".join(columns), _result_rows(results))
-
-
-def _result_rows(results: Results) -> Iterator[Row]:
-    for arm in results.arms:
-        status = status_of(results.trials[arm.name], results.seeds_in_all)
-        for metric in results.metrics:
-            effect = results.effect(arm.name, metric)
-            yield {
-                "arm": arm.name,
-                "metric": metric.name,
-                "n": effect.n,
-                "mean": effect.mean,
-                "sd": effect.sd,
-                **interval(effect.difference),
-                "parameters": arm.parameters,
-                "train_flops": arm.train_flops,
-                "status": status,
-                **(_matched(results, arm, metric) if results.matched_arms else {}),
-            }
-
-
-def _matched(results: Results, arm: ArmRow, metric: Metric) -> Row:
-    difference = results.matched(arm.name, metric)
-    values = (
-        results.matched_arms.get(arm.name),
-        arm.matched_spend,
-        difference.pairs if arm.name in results.matched_arms else None,
-    )
-    return dict(zip(MATCHED_COLUMNS, (*values, difference.delta, difference.low, difference.high), strict=True))
-
-
 def interval(difference: Difference) -> dict[str, JsonValue]:
     """Return a difference as the columns delta, low and high."""
     return {"delta": difference.delta, "low": difference.low, "high": difference.high}
-
-
-def reference_table(shared: Iterable[Record], primary: PrimaryMetric) -> Table:
-    """Return what can be had on each task without pretraining: by chance, and by counting words."""
-    records = {
-        str(record.result.get("task")): record
-        for record in shared
-        if record.stage == "examples" and record.status is Status.FINISHED
-    }
-    rows = (row for task in sorted(records) for row in _reference_rows(task, records[task], primary(task)))
-    return table("reference", "task metric chance bag_of_words train_examples dev_examples", rows)
-
-
-def _reference_rows(task: str, record: Record, primary: str) -> Iterator[Row]:
-    chance = {primary: number(record.result.get("chance"))}
-    words = numbers(record.result.get("bag_of_words"))
-    for metric in sorted(chance.keys() | words.keys(), key=lambda metric: (metric != primary, metric)):
-        yield {
-            "task": task,
-            "metric": metric,
-            "chance": chance.get(metric),
-            "bag_of_words": words.get(metric),
-            "train_examples": _count(record.result.get("train")),
-            "dev_examples": _count(record.result.get("dev")),
-        }
-
-
-def _count(part: JsonValue) -> JsonValue:
-    return part.get("examples") if isinstance(part, dict) else None

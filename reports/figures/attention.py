@@ -1,17 +1,96 @@
-"""Attention maps, drawn: by arm and layer, darker where more is attended than if attention were spread evenly."""
+"""Attention maps: by arm and layer, darker where more is attended than if attention were spread evenly."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import log10
+from statistics import fmean
 from typing import Any
 
+from configuration.arm import BASELINE
+from configuration.metrics import ATTENTION_DIAGONAL
+from ledger.attention_locality import ALL, Attention, Cells
+from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure, new_figure
 from reports.figures.style import QUIET
-from reports.sections.attention import ArmMaps, AttentionMaps
+from reports.sanitise import printable
+from reports.statistics.evidence import Evidence
+from reports.statistics.metrics import Metric
+from reports.table import Row, Table, table
 
+MOST_ARMS, MOST_LAYERS = 4, 6
+DIAGONAL = Metric(ATTENTION_DIAGONAL)
 WIDTH_INCHES, NAME_INCHES, GAP_INCHES, LEGEND_INCHES = 7.4, 1.15, 0.14, 0.85
 HEAD_INCHES, FOOT_INCHES, UNDER_INCHES = 0.62, 0.24, 0.26
 LARGEST_INCHES = 1.55
 LEAST, MOST = 0.2, 5.0
 """Times even attention; what is below or above is drawn as the end of the scale."""
+
+
+@dataclass(frozen=True)
+class ArmMaps:
+    """One arm's mean maps over n seeds by layer, with C of each layer."""
+
+    arm: str
+    n: int
+    maps: tuple[Cells, ...]
+    concentrations: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class AttentionMaps:
+    """The mean maps of some arms, all of sequences of one length."""
+
+    length: int
+    within: int
+    layers: tuple[int, ...]
+    """Which layers are shown, counted from 1."""
+    arms: tuple[ArmMaps, ...]
+
+
+def attention_maps_of(evidence: Evidence) -> AttentionMaps | None:
+    """Return the maps of the baseline and of those whose C differs most from its, None where there are none."""
+    results = evidence.results
+    measured = [(arm, list(by_seed.values())) for arm, by_seed in results.attention.items()]
+    measured = [(arm, found) for arm, found in measured if all(one.maps for one in found)]
+    if not measured:
+        return None
+    first = measured[0][1][0]
+    same = [(arm, found) for arm, found in measured if all(one.length == first.length for one in found)]
+    deltas = {arm: results.effect(arm, DIAGONAL).difference.delta for arm, _ in same}
+    furthest = sorted(same, key=lambda each: (each[0] != BASELINE, -abs(deltas[each[0]] or 0.0)))[:MOST_ARMS]
+    chosen = [each for each in same if each in furthest]
+    depth = min(len(one.maps) for _, found in chosen for one in found)
+    steps = min(depth, MOST_LAYERS)
+    shown = [round(place * (depth - 1) / max(1, steps - 1)) for place in range(steps)]
+    arms = tuple(_arm_maps(arm, found, shown) for arm, found in chosen)
+    return AttentionMaps(first.length, first.within, tuple(layer + 1 for layer in shown), arms)
+
+
+def maps_table(maps: AttentionMaps) -> Table:
+    """Return a row per row of a map, its cells as one text: 100 is even attention."""
+    return table("attention", "arm n layer query weights", _map_rows(maps))
+
+
+def _map_rows(maps: AttentionMaps) -> Iterator[Row]:
+    for one in maps.arms:
+        for layer, whole in zip(maps.layers, one.maps, strict=True):
+            for query, cells in enumerate(whole, 1):
+                shown = " ".join(f"{weight:.6g}" for weight in cells)
+                yield {"arm": one.arm, "n": one.n, "layer": layer, "query": query, "weights": shown}
+
+
+def _arm_maps(arm: str, found: Sequence[Attention], layers: Sequence[int]) -> ArmMaps:
+    maps = tuple(_mean_map([one.maps[layer] for one in found]) for layer in layers)
+    values = [[one.concentration(ALL, layer) for one in found] for layer in layers]
+    known = ([value for value in of_layer if value is not None] for of_layer in values)
+    return ArmMaps(printable(arm), len(found), maps, tuple(fmean(each) if each else None for each in known))
+
+
+def _mean_map(maps: Sequence[Cells]) -> Cells:
+    return tuple(
+        tuple(fmean(each[row][column] for each in maps) for column in range(len(maps[0][row])))
+        for row in range(len(maps[0]))
+    )
 
 
 def draw(maps: AttentionMaps) -> Figure:
@@ -68,3 +147,6 @@ def _draw_scale(figure: Figure, shade: Any, left: float, height: float) -> None:
     bar.ax.set_yticklabels(["≤ 0.2×", "even", "≥ 5×"], fontsize=8)
     bar.ax.tick_params(length=2)
     bar.outline.set_linewidth(0.5)
+
+
+FIGURE = ReportFigure("attention", lambda maps: "Where tokens look", attention_maps_of, maps_table, draw)

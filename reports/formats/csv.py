@@ -8,7 +8,7 @@ import csv
 import io
 
 from foundation.schema import JsonValue
-from reports.report import Report
+from reports.document import Report
 from reports.sanitise import printable
 from reports.table import Table
 

@@ -3,7 +3,7 @@
 import json
 
 from foundation.schema import JsonValue
-from reports.report import Report
+from reports.document import Report
 from reports.table import Table
 
 DECIMALS = 6

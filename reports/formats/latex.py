@@ -6,8 +6,8 @@ from itertools import count
 
 from tabulate import tabulate
 
+from reports.document import Report
 from reports.grid import Cell, Column, Grid, packed
-from reports.report import Report
 from reports.sanitise import printable
 
 PAGE_CHARACTERS = 100

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from tabulate import tabulate
 
+from reports.document import Report
 from reports.grid import Cell, Column, Grid
-from reports.report import Report
 from reports.sanitise import printable
 
 ESCAPED = re.compile(r"([\\`*_\[\]<>|~#$!&])")

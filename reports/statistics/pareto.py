@@ -6,29 +6,25 @@ from statistics import fmean
 
 from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS, SCORE
-from foundation.schema import JsonValue
 from ledger.metrics import PRETRAIN
 from ledger.records import ArmRow
-from reports.grid import Column, Grid, grid
-from reports.number_format import fixed, short
 from reports.sanitise import printable
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, table
 
 COSTS = ("parameters", "forward_flops", "train_flops")
-TITLES = {
+COST_TITLES = {
     "parameters": "parameters",
     "forward_flops": "forward FLOPs",
     "train_flops": "train FLOPs",
     "seconds": "seconds",
 }
-LOSS_DECIMALS, SCORE_DECIMALS = 4, 1
 FEWEST_ARMS = 3
 
 
 @dataclass(frozen=True)
-class Spot:
+class ParetoPoint:
     """One candidate on a result and a cost."""
 
     arm: str
@@ -40,19 +36,19 @@ class Spot:
 
 
 @dataclass(frozen=True)
-class Trade:
+class TradeOff:
     """Everyone on one cost."""
 
     cost: str
     metric: Metric
-    spots: tuple[Spot, ...]
+    points: tuple[ParetoPoint, ...]
 
 
 @dataclass(frozen=True)
 class Pareto:
     """The results against each cost that tells candidates apart."""
 
-    trades: tuple[Trade, ...]
+    trade_offs: tuple[TradeOff, ...]
 
 
 def front(points: Sequence[Sequence[float]]) -> tuple[int, ...]:
@@ -70,28 +66,33 @@ def front(points: Sequence[Sequence[float]]) -> tuple[int, ...]:
 
 
 def pareto_of(results: Results) -> Pareto | None:
-    """Return the trades on the search's first objective, None where fewer than two candidates were measured."""
+    """Return the results against what they cost; of a search its first objective, of a table the headline metrics."""
+    return search_pareto_of(results) if results.is_search else table_pareto_of(results)
+
+
+def search_pareto_of(results: Results) -> Pareto | None:
+    """Return the trade_offs on the search's first objective, None where fewer than two candidates were measured."""
     metric = Metric(_objectives(results)[0])
     measured = [(arm, mean) for arm in results.arms if (mean := _mean(results, arm, metric)) is not None]
     if len(measured) < 2:
         return None
-    trades = []
+    trade_offs = []
     for cost in (*COSTS, *(["seconds"] if "seconds" in _objectives(results) else [])):
         prices = {arm.name: _price(results, arm, cost) for arm, _ in measured}
         sign = 1.0 if metric.lower_is_better else -1.0
         best = front([(sign * value, prices[arm.name]) for arm, value in measured])
-        spots = (
-            Spot(printable(arm.name), prices[arm.name], value, place in best)
+        points = (
+            ParetoPoint(printable(arm.name), prices[arm.name], value, place in best)
             for place, (arm, value) in enumerate(measured)
         )
         if len(set(prices.values())) > 1:
-            trades.append(Trade(cost, metric, tuple(spots)))
-    return Pareto(tuple(trades)) if trades else None
+            trade_offs.append(TradeOff(cost, metric, tuple(points)))
+    return Pareto(tuple(trade_offs)) if trade_offs else None
 
 
 def table_pareto_of(results: Results) -> Pareto | None:
     """Return a table's headline metrics against training FLOPs, None for fewer than three measured arms."""
-    trades = []
+    trade_offs = []
     for metric in results.headlines:
         effects = [(arm, results.effect(arm.name, metric)) for arm in results.arms]
         measured = [(arm, effect.mean, effect.sd) for arm, effect in effects if effect.mean is not None]
@@ -99,12 +100,12 @@ def table_pareto_of(results: Results) -> Pareto | None:
             continue
         sign = 1.0 if metric.lower_is_better else -1.0
         best = front([(sign * mean, arm.train_flops) for arm, mean, _ in measured])
-        spots = (
-            Spot(printable(arm.name), float(arm.train_flops), mean, place in best, sd)
+        points = (
+            ParetoPoint(printable(arm.name), float(arm.train_flops), mean, place in best, sd)
             for place, (arm, mean, sd) in enumerate(measured)
         )
-        trades.append(Trade("train_flops", metric, tuple(spots)))
-    return Pareto(tuple(trades)) if trades else None
+        trade_offs.append(TradeOff("train_flops", metric, tuple(points)))
+    return Pareto(tuple(trade_offs)) if trade_offs else None
 
 
 def pareto_table(pareto: Pareto | None) -> Table:
@@ -113,38 +114,21 @@ def pareto_table(pareto: Pareto | None) -> Table:
 
 
 def _rows(pareto: Pareto | None) -> Iterator[Row]:
-    for trade in pareto.trades if pareto else ():
-        for spot in sorted(trade.spots, key=lambda spot: (spot.cost, spot.value, spot.arm)):
+    for trade in pareto.trade_offs if pareto else ():
+        for point in sorted(trade.points, key=lambda point: (point.cost, point.value, point.arm)):
             yield {
                 "cost": trade.cost,
-                "price": spot.cost,
-                "arm": spot.arm,
+                "price": point.cost,
+                "arm": point.arm,
                 "metric": trade.metric.name,
-                "value": spot.value,
-                "front": spot.front,
+                "value": point.value,
+                "front": point.front,
             }
 
 
-def pareto_grid(rows: Table) -> Iterator[Grid]:
-    """Yield the front of each cost; those behind it are in the table and in the figure."""
-
-    def cells(row: Row) -> list[str]:
-        price, value = row["price"], row["value"]
-        assert isinstance(price, float)
-        assert isinstance(value, float)
-        decimals = LOSS_DECIMALS if row["metric"] == HELD_OUT_LOSS else SCORE_DECIMALS
-        return [TITLES[str(row["cost"])], short(round(price)), str(row["arm"]), fixed(value, decimals)]
-
-    columns = [Column("cost", numeric=False), Column("price"), Column("candidate", numeric=False)]
-    columns.append(Column(Metric(str(rows.rows[0]["metric"])).title))
-    on_front = (row for row in rows.rows if row["front"])
-    yield grid(rows.name, "The Pareto front: nobody is better for less", columns, map(cells, on_front))
-
-
-def _objectives(results: Results) -> list[str]:
-    design = results.snapshot.document.get("design")
-    named: JsonValue = design.get("objectives") if isinstance(design, Mapping) else None
-    return [str(name) for name in named] if isinstance(named, list) and named else [HELD_OUT_LOSS]
+def _objectives(results: Results) -> tuple[str, ...]:
+    search = results.experiment.search
+    return (HELD_OUT_LOSS,) if search is None else search.objectives
 
 
 def _mean(results: Results, arm: ArmRow, metric: Metric) -> float | None:

@@ -26,7 +26,7 @@ def every_experiment(evidence: Evidence) -> bool:
 
 @dataclass(frozen=True)
 class Section:
-    """One part of every report that it applies to; `SECTION` in its file, and one of `SECTIONS` in reports/report.py."""
+    """One part of every report that it applies to: `SECTION` in its file, one of `SECTIONS` in reports/report.py."""
 
     name: str
     content: Callable[[Evidence], Content]

@@ -278,13 +278,12 @@ def factors_notes(results: Results, found: Table) -> Iterator[str]:
 
 def _content(evidence: Evidence) -> Content:
     results = evidence.results
-    effects = factors_table(results)
-    lost = [*filter(None, [lost_runs(results)])]
-    first, *others = [*factors_grids(results, effects), None]
-    if first is None:
-        return Content((effects,), notes_on_results=tuple(lost))
-    noted = with_notes(first, [*lost, *factors_notes(results, effects)])
-    return Content((effects,), (noted, *(shown for shown in others if shown is not None)))
+    effects, lost = factors_table(results), tuple(filter(None, [lost_runs(results)]))
+    grids = tuple(factors_grids(results, effects))
+    if not grids:
+        return Content((effects,), notes_on_results=lost)
+    notes = [*lost, *factors_notes(results, effects)]
+    return Content((effects,), (with_notes(grids[0], notes), *grids[1:]))
 
 
 SECTION = Section("factors", _content, lambda evidence: not evidence.results.is_search)

@@ -39,7 +39,7 @@ def _rendered(folder: Path, form: str, everything: bool) -> str:
     if has_timings(folder):
         return render_timing(read(folder), form)
     found = snapshot_at(folder)
-    whole = build(found, found.importance or None)
+    whole = build(found)
     return render(whole if everything or form != TERMINAL else brief(whole, all_of(folder)), form)
 
 

@@ -108,7 +108,7 @@ def _drive(chosen: Chosen, request: RunRequest, console: Console, stop: Stopping
         found = drive(request, watch)
         stop.no_more_safe_points()
     files = write_report(found, places.folder)
-    shown = brief(build(found, found.importance or None), all_of(places.folder))
+    shown = brief(build(found), all_of(places.folder))
     print(render(shown, TERMINAL), flush=True)  # noqa: T201 — the result itself
     with TemporaryDirectory(prefix="steeplechase-") as scratch:
         _warn(console, mirroring.finish(found, files_to_attach(files, Path(scratch))))

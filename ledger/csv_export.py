@@ -17,6 +17,7 @@ from foundation.atomic_files import sha256_of, write_whole
 from foundation.errors import CorruptionError, MachineError
 from foundation.schema import JsonValue, canonical_text
 from ledger.amendments import FACT, amendments
+from ledger.csv_cells import escaped, unescaped
 from ledger.database import LedgerRows
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow
 from ledger.sessions import session_facts
@@ -39,7 +40,6 @@ TEXTS = {
     "tuning_trial_of",
     "tuned_from",
 }
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 Row = TypeVar("Row")
 
 
@@ -145,14 +145,13 @@ def _cell(name: str, value: Any) -> str:
         return ""
     if name not in TEXTS:
         return canonical_text([*value] if isinstance(value, tuple) else value)
-    text = str(value)
-    return f"'{text}" if text.startswith((*FORMULA_STARTS, "'")) else text
+    return escaped(str(value))
 
 
 def _value(name: str, cell: str) -> Any:
     if cell == "":
         return None
-    return cell.removeprefix("'") if name in TEXTS else json.loads(cell)
+    return unescaped(cell) if name in TEXTS else json.loads(cell)
 
 
 def _rows(path: Path, kind: Callable[..., Row]) -> tuple[Row, ...]:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from reports.report import Report
+from reports.document import Report
 from reports.sections.failures import TERM as FAILED
 from reports.sections.tuned_effects import TUNED
 

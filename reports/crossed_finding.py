@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from reports.number_format import told_with_n
-from reports.results import Results
-from reports.sections.factors import Judged, judged_effects
+from reports.sections.factors import TestedEffect, tested_effects
 from reports.statistics.metrics import Metric
 from reports.statistics.reference import is_finding
+from reports.statistics.results import Results
 
 CROSSED = 2
 """Factors from which a design is crossed."""
@@ -20,7 +20,7 @@ def crossed_clauses(results: Results, metrics: Sequence[Metric]) -> Iterator[str
 
     Nor where one factor alone varies: its effects are differences of arms, which the finding has anyway.
     """
-    every = judged_effects(results)
+    every = tested_effects(results)
     if len({one.effect.name.partition("=")[0] for one in every if one.effect.kind == "main"}) < CROSSED:
         return
     judged = [one for one in every if one.metric in metrics and one.difference.low is not None]
@@ -36,7 +36,7 @@ def crossed_clauses(results: Results, metrics: Sequence[Metric]) -> Iterator[str
             yield f"on {metric.title}, {corrected}: {_counted(mine)}{rest}{_named(results, mine)}"
 
 
-def _counted(mine: Sequence[Judged]) -> str:
+def _counted(mine: Sequence[TestedEffect]) -> str:
     parts = []
     for kind, (one, several) in KINDS.items():
         known = [judged for judged in mine if judged.effect.kind == kind]
@@ -46,7 +46,7 @@ def _counted(mine: Sequence[Judged]) -> str:
     return ", ".join(parts)
 
 
-def _named(results: Results, mine: Sequence[Judged]) -> str:
+def _named(results: Results, mine: Sequence[TestedEffect]) -> str:
     """Return the significant effects; where there are none, those whose own interval excludes 0, as uncorrected."""
     significant = [judged for judged in mine if judged.significant]
     alone = [judged for judged in mine if judged.p is not None and judged.difference.told_apart]

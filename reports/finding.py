@@ -7,23 +7,30 @@ from configuration.arm import BASELINE
 from ledger.records import TrialStatus
 from reports.crossed_finding import crossed_clauses
 from reports.number_format import told_with_n
-from reports.results import Results
 from reports.search_finding import search_finding
 from reports.sections.attention import attention_clause
-from reports.sections.candidates import SEARCH
 from reports.sections.failures import failures_clause
-from reports.sections.single_change_effects import IsolatedPair
+from reports.sections.single_change_effects import IsolatedPair, isolated_pairs
 from reports.statistics.comparisons import Verdict
+from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.reference import is_finding
+from reports.statistics.results import Results
 
 PAIRS_NAMED = 2  # as many effects of one change alone as a sentence can name
 OPEN = (TrialStatus.WAITING, TrialStatus.RUNNING)
 
 
-def finding_of(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:
+def finding_of(evidence: Evidence) -> str:
+    """Return what was learned at the shared recipe, then what at every arm's own recipe where there was tuning."""
+    results = evidence.results
+    shared = results_finding(results, isolated_pairs(results.arms, results.experiment.baseline))
+    return shared + _own_recipes_finding(evidence.own_recipes)
+
+
+def results_finding(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:
     """Return what was learned: a crossed design's effects, the best arm by headline metric, isolated effects."""
-    if results.setting.design.kind == SEARCH:
+    if results.is_search:
         failed = failures_clause(results)
         return f"{search_finding(results)} {failed[0].upper()}{failed[1:]}." if failed else search_finding(results)
     total = max(len(results.snapshot.histories), len(results.arms) * results.seeds_in_all)
@@ -157,3 +164,13 @@ def _judgement(difference: Difference, metric: Metric) -> str:
 
 def _seeds(difference: Difference) -> str:
     return "one seed gives" if difference.pairs == 1 else f"{difference.pairs} shared seeds give"
+
+
+def _own_recipes_finding(own: Results | None) -> str:
+    """Return what is found at own recipes as a sentence that follows another; empty before anything was chosen."""
+    if own is None or own.snapshot.tuning is None:
+        return ""
+    if all(choice.point == 0 for choice in own.snapshot.tuning.choices):
+        return " For every arm tuning has found nothing better than the shared recipe."
+    sentence = results_finding(own, ())
+    return f" With every arm at its own recipe: {sentence[0].lower()}{sentence[1:]}"

@@ -8,19 +8,20 @@ from configuration.seeds import first_seeds
 from foundation.schema import JsonValue
 from ledger.metrics import PRETRAIN
 from ledger.records import WITHOUT_SCALES, Status, TrialStatus
+from reports.document import Notes
+from reports.grid import Grid
 from reports.number_format import short
-from reports.results import Results
-from reports.sections.candidates import SEARCH
 from reports.sections.constant_predictions import constant_notes
 from reports.sections.contamination import leakage_notes
 from reports.sections.differences_from_paper import option_notes
 from reports.sections.evaluation_set import evaluation_set_notes
 from reports.sections.failures import failures_notes
-from reports.sections.grids import Grid
 from reports.sections.post_hoc_additions import addition_notes, known_before
 from reports.sections.searched_settings import settings_notes
 from reports.sections.squad import squad_notes
 from reports.sections.truncation import truncation_notes
+from reports.sections.tuning_trials import tuning_footer
+from reports.statistics.results import Results
 from search_space.candidate import Candidate
 from search_space.overrides import difference
 from search_space.released.models import PRESETS
@@ -32,9 +33,6 @@ ORIGIN_TOKENS = PRESETS["electra-small"].tokens
 HASH_DIGITS = 12
 POINTS_TOLD = 3
 SPLITS = ("train", "validation", "test")
-
-Notes = tuple[tuple[str, str], ...]
-"""Terms, each with its text."""
 
 
 def scale_of(name: str) -> str:
@@ -56,12 +54,12 @@ def intervals_note(grids: Iterable[Grid]) -> Notes:
 
 def footer_of(results: Results) -> Notes:
     """Return the conditions under which the numbers were measured."""
-    setting = results.setting
-    start = setting.pretraining.init_checkpoint
-    spans = ", ".join(map(str, first_seeds(setting.pretraining.seeds))) or "none"
+    experiment = results.experiment
+    start = experiment.pretraining.init_checkpoint
+    spans = ", ".join(map(str, first_seeds(experiment.pretraining.seeds))) or "none"
     if results.looks.counts:
         spans += f", then more up to {results.looks.counts[-1]} for what is undecided"
-    tuned = f"; fine-tuning {', '.join(map(str, setting.fine_tuning.seeds))}" if setting.tasks else ""
+    tuned = f"; fine-tuning {', '.join(map(str, experiment.fine_tuning.seeds))}" if results.tasks else ""
     notes = [
         ("Scale", scale_of(results.snapshot.scale) or "none declared"),
         ("Corpus", _corpus(results)),
@@ -69,9 +67,13 @@ def footer_of(results: Results) -> Notes:
         ("Seeds", f"pretraining {spans}{tuned}"),
         *([("Weights", f"every encoder begins with those of {start}")] if start else []),
         *squad_notes(results.snapshot),
-        ("Objective", setting.baseline.objective.kind.replace("_", " ")),
-        *evaluation_set_notes(results.snapshot.shared, setting.baseline.objective.kind, bool(setting.tasks)),
-        *([("Differs from the papers", _differences(results))] if setting.paper and not setting.paper.table else []),
+        ("Objective", experiment.baseline.objective.kind.replace("_", " ")),
+        *evaluation_set_notes(results.snapshot.shared, experiment.baseline.objective.kind, bool(results.tasks)),
+        *(
+            [("Differs from the papers", _differences(results))]
+            if experiment.paper and not experiment.paper.table
+            else []
+        ),
         *option_notes(results),
         ("Diverged", _diverged(results)),
         *failures_notes(results),
@@ -80,13 +82,15 @@ def footer_of(results: Results) -> Notes:
         *truncation_notes(results.snapshot.shared),
         *leakage_notes(results.snapshot.shared),
     ]
-    if setting.design.kind != SEARCH:
+    if not results.is_search:
         known, added = known_before(results), list(addition_notes(results))
         notes += [("Known when this was begun", known)] if known else []
         notes += [("Added after results", "; ".join(added))] if added else []
     left_out = results.snapshot.impossible
     if left_out:
         notes.append(("Impossible points left out", f"{len(left_out)}: {_left_out(left_out)}"))
+    if results.snapshot.tuning is not None:
+        notes.append(tuning_footer(results.snapshot.tuning))
     return tuple(notes)
 
 
@@ -96,7 +100,7 @@ def _left_out(points: tuple[tuple[str, ...], ...]) -> str:
 
 
 def _corpus(results: Results) -> str:
-    kind = results.setting.corpus.kind
+    kind = results.experiment.corpus.kind
     records = [record for record in results.snapshot.shared if record.label == "corpus"]
     finished = [record for record in records if record.status is Status.FINISHED]
     if not finished:
@@ -120,25 +124,23 @@ def _split_sizes(splits: JsonValue) -> str:
 
 def _tokens(results: Results) -> str:
     """Return the budget, and what finished trials saw where that is more than asked: updates are whole."""
-    planned = results.setting.pretraining.tokens
     histories = (h for h in results.snapshot.histories if h.status is TrialStatus.FINISHED)
     seen = {record.result.get("tokens") for h in histories for record in h.finished(PRETRAIN)[-1:]}
     counts = sorted(tokens for tokens in seen if isinstance(tokens, int))
     if not counts:
-        return "unknown" if planned is None else f"{short(planned)} planned, no trial has finished"
+        return f"{short(results.experiment.pretraining.tokens)} planned, no trial has finished"
     span = short(counts[0]) if counts[0] == counts[-1] else f"{short(counts[0])} to {short(counts[-1])}"
     return f"{span} in finished trials"
 
 
 def _differences(results: Results) -> str:
     """Return how corpus, budget and baseline leave the papers' own, which are the defaults of Candidate."""
-    origin, setting = Candidate(), results.setting
-    budget = "unknown" if setting.pretraining.tokens is None else short(setting.pretraining.tokens)
-    parts = [f"corpus {setting.corpus.kind} (ConvBERT: {ORIGIN_CORPUS})"]
-    parts.append(f"{budget} tokens ({short(ORIGIN_TOKENS)})")
-    for path in difference(origin, setting.baseline):
+    origin, experiment = Candidate(), results.experiment
+    parts = [f"corpus {experiment.corpus.kind} (ConvBERT: {ORIGIN_CORPUS})"]
+    parts.append(f"{short(experiment.pretraining.tokens)} tokens ({short(ORIGIN_TOKENS)})")
+    for path in difference(origin, experiment.baseline):
         name = path.removeprefix("recipe.").replace("_", " ")
-        parts.append(f"{name} {_plain(setting.baseline, path)} ({_plain(origin, path)})")
+        parts.append(f"{name} {_plain(experiment.baseline, path)} ({_plain(origin, path)})")
     return f"{', '.join(parts)}; in brackets: {ORIGIN}"
 
 

@@ -7,7 +7,7 @@ from foundation.schema import JsonValue
 from ledger.records import Record, Status
 from ledger.sessions import Session
 from ledger.snapshot import Snapshot
-from reports.footer import Notes
+from reports.document import Notes
 from reports.sanitise import printable
 
 PROGRAM = "steeplechase"

@@ -6,11 +6,11 @@ from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS
 from ledger.records import TrialStatus
 from reports.number_format import difference_text, fixed, short
-from reports.results import Results
 from reports.sections.audit import audit_sentence, better_than_survivors
 from reports.sections.candidates import against_baseline, between, candidates_table
-from reports.sections.table import Row
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row
 
 LOSS, LOSS_DECIMALS = Metric(HELD_OUT_LOSS), 4
 WORDS = ("diverged", "failed")

@@ -1,14 +1,17 @@
 """A report as files in a folder: every format at once, each figure by itself, and every table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from foundation.atomic_files import disk_refusals, write_whole
 from foundation.errors import MachineError
 from ledger.snapshot import Snapshot
+from reports.document import Report
+from reports.figures.figure import Picture
+from reports.figures.matplotlib_style import svg_document
 from reports.formats import render
 from reports.formats.csv import render_table
-from reports.report import Report, build
+from reports.report import build
 
 REPORT_FILES = {
     "html": "report.html",
@@ -26,21 +29,19 @@ def write_report(found: Snapshot, folder: Path) -> tuple[Path, ...]:
     Beside them `figures/` has each figure as SVG and PDF with its numbers, `tables/` every table as CSV; what an
     earlier report has left there is gone. Raises MachineError where a file cannot be written.
     """
-    from reports.figures.gallery import files_of, pictures_of
     from reports.formats.html import drawings, page
     from reports.links import links_beside
 
-    report = build(found, found.importance or None)
-    pictures = pictures_of(report)
+    report = build(found)
     others = [form for form in REPORT_FILES if form != "html"]
     texts = {form: render(report, form).encode() for form in others}
     refuse_taken(folder)
     with disk_refusals(folder):
-        _fill(folder / FIGURES, dict(files_of(pictures)))
+        _fill(folder / FIGURES, dict(figure_files(report.pictures)))
         _fill(folder / TABLES, dict(_tables(report)))
         written = [put(folder / REPORT_FILES[form], texts[form]) for form in others]
         links = links_beside(folder, tuple(REPORT_FILES[form] for form in others))  # last: to files that are there
-        return put(folder / REPORT_FILES["html"], page(report, drawings(pictures), links).encode()), *written
+        return put(folder / REPORT_FILES["html"], page(report, drawings(report), links).encode()), *written
 
 
 def files_to_attach(files: Sequence[Path], scratch: Path) -> tuple[Path, ...]:
@@ -69,6 +70,14 @@ def refuse_taken(folder: Path) -> None:
 
 def _is_no_folder(path: Path) -> bool:
     return path.is_symlink() or (path.exists() and not path.is_dir())
+
+
+def figure_files(pictures: Iterable[Picture]) -> Iterator[tuple[str, bytes]]:
+    """Yield each figure as SVG and as PDF, and its numbers as CSV, by the names of the files."""
+    for picture in pictures:
+        yield f"{picture.name}.svg", svg_document(picture.svg).encode()
+        yield f"{picture.name}.pdf", picture.pdf()
+        yield f"{picture.name}.csv", render_table(picture.numbers).encode()
 
 
 def _tables(report: Report) -> Iterator[tuple[str, bytes]]:

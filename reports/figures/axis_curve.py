@@ -1,183 +1,208 @@
-"""Results along one numeric axis, such as the kernel size: which arms lie on it, and how each differs from the usual.
+"""The curve along a numeric axis: paired differences with intervals, and where a stack sees all its input."""
 
-Arms that differ in one number alone form a line; where they differ in a second thing too, such as the length of the
-sequences, there is a line for each. Differences are paired by seed with the value that a declaration has when it does
-not say, or else with the line's smallest, so that what seeds have in common is not part of the interval, and lines
-whose losses cannot be compared still can be.
-"""
-
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import log10
+from typing import Any
 
-from analysis.effects import Difference
-from foundation.schema import JsonValue, canonical_text
-from reports.figures.candidate_fields import Fields, fields_of, usual_value
-from reports.results import Results
-from reports.sanitise import printable
-from reports.sections.table import Row, Table, interval, table
-from reports.statistics.metrics import Metric
+from reports.figures.axis_curve_data import AxisCurve, AxisLine, AxisPanel, AxisPoint, axis_curve_of, axis_table
+from reports.figures.figure import ReportFigure
+from reports.figures.matplotlib_style import Figure, draw_sample, look, new_figure, text_inches
+from reports.figures.style import COLOURS, QUIET
+from reports.number_format import difference_text, fixed
 
-FEWEST_POINTS = 3
-MOST_LINES = 8
-KERNEL_SIZE, LENGTH, DEPTH = "architecture.convolution.kernel_size", "recipe.sequence_length", "architecture.depth"
-PREFERRED = (LENGTH,)
-"""Of several fields in which lines differ, those that name them."""
+LEFT_INCHES, PLOT_INCHES, KEY_INCHES, PANEL_INCHES = 0.74, 4.7, 2.56, 2.75
+KEY_BEGINS, KEY_POINTS, PAD_INCHES = 1.08, 9, 0.1
+NARROW_INCHES, NARROW_PANEL_INCHES, NARROW_KEY_INCHES = 3.9, 3.2, 0.2
+NARROW_TITLE_INCHES, NARROW_AXIS_INCHES = 0.65, 0.5
+LOGARITHMIC_FROM = 40  # times the smallest value, and only where values are multiples of each other
+CUT_LABEL_OFFSET = 9  # points, from the sign of what lies beyond the axis
+SIDESTEP = 0.006  # of the axis, so that intervals of two lines at one value stay apart
+ROOM_AT_THE_CUT, ROOM = 0.3, 0.08
+EDGE = 0.2
+"""Shares of what the others reach: what is drawn beyond them, and where the far point's marker is drawn."""
 
 
 @dataclass(frozen=True)
-class AxisPoint:
-    """One arm on the axis: its mean over n seeds, and its paired difference to the line's reference."""
+class Cut:
+    """The value whose points lie outside the limits, and the height at which their values are written."""
 
     value: float
-    arm: str
-    n: int
-    mean: float
-    difference: Difference
+    above: bool
+    limits: tuple[float, float]
+    edge: float
 
 
-@dataclass(frozen=True)
-class AxisLine:
-    """Arms that differ in the axis alone, by rising value."""
-
-    label: str
-    points: tuple[AxisPoint, ...]
-    reference: float
-    """The value that the others are compared with: the same on every line of a panel, or each line's smallest."""
-    cover: float | None = None
-    """The kernel size 1 + (n - 1) / L from which on L layers see a whole sequence of n tokens."""
-
-
-@dataclass(frozen=True)
-class AxisPanel:
-    """The lines on one metric."""
-
-    metric: Metric
-    decimals: int
-    lines: tuple[AxisLine, ...]
-
-
-@dataclass(frozen=True)
-class AxisCurve:
-    """What becomes of the headline metrics along one axis."""
-
-    axis: str
-    """The axis in words."""
-    panels: tuple[AxisPanel, ...]
+def draw(curve: AxisCurve) -> Figure:
+    """Return a panel per metric, one above the other, on one axis."""
+    panels = curve.panels
+    height = PANEL_INCHES * len(panels) + 0.55
+    texts = (text for panel in panels for line in panel.lines for text in _line_texts(line, panel, curve.axis))
+    key = text_inches(texts, KEY_POINTS) + (KEY_BEGINS - 1) * PLOT_INCHES + PAD_INCHES
+    width = LEFT_INCHES + PLOT_INCHES + max(KEY_INCHES, key)
+    figure = new_figure(width, height)
+    left, right = LEFT_INCHES / width, (LEFT_INCHES + PLOT_INCHES) / width
+    margins = {"left": left, "right": right, "top": 1 - 0.45 / height, "bottom": 0.48 / height}
+    grid = figure.add_gridspec(len(panels), 1, hspace=0.34, **margins)
+    axes = None
+    for position, panel in enumerate(panels):
+        axes = figure.add_subplot(grid[position], sharex=axes)
+        _draw_panel(axes, panel, curve)
+        axes.tick_params(labelbottom=position == len(panels) - 1)
+    assert axes is not None
+    axes.set_xlabel(curve.axis)
+    return figure
 
 
-def axis_curve_of(results: Results) -> AxisCurve | None:
-    """Return the curve along the axis that most arms lie on, None where no three arms differ in one number alone."""
-    fields = {arm.name: fields_of(arm) for arm in results.arms}
-    found = _axis(fields)
-    if found is None:
-        return None
-    path, lines = found
-    first = [fields[line[0]] for line in lines]
-    named = [(label, _cover(path, of_first)) for label, of_first in zip(_labels(first, path), first, strict=True)]
-    usual = usual_value(next(arm for arm in results.arms if arm.name == lines[0][0]), path)
-    panels = []
-    for metric in results.headlines:
-        placed = [_measured(results, metric, {arm: fields[arm][path] for arm in line}) for line in lines]
-        shared = usual if all(usual in on_line for on_line in placed if len(on_line) > 1) else None
-        shown = tuple(
-            _line(results, metric, label, cover, on_line, shared)
-            for (label, cover), on_line in zip(named, placed, strict=True)
-            if len(on_line) > 1
-        )
-        if shown:
-            panels.append(AxisPanel(metric, results.decimals(metric), shown))
-    return AxisCurve(_words(path), tuple(panels)) if panels else None
+def draw_narrow(curve: AxisCurve) -> Figure:
+    """Return the same with the lines named below each panel."""
+    blocks = [NARROW_PANEL_INCHES + NARROW_KEY_INCHES * len(panel.lines) for panel in curve.panels]
+    figure = new_figure(NARROW_INCHES, sum(blocks))
+    left, top = 0.52 / NARROW_INCHES, sum(blocks)
+    for panel, block in zip(curve.panels, blocks, strict=True):
+        key, top = NARROW_KEY_INCHES * len(panel.lines) + NARROW_AXIS_INCHES, top - block
+        plot = block - key - NARROW_TITLE_INCHES
+        axes = figure.add_axes((left, (top + key) / sum(blocks), 0.97 - left, plot / sum(blocks)))
+        _draw_values(axes, panel, curve)
+        title, marked = _title(panel, curve.axis)
+        axes.set_title(title.replace(", 95%", ",\n95%"), pad=18 if marked else 6)
+        axes.set_xlabel(curve.axis, labelpad=1)
+        for place, line in enumerate(panel.lines):
+            height = -(NARROW_AXIS_INCHES + NARROW_KEY_INCHES * place) / plot
+            draw_sample(axes, place, (0.0, 0.08), height)
+            name, start = _line_texts(line, panel, curve.axis)
+            below = {"transform": axes.transAxes, "color": look(place)["color"], "va": "center", "fontsize": 8}
+            axes.text(0.11, height, f"{name}; {start}", clip_on=False, **below)
+    return figure
 
 
-def axis_table(curve: AxisCurve) -> Table:
-    """Return a row per point, metric by metric and line by line."""
-    return table("axis", "axis metric line cover reference value arm n mean pairs delta low high", _rows(curve))
+def _draw_panel(axes: Any, panel: AxisPanel, curve: AxisCurve) -> None:
+    _draw_values(axes, panel, curve)
+    title, marked = _title(panel, curve.axis)
+    axes.set_title(title, pad=18 if marked else 6)
+    _draw_key(axes, panel, curve.axis)
 
 
-def _rows(curve: AxisCurve) -> Iterator[Row]:
-    for panel in curve.panels:
-        for line in panel.lines:
-            for point in line.points:
-                yield {
-                    "axis": curve.axis,
-                    "metric": panel.metric.name,
-                    "line": line.label or None,
-                    "cover": line.cover,
-                    "reference": line.reference,
-                    "value": point.value,
-                    "arm": point.arm,
-                    "n": point.n,
-                    "mean": point.mean,
-                    "pairs": point.difference.pairs,
-                    **interval(point.difference),
-                }
+def _title(panel: AxisPanel, axis: str) -> tuple[str, bool]:
+    """Return the title, and whether something is written between it and the plot."""
+    better = "lower" if panel.metric.lower_is_better else "higher"
+    references = {line.reference for line in panel.lines}
+    compared = f"{axis} {min(references):g}" if len(references) == 1 else f"each line's smallest {axis}"
+    marked = any(line.cover is not None for line in panel.lines)
+    return f"Δ {panel.metric.title} to {compared}, 95% interval ({better} is better)", marked
 
 
-def _measured(results: Results, metric: Metric, values: Mapping[str, JsonValue]) -> dict[float, str]:
-    """Return the arms of a line that were measured, by their rising values."""
-    return {
-        float(value): arm
-        for arm, value in values.items()
-        if isinstance(value, int | float) and results.effect(arm, metric).mean is not None
-    }
+def _draw_values(axes: Any, panel: AxisPanel, curve: AxisCurve) -> None:
+    values = sorted({point.value for line in panel.lines for point in line.points})
+    if len(values) > 2 and values[0] > 0 and values[-1] / values[0] > LOGARITHMIC_FROM:
+        axes.set_xscale("log")
+    covers = [line.cover for line in panel.lines if line.cover is not None]
+    reach = max([values[-1], *(cover for cover in covers if cover <= 1.35 * values[-1])])
+    margin = 0.03 * (reach - values[0])
+    if axes.get_xscale() == "linear":
+        axes.set_xlim(values[0] - margin, reach + margin)
+    axes.set_xticks(_ticks(values), [f"{value:g}" for value in _ticks(values)])
+    axes.minorticks_off()
+    axes.axhline(0, color=QUIET, linewidth=0.9, zorder=0)
+    cut = cut_of(panel)
+    for place, line in enumerate(panel.lines):
+        shift = (place - (len(panel.lines) - 1) / 2) * SIDESTEP * (values[-1] - values[0])
+        _draw_line(axes, line, place, shift if axes.get_xscale() == "linear" else 0.0, cut)
+        _draw_cover(axes, line, place, reach + margin)
+    if cut is not None:
+        _draw_cut(axes, panel, cut, (values[0] + values[-1]) / 2)
+    axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
 
 
-def _line(
-    results: Results, metric: Metric, label: str, cover: float | None, placed: dict[float, str], usual: float | None
-) -> AxisLine:
-    reference = min(placed) if usual is None else usual
-    points = []
-    for value, arm in placed.items():
-        effect = results.effect(arm, metric)
-        difference = Difference() if value == reference else results.difference(arm, placed[reference], metric)
-        assert effect.mean is not None
-        points.append(AxisPoint(value, printable(arm), effect.n, effect.mean, difference))
-    return AxisLine(printable(label), tuple(points), reference, cover)
+def _draw_line(axes: Any, line: AxisLine, place: int, shift: float, cut: Cut | None) -> None:
+    style = look(place)
+    deltas = [point.difference.delta or 0.0 for point in line.points]
+    at = [point.value + shift for point in line.points]
+    axes.plot(at, deltas, **style)
+    for x, delta, point in zip(at, deltas, line.points, strict=True):
+        low, high = point.difference.low, point.difference.high
+        if low is not None and high is not None and (cut is None or point.value != cut.value):
+            reach = [[delta - low], [high - delta]]
+            axes.errorbar([x], [delta], yerr=reach, color=style["color"], capsize=2.5, elinewidth=1.1, fmt="none")
 
 
-def _axis(fields: Mapping[str, Fields]) -> tuple[str, tuple[tuple[str, ...], ...]] | None:
-    """Return the path of the axis with its lines, each the names of arms by rising value."""
-    paths = sorted({path for of_arm in fields.values() for path, value in of_arm.items() if _numeric(value)})
-    candidates = [(path, lines) for path in paths if (lines := _lines(path, fields))]
-    if not candidates:
-        return None
-    path, lines = max(candidates, key=lambda found: (sum(map(len, found[1])), max(map(len, found[1]))))
-    return path, tuple(sorted(lines, key=lambda line: -len(line))[:MOST_LINES])
+def _draw_cut(axes: Any, panel: AxisPanel, cut: Cut, middle: float) -> None:
+    """Tell what lies beyond the axis in numbers, so that what is near can be seen."""
+    axes.set_ylim(*cut.limits)
+    for place, line in enumerate(panel.lines):
+        for point in (point for point in line.points if point.value == cut.value):
+            colour, height = COLOURS[place % len(COLOURS)], cut.edge - 0.08 * place * (cut.limits[1] - cut.limits[0])
+            label = difference_text(point.difference, panel.decimals)
+            aside, side = (CUT_LABEL_OFFSET, "left") if point.value <= middle else (-CUT_LABEL_OFFSET, "right")
+            axes.plot([point.value], [height], marker="^" if cut.above else "v", color=colour, markersize=5)
+            text = axes.annotate(
+                label, (point.value, height), (aside, 0), textcoords="offset points", va="center", ha=side
+            )
+            text.set(color=colour, fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})
 
 
-def _lines(path: str, fields: Mapping[str, Fields]) -> list[tuple[str, ...]]:
-    groups: dict[str, dict[float, str]] = {}
-    for arm, of_arm in fields.items():
-        value = of_arm.get(path)
-        if isinstance(value, int | float) and _numeric(value):
-            others = canonical_text({name: entry for name, entry in of_arm.items() if name != path})
-            groups.setdefault(others, {}).setdefault(float(value), arm)
-    kept = (group for group in groups.values() if len(group) >= FEWEST_POINTS)
-    return [tuple(group[value] for value in sorted(group)) for group in kept]
+def _draw_cover(axes: Any, line: AxisLine, place: int, right: float) -> None:
+    """Mark the kernel size from which on the layers together see the whole sequence."""
+    if line.cover is None:
+        return
+    colour = COLOURS[place % len(COLOURS)]
+    label = f"whole input seen from {line.cover:.3g}"
+    above = {"transform": axes.get_xaxis_transform(), "color": colour, "fontsize": 8, "ha": "right", "va": "bottom"}
+    if line.cover > right:
+        axes.text(right, 1.015, f"{label} →", **above)
+        return
+    axes.axvline(line.cover, color=colour, linewidth=1, linestyle=(0, (2, 2)), zorder=0)
+    axes.text(line.cover, 1.015, label, **above)
 
 
-def _labels(lines: Sequence[Fields], path: str) -> list[str]:
-    """Return what tells the lines apart; a single line needs no name."""
-    named = {name for fields in lines for name in fields} - {path}
-    apart = sorted(name for name in named if len({canonical_text(fields.get(name)) for fields in lines}) > 1)
-    chosen = [name for name in PREFERRED if name in apart] or apart
-    return [", ".join(f"{_words(name)} {_shown(fields.get(name))}" for name in chosen[:2]) for fields in lines]
+def _draw_key(axes: Any, panel: AxisPanel, axis: str) -> None:
+    """Name the lines at the right, each with what its reference measured and over how many seeds."""
+    for place, line in enumerate(panel.lines):
+        height = 0.93 - 0.23 * place
+        draw_sample(axes, place, (1.025, 1.065), height)
+        outside = {"transform": axes.transAxes, "color": look(place)["color"], "clip_on": False}
+        name, start = _line_texts(line, panel, axis)
+        axes.text(KEY_BEGINS, height, name, va="center", fontsize=KEY_POINTS, **outside)
+        axes.text(KEY_BEGINS, height - 0.095, start, va="center", fontsize=8, **outside)
 
 
-def _cover(path: str, fields: Fields) -> float | None:
-    length, depth = fields.get(LENGTH), fields.get(DEPTH)
-    if path != KERNEL_SIZE or not isinstance(length, int) or not isinstance(depth, int):
-        return None
-    return 1 + (length - 1) / depth
+def _line_texts(line: AxisLine, panel: AxisPanel, axis: str) -> tuple[str, str]:
+    """Return a line's name with its seeds, and what its reference measured."""
+    start = next(point for point in line.points if point.value == line.reference)
+    seeds = sorted({point.n for point in line.points})
+    n = f"n = {seeds[0]}" if len(seeds) == 1 else f"n = {seeds[0]} to {seeds[-1]}"
+    first = f"{axis} {start.value:g}: {fixed(start.mean, panel.decimals)}"
+    return f"{line.label}, {n}" if line.label else n, first
 
 
-def _numeric(value: JsonValue) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _ticks(values: list[float]) -> list[float]:
+    """Return the values themselves, without those whose numbers would run into their neighbours'."""
+    kept: list[float] = []
+    span = values[-1] - values[0]
+    for value in values:
+        wide = 0.028 + 0.012 * round(log10(max(1.0, abs(value))))
+        if not kept or value - kept[-1] >= wide * span:
+            kept.append(value)
+    return kept
 
 
-def _words(path: str) -> str:
-    return path.rpartition(".")[2].replace("_", " ")
+def cut_of(panel: AxisPanel) -> Cut | None:
+    """Return the cut, None where the farthest value is no farther from the others than they reach themselves."""
+    points = [point for line in panel.lines for point in line.points]
+    farthest = max(points, key=lambda point: abs(_delta(point)))
+    others = [point for point in points if point.value != farthest.value]
+    low = min(0.0, *(_delta(point) if (end := point.difference.low) is None else end for point in others))
+    high = max(0.0, *(_delta(point) if (end := point.difference.high) is None else end for point in others))
+    reach = high - low
+    off = [_delta(point) for point in points if point.value == farthest.value]
+    if reach and min(off) - high > reach:
+        return Cut(farthest.value, True, (low - ROOM * reach, high + ROOM_AT_THE_CUT * reach), high + EDGE * reach)
+    if reach and low - max(off) > reach:
+        return Cut(farthest.value, False, (low - ROOM_AT_THE_CUT * reach, high + ROOM * reach), low - EDGE * reach)
+    return None
 
 
-def _shown(value: JsonValue) -> str:
-    return "none" if value is None else str(value)
+def _delta(point: AxisPoint) -> float:
+    return point.difference.delta or 0.0
+
+
+FIGURE = ReportFigure("axis", lambda curve: f"Results by {curve.axis}", axis_curve_of, axis_table, draw, draw_narrow)

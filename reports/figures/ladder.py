@@ -5,17 +5,24 @@ ConvBERT's Table 1 is one (arXiv 2008.02496). Steps are paired by seed with the 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from analysis.effects import Difference
 from configuration.arm import BASELINE
-from foundation.schema import JsonValue
+from configuration.designs import Ladder as LadderDesign
 from ledger.records import ArmRow
-from reports.results import Results
+from reports.figures.figure import ReportFigure
+from reports.figures.intervals import draw_interval
+from reports.figures.matplotlib_style import Figure, new_figure
+from reports.figures.style import COLOURS, QUIET
+from reports.number_format import difference_text, fixed, scientific, short
 from reports.sanitise import printable
-from reports.sections.table import Row, Table, interval, table
+from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, interval, table
 
-KIND = "ladder"
+WIDTH_INCHES, ROW_INCHES, NAMES_INCHES, PARAMETERS_INCHES = 7.4, 0.44, 1.35, 1.75
 
 
 @dataclass(frozen=True)
@@ -40,10 +47,12 @@ class Ladder:
     """Each with the decimals it is shown in."""
 
 
-def ladder_of(results: Results) -> Ladder | None:
+def ladder_of(evidence: Evidence) -> Ladder | None:
     """Return the first ladder among the designs, None where there is none or fewer than two rungs were measured."""
+    results = evidence.results
     metrics = [metric for metric in results.headlines if metric in results.metrics]
-    for components in _ladders(results.snapshot.document.get("design")):
+    ladders = (design for design in results.experiment.designs if isinstance(design, LadderDesign))
+    for components in (frozenset(ladder.components) for ladder in ladders):
         arms = list(_rungs(results.arms, components))
         measured = [(name, arm) for name, arm in arms if any(results.effect(arm.name, m).n for m in metrics)]
         if len(measured) > 1 and measured[0][1].name == BASELINE:
@@ -55,7 +64,7 @@ def ladder_of(results: Results) -> Ladder | None:
 def ladder_table(ladder: Ladder) -> Table:
     """Return a row per rung and metric."""
     columns = "rung arm parameters train_flops metric n mean pairs delta low high"
-    return table(KIND, columns, _rows(ladder))
+    return table("ladder", columns, _rows(ladder))
 
 
 def _rows(ladder: Ladder) -> Iterator[Row]:
@@ -73,14 +82,6 @@ def _rows(ladder: Ladder) -> Iterator[Row]:
                 "pairs": step.pairs,
                 **interval(step),
             }
-
-
-def _ladders(design: JsonValue) -> Iterator[frozenset[str]]:
-    """Yield the components of each ladder; a ledger does not keep the order in which a file names them."""
-    for one in design if isinstance(design, list) else [design]:
-        if isinstance(one, dict) and one.get("kind") == KIND:
-            components = one.get("components")
-            yield frozenset(components if isinstance(components, dict) else ())
 
 
 def _rungs(arms: tuple[ArmRow, ...], components: frozenset[str]) -> Iterator[tuple[str, ArmRow]]:
@@ -127,3 +128,74 @@ def _rung(results: Results, metrics: list[Metric], place: int, arms: list[tuple[
             for metric in metrics
         },
     )
+
+
+def draw(ladder: Ladder) -> Figure:
+    """Return the rungs from the top down: a panel per metric, then parameters as bars."""
+    height = ROW_INCHES * (len(ladder.rungs) + 0.4) + 1.0
+    figure = new_figure(WIDTH_INCHES, height)
+    metrics = len(ladder.metrics)
+    left = NAMES_INCHES / WIDTH_INCHES
+    widths = [(WIDTH_INCHES - NAMES_INCHES - PARAMETERS_INCHES) / metrics] * metrics + [PARAMETERS_INCHES]
+    grid = figure.add_gridspec(
+        1, metrics + 1, width_ratios=widths, left=left, right=0.985, top=1 - 0.55 / height, bottom=0.45 / height
+    )
+    for position, (metric, decimals) in enumerate(ladder.metrics):
+        axes = figure.add_subplot(grid[position])
+        _draw_steps(axes, ladder, metric, decimals)
+        _label_rows(axes, ladder, named=position == 0)
+    sizes = figure.add_subplot(grid[metrics])
+    _draw_sizes(sizes, ladder)
+    _label_rows(sizes, ladder, named=False)
+    return figure
+
+
+def _label_rows(axes: Any, ladder: Ladder, named: bool) -> None:
+    places = range(len(ladder.rungs) - 1, -1, -1)
+    axes.set_yticks(list(places), [rung.name for rung in ladder.rungs] if named else [])
+    axes.set_ylim(-0.55, len(ladder.rungs) - 0.35)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+
+
+def _draw_steps(axes: Any, ladder: Ladder, metric: Metric, decimals: int) -> None:
+    better = "lower" if metric.lower_is_better else "higher"
+    axes.set_title(f"Δ {metric.title} of the step,\n95% interval ({better} is better)", fontsize=9.5)
+    across = axes.get_yaxis_transform()
+    for place, rung in zip(range(len(ladder.rungs) - 1, -1, -1), ladder.rungs, strict=True):
+        mean, step = rung.means[metric.name], rung.steps[metric.name]
+        if step.delta is None:
+            shown = "not measured" if mean is None else f"{fixed(mean, decimals)} (n = {rung.n[metric.name]})"
+            axes.text(0.5, place, shown, transform=across, ha="center", va="center", fontsize=8.5, color=QUIET)
+            continue
+        axes.plot([0, 0], [place - 0.17, place + 0.3], color=QUIET, linewidth=0.9, zorder=0)  # not through the text
+        axes.text(
+            0.5,
+            place - 0.36,
+            difference_text(step, decimals),
+            transform=across,
+            ha="center",
+            va="center",
+            fontsize=7.5,
+        )
+        if step.low is not None:
+            draw_interval(axes, place, metric, step)
+        else:
+            axes.plot([step.delta], [place], marker="o", markerfacecolor="none", color=QUIET)
+    axes.margins(x=0.12)
+    axes.locator_params(axis="x", nbins=4)
+
+
+def _draw_sizes(axes: Any, ladder: Ladder) -> None:
+    axes.set_title("parameters\n(train FLOPs)", fontsize=9.5)
+    most = max(rung.parameters for rung in ladder.rungs)
+    for place, rung in zip(range(len(ladder.rungs) - 1, -1, -1), ladder.rungs, strict=True):
+        axes.barh(place, rung.parameters, height=0.34, color=COLOURS[6], linewidth=0)
+        size = f"{short(rung.parameters)} ({scientific(rung.train_flops)})"
+        axes.text(0, place - 0.36, size, va="center", fontsize=7.5)
+    axes.set_xlim(0, most * 1.04)
+    axes.set_xticks([])
+    axes.spines["bottom"].set_visible(False)
+
+
+FIGURE = ReportFigure("ladder", lambda ladder: "What each step does", ladder_of, ladder_table, draw)

@@ -1,6 +1,7 @@
 """The one door to matplotlib: figures in the one style, written as SVG, PDF or PNG.
 
-Drawing is deterministic: fixed salt, no date, no version, so that equal results give equal bytes.
+matplotlib is imported when something is drawn, so that a report without figures does not wait for it. Drawing is
+deterministic: fixed salt, no date, no version, so that equal results give equal bytes.
 """
 
 import io
@@ -8,16 +9,12 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
-
-import matplotlib as mpl
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.textpath import TextPath
+from typing import Any, TypeAlias
 
 from reports.figures.style import COLOURS, LINE_STYLES, MARKERS, SETTINGS
 
-__all__ = ["Figure"]
+Figure: TypeAlias = Any
+"""`matplotlib.figure.Figure`, which has no types of its own."""
 
 NO_METADATA: dict[str, dict[str, None]] = {
     "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
@@ -33,7 +30,9 @@ Draw = Callable[[], Figure]
 
 def new_figure(width_inches: float, height_inches: float) -> Figure:
     """Return an empty figure; drawing into it happens inside the functions of this file."""
-    return Figure(figsize=(width_inches, height_inches))
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+    return MatplotlibFigure(figsize=(width_inches, height_inches))
 
 
 def svg_text(draw: Draw) -> str:
@@ -83,6 +82,8 @@ def text_inches(texts: Iterable[str], points: float) -> float:
 
 @cache
 def _width(text: str, points: float) -> float:
+    from matplotlib.textpath import TextPath
+
     with _style():
         return float(TextPath((0, 0), text, size=points).get_extents().width)
 
@@ -97,6 +98,8 @@ def spread(shares: Sequence[float], gap: float) -> list[float]:
 
 
 def _saved(draw: Draw, form: str, **settings: Any) -> bytes:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
     buffer = io.BytesIO()
     with _style():
         figure = draw()
@@ -107,6 +110,8 @@ def _saved(draw: Draw, form: str, **settings: Any) -> bytes:
 
 @contextmanager
 def _style() -> Iterator[None]:
+    import matplotlib as mpl
+
     with mpl.rc_context({**mpl.rcParamsDefault, **SETTINGS, "backend": "agg"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # the viewer's fonts have it or show a box
         yield

@@ -1,181 +1,105 @@
-"""What a result costs: the candidates that no other one beats on both the result and a cost. Pareto's front."""
+"""The Pareto front: results against costs, the arms that no other one beats for less joined and named."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from statistics import fmean
+from itertools import pairwise, product
+from typing import Any
 
-from configuration.arm import BASELINE
-from configuration.metrics import HELD_OUT_LOSS, SCORE
-from foundation.schema import JsonValue
-from ledger.metrics import PRETRAIN
-from ledger.records import ArmRow
-from reports.number_format import fixed, short
-from reports.results import Results
-from reports.sanitise import printable
-from reports.sections.grids import Column, Grid, grid
-from reports.sections.table import Row, Table, table
-from reports.statistics.metrics import Metric
+from reports.figures.figure import ReportFigure
+from reports.figures.matplotlib_style import Figure, new_figure
+from reports.figures.style import COLOURS, INK, QUIET
+from reports.number_format import scientific, short
+from reports.statistics.evidence import Evidence
+from reports.statistics.pareto import COST_TITLES, Pareto, ParetoPoint, TradeOff, pareto_table
 
-COSTS = ("parameters", "forward_flops", "train_flops")
-TITLES = {
-    "parameters": "parameters",
-    "forward_flops": "forward FLOPs",
-    "train_flops": "train FLOPs",
-    "seconds": "seconds",
-}
-LOSS_DECIMALS, SCORE_DECIMALS = 4, 1
-FEWEST_ARMS = 3
+WIDTH_INCHES, HEIGHT_INCHES = 7.4, 3.1
+NARROW_INCHES, NARROW_PANEL_INCHES = 3.9, 2.9
+NAMED_AT_MOST = 12
+"""Of more, those on the front alone are named."""
+LETTER_INCHES = 0.065
 
 
-@dataclass(frozen=True)
-class Spot:
-    """One candidate on a result and a cost."""
-
-    arm: str
-    cost: float
-    value: float
-    front: bool
-    spread: float | None = None
-    """The sample's standard deviation over seeds."""
-
-
-@dataclass(frozen=True)
-class Trade:
-    """Everyone on one cost."""
-
-    cost: str
-    metric: Metric
-    spots: tuple[Spot, ...]
+def draw_narrow(pareto: Pareto) -> Figure:
+    """Return one panel per cost or metric, one above the other."""
+    height = NARROW_PANEL_INCHES * len(pareto.trade_offs)
+    figure = new_figure(NARROW_INCHES, height)
+    panels = figure.subplots(len(pareto.trade_offs), 1, squeeze=False)[:, 0]
+    figure.subplots_adjust(left=0.13, right=0.96, bottom=0.48 / height, top=1 - 0.48 / height, hspace=0.5)
+    for axes, trade in zip(panels, pareto.trade_offs, strict=True):
+        _draw_trade(axes, trade)
+        axes.set_title(_title(trade).replace(" (", "\n("))
+    return figure
 
 
-@dataclass(frozen=True)
-class Pareto:
-    """The results against each cost that tells candidates apart."""
-
-    trades: tuple[Trade, ...]
-
-
-def front(points: Sequence[Sequence[float]]) -> tuple[int, ...]:
-    """Return the places of the points that no other point equals or beats everywhere and beats somewhere.
-
-    Smaller is better on every axis. Of equal points all are on the front or none.
-    """
-
-    def dominated(mine: Sequence[float]) -> bool:
-        return any(
-            all(a <= b for a, b in zip(its, mine, strict=True)) and tuple(its) != tuple(mine) for its in points
-        )
-
-    return tuple(place for place, point in enumerate(points) if not dominated(point))
+def draw(pareto: Pareto) -> Figure:
+    """Return one panel per cost or metric, side by side."""
+    figure = new_figure(WIDTH_INCHES, HEIGHT_INCHES)
+    several = len({trade.metric for trade in pareto.trade_offs}) > 1
+    panels = figure.subplots(1, len(pareto.trade_offs), sharey=not several, squeeze=False)[0]
+    figure.subplots_adjust(left=0.085, right=0.965, bottom=0.17, top=0.88, wspace=0.24 if several else 0.12)
+    for position, (axes, trade) in enumerate(zip(panels, pareto.trade_offs, strict=True)):
+        _draw_trade(axes, trade)
+        if several or position == 0:
+            axes.set_title(_title(trade))
+    return figure
 
 
-def pareto_of(results: Results) -> Pareto | None:
-    """Return the trades on the search's first objective, None where fewer than two candidates were measured."""
-    metric = Metric(_objectives(results)[0])
-    measured = [(arm, mean) for arm in results.arms if (mean := _mean(results, arm, metric)) is not None]
-    if len(measured) < 2:
-        return None
-    trades = []
-    for cost in (*COSTS, *(["seconds"] if "seconds" in _objectives(results) else [])):
-        prices = {arm.name: _price(results, arm, cost) for arm, _ in measured}
-        sign = 1.0 if metric.lower_is_better else -1.0
-        best = front([(sign * value, prices[arm.name]) for arm, value in measured])
-        spots = (
-            Spot(printable(arm.name), prices[arm.name], value, place in best)
-            for place, (arm, value) in enumerate(measured)
-        )
-        if len(set(prices.values())) > 1:
-            trades.append(Trade(cost, metric, tuple(spots)))
-    return Pareto(tuple(trades)) if trades else None
+def _title(trade: TradeOff) -> str:
+    better = "lower" if trade.metric.lower_is_better else "higher"
+    spread = ", ± sd over seeds" if any(point.spread is not None for point in trade.points) else ""
+    return f"{trade.metric.title}{spread} ({better} is better)"
 
 
-def table_pareto_of(results: Results) -> Pareto | None:
-    """Return a table's headline metrics against training FLOPs, None for fewer than three measured arms."""
-    trades = []
-    for metric in results.headlines:
-        effects = [(arm, results.effect(arm.name, metric)) for arm in results.arms]
-        measured = [(arm, effect.mean, effect.sd) for arm, effect in effects if effect.mean is not None]
-        if len(measured) < FEWEST_ARMS or len({arm.train_flops for arm, _, _ in measured}) < 2:
-            continue
-        sign = 1.0 if metric.lower_is_better else -1.0
-        best = front([(sign * mean, arm.train_flops) for arm, mean, _ in measured])
-        spots = (
-            Spot(printable(arm.name), float(arm.train_flops), mean, place in best, sd)
-            for place, (arm, mean, sd) in enumerate(measured)
-        )
-        trades.append(Trade("train_flops", metric, tuple(spots)))
-    return Pareto(tuple(trades)) if trades else None
+def _draw_trade(axes: Any, trade: TradeOff) -> None:
+    behind = [point for point in trade.points if not point.front]
+    best = sorted((point for point in trade.points if point.front), key=lambda point: (point.cost, point.value))
+    for point in trade.points:
+        if point.spread is not None:
+            reach = [point.value - point.spread, point.value + point.spread]
+            axes.plot([point.cost] * 2, reach, color=COLOURS[1] if point.front else QUIET, linewidth=1)
+    axes.plot([s.cost for s in behind], [s.value for s in behind], "o", color=QUIET, alpha=0.7)
+    axes.step([s.cost for s in best], [s.value for s in best], where="post", color=COLOURS[1], linewidth=1.2)
+    axes.plot([s.cost for s in best], [s.value for s in best], "s", color=COLOURS[1])
+    axes.margins(x=0.14, y=0.16)
+    named = trade.points if len(trade.points) <= NAMED_AT_MOST else best
+    _name(axes, sorted(named, key=lambda point: (not point.front, point.cost, point.value)), best)
+    axes.set_xlabel(COST_TITLES[trade.cost])
+    exact = scientific if max(point.cost for point in trade.points) >= 1e13 else short
+    axes.xaxis.set_major_formatter(lambda cost, _: exact(round(cost)))
+    axes.locator_params(axis="x", nbins=4)
 
 
-def pareto_table(pareto: Pareto | None) -> Table:
-    """Return a row per candidate and cost, the cheapest first."""
-    return table("pareto", "cost price arm metric value front", _rows(pareto))
+def _name(axes: Any, points: list[ParetoPoint], best: list[ParetoPoint]) -> None:
+    """Write each name beside its point where it covers nothing; one that finds no such place is left out."""
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    letter = LETTER_INCHES / (axes.get_position().width * axes.figure.get_figwidth())
+
+    def place(point: ParetoPoint) -> tuple[float, float]:
+        return (point.cost - left) / (right - left), (point.value - low) / (high - low)
+
+    taken: list[tuple[float, ...]] = [(x - 0.012, x + 0.012, y - 0.02, y + 0.02) for x, y in map(place, points)]
+    for (x, y), (after, below) in pairwise(map(place, best)):
+        taken += [(x, after, y - 0.004, y + 0.004), (after - 0.004, after + 0.004, *sorted((y, below)))]
+    for point in points:
+        x, y = place(point)
+        width = letter * len(point.arm)
+        for side, rise in product((1, -1), (0.02, -0.075, 0.065, -0.12)):
+            start, end = sorted((x + side * 0.015, x + side * (0.015 + width)))
+            box = (start, end, y + rise, y + rise + 0.05)
+            if start >= 0 and end <= 1 and not any(_overlap(box, occupied) for occupied in taken):
+                taken.append(box)
+                look = {"color": INK if point.front else QUIET, "fontsize": 7.5, "va": "bottom"}
+                axes.text(start, y + rise, point.arm, ha="left", transform=axes.transAxes, **look)
+                break
+    axes.set_xlim(left, right)
+    axes.set_ylim(low, high)
 
 
-def _rows(pareto: Pareto | None) -> Iterator[Row]:
-    for trade in pareto.trades if pareto else ():
-        for spot in sorted(trade.spots, key=lambda spot: (spot.cost, spot.value, spot.arm)):
-            yield {
-                "cost": trade.cost,
-                "price": spot.cost,
-                "arm": spot.arm,
-                "metric": trade.metric.name,
-                "value": spot.value,
-                "front": spot.front,
-            }
+def _overlap(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
+    across = first[0] < second[1] and second[0] < first[1]
+    return across and first[2] < second[3] and second[2] < first[3]
 
 
-def pareto_grid(rows: Table) -> Iterator[Grid]:
-    """Yield the front of each cost; those behind it are in the table and in the figure."""
-
-    def cells(row: Row) -> list[str]:
-        price, value = row["price"], row["value"]
-        assert isinstance(price, float)
-        assert isinstance(value, float)
-        decimals = LOSS_DECIMALS if row["metric"] == HELD_OUT_LOSS else SCORE_DECIMALS
-        return [TITLES[str(row["cost"])], short(round(price)), str(row["arm"]), fixed(value, decimals)]
-
-    columns = [Column("cost", numeric=False), Column("price"), Column("candidate", numeric=False)]
-    columns.append(Column(Metric(str(rows.rows[0]["metric"])).title))
-    on_front = (row for row in rows.rows if row["front"])
-    yield grid(rows.name, "The Pareto front: nobody is better for less", columns, map(cells, on_front))
+def _of_evidence(evidence: Evidence) -> Pareto | None:
+    return evidence.pareto
 
 
-def _objectives(results: Results) -> list[str]:
-    design = results.snapshot.document.get("design")
-    named: JsonValue = design.get("objectives") if isinstance(design, Mapping) else None
-    return [str(name) for name in named] if isinstance(named, list) and named else [HELD_OUT_LOSS]
-
-
-def _mean(results: Results, arm: ArmRow, metric: Metric) -> float | None:
-    """Return an arm's mean at the baseline's seeds: at those that both have, moved as the baseline moves.
-
-    Another arm's seeds may be others, and a difference between seeds would pass for one between arms. The mean of all
-    arms takes the place of a baseline that was not measured; None where an arm shares no seed with it.
-    """
-    if metric.name == SCORE and metric not in results.metrics:
-        return None
-    measured = {name: of_arm.get(metric.name, {}) for name, of_arm in results.values.items()}
-    mine, base = measured.get(arm.name, {}), measured.get(BASELINE) or _field(measured.values())
-    shared = sorted(mine.keys() & base.keys())
-    if not shared:
-        return None
-    moved = 0.0 if len(shared) == len(base) else fmean(base.values()) - fmean(base[seed] for seed in shared)
-    return fmean(mine[seed] for seed in shared) + moved
-
-
-def _field(measured: Iterable[Mapping[int, float]]) -> dict[int, float]:
-    by_seed: dict[int, list[float]] = {}
-    for values in measured:
-        for seed, value in values.items():
-            by_seed.setdefault(seed, []).append(value)
-    return {seed: fmean(values) for seed, values in by_seed.items()}
-
-
-def _price(results: Results, arm: ArmRow, cost: str) -> float:
-    """Return an arm's cost; seconds are those of pretraining, the mean over its trials."""
-    prices = {"parameters": arm.parameters, "forward_flops": arm.forward_flops, "train_flops": arm.train_flops}
-    if cost in prices:
-        return float(prices[cost])
-    trials = results.trials[arm.name]
-    return fmean(sum(record.seconds for record in history.finished(PRETRAIN)) for history in trials)
+FIGURE = ReportFigure("pareto", lambda pareto: "Results against costs", _of_evidence, pareto_table, draw, draw_narrow)

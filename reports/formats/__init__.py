@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from foundation.errors import ConfigurationError
-from reports.report import Report
+from reports.document import Report
 
 
 class Format(Protocol):

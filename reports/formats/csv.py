@@ -8,12 +8,12 @@ import csv
 import io
 
 from foundation.schema import JsonValue
-from reports.report import Report
+from ledger.csv_cells import escaped
+from reports.document import Report
 from reports.sanitise import printable
-from reports.sections.table import Table
+from reports.table import Table
 
 DECIMALS = 6
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def render(report: Report) -> str:
@@ -37,5 +37,4 @@ def _cell(value: JsonValue) -> str:
         return f"{round(value, DECIMALS) + 0.0:.{DECIMALS}f}"
     if isinstance(value, int):
         return str(value)
-    shown = printable(str(value))
-    return f"'{shown}" if shown.startswith(FORMULA_STARTS) else shown
+    return escaped(printable(str(value)))

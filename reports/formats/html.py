@@ -8,11 +8,10 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from reports.figures.gallery import Picture, pictures_of
+from reports.document import Report
+from reports.grid import Grid
 from reports.links import LinkGroup
 from reports.palette import following_the_page, variables
-from reports.report import Report
-from reports.sections.grids import Grid
 
 HERE = Path(__file__).parent
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -56,12 +55,12 @@ class ShownGrid(Part):
 
 def render(report: Report) -> str:
     """Return the page."""
-    return page(report, drawings(pictures_of(report)))
+    return page(report, drawings(report))
 
 
-def drawings(pictures: Iterable[Picture]) -> Iterator[Drawing]:
-    """Yield a report's pictures for its page."""
-    yield from (Drawing(picture.title, picture.svg, picture.narrow_svg) for picture in pictures)
+def drawings(report: Report) -> Iterator[Drawing]:
+    """Yield a report's figures as its page shows them."""
+    yield from (Drawing(picture.title, picture.svg, picture.narrow_svg) for picture in report.pictures)
 
 
 def page(report: Report, shown: Iterable[Drawing], files: Sequence[LinkGroup] = ()) -> str:

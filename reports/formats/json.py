@@ -3,8 +3,8 @@
 import json
 
 from foundation.schema import JsonValue
-from reports.report import Report
-from reports.sections.table import Table
+from reports.document import Report
+from reports.table import Table
 
 DECIMALS = 6
 

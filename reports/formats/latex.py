@@ -6,9 +6,9 @@ from itertools import count
 
 from tabulate import tabulate
 
-from reports.report import Report
+from reports.document import Report
+from reports.grid import Cell, Column, Grid, packed
 from reports.sanitise import printable
-from reports.sections.grids import Cell, Column, Grid, packed
 
 PAGE_CHARACTERS = 100
 SPECIAL = {

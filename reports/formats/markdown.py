@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from tabulate import tabulate
 
-from reports.report import Report
+from reports.document import Report
+from reports.grid import Cell, Column, Grid
 from reports.sanitise import printable
-from reports.sections.grids import Cell, Column, Grid
 
 ESCAPED = re.compile(r"([\\`*_\[\]<>|~#$!&])")
 

@@ -13,8 +13,8 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from reports.report import Report
-from reports.sections.grids import Cell, Grid, packed
+from reports.document import Report
+from reports.grid import Cell, Grid, packed
 
 NARROWEST, WIDEST = 40, 200
 ASCII = str.maketrans(

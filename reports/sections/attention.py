@@ -1,44 +1,21 @@
-"""How near the diagonal each arm attends: C with paired differences in every reading, by layer, and the mean maps."""
+"""How near the diagonal each arm attends: C with paired differences in every reading, and by layer."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from statistics import fmean
+from collections.abc import Iterator
 
 from analysis.effects import Effect, SeedValues, effect
 from configuration.arm import BASELINE
 from configuration.metrics import ATTENTION_DIAGONAL
-from ledger.attention_locality import ALL, READINGS, Attention, Cells, uniform_concentration
+from ledger.attention_locality import ALL, READINGS, uniform_concentration
+from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import decimals_for, difference_text, fixed, mean_text, two_seeds
-from reports.results import Results
-from reports.sanitise import printable
-from reports.sections.grids import Cell, Column, Grid, grid
-from reports.sections.table import Row, Table, interval, table
+from reports.section import Content, Section
+from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, interval, table
 
-MOST_ARMS, MOST_LAYERS = 4, 6
 DIAGONAL = Metric(ATTENTION_DIAGONAL)
 COLUMNS = "arm reading layer length within uniform n mean sd delta low high"
-
-
-@dataclass(frozen=True)
-class ArmMaps:
-    """One arm's mean maps over n seeds by layer, with C of each layer."""
-
-    arm: str
-    n: int
-    maps: tuple[Cells, ...]
-    concentrations: tuple[float | None, ...]
-
-
-@dataclass(frozen=True)
-class AttentionMaps:
-    """The mean maps of some arms, all of sequences of one length."""
-
-    length: int
-    within: int
-    layers: tuple[int, ...]
-    """Which layers are shown, counted from 1."""
-    arms: tuple[ArmMaps, ...]
 
 
 def attention_table(results: Results) -> Table:
@@ -62,9 +39,10 @@ def attention_grids(results: Results) -> Iterator[Grid]:
         for arm, _ in measured
     )
     even = uniform_concentration(some.length, some.within)
-    told = "" if even is None else f"; even attention has {fixed(even, decimals)}"
+    uniform = "" if even is None else f"; even attention has {fixed(even, decimals)}"
     what = f"C, mass within {some.within} tokens over mass beyond, at length {some.length}"
-    yield grid(ATTENTION_DIAGONAL, f"Attention near the diagonal: {what}{told}", columns, rows)
+    shown = grid(ATTENTION_DIAGONAL, f"Attention near the diagonal: {what}{uniform}", columns, rows)
+    yield with_notes(shown, attention_notes(results))
 
 
 def attention_notes(results: Results) -> Iterator[str]:
@@ -92,51 +70,6 @@ def attention_clause(results: Results) -> str:
     means = " against ".join(fixed(effects[arm].mean or 0.0, decimals) for arm in (far, BASELINE))
     shown = f"{means}; Δ {difference_text(difference, decimals)}, n = {difference.pairs}"
     return f"near the diagonal, {far} {verb} from the baseline: C = {shown}"
-
-
-def attention_maps_of(results: Results) -> AttentionMaps | None:
-    """Return the maps of the baseline and of those whose C differs most from its, None where there are none."""
-    measured = [(arm, list(by_seed.values())) for arm, by_seed in results.attention.items()]
-    measured = [(arm, found) for arm, found in measured if all(one.maps for one in found)]
-    if not measured:
-        return None
-    first = measured[0][1][0]
-    same = [(arm, found) for arm, found in measured if all(one.length == first.length for one in found)]
-    told = {arm: results.effect(arm, DIAGONAL).difference.delta for arm, _ in same}
-    furthest = sorted(same, key=lambda each: (each[0] != BASELINE, -abs(told[each[0]] or 0.0)))[:MOST_ARMS]
-    chosen = [each for each in same if each in furthest]
-    depth = min(len(one.maps) for _, found in chosen for one in found)
-    steps = min(depth, MOST_LAYERS)
-    shown = [round(place * (depth - 1) / max(1, steps - 1)) for place in range(steps)]
-    arms = tuple(_arm_maps(arm, found, shown) for arm, found in chosen)
-    return AttentionMaps(first.length, first.within, tuple(layer + 1 for layer in shown), arms)
-
-
-def maps_table(maps: AttentionMaps) -> Table:
-    """Return a row per row of a map, its cells as one text: 100 is even attention."""
-    return table("attention", "arm n layer query weights", _map_rows(maps))
-
-
-def _map_rows(maps: AttentionMaps) -> Iterator[Row]:
-    for one in maps.arms:
-        for layer, whole in zip(maps.layers, one.maps, strict=True):
-            for query, cells in enumerate(whole, 1):
-                shown = " ".join(f"{weight:.6g}" for weight in cells)
-                yield {"arm": one.arm, "n": one.n, "layer": layer, "query": query, "weights": shown}
-
-
-def _arm_maps(arm: str, found: Sequence[Attention], layers: Sequence[int]) -> ArmMaps:
-    maps = tuple(_mean([one.maps[layer] for one in found]) for layer in layers)
-    values = [[one.concentration(ALL, layer) for one in found] for layer in layers]
-    known = ([value for value in of_layer if value is not None] for of_layer in values)
-    return ArmMaps(printable(arm), len(found), maps, tuple(fmean(each) if each else None for each in known))
-
-
-def _mean(maps: Sequence[Cells]) -> Cells:
-    return tuple(
-        tuple(fmean(each[row][column] for each in maps) for column in range(len(maps[0][row])))
-        for row in range(len(maps[0]))
-    )
 
 
 def _rows(results: Results) -> Iterator[Row]:
@@ -173,3 +106,10 @@ def _cells(found: Effect, decimals: int) -> tuple[str, Cell]:
     difference = found.difference
     text = difference_text(difference, decimals) + two_seeds(difference)
     return mean_text(found, decimals), Cell(text, intervals=int(difference.low is not None))
+
+
+def _content(evidence: Evidence) -> Content:
+    return Content((attention_table(evidence.results),), tuple(attention_grids(evidence.results)))
+
+
+SECTION = Section(ATTENTION_DIAGONAL, _content, lambda evidence: bool(evidence.results.descriptions))

@@ -18,10 +18,12 @@ from ledger.json_values import number
 from ledger.metrics import PRETRAIN, final_loss
 from ledger.records import TrialStatus
 from ledger.snapshot import TrialHistory
+from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, fixed
-from reports.results import Results
-from reports.sections.grids import Column, Grid, grid
-from reports.sections.table import Row, Table, table
+from reports.section import Content, Section, with_rows
+from reports.statistics.evidence import Evidence
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
 
 COLUMNS = "hurdle stopped audited wrong share low high beat_worst correlation tau_low tau_high n regret"
 DRAWS, LEAST_FOR_INTERVAL = 1000, 4
@@ -81,7 +83,7 @@ def _stop_of(history: TrialHistory) -> Stop | None:
 
 def _endings(results: Results) -> Iterator[tuple[str, Ending]]:
     """Yield every trial that was trained to the end by its name."""
-    sign = -1.0 if results.setting.pretraining.hurdle.probe else 1.0
+    sign = -1.0 if results.experiment.pretraining.hurdle.probe else 1.0
     last = next((label for label in reversed(results.snapshot.labels) if label.startswith(PRETRAIN)), None)
     added = _added_by_seed(results)
     for history in _judged(results):
@@ -255,3 +257,11 @@ def _interval(row: Row) -> str:
 
 def _text(value: JsonValue, decimals: int = 2) -> str:
     return fixed(value, decimals) if isinstance(value, int | float) else NOTHING
+
+
+def _content(evidence: Evidence) -> Content:
+    rates = audit_table(evidence.results)
+    return Content(with_rows(rates), tuple(audit_grid(rates)) if rates.rows else ())
+
+
+SECTION = Section("audit", _content, lambda evidence: evidence.results.is_search)

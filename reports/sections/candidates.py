@@ -11,13 +11,16 @@ from ledger.json_values import number
 from ledger.metrics import PRETRAIN
 from ledger.records import ArmRow, TrialStatus
 from ledger.snapshot import TrialHistory
-from reports.number_format import short
-from reports.results import Results
-from reports.sections.table import Row, Table, table
+from reports.grid import Cell, Column, Grid, grid, with_notes
+from reports.number_format import NOTHING, UNKNOWN, distinct, fixed, short
+from reports.section import Content, Section
+from reports.sections.difference_cells import difference_cell
 from reports.sections.trial_status import status_of
+from reports.statistics.evidence import Evidence
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
 
-SEARCH = "search"
-
+LOSS_DECIMALS = 4
 
 Losses = Mapping[int, Mapping[int, float]]
 """Held-out loss by mark in tokens, then by pretraining seed."""
@@ -187,8 +190,70 @@ def _value_text(value: JsonValue) -> str:
     return f"{kind} ({fields})".strip() if fields else kind
 
 
-def importance_table(importance: Mapping[str, float], candidates: int) -> Table:
-    """Return the share of the held-out loss's variance that each axis explains, the largest first."""
-    ranked = sorted(importance.items(), key=lambda item: (-item[1], item[0]))
-    rows: list[Row] = [{"path": path, "importance": share, "candidates": candidates} for path, share in ranked]
-    return table("importance", "path importance candidates", rows)
+def candidates_grid(candidates: Table) -> Iterator[Grid]:
+    """Yield the candidates as people read them, none where there are none."""
+    if not candidates.rows:
+        return
+
+    def cells(row: Row) -> list[str | Cell]:
+        tokens, sets = row["tokens"], row["threshold"] is None and row["value"] is not None
+        level, word = row["stopped_at_hurdle"], "sets hurdle" if sets else "hurdle"
+        return [
+            str(row["arm"]),
+            str(row["rank"] or NOTHING),
+            str(row["changes"]),
+            short(tokens) if isinstance(tokens, int) else NOTHING,
+            str(row["seeds"] or NOTHING),
+            _spread(row),
+            difference_cell(row, LOSS_DECIMALS),
+            NOTHING if level is None else f"{word} {level}",
+            NOTHING if level is None else _against(row),
+        ]
+
+    columns = [
+        Column("candidate", numeric=False),
+        Column("rank"),
+        Column("changes", numeric=False),
+        Column("tokens", "furthest mark"),
+        Column("seeds", "furthest mark"),
+        Column("loss ± sd (n)", "furthest mark"),
+        Column("Δ [95%] (n)", "furthest mark"),
+        Column("at", "stopped", numeric=False),
+        Column("loss / bar", "stopped"),
+    ]
+    title = "Candidates, by how far they came and by Δ to the baseline there"
+    yield grid(candidates.name, title, columns, map(cells, candidates.rows))
+
+
+def _against(row: Row) -> str:
+    """Return the value and the bar it met, with decimals enough to read which is the larger."""
+    value, bar = number(row["value"]), number(row["threshold"])
+    if value is None or bar is None:
+        return f"{_loss_text(value)} / {_loss_text(bar)}"
+    return " / ".join(distinct(value, bar, LOSS_DECIMALS))
+
+
+def _spread(row: Row) -> str:
+    if row["held_out_loss"] is None:
+        return NOTHING
+    spread = UNKNOWN if row["sd"] is None else _loss_text(row["sd"])
+    return f"{_loss_text(row['held_out_loss'])} ± {spread} ({row['n']})"
+
+
+def _loss_text(value: JsonValue) -> str:
+    return fixed(value, LOSS_DECIMALS) if isinstance(value, int | float) else NOTHING
+
+
+def _notes(results: Results) -> Iterator[str]:
+    yield from candidates_notes(results)
+    if len(results.arms) > 1:
+        yield f"The best of {len(results.arms) - 1} candidates was chosen by the loss shown here: its Δ flatters it."
+
+
+def _content(evidence: Evidence) -> Content:
+    candidates = candidates_table(evidence.results)
+    grids = (with_notes(shown, _notes(evidence.results)) for shown in candidates_grid(candidates))
+    return Content((candidates,), tuple(grids))
+
+
+SECTION = Section("candidates", _content, lambda evidence: evidence.results.is_search)

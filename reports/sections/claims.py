@@ -16,14 +16,16 @@ from analysis.power import power, power_within
 from analysis.students_t import below
 from configuration.claims import Claim, Sign, parse_claim, parse_orderings
 from ledger.json_values import number
+from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, UNKNOWN, fixed
-from reports.results import Results
-from reports.sections.details_text import difference_cell
-from reports.sections.grids import Cell, Column, Grid, grid
+from reports.section import Content, Section
+from reports.sections.difference_cells import difference_cell
 from reports.sections.paper_comparison import candidate_of
 from reports.sections.post_hoc_additions import added_text
-from reports.sections.table import Row, Table, interval, table
+from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, interval, table
 from search_space.released.differences import option_departures
 
 COLUMNS = "claim by metric verdict probability power n delta low high afterwards departure"
@@ -39,7 +41,7 @@ class Judgement(StrEnum):
 
 
 @dataclass(frozen=True)
-class Judged:
+class ClaimVerdict:
     """A claim with what it is judged by; None where too few seeds say nothing."""
 
     judgement: Judgement
@@ -50,11 +52,11 @@ class Judged:
     show a true 0 to be within it; None where no size is claimed."""
 
 
-def judge(claim: Claim, differences: list[float], difference: Difference, alpha: float = ALPHA) -> Judged:
+def judge(claim: Claim, differences: list[float], difference: Difference, alpha: float = ALPHA) -> ClaimVerdict:
     """Return what the differences, first minus second, say of a claim."""
     low, high = difference.low, difference.high
     if low is None or high is None or not vary(differences):
-        return Judged(Judgement.UNDECIDED, difference, None, None)
+        return ClaimVerdict(Judgement.UNDECIDED, difference, None, None)
     from_, to = claim.bounds
     judgement = Judgement.UNDECIDED
     if from_ <= low and high <= to and not (low <= 0 <= high and claim.sign is not Sign.LEVEL):
@@ -66,10 +68,10 @@ def judge(claim: Claim, differences: list[float], difference: Difference, alpha:
     if claim.sign is Sign.LEVEL:
         chance = power_within(0.0, claim.size, sd, n, alpha)
         if not claim.size:  # nothing says how near is level
-            return Judged(judgement, difference, None, None)
+            return ClaimVerdict(judgement, difference, None, None)
     else:
         chance = power(claim.size, sd, n, alpha)
-    return Judged(judgement, difference, shares[1] - shares[0], chance if claim.size else None)
+    return ClaimVerdict(judgement, difference, shares[1] - shares[0], chance if claim.size else None)
 
 
 def claims_table(results: Results) -> Table:
@@ -79,10 +81,10 @@ def claims_table(results: Results) -> Table:
 
 def _stated(results: Results) -> Iterator[tuple[str, str, Claim]]:
     """Yield who says it, the text under which it was added, and the claim."""
-    for text in results.setting.claims:
+    for text in results.experiment.claims:
         claim = parse_claim(text)
         yield EXPERIMENT, str(claim), claim
-    paper = results.setting.paper
+    paper = results.experiment.paper
     for chain in paper.orderings if paper else ():
         for ordering in parse_orderings(chain):
             for metric in results.headlines:
@@ -114,9 +116,9 @@ def _departing(results: Results, claim: Claim) -> str | None:
     return "; ".join(each.brief for each in found) or None
 
 
-def _judged(results: Results, claim: Claim) -> Judged:
+def _judged(results: Results, claim: Claim) -> ClaimVerdict:
     if not {claim.first, claim.second} <= results.values.keys():
-        return Judged(Judgement.UNDECIDED, Difference(), None, None)
+        return ClaimVerdict(Judgement.UNDECIDED, Difference(), None, None)
     metric = Metric(claim.metric)
     mine, theirs = (results.values[arm].get(metric.name, {}) for arm in (claim.first, claim.second))
     alpha = 1 - min(results.confidence(claim.first), results.confidence(claim.second))
@@ -158,3 +160,12 @@ def claims_note(found: Table) -> str:
         f"contradicted where it lies outside, without correction for the other claims{level}; probability: of the "
         "claim, under a flat prior; power: the probability of supporting it if it is true by that much."
     )
+
+
+def _content(evidence: Evidence) -> Content:
+    verdicts = claims_table(evidence.results)
+    grids = (with_notes(shown, [claims_note(verdicts)]) for shown in claims_grid(evidence.results, verdicts))
+    return Content((verdicts,), tuple(grids))
+
+
+SECTION = Section("claims", _content)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ledger.selected_settings import chosen_records
-from reports.results import Results
+from reports.statistics.results import Results
 
 TERM = "Collapsed fine-tunings"
 FLAG = "constant"

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from ledger.contamination import Leakage, leakages
 from ledger.records import Record
-from reports.sections.table import Row, Table, table
+from reports.section import Content, Section, with_rows
+from reports.statistics.evidence import Evidence
+from reports.table import Row, Table, table
 
 TERM = "Dev examples in the pretraining text"
 RULE = (
@@ -38,3 +40,10 @@ def leakage_notes(shared: Iterable[Record]) -> Iterator[tuple[str, str]]:
     told = [f"{one.task} {one.told_share}" for one in leakages(shared)]
     if told:
         yield TERM, f"{'; '.join(told)}. Counted: {RULE}"
+
+
+def _content(evidence: Evidence) -> Content:
+    return Content(with_rows(leakage_table(evidence.results.snapshot.shared)))
+
+
+SECTION = Section("leakage", _content)

@@ -1,15 +1,15 @@
 """What differs from the paper: computed from the declaration against the released values, and never typed."""
 
-import json
 from collections.abc import Iterator
 
 from configuration.arm import BASELINE
-from configuration.fine_tuning import FineTuning
 from configuration.released_fine_tuning import fine_tuning_differences, size_of
-from reports.results import Results
-from reports.sections.grids import Column, Grid, grid
+from reports.grid import Column, Grid, grid
+from reports.section import Content, Section, with_rows
 from reports.sections.paper_comparison import candidate_of, paper_rows
-from reports.sections.table import Row, Table, table
+from reports.statistics.evidence import Evidence
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
 from search_space.released.differences import departures, option_departures
 from search_space.released.models import preset_of
 from search_space.released.papers import OptionDeparture, published
@@ -47,8 +47,8 @@ def _rows(results: Results) -> Iterator[Row]:
     for where, what in _by_arm(results).items():
         yield {"where": where, "what": ", ".join(what) or NONE}
     there = published().corpora["convbert"]["pretraining"]
-    yield {"where": "text", "what": f"{results.setting.corpus.kind} ({there})"}
-    if results.setting.tasks:
+    yield {"where": "text", "what": f"{results.experiment.corpus.kind} ({there})"}
+    if results.tasks:
         yield {"where": "fine-tuning", "what": "; ".join(_of_fine_tuning(results)) or NONE}
     for each in options_departing(results):
         yield {"where": f"{each.axis} {each.kind}", "what": each.what}
@@ -61,11 +61,11 @@ def _rows(results: Results) -> Iterator[Row]:
 def _by_arm(results: Results) -> dict[str, list[str]]:
     """Return the differences of each arm from what its row was trained as, those of all arms first and once."""
     whole, rows = paper_rows(results) or (None, {})
-    tokens = results.setting.pretraining.tokens
+    tokens = results.experiment.pretraining.tokens
     found: dict[str, list[str]] = {}
     for arm in results.arms:
         released = preset_of(whole.rows[rows[arm.name]]) if whole is not None and arm.name in rows else None
-        if released is not None and tokens is not None:
+        if released is not None:
             found[arm.name] = [str(each) for each in departures(candidate_of(arm), tokens, released)]
     if len(found) < 2:
         return found
@@ -77,11 +77,11 @@ def _by_arm(results: Results) -> dict[str, list[str]]:
 
 def _of_fine_tuning(results: Results) -> Iterator[str]:
     """Yield where the declared fine-tuning leaves the release's: what all tasks do, then what single ones do."""
-    tuning = FineTuning.model_validate_json(json.dumps(results.snapshot.document["fine_tuning"]))
+    tuning = results.experiment.fine_tuning
     whole, rows = paper_rows(results) or (None, {})
     model = whole.rows[rows[BASELINE]].model if whole is not None and BASELINE in rows else None
     size = size_of(model)
-    found = {task: fine_tuning_differences(tuning, task, size) for task in results.setting.tasks}
+    found = {task: fine_tuning_differences(tuning, task, size) for task in results.tasks}
     first, *others = found.values()
     common = [each for each in first if all(each in other for other in others)]
     yield from map(str, common)
@@ -89,3 +89,11 @@ def _of_fine_tuning(results: Results) -> Iterator[str]:
         own = [str(each) for each in told if each not in common]
         if own:
             yield f"of {task}: {', '.join(own)}"
+
+
+def _content(evidence: Evidence) -> Content:
+    differences = departures_table(evidence.results)
+    return Content(with_rows(differences), tuple(departures_grid(differences)))
+
+
+SECTION = Section(DEPARTURES, _content)

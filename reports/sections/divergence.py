@@ -10,13 +10,15 @@ from analysis.proportions import wilson
 from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS
 from ledger.records import TrialStatus
+from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import fixed
 from reports.reading import curve
-from reports.results import Results
-from reports.sections.details_text import difference_cell
-from reports.sections.grids import Cell, Column, Grid, grid
-from reports.sections.table import Row, Table, table
+from reports.section import Content, Section
+from reports.sections.difference_cells import difference_cell
+from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
 
 COLUMNS = "arm metric diverged trials rate rate_low rate_high n delta low high n_all delta_all low_all high_all"
 
@@ -88,3 +90,13 @@ def divergence_grid(results: Results, found: Table) -> Iterator[Grid]:
     columns = [Column(title, numeric=False) for title in ("arm", "metric", "diverged [95%]")]
     columns += [Column("converged only", "Δ [95%] (n)"), Column("diverged as worst", "Δ [95%] (n)")]
     yield grid("divergence", "Diverged seeds, both ways", columns, map(cells, found.rows))
+
+
+def _content(evidence: Evidence) -> Content:
+    diverged = divergence_table(evidence.results)
+    note = "Converged only: diverged seeds left out; as worst: the worst value in their place."
+    grids = (with_notes(shown, [note]) for shown in divergence_grid(evidence.results, diverged))
+    return Content((diverged,), tuple(grids))
+
+
+SECTION = Section("divergence", _content)

@@ -19,14 +19,16 @@ from analysis.paired import ALPHA, holm, t_p
 from configuration.designs.crossed import ROUNDING, Crossed
 from ledger.json_values import number
 from ledger.records import ArmRow
+from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, p_text
-from reports.results import Results
-from reports.sections.details_text import difference_cell
-from reports.sections.grids import Cell, Column, Grid, grid
-from reports.sections.table import Row, Table, interval, table
-from reports.statistics.crossed import arms_by_levels, runs_of
+from reports.section import Content, Section
+from reports.sections.difference_cells import difference_cell
+from reports.statistics.crossed import arms_by_levels, lost_runs, runs_of
+from reports.statistics.evidence import Evidence
 from reports.statistics.levels import Factor, Place, factors_of
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, interval, table
 from search_space.candidate import Candidate
 
 Weights = Mapping[str, float]
@@ -150,7 +152,7 @@ def contrast(results: Results, weights: Weights, metric: Metric) -> SeedValues:
 
 
 @dataclass(frozen=True)
-class Judged:
+class TestedEffect:
     """An effect on one metric, with its test."""
 
     effect: Effect
@@ -168,7 +170,7 @@ class Judged:
         return self.p_holm is not None and self.p_holm <= ALPHA
 
 
-def judged_effects(results: Results) -> tuple[Judged, ...]:
+def tested_effects(results: Results) -> tuple[TestedEffect, ...]:
     """Return every main effect and two-way interaction on every metric, none where arms are not crossed."""
     judged = [_judged(results, effect, metric) for effect in _effects(results) for metric in results.metrics]
     for headline in (True, False):
@@ -178,23 +180,23 @@ def judged_effects(results: Results) -> tuple[Judged, ...]:
     return tuple(judged)
 
 
-def _judged(results: Results, effect: Effect, metric: Metric) -> Judged:
+def _judged(results: Results, effect: Effect, metric: Metric) -> TestedEffect:
     values = contrast(results, effect.weights, metric)
     if not values:
-        return Judged(effect, metric, Difference(), None, None)
+        return TestedEffect(effect, metric, Difference(), None, None)
     level = max(results.confidence(arm) for arm in effect.weights)
     p = t_p(list(values.values()))
     spent = None if p is None else min(1.0, p * ALPHA / (1 - level))
-    return Judged(effect, metric, paired(values, dict.fromkeys(values, 0.0), level), spent, None)
+    return TestedEffect(effect, metric, paired(values, dict.fromkeys(values, 0.0), level), spent, None)
 
 
 def factors_table(results: Results) -> Table:
     """Return every main effect and two-way interaction on every metric, none where arms are not crossed."""
-    rows = (_row(one) for one in judged_effects(results))
+    rows = (_row(one) for one in tested_effects(results))
     return table("factors", "kind effect against aliases metric n delta low high p p_holm reason", rows)
 
 
-def _row(one: Judged) -> Row:
+def _row(one: TestedEffect) -> Row:
     return {
         "kind": one.effect.kind,
         "effect": one.effect.name,
@@ -228,12 +230,12 @@ def _effects(results: Results) -> Iterator[Effect]:
 def _crossing(results: Results, runs: Crossed | None) -> Crossing | None:
     """Return the crossing of a factorial's arms, of all arms where there is no factorial; None without all runs."""
     if runs is None:
-        return crossing_of(results.arms, results.setting.baseline)
+        return crossing_of(results.arms, results.experiment.baseline)
     if runs.missing:
         return None
     known = arms_by_levels(results, runs)
     arms = [arm for arm in results.arms if arm.name in known]
-    return crossing_of(arms, results.setting.baseline, runs.factors)
+    return crossing_of(arms, results.experiment.baseline, runs.factors)
 
 
 def factors_grids(results: Results, found: Table) -> Iterator[Grid]:
@@ -263,7 +265,7 @@ def _cells(row: Row, decimals: Mapping[str, int], aliased: bool, lost: bool) -> 
         yield str(row["reason"] or NOTHING)
 
 
-def factors_note(results: Results, found: Table) -> Iterator[str]:
+def factors_notes(results: Results, found: Table) -> Iterator[str]:
     """Yield what the effects are of, and what their p is corrected for."""
     headlines = {metric.name for metric in results.headlines}
     tested = sum(row["p"] is not None and row["metric"] in headlines for row in found.rows)
@@ -272,3 +274,16 @@ def factors_note(results: Results, found: Table) -> Iterator[str]:
             "Effects of the design are paired by seed. Holm's p: corrected over the "
             f"{tested} tests of main effects and interactions on {' and '.join(m.title for m in results.headlines)}."
         )
+
+
+def _content(evidence: Evidence) -> Content:
+    results = evidence.results
+    effects, lost = factors_table(results), tuple(filter(None, [lost_runs(results)]))
+    grids = tuple(factors_grids(results, effects))
+    if not grids:
+        return Content((effects,), notes_on_results=lost)
+    notes = [*lost, *factors_notes(results, effects)]
+    return Content((effects,), (with_notes(grids[0], notes), *grids[1:]))
+
+
+SECTION = Section("factors", _content, lambda evidence: not evidence.results.is_search)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from ledger.records import Status, TrialStatus
 from ledger.snapshot import TrialHistory
-from reports.results import Results
 from reports.sanitise import printable
+from reports.statistics.results import Results
 
 TERM = "Failed"
 UNKNOWN_REASON = "no reason recorded"

@@ -1,21 +1,28 @@
 """The main grid: one line per arm, a column group per metric, the best mean marked where it differs significantly."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from analysis.effects import Effect
 from configuration.arm import BASELINE
-from reports.number_format import difference_text, mean_text, scientific, short, two_seeds
-from reports.results import Results
-from reports.sections.details_text import interval_cell
-from reports.sections.grids import Cell, Column, Grid, grid
-from reports.sections.matched_budget import budget_text
-from reports.sections.searched_settings import flattered_tasks, title_of
+from ledger.records import ArmRow
+from reports.grid import Cell, Column, Grid, grid, with_notes
+from reports.number_format import TWO_SEEDS, difference_text, mean_text, scientific, short, two_seeds
+from reports.section import Content, Section
+from reports.sections.difference_cells import interval_cell
+from reports.sections.matched_budget import budget_text, matched_note
+from reports.sections.searched_settings import flattered_tasks, settings_legend, title_of
 from reports.sections.trial_status import status_of
 from reports.sections.variance import low_variance
+from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, interval, table
 
 BEST_MARK = " *"
 DELTA = "Δ [95%]"
+RESULT_COLUMNS = ("arm", "metric", "n", "mean", "sd", "delta", "low", "high", "parameters", "train_flops", "status")
+MATCHED_COLUMNS = ("matched_arm", "matched_spend", "matched_n", "matched_delta", "matched_low", "matched_high")
 MATCHED_DELTA = "matched Δ [95%] (n)"
 LOW_VARIANCE = ", low variance"
 
@@ -88,3 +95,78 @@ def _difference(effect: Effect, decimals: int) -> Cell:
     fewer = f" ({found.pairs} pairs)" if 0 < found.pairs < effect.n else ""
     text = f"{difference_text(found, decimals)}{two_seeds(found)}{fewer}"
     return Cell(text, intervals=int(found.low is not None))
+
+
+def results_table(results: Results) -> Table:
+    """Return one row per arm and metric: the baseline first, metrics by name whatever the order of the file.
+
+    Where arms have twins of the baseline's budget, the twin's difference stands beside the arm's own.
+    """
+    columns = (*RESULT_COLUMNS, *MATCHED_COLUMNS) if results.matched_arms else RESULT_COLUMNS
+    return table("results", " ".join(columns), _result_rows(results))
+
+
+def _result_rows(results: Results) -> Iterator[Row]:
+    for arm in results.arms:
+        status = status_of(results.trials[arm.name], results.seeds_in_all)
+        for metric in results.metrics:
+            effect = results.effect(arm.name, metric)
+            yield {
+                "arm": arm.name,
+                "metric": metric.name,
+                "n": effect.n,
+                "mean": effect.mean,
+                "sd": effect.sd,
+                **interval(effect.difference),
+                "parameters": arm.parameters,
+                "train_flops": arm.train_flops,
+                "status": status,
+                **(_matched(results, arm, metric) if results.matched_arms else {}),
+            }
+
+
+def _matched(results: Results, arm: ArmRow, metric: Metric) -> Row:
+    difference = results.matched(arm.name, metric)
+    values = (
+        results.matched_arms.get(arm.name),
+        arm.matched_spend,
+        difference.pairs if arm.name in results.matched_arms else None,
+    )
+    return dict(zip(MATCHED_COLUMNS, (*values, difference.delta, difference.low, difference.high), strict=True))
+
+
+def _notes(results: Results) -> Iterator[str]:
+    effects = [results.effect(arm.name, metric) for arm in results.arms for metric in results.shown]
+    tuned = len(results.experiment.fine_tuning.seeds) if results.tasks else 1
+    crossed = f"; a task's value at a seed is the mean over its {tuned} fine-tuning seeds" if tuned > 1 else ""
+    yield f"mean ± sd (n): over n pretraining seeds{crossed}."
+    yield "Δ [low, high]: difference from the baseline, paired by pretraining seed: mean and 95% interval (paired t)."
+    if any(effect.difference.one_degree for effect in effects):
+        yield (
+            f"{TWO_SEEDS}: two seeds, one degree of freedom: the width rests on a single difference between two "
+            "values and may be small by chance."
+        )
+    yield "*: best mean of its column, and significantly different from the baseline after Holm's correction."
+    yield "Held-out loss in nats, lower is better; tasks and score (the tasks' mean) 0 to 100, higher is better."
+    if any(effect.n == 1 for effect in effects):
+        yield "?: a single seed has no spread and no interval."
+    if any(effect.n == 0 for effect in effects):
+        yield "–: not measured at the end of the budget."
+    if any(results.diverged(arm.name)[0] for arm in results.arms):
+        yield "Diverged seeds are left out here; with the worst value in their place: Diverged seeds, both ways."
+    yield from filter(None, [matched_note(results)])
+
+
+def _task_notes(results: Results) -> Iterator[str]:
+    if low_variance(results):
+        yield "low variance: seeds spread it by at most half the tasks' median; it shows smaller differences."
+    yield from settings_legend(results)
+
+
+def _content(evidence: Evidence) -> Content:
+    results = evidence.results
+    grids = (with_notes(overview(results), _notes(results), _task_notes(results)),) if results.arms else ()
+    return Content((results_table(results),), grids)
+
+
+SECTION = Section("results", _content)

@@ -6,12 +6,14 @@ from analysis.effects import Difference
 from configuration.arm import BASELINE
 from ledger.json_values import number
 from ledger.records import ArmRow
+from reports.grid import Cell, Column, Grid, grid
 from reports.number_format import NOTHING, UNKNOWN, scientific, short, signed
-from reports.results import Results
-from reports.sections.details_text import interval_cell
-from reports.sections.grids import Cell, Column, Grid, grid
-from reports.sections.table import Row, Table, table
+from reports.section import Content, Section
+from reports.sections.difference_cells import interval_cell
+from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
 
 MATCHED = "matched"
 GROUP = "Δ [95%] (n)"
@@ -35,7 +37,7 @@ def matched_table(results: Results) -> Table:
 
 
 def _rows(results: Results) -> Iterator[Row]:
-    match = results.setting.match
+    match = results.experiment.match
     for arm in results.arms:
         if arm.name not in results.matched_arms:
             continue
@@ -58,13 +60,13 @@ def _rows(results: Results) -> Iterator[Row]:
 def _spends(results: Results, name: str) -> int | None:
     """Return an arm's budget where a candidate has it whatever machine it runs on."""
     found = next((arm for arm in results.arms if arm.name == name), None)
-    budget = results.setting.match.budget if results.setting.match else ""
+    budget = results.experiment.match.budget if results.experiment.match else ""
     return None if found is None else {"parameters": found.parameters, "train_flops": found.train_flops}.get(budget)
 
 
 def budget_text(results: Results, arm: ArmRow) -> str:
     """Return what an arm's twin spends: of parameters or FLOPs the count, and how far that is from the baseline's."""
-    twin, match = results.matched_arms.get(arm.name), results.setting.match
+    twin, match = results.matched_arms.get(arm.name), results.experiment.match
     if twin is None:
         return NOTHING
     spends = _spends(results, twin)
@@ -75,7 +77,7 @@ def budget_text(results: Results, arm: ArmRow) -> str:
 
 def matched_note(results: Results) -> str:
     """Return what matched means here; empty where nothing is."""
-    match = results.setting.match
+    match = results.experiment.match
     if match is None or not results.matched_arms:
         return ""
     shared = len(results.matched_arms) - len(set(results.matched_arms.values()))
@@ -119,3 +121,13 @@ def _difference(row: Row, side: str) -> Difference:
     pairs = row[f"{side}_n"]
     assert isinstance(pairs, int)
     return Difference(pairs, *(number(row[f"{side}_{part}"]) for part in ("delta", "low", "high")))
+
+
+def _content(evidence: Evidence) -> Content:
+    results = evidence.results
+    matched = matched_table(results)
+    decimals = {metric.name: results.decimals(metric) for metric in results.headlines}
+    return Content((matched,), tuple(matched_grids(matched, decimals)) if matched.rows else ())
+
+
+SECTION = Section("matched", _content, lambda evidence: has_matches(evidence.results))

@@ -6,15 +6,17 @@ The paper's come from `search_space/released/papers.toml`, by the table and rows
 from collections.abc import Iterator
 
 from analysis.effects import Difference, Effect
-from configuration.metrics import DESCRIPTIONS, SCORE, PrimaryMetric
+from configuration.metrics import DESCRIPTIONS, SCORE
 from foundation.schema import JsonValue, canonical_text
 from ledger.json_values import number
 from ledger.records import ArmRow
+from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, fixed, mean_text, scientific, short
-from reports.results import Results
-from reports.sections.grids import Column, Grid, grid
-from reports.sections.table import Row, Table, table
+from reports.section import Content, Section, with_rows
+from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
 from search_space.candidate import Candidate
 from search_space.cost import CONVENTIONS
 from search_space.released.papers import PublishedRow, PublishedTable, published
@@ -31,7 +33,7 @@ GLUE = "table3"
 
 def paper_rows(results: Results) -> tuple[PublishedTable, dict[str, str]] | None:
     """Return the paper's table and, by arm, the name of its row; None where the experiment names none."""
-    paper = results.setting.paper
+    paper = results.experiment.paper
     if paper is None or paper.table is None or paper.table not in published().tables:
         return None
     found = published().tables[paper.table]
@@ -43,18 +45,18 @@ def candidate_of(arm: ArmRow) -> Candidate:
     return Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
 
 
-def beside_table(results: Results, primary: PrimaryMetric) -> Table:
+def beside_table(results: Results) -> Table:
     """Return one row per arm and measure of the paper's table; empty where the experiment names no table."""
-    return table(BESIDE, COLUMNS, _rows(results, primary))
+    return table(BESIDE, COLUMNS, _rows(results))
 
 
-def _rows(results: Results, primary: PrimaryMetric) -> Iterator[Row]:
+def _rows(results: Results) -> Iterator[Row]:
     whole, rows = paper_rows(results) or (None, {})
     for arm in results.arms:
         if whole is not None and arm.name in rows:
             row = whole.rows[rows[arm.name]]
             for column in whole.columns:
-                effect = _measured(results, arm.name, column, primary)
+                effect = _measured(results, arm.name, column)
                 if column in row.values or effect is not None or column in (SCORE, *DESCRIPTIONS):
                     beware = None if effect is None else _beware(results, whole, column)
                     yield {**_head(arm.name, rows, column, row), **_ours(effect), "beware": beware}
@@ -82,17 +84,16 @@ def _ours(effect: Effect | None) -> dict[str, JsonValue]:
 
 def _costs(results: Results, arm: ArmRow, rows: dict[str, str], row: PublishedRow) -> Iterator[Row]:
     yield {**_head(arm.name, rows, PARAMETERS, row), "n": 1, "mean": arm.parameters, "sd": None, "beware": None}
-    tokens = results.setting.pretraining.tokens
-    if tokens is not None:
-        flops = candidate_of(arm).train_flops(tokens, results.setting.baseline.architecture, ELECTRA)
-        long_sequences = candidate_of(arm).recipe.long_sequence_share
-        beware = f"both by ELECTRA's count{', both without the lengthening' if long_sequences else ''}"
-        yield {**_head(arm.name, rows, TRAIN_FLOPS, row), "n": 1, "mean": flops, "sd": None, "beware": beware}
+    tokens = results.experiment.pretraining.tokens
+    flops = candidate_of(arm).train_flops(tokens, results.experiment.baseline.architecture, ELECTRA)
+    long_sequences = candidate_of(arm).recipe.long_sequence_share
+    beware = f"both by ELECTRA's count{', both without the lengthening' if long_sequences else ''}"
+    yield {**_head(arm.name, rows, TRAIN_FLOPS, row), "n": 1, "mean": flops, "sd": None, "beware": beware}
 
 
-def _measured(results: Results, arm: str, column: str, primary: PrimaryMetric) -> Effect | None:
+def _measured(results: Results, arm: str, column: str) -> Effect | None:
     task, _, name = column.partition(":")
-    lead = task in results.setting.tasks and primary(task) == name
+    lead = task in results.tasks and results.primary(task) == name
     metric = Metric(task if lead else column)  # a task's primary metric bears the task's name
     return results.effect(arm, metric) if metric in (*results.metrics, *results.descriptions) else None
 
@@ -108,15 +109,14 @@ def _beware(results: Results, whole: PublishedTable, column: str) -> str | None:
     if ":" in column or column == SCORE:
         reasons += [HALF] if _chosen_on_half(results) else []
     tasks = {name.partition(":")[0] for name in published().tables[GLUE].columns if ":" in name}
-    if column == SCORE and set(results.setting.tasks) != tasks:
-        reasons.append(f"here the mean of other tasks: {', '.join(results.setting.tasks)}")
+    if column == SCORE and set(results.tasks) != tasks:
+        reasons.append(f"here the mean of other tasks: {', '.join(results.tasks)}")
     return "; ".join(reasons) or None
 
 
 def _chosen_on_half(results: Results) -> bool:
-    tuning = results.snapshot.document.get("fine_tuning")
-    search = tuning.get("search") if isinstance(tuning, dict) else None
-    return isinstance(search, dict) and search.get("choose_on") == "held_out_half"
+    search = results.experiment.fine_tuning.search
+    return search is not None and search.choose_on == "held_out_half"
 
 
 def beside_grid(results: Results, found: Table) -> Iterator[Grid]:
@@ -153,3 +153,11 @@ def _told(measure: str, value: JsonValue) -> str:
     if measure == PARAMETERS:
         return short(round(amount))
     return scientific(round(amount)) if measure == TRAIN_FLOPS else fixed(amount, 1)
+
+
+def _content(evidence: Evidence) -> Content:
+    comparison = beside_table(evidence.results)
+    return Content(with_rows(comparison), tuple(beside_grid(evidence.results, comparison)))
+
+
+SECTION = Section("paper", _content)

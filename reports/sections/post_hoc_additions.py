@@ -4,14 +4,15 @@ The ledger's own order decides, never a clock. A folder of its own says nothing 
 was begun; there it is told which arms' whole pretraining came from the cache and whose did not.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from configuration.claims import Claim, UnclearClaim, parse_claim
+from foundation.schema import JsonValue
 from ledger.metrics import PRETRAIN
 from ledger.records import Status
-from reports.experiment_view import setting_of
-from reports.results import Results
+from reports.statistics.experiment import experiment_of, margins_of
+from reports.statistics.results import Results
 
 RESULTS = (PRETRAIN, "fine_tune")
 """Stages whose records are results."""
@@ -57,9 +58,10 @@ def claims_added(results: Results) -> dict[str, Addition]:
 def margins_changed(results: Results) -> Addition | None:
     """Return when the margins by which arms count as level last changed, None where they never did after results."""
     last: Addition | None = None
-    before = setting_of(results.snapshot.first_document).margins if results.snapshot.amendments else {}
+    before = margins_of(experiment_of(results.snapshot.first_document)) if results.snapshot.amendments else {}
     for amendment in results.snapshot.amendments:
-        margins, count = setting_of(amendment.document).margins, _count(results, amendment.after_record)
+        count = _count(results, amendment.after_record)
+        margins = margins_of(experiment_of(amendment.document))
         if margins != before and count:
             last = Addition(count, amendment.after_record, amendment.moment)
         before = margins
@@ -93,11 +95,11 @@ def known_before(results: Results) -> str | None:
     return f"{', '.join(known)} (pretrained for other experiments of this cache), not {', '.join(new)}"
 
 
-def _claimed(document: object) -> set[str]:
+def _claimed(document: Mapping[str, JsonValue]) -> set[str]:
     """Return what a document claims, each claim as it would be written."""
-    setting = setting_of(document if isinstance(document, dict) else {})
-    paper = setting.paper.orderings if setting.paper else ()
-    return {*map(_normal, setting.claims), *(f"paper: {text}" for text in paper)}
+    experiment = experiment_of(document)
+    paper = experiment.paper.orderings if experiment.paper else ()
+    return {*map(_normal, experiment.claims), *(f"paper: {text}" for text in paper)}
 
 
 def _normal(text: str) -> str:

@@ -7,17 +7,19 @@ from foundation.schema import JsonValue
 from ledger.json_values import number, numbers
 from ledger.records import Record
 from ledger.selected_settings import cell_of, choice_of, chosen_records
-from reports.results import Results
-from reports.sections.table import Row, Table, table
+from reports.section import Content, Section, with_rows
+from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
 
 MARK = " ‡"
 COLUMNS = "arm seed task fine_tuning_seed combinations settings choice_score choice_examples score examples chosen_on"
 
 
-def settings_table(results: Results, primary: PrimaryMetric) -> Table:
+def settings_table(results: Results) -> Table:
     """Return one row per trial, task and fine-tuning seed that settings were searched for."""
-    return table("settings", COLUMNS, (_row(*found, primary) for found in _chosen(results)))
+    return table("settings", COLUMNS, (_row(*found, results.primary) for found in _chosen(results)))
 
 
 def _chosen(results: Results) -> Iterator[tuple[str, int, int, Record]]:
@@ -84,3 +86,10 @@ def _told(combinations: int, choice: Mapping[str, JsonValue]) -> str:
         return f"{best}, chosen and reported on the same {choice.get('n')} dev examples"
     halves = f"chosen on {choice.get('n')} dev examples and reported on the other {choice.get('reported')}"
     return f"{best}, {halves}, halved by a hash of their text"
+
+
+def _content(evidence: Evidence) -> Content:
+    return Content(with_rows(settings_table(evidence.results)))
+
+
+SECTION = Section("settings", _content)

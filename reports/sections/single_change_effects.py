@@ -8,9 +8,14 @@ from dataclasses import dataclass
 
 from foundation.schema import JsonValue
 from ledger.records import ArmRow
-from reports.results import Results
-from reports.sections.table import Row, Table, interval, table
+from reports.grid import Cell, Column, Grid, grid, with_notes
+from reports.section import Content, Section
+from reports.sections.difference_cells import difference_cell
+from reports.statistics.evidence import Evidence
 from reports.statistics.levels import fields_changed
+from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, interval, table
 from search_space.candidate import Candidate
 
 Changes = Mapping[str, JsonValue]
@@ -78,3 +83,29 @@ def _rows(results: Results, pairs: tuple[IsolatedPair, ...]) -> Iterator[Row]:
                 "n": difference.pairs,
                 **interval(difference),
             }
+
+
+def isolated_grids(isolated: Table, decimals: Mapping[str, int]) -> Iterator[Grid]:
+    """Yield one grid per path, so that its name stands once above the pairs."""
+    columns = [Column("arms", numeric=False), Column("metric", numeric=False), Column("Δ [95%] (n)")]
+    for path in dict.fromkeys(row["path"] for row in isolated.rows):
+        rows = [row for row in isolated.rows if row["path"] == path and row["metric"] in decimals]
+        cells = (_pair_cells(row, decimals) for row in rows)
+        title = f"The effect of {path} alone: arms that are equal in all else"
+        yield grid(isolated.name, title, columns, cells)
+
+
+def _pair_cells(row: Row, decimals: Mapping[str, int]) -> list[str | Cell]:
+    metric = Metric(str(row["metric"]))
+    return [f"{row['arm']} − {row['reference']}", metric.title, difference_cell(row, decimals[metric.name])]
+
+
+def _content(evidence: Evidence) -> Content:
+    results = evidence.results
+    isolated = isolated_table(results, isolated_pairs(results.arms, results.experiment.baseline))
+    grids = [*isolated_grids(isolated, {metric.name: results.decimals(metric) for metric in results.headlines})]
+    note = "Differences of two arms, not corrected for their number."
+    return Content((isolated,), (*grids[:-1], *(with_notes(last, [note]) for last in grids[-1:])))
+
+
+SECTION = Section("isolated", _content, lambda evidence: not evidence.results.is_search)

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator
 from foundation.schema import JsonValue
 from ledger.json_values import number
 from ledger.records import Record, Status
-from reports.sections.table import Row, Table, table
+from reports.section import Content, Section, with_rows
+from reports.statistics.evidence import Evidence
+from reports.table import Row, Table, table
 
 TRUNCATION = "truncation"
 TERM = "Truncated inputs"
@@ -63,3 +65,10 @@ def _part(row: Row) -> str:
     share, lost = number(row["truncated_share"]) or 0.0, row["answers_lost"]
     answers = f" ({lost} answers cut off)" if lost else ""
     return f"{100 * share:.1f}% of {row['examples']} {row['split']} inputs{answers}"
+
+
+def _content(evidence: Evidence) -> Content:
+    return Content(with_rows(truncation_table(evidence.results.snapshot.shared)))
+
+
+SECTION = Section("truncation", _content)

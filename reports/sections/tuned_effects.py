@@ -8,15 +8,17 @@ from collections.abc import Iterator
 
 from analysis.effects import Difference
 from configuration.arm import BASELINE
-from reports.finding import finding_of
+from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING
-from reports.results import Results
-from reports.sections.details_text import interval_cell
-from reports.sections.grids import Cell, Column, Grid, grid
-from reports.sections.table import RESULT_COLUMNS, Row, Table, results_table, table
+from reports.section import Content, Section
+from reports.sections.difference_cells import interval_cell
+from reports.sections.main_table import RESULT_COLUMNS, results_table
 from reports.sections.verdicts import verdict_text
 from reports.statistics.comparisons import Comparison
+from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
 
 TUNED = "tuned"
 SIDES = ("shared", "own")
@@ -86,17 +88,7 @@ def _cells(shared: Results, own: Results | None, arm: str, metric: Metric) -> li
     return [*(interval_cell(difference, shared.decimals(metric)) for difference, _ in sides), *verdicts]
 
 
-def tuned_finding(own: Results | None) -> str:
-    """Return what is found at own recipes as a sentence that follows another; empty before anything was chosen."""
-    if own is None or own.snapshot.tuning is None:
-        return ""
-    if all(choice.point == 0 for choice in own.snapshot.tuning.choices):
-        return " For every arm tuning has found nothing better than the shared recipe."
-    found = finding_of(own, ())
-    return f" With every arm at its own recipe: {found[0].lower()}{found[1:]}"
-
-
-def tuned_note(own: Results | None) -> Iterator[str]:
+def tuned_notes(own: Results | None) -> Iterator[str]:
     """Yield what the verdicts at own recipes are corrected for."""
     if own is None:
         return
@@ -106,3 +98,14 @@ def tuned_note(own: Results | None) -> Iterator[str]:
         f"Its verdicts are a family apart, Holm's correction over {tested} tests; those at the shared recipe are "
         "corrected as if nothing had been tuned."
     )
+
+
+def _content(evidence: Evidence) -> Content:
+    shared, own = evidence.results, evidence.own_recipes
+    notes, grids, tables = tuple(tuned_notes(own)), tuple(tuned_grids(shared, own)), tuple(tuned_tables(shared, own))
+    if not grids:
+        return Content(tables, notes_on_results=notes)
+    return Content(tables, (*grids[:-1], with_notes(grids[-1], notes)))
+
+
+SECTION = Section(TUNED, _content, lambda evidence: evidence.results.snapshot.tuning is not None)

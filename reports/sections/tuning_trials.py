@@ -7,10 +7,12 @@ from foundation.schema import JsonValue, canonical_text
 from ledger.records import TrialStatus
 from ledger.snapshot import Tuning
 from ledger.tuning_selection import Choice
+from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, fixed, short
-from reports.sections.grids import Cell, Column, Grid, grid
-from reports.sections.table import Row, Table, table
+from reports.section import Content, Section
+from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
+from reports.table import Row, Table, table
 
 TUNING = "tuning"
 CHOSEN = " chosen"
@@ -148,3 +150,15 @@ def _number(value: JsonValue) -> float | None:
 
 def _leaf(path: str) -> str:
     return path.rpartition(".")[2]
+
+
+def _content(evidence: Evidence) -> Content:
+    tuning = evidence.results.snapshot.tuning
+    assert tuning is not None
+    notes, grids = tuple(tuning_notes(tuning)), tuple(tuning_grids(tuning))
+    if not grids:
+        return Content((tuning_table(tuning),), notes_on_results=notes)
+    return Content((tuning_table(tuning),), (with_notes(grids[0], notes), *grids[1:]))
+
+
+SECTION = Section(TUNING, _content, lambda evidence: evidence.results.snapshot.tuning is not None)

@@ -11,11 +11,13 @@ from analysis.power import smallest_effect
 from analysis.variance_components import Spread, spread_of
 from configuration.metrics import HELD_OUT_LOSS, SCORE
 from ledger.json_values import number
+from reports.grid import Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, decimals_for, fixed
-from reports.results import Results
-from reports.sections.grids import Column, Grid, grid
-from reports.sections.table import Row, Table, table
+from reports.section import Content, Section
+from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
 
 LOW_SHARE = 0.5
 """A task is of low variance where its spread is at most this share of the tasks' median."""
@@ -81,3 +83,13 @@ def noise_grid(results: Results, found: Table) -> Iterator[Grid]:
     columns = [Column("metric", numeric=False), Column("pretraining", "sd over seeds")]
     columns += [Column("fine-tuning", "sd over seeds"), Column("detectable Δ"), Column("mark", numeric=False)]
     yield grid("noise", "How noisy each metric is", columns, map(cells, rows))
+
+
+def _content(evidence: Evidence) -> Content:
+    noise = noise_table(evidence.results)
+    note = "Detectable Δ: by one uncorrected test at 5% with 80% power, the spread pooled over all arms."
+    grids = (with_notes(shown, [note]) for shown in noise_grid(evidence.results, noise))
+    return Content((noise,), tuple(grids))
+
+
+SECTION = Section("noise", _content)

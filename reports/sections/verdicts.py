@@ -4,13 +4,15 @@ from collections.abc import Iterator
 
 from analysis.power import MOST_SEEDS
 from configuration.arm import BASELINE
+from reports.grid import Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, UNKNOWN, fixed, p_text
-from reports.results import Results
-from reports.sections.grids import Column, Grid, grid
-from reports.sections.table import Row, Table, interval, table
+from reports.section import Content, Section
 from reports.statistics.comparisons import Comparison, Verdict
+from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.reference import is_finding
+from reports.statistics.results import Results
+from reports.table import Row, Table, interval, table
 
 COLUMNS = (
     "arm metric n delta low high p p_exact p_holm smallest_effect margin verdict seeds_to_decide diverged trials"
@@ -79,3 +81,48 @@ def verdict_text(compared: Comparison) -> str:
     if compared.verdict is Verdict.NO_DIFFERENCE:
         return f"no difference larger than {compared.margin:g}"
     return str(compared.verdict)
+
+
+def verdict_notes(results: Results) -> Iterator[str]:
+    """Yield what a verdict means and how many tests it is corrected for."""
+    names = " and ".join(metric.title for metric in results.headlines)
+    headlines = {metric.name: metric for metric in results.headlines}
+    cells = [(arm, headlines[name]) for arm, name in results.families[0]]
+    significant = [(arm, metric) for arm, metric in cells if results.comparison(arm, metric).told]
+    tested = sum(results.comparison(arm, metric).p is not None for arm, metric in cells)
+    yield (
+        f"Verdicts: helps or hurts where Holm's p is at most 0.05, over the {tested} tests on {names} (further "
+        "metrics are a family of their own); no difference larger than m where the 95% interval lies within ±m."
+    )
+    if not all(is_finding(results, metric, (arm, BASELINE)) for arm, metric in significant):
+        yield (
+            "At chance: neither the arm nor the baseline exceeds chance significantly (one-sided t over seeds, Holm "
+            "over arms), so the difference is no finding."
+        )
+
+
+def _test_notes(results: Results) -> Iterator[str]:
+    yield (
+        "Sign flips: exact and without assumptions, but n seeds never bring its p below 2/2^n, so Student's paired t "
+        "decides."
+    )
+    yield (
+        "Detectable Δ: the true difference that one uncorrected test at 5% detects with 80% power. The verdict "
+        "beside it is corrected: under the correction the detectable difference is larger. Seeds needed: for 80% "
+        "power if the true Δ and sd equal the observed ones."
+    )
+    if results.looks.counts:
+        counts = ", ".join(map(str, results.looks.counts))
+        yield (
+            f"Seeds were added to what was undecided at {counts} seeds; each look spends its share of the error, so "
+            "intervals are wider than 95% at one look and hold at whichever look an arm stopped."
+        )
+
+
+def _content(evidence: Evidence) -> Content:
+    results = evidence.results
+    grids = (with_notes(shown, verdict_notes(results), _test_notes(results)) for shown in effects_grid(results))
+    return Content((effects_table(results),), tuple(grids))
+
+
+SECTION = Section("effects", _content)

@@ -1,13 +1,9 @@
 """The crossed design behind a table: which of its runs are arms, and what is lost with those that are not."""
 
-import json
-
 from configuration.designs import Factorial, Fractional
 from configuration.designs.crossed import Crossed, Levels, crossed
 from foundation.schema import canonical_text
-from reports.results import Results
-
-KINDS: dict[str, type[Factorial] | type[Fractional]] = {"factorial": Factorial, "fractional": Fractional}
+from reports.statistics.results import Results
 
 
 def runs_of(results: Results) -> Crossed | None:
@@ -15,13 +11,10 @@ def runs_of(results: Results) -> Crossed | None:
 
     A run that is no arm, or not yet one, is missing. Ledgers from before arms had levels tell nothing.
     """
-    document = results.snapshot.document.get("design")
-    parts = document if isinstance(document, list) else [document]
-    chosen = [part for part in parts if isinstance(part, dict) and part.get("kind") in KINDS and "vary" in part]
+    chosen = [design for design in results.experiment.designs if isinstance(design, Factorial | Fractional)]
     if len(chosen) != 1 or not any(arm.levels for arm in results.arms):
         return None
-    design = KINDS[str(chosen[0]["kind"])].model_validate_json(json.dumps(chosen[0]))
-    whole = crossed(design, results.setting.baseline)
+    whole = crossed(chosen[0], results.experiment.baseline)
     if whole is None:
         return None
     return whole.without(set(whole.whole) - set(arms_by_levels(results, whole).values()))

@@ -13,8 +13,8 @@ from analysis.students_t import below
 from configuration.metrics import SCORE
 from ledger.json_values import number
 from ledger.records import Status
-from reports.results import Results
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
 
 
 def chance_of(results: Results, metric: Metric) -> float | None:
@@ -27,7 +27,7 @@ def chance_of(results: Results, metric: Metric) -> float | None:
         for record in results.snapshot.shared
         if record.stage == "examples" and record.status is Status.FINISHED
     }
-    tasks = results.setting.tasks if metric.name == SCORE else (metric.name,)
+    tasks = results.tasks if metric.name == SCORE else (metric.name,)
     known = [level for task in tasks if (level := levels.get(task)) is not None]
     return fmean(known) if known and len(known) == len(tasks) else None
 

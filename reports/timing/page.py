@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from reports.document import Report
 from reports.links import LinkGroup
-from reports.report import Report
 from reports.timing.analysis import Analysis
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from analysis.bootstrap import RESAMPLES
 from ledger.timing.record import TimingRecord
-from reports.footer import Notes, scale_of
+from reports.document import Notes, Report
+from reports.footer import scale_of
 from reports.formats import render as render_report
-from reports.report import Report
+from reports.grid import Grid, with_notes
 from reports.sanitise import printable
-from reports.sections.grids import Grid, with_notes
 from reports.timing.analysis import Analysis
 from reports.timing.finding import finding_of
 from reports.timing.page import page
@@ -49,8 +49,6 @@ def report_of(analysis: Analysis) -> Report:
         paper=printable(f"{paper.statement} ({paper.source})") if paper else "",
         tables=tuple(tables_of(analysis)),
         grids=tuple(_grids(analysis)),
-        curves=None,
-        forest=None,
         footer=tuple((term, printable(text)) for term, text in _footer(record)),
     )
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from analysis.bootstrap import Estimate
+from reports.grid import Cell, Column, Grid, grid
 from reports.number_format import fixed, scientific
-from reports.sections.grids import Cell, Column, Grid, grid
 from reports.sections.main_table import BEST_MARK
-from reports.sections.table import Row, Table, table
+from reports.table import Row, Table, table
 from reports.timing.analysis import Analysis, Timed
 from reports.timing.finding import FLOPS_DECIMALS, interval_text, speedup_decimals, speedup_text
 from reports.timing.verdicts import OPERATIONS, TIME, Judged, judged

@@ -3,8 +3,8 @@
 from itertools import product
 
 from reports.formats import format_names, render
+from reports.grid import Cell
 from reports.report import Report, build
-from reports.sections.grids import Cell
 from tests.factories.reports import Trial, document, empty, full_trial, search, snapshot, table2, troubled
 
 

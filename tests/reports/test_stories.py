@@ -13,10 +13,10 @@ from ledger.snapshot import snapshot
 from reports.experiment_view import setting_of
 from reports.number_format import difference_text
 from reports.publishing import published_in
-from reports.results import Results, results_of
 from reports.statistics.comparisons import Verdict
 from reports.statistics.metrics import Metric
 from tests.factories.paths import ROOT
+from reports.statistics.results import Results, results_of
 
 PUBLISHED = ROOT / "reports" / "published"
 INTERVAL = re.compile(r"\[[+−]?\d[\d.]*, [+−]?\d[\d.]*\]")

@@ -19,8 +19,8 @@ from analysis.paired import interval, t_p
 from analysis.power import smallest_effect
 from configuration.metrics import HELD_OUT_LOSS, SCORE
 from ledger.csv_export import read_export
-from reports.results import Results
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
 from search_space.candidate import Candidate
 from tests.reports.test_stories import PUBLISHED, results_in, stories
 

@@ -12,7 +12,7 @@ from matplotlib.image import imread
 
 from ledger import snapshot as states
 from ledger.csv_export import read_export
-from reports.drawing.curves import LABEL_GAP
+from reports.figures.curves import LABEL_GAP
 from reports.figures.figure_data import HurdleMark
 from reports.figures.figures import narrow_draw, pdf_of, save_png, svg_of
 from reports.figures.gallery import files_of, numbers_of, pictures_of

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.figures.figures import save_png, svg_of
-from reports.figures.pareto import front
 from reports.report import build
+from reports.statistics.pareto import front
 from tests.factories.reports import Trial, document, snapshot
 
 POINTS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)), max_size=12)

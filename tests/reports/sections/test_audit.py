@@ -15,8 +15,8 @@ from ledger.records import Record, Status
 from ledger.snapshot import Snapshot
 from reports.experiment_view import setting_of
 from reports.report import build, primary_metric
-from reports.results import Results, results_of
 from reports.sections.audit import audit_sentence, audit_table, interval_of_share, weighted_tau
+from reports.statistics.results import Results, results_of
 from tests.factories.reports import TOKENS, Trial, document, snapshot
 
 MARK = 200_000

@@ -13,11 +13,11 @@ from configuration.metrics import primary_metric
 from ledger.records import Record, Status, TrialStatus
 from ledger.snapshot import Snapshot
 from reports.experiment_view import setting_of
-from reports.figures.pareto import pareto_of
 from reports.number_format import distinct
 from reports.report import build
-from reports.results import Results, results_of
 from reports.sections.candidates import candidates_table
+from reports.statistics.pareto import pareto_of
+from reports.statistics.results import Results, results_of
 from runners.tracking.status import stop_reason
 from tests.factories.reports import TOKENS, Trial, document, snapshot
 

@@ -15,7 +15,7 @@ from ledger.amendments import Amendment
 from ledger.snapshot import Snapshot
 from reports.report import build
 from reports.sections.claims import Judgement, judge
-from reports.sections.table import Row
+from reports.table import Row
 from tests.factories.reports import Trial, document, snapshot, table2
 
 NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._=-]{0,8}", fullmatch=True)

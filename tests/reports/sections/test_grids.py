@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.sections.grids import Column, Grid, grid, packed
+from reports.grid import Column, Grid, grid, packed
 
 TEXT = ("arm", "metric", "verdict")
 ROWS = st.lists(

@@ -11,9 +11,9 @@ from analysis.effects import paired
 from analysis.proportions import wilson
 from analysis.variance_components import hierarchical_bootstrap, spread_of
 from reports.report import Report, build
-from reports.sections.table import Row
 from reports.statistics.comparisons import Judging, Verdict, verdict_of
 from reports.statistics.metrics import Metric
+from reports.table import Row
 from tests.factories.reports import Trial, document, primary, snapshot, table2
 
 LOSS, SCORE = Metric("held_out_loss"), Metric("score")

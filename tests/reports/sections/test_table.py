@@ -12,7 +12,7 @@ from ledger.records import Status, TrialStatus
 from ledger.snapshot import Snapshot
 from reports.formats import csv
 from reports.report import Report, build
-from reports.sections.table import Row
+from reports.table import Row
 from tests.factories.reports import (
     ARMS,
     TOKENS,

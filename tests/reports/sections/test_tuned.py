@@ -10,7 +10,7 @@ from ledger.tuning_selection import Choice
 from reports.by_recipe import at_own_recipes, at_shared_recipe
 from reports.experiment_view import setting_of
 from reports.report import Report, build
-from reports.results import results_of
+from reports.statistics.results import results_of
 from tests.factories.reports import TUNED_RATES, primary, tuned
 
 

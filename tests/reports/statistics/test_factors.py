@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.report import Report, build
-from reports.sections.table import Row
+from reports.table import Row
 from tests.factories.reports import Trial, document, snapshot
 
 PATHS = {"bottleneck_ratio": 2, "width": 512, "depth": 6}

@@ -11,9 +11,9 @@ import pytest
 
 from configuration.seeds import SequentialSeeds, next_seeds
 from reports.experiment_view import setting_of
-from reports.results import Results, results_of
 from reports.statistics.comparisons import Verdict
 from reports.statistics.metrics import Metric
+from reports.statistics.results import Results, results_of
 from tests.factories.reports import Trial, document, primary, snapshot
 
 TABLES, ARMS = 400, 8

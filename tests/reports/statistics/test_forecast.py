@@ -7,8 +7,8 @@ import pytest
 
 from analysis.power_law import PowerLaw
 from reports.report import Report, build
-from reports.sections.table import Row
 from reports.statistics.backtest import POINTS_KEPT, Widening, error_of, widening, worth_of
+from reports.table import Row
 from runners.replay.curves.reading import read_curves
 from tests.factories.paths import ROOT
 from tests.factories.reports import Trial, document, snapshot

@@ -8,9 +8,9 @@ from scipy import stats
 from ledger.records import Record
 from ledger.snapshot import Snapshot
 from reports.experiment_view import setting_of
-from reports.results import Results, results_of
 from reports.statistics.metrics import Metric
 from reports.statistics.reference import above_chance, chance_of, exceeds_p
+from reports.statistics.results import Results, results_of
 from tests.factories.reports import examples_record, snapshot, table2
 
 

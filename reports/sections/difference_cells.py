@@ -2,9 +2,9 @@
 
 from analysis.effects import Difference
 from ledger.json_values import number
+from reports.grid import Cell
 from reports.number_format import told
-from reports.sections.grids import Cell
-from reports.sections.table import Row
+from reports.table import Row
 
 
 def interval_cell(difference: Difference, decimals: int) -> Cell:

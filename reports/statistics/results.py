@@ -8,14 +8,15 @@ from analysis.effects import Difference, Effect, effect, paired
 from analysis.group_sequential import Looks
 from analysis.paired import ALPHA
 from configuration.arm import BASELINE
-from configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMetric
+from configuration.experiment import Experiment
+from configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMetric, primary_metric
 from configuration.seeds import first_seeds, looks_of
 from ledger.attention_locality import Attention, attention_of
 from ledger.records import ArmRow, TrialStatus
 from ledger.snapshot import Snapshot, TrialHistory
-from reports.experiment_view import Setting
 from reports.number_format import decimals_for
 from reports.statistics.comparisons import Cell, Comparison, Judging, compare
+from reports.statistics.experiment import experiment_of, margins_of
 from reports.statistics.metrics import Metric, ordered
 from reports.statistics.values import ArmValues, NestedArmValues, means_of, nested_values_of
 
@@ -25,13 +26,31 @@ class Results:
     """The one thing that tables, the finding and the figures read their numbers from."""
 
     snapshot: Snapshot
-    setting: Setting
+    experiment: Experiment
+    """As it was resolved."""
+    primary: PrimaryMetric
+    """By task, the metric that speaks for it."""
     arms: tuple[ArmRow, ...]
     """The baseline first."""
     metrics: tuple[Metric, ...]
     nested: NestedArmValues
     trials: Mapping[str, tuple[TrialHistory, ...]]
     """By arm, in the order of the seeds."""
+
+    @property
+    def is_search(self) -> bool:
+        """Whether one of the designs proposes candidates from the results of earlier ones."""
+        return self.experiment.search is not None
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks by name: the order of the file they were listed in never shows."""
+        return tuple(sorted(self.experiment.fine_tuning.tasks))
+
+    @cached_property
+    def margins(self) -> Mapping[str, float]:
+        """By metric, the largest difference that counts as none."""
+        return margins_of(self.experiment)
 
     @cached_property
     def values(self) -> ArmValues:
@@ -100,7 +119,7 @@ class Results:
         mine, theirs = (self.values.get(one, {}).get(name, {}) for one in (arm, BASELINE))
         metric = Metric(name)
         difference = self.effect(arm, metric).difference
-        return Judging(metric, mine, theirs, difference, self.setting.margins.get(name), self._share(arm))
+        return Judging(metric, mine, theirs, difference, self.margins.get(name), self._share(arm))
 
     @cached_property
     def families(self) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:
@@ -113,7 +132,7 @@ class Results:
     @property
     def looks(self) -> Looks:
         """When results are looked at."""
-        return looks_of(self.setting.pretraining.seeds)
+        return looks_of(self.experiment.pretraining.seeds)
 
     def confidence(self, arm: str) -> float:
         """Return the level of an arm's intervals: 95%, and more where its seeds may still be added to."""
@@ -137,28 +156,30 @@ class Results:
     @property
     def shown(self) -> tuple[Metric, ...]:
         """The metrics that people are shown: of a task its primary one, and no score where it is the only task."""
-        lone = len(self.setting.tasks) == 1
+        lone = len(self.tasks) == 1
         return tuple(metric for metric in self.metrics if not metric.further and not (lone and metric.name == SCORE))
 
     @property
     def headlines(self) -> tuple[Metric, ...]:
         """The metrics that a finding speaks of: held-out loss and score, or the only task in its place."""
-        lone = len(self.setting.tasks) == 1
+        lone = len(self.tasks) == 1
         return tuple(metric for metric in self.shown if lone or metric.headline)
 
     @property
     def seeds_in_all(self) -> int:
         """Pretraining seeds that every arm is to have; more may be added to those that are undecided."""
-        return len(first_seeds(self.setting.pretraining.seeds))
+        return len(first_seeds(self.experiment.pretraining.seeds))
 
 
-def results_of(snapshot: Snapshot, setting: Setting, primary: PrimaryMetric) -> Results:
-    """Return what the snapshot holds."""
-    nested = nested_values_of(snapshot, setting.tasks, primary)
+def results_of(snapshot: Snapshot, primary: PrimaryMetric = primary_metric) -> Results:
+    """Return what the snapshot holds. Raises CorruptionError for a document that this version cannot read."""
+    experiment = experiment_of(snapshot.document)
+    tasks = tuple(sorted(experiment.fine_tuning.tasks))
+    nested = nested_values_of(snapshot, tasks, primary)
     found = {metric for of_arm in nested.values() for metric in of_arm}
     arms = tuple(sorted(snapshot.arms, key=lambda arm: (arm.name != BASELINE, arm.position, arm.name)))
     trials: dict[str, list[TrialHistory]] = {arm.name: [] for arm in arms}
     for history in sorted(snapshot.histories, key=lambda history: history.trial.seed):
         trials.setdefault(history.trial.arm, []).append(history)
     grouped = {arm: tuple(histories) for arm, histories in trials.items()}
-    return Results(snapshot, setting, arms, ordered(setting.tasks, found), nested, grouped)
+    return Results(snapshot, experiment, primary, arms, ordered(tasks, found), nested, grouped)

@@ -1,26 +1,71 @@
-"""Differences to the baseline with their intervals, drawn: a panel per metric, a line per arm."""
+"""Forest plot: differences to the baseline with their intervals, a panel per metric, a line per arm."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from analysis.effects import Difference
-from reports.figures.figure_data import Forest, Panel
+from configuration.arm import BASELINE
+from reports.figures.figure import ReportFigure
+from reports.figures.intervals import draw_interval
 from reports.figures.matplotlib_style import Figure, new_figure, text_inches
-from reports.figures.style import COLOURS, INK, QUIET
+from reports.figures.style import QUIET
 from reports.number_format import difference_text
+from reports.sanitise import printable
+from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
+from reports.table import Table, interval, table
 
 NAMES_INCHES, PLOT_INCHES, NUMBERS_INCHES, ROW_INCHES = 1.48, 3.85, 2.07, 0.3
 NARROW_INCHES, NARROW_ROW_INCHES = 3.9, 0.46
 NAME_POINTS, NUMBER_POINTS, NUMBERS_BEGIN, PAD_INCHES = 9.5, 8.5, 1.03, 0.15
 
 
+@dataclass(frozen=True)
+class Panel:
+    """One metric's differences to the baseline, by arm in the table's order."""
+
+    metric: Metric
+    decimals: int
+    rows: tuple[tuple[str, Difference], ...]
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Differences to the baseline with their intervals, a panel per metric."""
+
+    panels: tuple[Panel, ...]
+
+
+def forest_of(evidence: Evidence) -> Forest | None:
+    """Return the differences on every metric that has an interval, None where none has."""
+    results, panels = evidence.results, []
+    for metric in results.shown:
+        rivals = [arm.name for arm in results.arms if arm.name != BASELINE]
+        rows = [(printable(arm), results.effect(arm, metric).difference) for arm in rivals]
+        if any(difference.low is not None for _, difference in rows):
+            panels.append(Panel(metric, results.decimals(metric), tuple(rows)))
+    return Forest(tuple(panels)) if panels else None
+
+
+def forest_table(forest: Forest) -> Table:
+    """Return the differences of every panel."""
+    rows = (
+        {"metric": panel.metric.name, "arm": arm, "pairs": difference.pairs, **interval(difference)}
+        for panel in forest.panels
+        for arm, difference in panel.rows
+    )
+    return table("forest", "metric arm pairs delta low high", rows)
+
+
 def draw(forest: Forest) -> Figure:
     """Return the panels, one above the other."""
     panels = forest.panels
     heights = [len(panel.rows) + 1.6 for panel in panels]
-    rows = [(arm, _told(difference, panel)) for panel in panels for arm, difference in panel.rows]
+    rows = [(arm, _label(difference, panel)) for panel in panels for arm, difference in panel.rows]
     names = max(NAMES_INCHES, text_inches((arm for arm, _ in rows), NAME_POINTS) + PAD_INCHES)
-    numbers = text_inches((told for _, told in rows), NUMBER_POINTS) + (NUMBERS_BEGIN - 1) * PLOT_INCHES + PAD_INCHES
+    numbers = (
+        text_inches((label for _, label in rows), NUMBER_POINTS) + (NUMBERS_BEGIN - 1) * PLOT_INCHES + PAD_INCHES
+    )
     width = names + PLOT_INCHES + max(NUMBERS_INCHES, numbers)
     figure = new_figure(width, ROW_INCHES * sum(heights) + 0.5)
     grid = figure.add_gridspec(
@@ -57,7 +102,7 @@ def draw_narrow(forest: Forest) -> Figure:
             }
             axes.plot([0, 0], [place - 0.2, place + 0.2], color=QUIET, linewidth=0.9, zorder=0)  # not through text
             axes.text(0.0, place + 0.42, arm, **above)
-            axes.text(1.0, place + 0.42, _told(difference, panel), ha="right", **above)
+            axes.text(1.0, place + 0.42, _label(difference, panel), ha="right", **above)
         axes.set_title(f"Δ {panel.metric.title} to the baseline,\n95% interval ({_better(panel)} is better)", pad=8)
         axes.set_yticks([])
         axes.set_ylim(0.6, len(panel.rows) + 0.6)
@@ -70,7 +115,7 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
     _draw_intervals(axes, panel)
     for place, (_, difference) in zip(_places(panel), panel.rows, strict=True):
         beside = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": NUMBER_POINTS}
-        axes.text(NUMBERS_BEGIN, place, _told(difference, panel), **beside)
+        axes.text(NUMBERS_BEGIN, place, _label(difference, panel), **beside)
     axes.set_yticks(list(_places(panel)), [arm for arm, _ in panel.rows], fontsize=NAME_POINTS)
     axes.set_ylim(0.4, len(panel.rows) + 0.6)
     axes.tick_params(axis="y", length=0)
@@ -91,18 +136,10 @@ def _better(panel: Panel) -> str:
     return "lower" if panel.metric.lower_is_better else "higher"
 
 
-def _told(difference: Difference, panel: Panel) -> str:
+def _label(difference: Difference, panel: Panel) -> str:
     return f"{difference_text(difference, panel.decimals)}  n = {difference.pairs}"
 
 
-def draw_interval(axes: Any, place: int, metric: Metric, difference: Difference) -> None:
-    """Draw one interval: a square where better, a cross where worse, a hollow circle where it holds 0."""
-    assert difference.delta is not None
-    colour, marker, face = INK, "o", "none"
-    if difference.told_apart:
-        better = metric.better(difference.delta, 0.0)
-        colour, marker = (COLOURS[1], "s") if better else (COLOURS[2], "X")
-        face = colour
-    axes.plot([difference.low, difference.high], [place, place], color=colour, linewidth=1.8)
-    look = {"markersize": 6.5, "markerfacecolor": face, "markeredgecolor": colour, "markeredgewidth": 1.2}
-    axes.plot([difference.delta], [place], marker=marker, **look)
+FIGURE = ReportFigure(
+    "forest", lambda forest: "Differences to the baseline", forest_of, forest_table, draw, draw_narrow
+)

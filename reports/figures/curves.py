@@ -1,12 +1,24 @@
-"""Learning curves, drawn: held-out loss by tokens, hurdles, where arms stopped, and what is forecast, dashed."""
+"""Learning curves: held-out loss by tokens seen, hurdles, where arms stopped, and what is forecast, dashed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
-from reports.figures.figure_data import Curves, Line
+import numpy as np
+
+from ledger.snapshot import TrialHistory
+from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure, draw_sample, look, new_figure, spread, text_inches
 from reports.figures.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET
 from reports.number_format import short
+from reports.sanitise import printable
+from reports.statistics.backtest import COVERAGE
+from reports.statistics.curves import whole_curves
+from reports.statistics.evidence import Evidence
+from reports.statistics.forecast import Forecast
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
 
 LEFT_INCHES, PLOT_INCHES, NAMES_INCHES, HEIGHT_INCHES = 0.63, 4.96, 1.81, 4.0
 NAME_POINTS, NAMES_BEGIN, PAD_INCHES = 9, 1.05, 0.1
@@ -14,6 +26,122 @@ NARROW_INCHES, NARROW_HEIGHT_INCHES, NAME_INCHES, AXIS_INCHES = 3.9, 3.4, 0.2, 0
 TITLE, BAND = "Held-out loss (nats): mean over seeds", "band from lowest to highest seed"
 LABELLED_LINES = len(COLOURS)
 LABEL_GAP = 0.052  # of the axes' height, so that labels never overlap
+
+
+@dataclass(frozen=True)
+class Line:
+    """One arm's held-out loss in nats: the mean over `n` seeds with the lowest and the highest, by tokens seen."""
+
+    arm: str
+    n: int
+    tokens: tuple[int, ...]
+    mean: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    stopped_at: int | None = None
+    """The hurdle that stopped the arm, counted from 1; None where none did."""
+
+
+@dataclass(frozen=True)
+class ForecastBand:
+    """A forecast of one arm's mean loss in nats from the tokens seen to a budget, with its interval."""
+
+    arm: str
+    tokens: tuple[float, ...]
+    middle: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class HurdleMark:
+    """Where trials were judged, and the bar where one was set."""
+
+    tokens: int
+    threshold: float | None
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Held-out loss against tokens, by arm."""
+
+    lines: tuple[Line, ...]
+    hurdles: tuple[HurdleMark, ...]
+    forecasts: tuple[ForecastBand, ...] = ()
+    """What is forecast and was not measured."""
+
+
+def curves_of(evidence: Evidence) -> Curves | None:
+    """Return the curves, None where nothing has been measured."""
+    results = evidence.results
+    lines = tuple(line for arm in results.arms if (line := _line(arm.name, results.trials[arm.name])))
+    return Curves(lines, tuple(_hurdles(results)), forecast_bands(evidence.forecast)) if lines else None
+
+
+def curves_table(curves: Curves) -> Table:
+    """Return the points of the curves, forecasts marked as such."""
+    return table("curves", "arm n tokens loss low high forecast", _curve_rows(curves))
+
+
+def _curve_rows(curves: Curves) -> Iterator[Row]:
+    def rows(arm: str, n: int | None, points: Iterable[tuple[float, ...]], forecast: bool) -> Iterator[Row]:
+        for tokens, loss, low, high in points:
+            at = round(tokens)
+            yield {"arm": arm, "n": n, "tokens": at, "loss": loss, "low": low, "high": high, "forecast": forecast}
+
+    for line in curves.lines:
+        points = zip(line.tokens, line.mean, line.low, line.high, strict=True)
+        yield from rows(line.arm, line.n, points, forecast=False)
+    for band in curves.forecasts:
+        drawn = zip(band.tokens, band.middle, band.low, band.high, strict=True)
+        yield from rows(band.arm, None, drawn, forecast=True)
+
+
+def _line(arm: str, trials: tuple[TrialHistory, ...]) -> Line | None:
+    """Return the mean over the seeds that came furthest: a mean over changing seeds would jump."""
+    whole = whole_curves(trials)
+    if not whole:
+        return None
+    tokens = tuple(sorted(set.intersection(*(set(points) for points in whole))))
+    losses = [[points[at] for points in whole] for at in tokens]
+    return Line(
+        arm=printable(arm),
+        n=len(whole),
+        tokens=tokens,
+        mean=tuple(map(fmean, losses)),
+        low=tuple(map(min, losses)),
+        high=tuple(map(max, losses)),
+        stopped_at=_stopped_at(trials),
+    )
+
+
+def _stopped_at(trials: tuple[TrialHistory, ...]) -> int | None:
+    """Return the hurdle beyond which no seed came."""
+    stops = [trial.stopped_by for trial in trials]
+    levels = [stop.level + 1 for stop in stops if stop is not None]
+    return max(levels) if levels and len(levels) == len(stops) else None
+
+
+def _hurdles(results: Results) -> Iterator[HurdleMark]:
+    thresholds = {
+        decision.level: decision.threshold
+        for history in results.snapshot.histories
+        for decision in history.decisions
+        if decision.threshold is not None
+    }
+    for level, tokens in enumerate(results.experiment.pretraining.hurdle.rung_tokens):
+        yield HurdleMark(tokens, thresholds.get(level))
+
+
+def forecast_bands(forecast: Forecast | None) -> tuple[ForecastBand, ...]:
+    """Return the median of each arm's forecast and where 90% lie, from the tokens seen on."""
+    if forecast is None:
+        return ()
+    bands, tokens = [], tuple(forecast.tokens.tolist())
+    for arm in forecast.arms:
+        low, middle, high = np.quantile(arm.draws, ((1 - COVERAGE) / 2, 0.5, (1 + COVERAGE) / 2), axis=0).tolist()
+        bands.append(ForecastBand(printable(arm.arm), tokens, tuple(middle), tuple(low), tuple(high)))
+    return tuple(bands)
 
 
 def draw(curves: Curves) -> Figure:
@@ -53,7 +181,7 @@ def _draw_all(axes: Any, curves: Curves, named: Sequence[Line], rest: Sequence[L
     _draw_stops(axes, rest, [QUIET] * len(rest))
     _draw_stops(axes, named, COLOURS)
     _draw_hurdles(axes, curves)
-    _draw_ahead(axes, curves, [line.arm for line in named])
+    _draw_forecasts(axes, curves, [line.arm for line in named])
     axes.set_xlabel("tokens seen")
     axes.xaxis.set_major_formatter(lambda tokens, _: short(round(tokens)))
     axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
@@ -96,20 +224,20 @@ def _draw_hurdles(axes: Any, curves: Curves) -> None:
             axes.plot([hurdle.tokens], [hurdle.threshold], marker="_", markersize=22, color=INK, markeredgewidth=2)
 
 
-def _draw_ahead(axes: Any, curves: Curves, named: Sequence[str]) -> None:
+def _draw_forecasts(axes: Any, curves: Curves, named: Sequence[str]) -> None:
     """Draw forecasts dashed, on an axis of tokens that is then logarithmic: they reach many times as far."""
-    shown = [ahead for ahead in curves.ahead if ahead.arm in named]
+    shown = [band for band in curves.forecasts if band.arm in named]
     if not shown:
         return
     axes.set_xscale("log")
     seen, end = shown[0].tokens[0], shown[0].tokens[-1]
     axes.axvspan(seen, end, color=QUIET, alpha=0.08, linewidth=0)
     axes.text(seen, 0.03, " forecast, not measured", transform=axes.get_xaxis_transform(), color=QUIET, fontsize=8.5)
-    for ahead in shown:
-        colour = COLOURS[named.index(ahead.arm) % len(COLOURS)]
-        axes.plot(ahead.tokens, ahead.middle, color=colour, linestyle=(0, (4, 3)), linewidth=1.1)
-        reach = [[ahead.middle[-1] - ahead.low[-1]], [ahead.high[-1] - ahead.middle[-1]]]
-        axes.errorbar([end], [ahead.middle[-1]], yerr=reach, color=colour, capsize=2.5, linewidth=1)
+    for band in shown:
+        colour = COLOURS[named.index(band.arm) % len(COLOURS)]
+        axes.plot(band.tokens, band.middle, color=colour, linestyle=(0, (4, 3)), linewidth=1.1)
+        reach = [[band.middle[-1] - band.low[-1]], [band.high[-1] - band.middle[-1]]]
+        axes.errorbar([end], [band.middle[-1]], yerr=reach, color=colour, capsize=2.5, linewidth=1)
 
 
 def _label_ends(axes: Any, lines: Sequence[Line], right: int) -> None:
@@ -138,3 +266,8 @@ def _label_below(axes: Any, lines: Sequence[Line], end: int, plot_inches: float)
 def _name(line: Line, end: int) -> str:
     stopped = "" if line.tokens[-1] == end else f", to {short(line.tokens[-1])}"
     return f"{line.arm} (n = {line.n}{stopped})"
+
+
+FIGURE = ReportFigure(
+    "curves", lambda curves: "Held-out loss by tokens seen", curves_of, curves_table, draw, draw_narrow
+)

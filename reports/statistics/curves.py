@@ -1,0 +1,21 @@
+"""Held-out curves of trials: loss in nats by tokens seen."""
+
+from ledger.metrics import PRETRAIN
+from ledger.records import TrialStatus
+from ledger.snapshot import TrialHistory
+from reports.reading import curve
+
+
+def whole_curves(trials: tuple[TrialHistory, ...]) -> tuple[dict[int, float], ...]:
+    """Return the held-out curves of the seeds that came furthest."""
+    curves = [_curve(trial) for trial in trials if trial.status is not TrialStatus.DIVERGED]
+    curves = [points for points in curves if points]
+    furthest = max((max(points) for points in curves), default=0)
+    return tuple(points for points in curves if max(points) == furthest)
+
+
+def _curve(trial: TrialHistory) -> dict[int, float]:
+    points: dict[int, float] = {}
+    for record in trial.finished(PRETRAIN):
+        points |= curve(record.result)
+    return points

@@ -1,0 +1,28 @@
+"""Everything that the sections, the figures and the finding of one report are made from."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from reports.statistics.forecast import Forecast, forecast_of
+from reports.statistics.pareto import Pareto, pareto_of
+from reports.statistics.results import Results
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The results, and what several readers take from them."""
+
+    results: Results
+    """Of every arm at the shared recipe."""
+    own_recipes: Results | None = None
+    """Of every arm at the recipe that tuning chose for it; None before the choice, or where nothing is tuned."""
+
+    @cached_property
+    def forecast(self) -> Forecast | None:
+        """The arms' curves extrapolated, where the experiment asks for it."""
+        return forecast_of(self.results)
+
+    @cached_property
+    def pareto(self) -> Pareto | None:
+        """The results against what they cost."""
+        return pareto_of(self.results)

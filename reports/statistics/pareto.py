@@ -1,0 +1,165 @@
+"""What a result costs: the candidates that no other one beats on both the result and a cost. Pareto's front."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from configuration.arm import BASELINE
+from configuration.metrics import HELD_OUT_LOSS, SCORE
+from ledger.metrics import PRETRAIN
+from ledger.records import ArmRow
+from reports.sanitise import printable
+from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
+
+COSTS = ("parameters", "forward_flops", "train_flops")
+COST_TITLES = {
+    "parameters": "parameters",
+    "forward_flops": "forward FLOPs",
+    "train_flops": "train FLOPs",
+    "seconds": "seconds",
+}
+FEWEST_ARMS = 3
+
+
+@dataclass(frozen=True)
+class ParetoPoint:
+    """One candidate on a result and a cost."""
+
+    arm: str
+    cost: float
+    value: float
+    front: bool
+    spread: float | None = None
+    """The sample's standard deviation over seeds."""
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """Everyone on one cost."""
+
+    cost: str
+    metric: Metric
+    points: tuple[ParetoPoint, ...]
+
+
+@dataclass(frozen=True)
+class Pareto:
+    """The results against each cost that tells candidates apart."""
+
+    trade_offs: tuple[TradeOff, ...]
+
+
+def front(points: Sequence[Sequence[float]]) -> tuple[int, ...]:
+    """Return the places of the points that no other point equals or beats everywhere and beats somewhere.
+
+    Smaller is better on every axis. Of equal points all are on the front or none.
+    """
+
+    def dominated(mine: Sequence[float]) -> bool:
+        return any(
+            all(a <= b for a, b in zip(its, mine, strict=True)) and tuple(its) != tuple(mine) for its in points
+        )
+
+    return tuple(place for place, point in enumerate(points) if not dominated(point))
+
+
+def pareto_of(results: Results) -> Pareto | None:
+    """Return the results against what they cost; of a search its first objective, of a table the headline metrics."""
+    return search_pareto_of(results) if results.is_search else table_pareto_of(results)
+
+
+def search_pareto_of(results: Results) -> Pareto | None:
+    """Return the trade_offs on the search's first objective, None where fewer than two candidates were measured."""
+    metric = Metric(_objectives(results)[0])
+    measured = [(arm, mean) for arm in results.arms if (mean := _mean(results, arm, metric)) is not None]
+    if len(measured) < 2:
+        return None
+    trade_offs = []
+    for cost in (*COSTS, *(["seconds"] if "seconds" in _objectives(results) else [])):
+        prices = {arm.name: _price(results, arm, cost) for arm, _ in measured}
+        sign = 1.0 if metric.lower_is_better else -1.0
+        best = front([(sign * value, prices[arm.name]) for arm, value in measured])
+        points = (
+            ParetoPoint(printable(arm.name), prices[arm.name], value, place in best)
+            for place, (arm, value) in enumerate(measured)
+        )
+        if len(set(prices.values())) > 1:
+            trade_offs.append(TradeOff(cost, metric, tuple(points)))
+    return Pareto(tuple(trade_offs)) if trade_offs else None
+
+
+def table_pareto_of(results: Results) -> Pareto | None:
+    """Return a table's headline metrics against training FLOPs, None for fewer than three measured arms."""
+    trade_offs = []
+    for metric in results.headlines:
+        effects = [(arm, results.effect(arm.name, metric)) for arm in results.arms]
+        measured = [(arm, effect.mean, effect.sd) for arm, effect in effects if effect.mean is not None]
+        if len(measured) < FEWEST_ARMS or len({arm.train_flops for arm, _, _ in measured}) < 2:
+            continue
+        sign = 1.0 if metric.lower_is_better else -1.0
+        best = front([(sign * mean, arm.train_flops) for arm, mean, _ in measured])
+        points = (
+            ParetoPoint(printable(arm.name), float(arm.train_flops), mean, place in best, sd)
+            for place, (arm, mean, sd) in enumerate(measured)
+        )
+        trade_offs.append(TradeOff("train_flops", metric, tuple(points)))
+    return Pareto(tuple(trade_offs)) if trade_offs else None
+
+
+def pareto_table(pareto: Pareto | None) -> Table:
+    """Return a row per candidate and cost, the cheapest first."""
+    return table("pareto", "cost price arm metric value front", _rows(pareto))
+
+
+def _rows(pareto: Pareto | None) -> Iterator[Row]:
+    for trade in pareto.trade_offs if pareto else ():
+        for point in sorted(trade.points, key=lambda point: (point.cost, point.value, point.arm)):
+            yield {
+                "cost": trade.cost,
+                "price": point.cost,
+                "arm": point.arm,
+                "metric": trade.metric.name,
+                "value": point.value,
+                "front": point.front,
+            }
+
+
+def _objectives(results: Results) -> tuple[str, ...]:
+    search = results.experiment.search
+    return (HELD_OUT_LOSS,) if search is None else search.objectives
+
+
+def _mean(results: Results, arm: ArmRow, metric: Metric) -> float | None:
+    """Return an arm's mean at the baseline's seeds: at those that both have, moved as the baseline moves.
+
+    Another arm's seeds may be others, and a difference between seeds would pass for one between arms. The mean of all
+    arms takes the place of a baseline that was not measured; None where an arm shares no seed with it.
+    """
+    if metric.name == SCORE and metric not in results.metrics:
+        return None
+    measured = {name: of_arm.get(metric.name, {}) for name, of_arm in results.values.items()}
+    mine, base = measured.get(arm.name, {}), measured.get(BASELINE) or _field(measured.values())
+    shared = sorted(mine.keys() & base.keys())
+    if not shared:
+        return None
+    moved = 0.0 if len(shared) == len(base) else fmean(base.values()) - fmean(base[seed] for seed in shared)
+    return fmean(mine[seed] for seed in shared) + moved
+
+
+def _field(measured: Iterable[Mapping[int, float]]) -> dict[int, float]:
+    by_seed: dict[int, list[float]] = {}
+    for values in measured:
+        for seed, value in values.items():
+            by_seed.setdefault(seed, []).append(value)
+    return {seed: fmean(values) for seed, values in by_seed.items()}
+
+
+def _price(results: Results, arm: ArmRow, cost: str) -> float:
+    """Return an arm's cost; seconds are those of pretraining, the mean over its trials."""
+    prices = {"parameters": arm.parameters, "forward_flops": arm.forward_flops, "train_flops": arm.train_flops}
+    if cost in prices:
+        return float(prices[cost])
+    trials = results.trials[arm.name]
+    return fmean(sum(record.seconds for record in history.finished(PRETRAIN)) for history in trials)

@@ -1,0 +1,30 @@
+"""Tables as data: what every format prints comes from these rows."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from analysis.effects import Difference
+from foundation.schema import JsonValue
+
+Row = Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named rows that all have the same columns."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def table(name: str, columns: str, rows: Iterable[Row]) -> Table:
+    """Return a table after checking that its rows have the columns they promise, in that order."""
+    named, filled = tuple(columns.split()), tuple(rows)
+    assert all(tuple(row) == named for row in filled), f"{name}: a row differs from {named}"
+    return Table(name, named, filled)
+
+
+def interval(difference: Difference) -> dict[str, JsonValue]:
+    """Return a difference as the columns delta, low and high."""
+    return {"delta": difference.delta, "low": difference.low, "high": difference.high}

@@ -20,7 +20,7 @@ from search_space.released.papers import PublishedRow, published
 from tasks.dataset_folder import FolderOfTasks
 from tasks.downstream import find_task, task_names
 
-EXPERIMENTS = Path(__file__).parents[3] / "experiments"
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 TABLES = (
     "table1", "table1_base", "table2", "table3", "table3_bert", "table4", "table7", "kernel_size",
     "kernel_size_short", "heads", "table8",

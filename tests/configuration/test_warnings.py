@@ -8,7 +8,7 @@ from configuration.experiment import Experiment
 from configuration.validation.warnings import warnings_of
 from configuration.yaml import load, scales
 
-EXPERIMENTS = Path(__file__).parents[3] / "experiments"
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 FILES = [(path.name, scale) for path in sorted(EXPERIMENTS.glob("*.yaml")) for scale in scales(path)]
 TEXT = """
 experiment: warned

@@ -46,28 +46,10 @@ def test_an_expression_means_what_it_means_in_python(text: str) -> None:
 
 
 WORDS = ("a", "b.c", "not", "and", "or", "in", "is", "2", "2.5", "'x'", *"[](),+-*/%<>", "<=", "==", "!=")
-    "a",
-    "b.c",
-    "not",
-    "and",
-    "or",
-    "in",
-    "is",
-    "2",
-    "2.5",
-    "'x'",
-    "[",
-    "]",
-    "(",
-    ")",
-    ",",
-    *"+-*/%<>",
-    "==",
-    "!=",
-)
 WHITELIST = (
     *(ast.Expression, ast.Name, ast.Attribute, ast.Constant, ast.List, ast.Load, ast.BoolOp, ast.boolop, ast.Compare),
-    *(ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq, ast.In, ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Mod),
+    *(ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq, ast.In),
+    *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod),
     *(ast.UnaryOp, ast.Not, ast.USub),
 )
 

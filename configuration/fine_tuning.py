@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from foundation.schema import Count, JsonValue, Number, PositiveNumber, Schema, Seed, Share
+from foundation.schema import Count, JsonValue, PositiveNumber, Schema, Seed, Share
 from tasks.corpora.corpus import Corpus
 from tasks.dataset_folder import PublishedData
 
@@ -31,11 +31,11 @@ class TaskSettings(Schema):
     """Largest learning rate on this task."""
     layer_rate_decay: Share | None = Field(default=None, gt=0)
     """Layer-wise learning-rate decay on this task."""
-    warmup_share: Number | None = Field(default=None, ge=0, lt=1)
+    warmup_share: float | None = Field(default=None, ge=0, lt=1)
     """Share of this task's updates in which the rate rises."""
-    weight_decay: Number | None = Field(default=None, ge=0)
+    weight_decay: float | None = Field(default=None, ge=0)
     """Decoupled weight decay of AdamW on this task."""
-    dropout: Number | None = Field(default=None, ge=0, lt=1)
+    dropout: float | None = Field(default=None, ge=0, lt=1)
     """Dropout probability on this task."""
     pooling: Literal["first", "mean"] | None = None
     """What this task's label is read from."""
@@ -69,7 +69,7 @@ class SettingsSearch(Schema):
 
     peak_learning_rate: tuple[PositiveNumber, ...] = Field(default=(), examples=[[1e-4, 3e-4]])
     """Peak learning rates to try; empty keeps the one rate."""
-    weight_decay: tuple[Number, ...] = ()
+    weight_decay: tuple[float, ...] = ()
     """Weight decays to try; empty keeps the one value."""
     epochs: tuple[Count, ...] = ()
     """Numbers of epochs to try; empty keeps the one number."""
@@ -126,9 +126,9 @@ class FineTuning(Schema):
     """Largest share of a task's dev examples that may stand in the pretraining text; more is refused."""
     pooling: Literal["first", "mean"] = "first"
     """What a label is read from: the [CLS] vector, as the releases do, or the mean over the tokens."""
-    warmup_share: Number = Field(default=0.1, ge=0, lt=1)
+    warmup_share: float = Field(default=0.1, ge=0, lt=1)
     """Share of the updates in which the rate rises to its peak. Default: ELECTRA's release."""
-    weight_decay: Number = Field(default=0.01, ge=0)
+    weight_decay: float = Field(default=0.01, ge=0)
     """Decoupled weight decay of AdamW."""
-    dropout: Number = Field(default=0.1, ge=0, lt=1)
+    dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout probability while a task is taught."""

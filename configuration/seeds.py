@@ -21,7 +21,7 @@ Values = Mapping[str, Mapping[str, Mapping[int, float]]]
 class SequentialSeeds(Schema):
     """How many seeds to begin with, how many at most, and which differences are too small to matter."""
 
-    start: Count = Field(default=3, ge=2)
+    start: int = Field(default=3, ge=2, le=2**53)
     """Pretraining seeds that every arm begins with."""
     max: Count = Field(examples=[10])
     """Pretraining seeds of an arm at most."""

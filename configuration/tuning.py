@@ -7,10 +7,10 @@ draw. So tuning is paired as the comparison is, and depends on one seed.
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag
 
 from foundation.errors import Violation
-from foundation.schema import Count, ExponentText, Number, PositiveNumber, Schema, Seed
+from foundation.schema import Count, PositiveNumber, Schema, Seed
 
 
 class LogRange(Schema):
@@ -28,7 +28,7 @@ class LogRange(Schema):
 class LinearRange(Schema):
     """Any value between two, drawn evenly: `{ linear: [0, 0.3] }`."""
 
-    linear: tuple[Number, Number]
+    linear: tuple[float, float]
     """The smallest and the largest value; draws are even between them."""
 
     @property
@@ -40,22 +40,13 @@ class LinearRange(Schema):
 Range = LogRange | LinearRange
 
 
-def _number(value: Any) -> Any:
-    """Return exponent notation as the number that it is; a whole one may be meant for a count."""
-    if not isinstance(value, ExponentText):
-        return value
-    number = float(value)
-    return int(number) if number.is_integer() else number
-
-
 def _tag(value: Any) -> str:
     if isinstance(value, LogRange) or (isinstance(value, Mapping) and "log" in value):
         return "log"
     return "linear" if isinstance(value, LinearRange | Mapping) else "values"
 
 
-Value = Annotated[Any, BeforeValidator(_number)]
-Values = tuple[Value, ...]
+Values = tuple[Any, ...]
 Axis = Annotated[
     Annotated[LogRange, Tag("log")] | Annotated[LinearRange, Tag("linear")] | Annotated[Values, Tag("values")],
     Discriminator(_tag),
@@ -71,7 +62,7 @@ class Tune(Schema):
         examples=[{"recipe.peak_learning_rate": {"log": [1e-4, 1e-2]}, "recipe.weight_decay": [0.0, 0.01, 0.1]}],
     )
     """Recipe fields: listed values, or a range that values are drawn from."""
-    trials: Count = Field(ge=2, le=256, examples=[6])
+    trials: int = Field(ge=2, le=256, examples=[6])
     """Points that each arm is tried at, at most; the recipe that all arms share is always one of them."""
     seeds: tuple[Seed, ...] = Field(min_length=1, examples=[[101, 102]])
     """Pretraining seeds of tuning; the comparison has others."""

@@ -2,12 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Any, get_args
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
@@ -28,55 +27,14 @@ class Schema(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class ExponentText(str):
-    """A plain YAML scalar such as `1e-3`: text until a numeric field asks for it (PyYAML issues 173 and 417)."""
-
-    __slots__ = ()
-
-
-def _number_from_exponent(value: object) -> object:
-    return float(value) if isinstance(value, ExponentText) else value
-
-
-def whole_from_exponent(value: object) -> object:
-    """Return a whole number written with an exponent as an integer, and everything else as it is."""
-    if isinstance(value, ExponentText) and float(value).is_integer():
-        return int(float(value))
-    return value
-
-
-def _whole_inside(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {key: _whole_inside(inner) for key, inner in value.items()}
-    return whole_from_exponent(value)
-
-
-def _number_inside(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {key: _number_inside(inner) for key, inner in value.items()}
-    return _number_from_exponent(whole_from_exponent(value))
-
-
-NamingValue = Annotated[Any, BeforeValidator(_whole_inside)]
-"""A value of an axis that names arms: a whole number is one however it is written, and `1e-3` keeps its text."""
-
-DrawnValue = Annotated[Any, BeforeValidator(_number_inside)]
-"""A value of an axis that candidates are drawn from: every number is one however it is written."""
-
-Number = Annotated[float, BeforeValidator(_number_from_exponent)]
-"""A finite real number; a whole number is accepted, and so is exponent notation (`1e-3`)."""
-
-PositiveNumber = Annotated[float, BeforeValidator(_number_from_exponent), Field(gt=0)]
-Share = Annotated[float, BeforeValidator(_number_from_exponent), Field(ge=0, le=1)]
+PositiveNumber = Annotated[float, Field(gt=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
 """A share of a whole, from 0 to 1."""
 
-Whole = Annotated[int, BeforeValidator(whole_from_exponent)]
-"""A whole number; exponent notation is accepted where it is whole (`2e6`). Every integer field is one of these."""
-
-Count = Annotated[Whole, Field(ge=1, le=2**53)]
+Count = Annotated[int, Field(ge=1, le=2**53)]
 """A whole number from 1."""
 
-Seed = Annotated[Whole, Field(ge=0, le=2**32 - 1)]
+Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 """A name that is safe in a path, a table and a URL."""

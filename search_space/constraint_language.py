@@ -1,230 +1,189 @@
-"""Expressions on values: a small language of numbers, texts, names and comparisons, parsed here and never evaluated.
+"""The expressions of constraints: numbers, texts, paths and comparisons, parsed by Python and never evaluated by it.
 
-    any      := all ("or" all)*
-    all      := not ("and" not)*
-    not      := "not" not | compared
-    compared := sum (("<" | "<=" | ">" | ">=" | "==" | "!=" | "in") sum)*
-    sum      := product (("+" | "-") product)*
-    product  := signed (("*" | "/" | "//" | "%") signed)*
-    signed   := "-" signed | value
-    value    := number | 'text' | name | "(" any ")" | "[" any ("," any)* "]"
+A part of Python's expression grammar: `or`, `and`, `not`, the comparisons `< <= > >= == != in` and their chains,
+`+ - * / // %`, unary minus, brackets and lists; `true`, `false`, texts without escapes, and dotted paths. Every path,
+text and number is replaced by a placeholder before Python's parser sees the text.
 
-A name may have no value at a point. What is said of it is then neither true nor false (Kleene's third value).
+A path may have no value at a point. A statement about it is then neither true nor false (Kleene's third value).
 """
 
+import ast
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Union
+from typing import NamedTuple, Union
 
 CHARACTERS_AT_MOST = 200
 
 Constant = bool | int | float | str
-Value = Union[bool, int, float, str, None, tuple["Value", ...]]  # noqa: UP007 — it speaks of itself
-"""None is a name without a value."""
+Value = Union[bool, int, float, str, None, tuple["Value", ...]]  # noqa: UP007 — it refers to itself
+"""None is a path without a value."""
 Lookup = Callable[[str], Value]
-Meaning = Callable[[Lookup], Value]
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d+)?(?:[eE][-+]?\d{1,2})?)(?![\w.])|(?P<text>'[^']*'|\"[^\"]*\")"
-    r"|(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)|(?P<sign><=|>=|==|!=|//|[-+*/%<>()\[\],]))"
+    r"|(?P<sign><=|>=|==|!=|//|[-+*/%<>()\[\],]|(?:and|or|not|in)(?!\w|\.[A-Za-z_]))|(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*))"
 )
-_ORDERS: dict[str, Callable[[float, float], bool]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+_CLOSED_BY = {"(": ")", "[": "]"}
+_NEGATABLE = ("", "(", "[", ",", "and", "or", "not")
+"""The signs after which `not` may stand."""
+_TRUTHS = {"true": True, "false": False}
+_ORDERS: dict[type[ast.cmpop], tuple[str, Callable[[float, float], bool]]] = {
+    ast.Lt: ("<", operator.lt), ast.LtE: ("<=", operator.le),
+    ast.Gt: (">", operator.gt), ast.GtE: (">=", operator.ge),
 }  # fmt: skip
-_SUMS: dict[str, Callable[[float, float], float]] = {"+": operator.add, "-": operator.sub}
-_PRODUCTS: dict[str, Callable[[float, float], float]] = {
-    "*": operator.mul, "/": operator.truediv, "//": operator.floordiv, "%": operator.mod,
+_CALCULATIONS: dict[type[ast.operator], tuple[str, Callable[[float, float], float]]] = {
+    ast.Add: ("+", operator.add), ast.Sub: ("-", operator.sub), ast.Mult: ("*", operator.mul),
+    ast.Div: ("/", operator.truediv), ast.FloorDiv: ("//", operator.floordiv), ast.Mod: ("%", operator.mod),
 }  # fmt: skip
-_WORDS = ("and", "or", "not", "in")
-_TRUTHS: dict[str, Constant] = {"true": True, "false": False}
 
 
 class InvalidExpression(ValueError):
-    """The text is no expression, or cannot be asked of the values that there are."""
+    """The text is no expression, or has no meaning for the values of a candidate."""
+
+
+class Token(NamedTuple):
+    """A number, a text, a name or a sign with its position; the last token of every text is empty."""
+
+    kind: str
+    text: str
+    start: int
+
+
+class Path(NamedTuple):
+    """A path whose value is looked up."""
+
+    name: str
 
 
 @dataclass(frozen=True)
 class Expression:
-    """A parsed text and the names that it asks for, in the order in which they stand."""
+    """A parsed text: its tree over placeholders, and what these stand for in the order of the text."""
 
     text: str
-    names: tuple[str, ...]
-    meaning: Meaning
-    equalities: tuple[tuple[str, Constant], ...] = ()
-    """Every name that is set equal or unequal to a literal, or looked for in a list, with that literal."""
+    tree: ast.expr
+    atoms: tuple[Path | Constant, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The paths that it contains, each once, in the order of the text."""
+        return tuple(dict.fromkeys(atom.name for atom in self.atoms if isinstance(atom, Path)))
+
+    @property
+    def equalities(self) -> tuple[tuple[str, Constant], ...]:
+        """Every path that is set equal or unequal to a literal, or looked for in a list, with that literal."""
+        return tuple(dict.fromkeys(self._equalities(self.tree)))
 
     def truth(self, lookup: Lookup) -> bool | None:
-        """Return whether it holds, None where that hangs on a name without a value. Raises InvalidExpression."""
-        return _truth(self.meaning(lookup))
+        """Return whether it holds, None where that depends on a path without a value. Raises InvalidExpression."""
+        return _truth(self._value(self.tree, lookup))
+
+    def _value(self, node: ast.expr, lookup: Lookup) -> Value:
+        match node:
+            case ast.Name(id=placeholder):
+                atom = self.atoms[int(placeholder[1:])]
+                return lookup(atom.name) if isinstance(atom, Path) else atom
+            case ast.List(elts=items):
+                return tuple(self._value(item, lookup) for item in items)
+            case ast.BoolOp(op=join, values=parts):
+                truths = [*map(_truth, [self._value(part, lookup) for part in parts])]
+                return _all(truths) if isinstance(join, ast.And) else _negated(_all([*map(_negated, truths)]))
+            case ast.UnaryOp(op=sign, operand=inner):
+                value = self._value(inner, lookup)
+                return _negated(_truth(value)) if isinstance(sign, ast.Not) else _calculate(0, ast.Sub(), value)
+            case ast.BinOp(left=left, op=sign, right=right):
+                return _calculate(self._value(left, lookup), sign, self._value(right, lookup))
+            case ast.Compare(left=first, ops=signs, comparators=others):
+                values = [self._value(part, lookup) for part in (first, *others)]
+                return _all([*map(_compare, values, signs, values[1:])])
+        raise AssertionError(ast.dump(node))
+
+    def _equalities(self, node: ast.expr) -> Iterator[tuple[str, Constant]]:
+        left: ast.expr | None = None
+        signs = iter(node.ops if isinstance(node, ast.Compare) else ())
+        for part in ast.iter_child_nodes(node):
+            if isinstance(part, ast.expr):
+                yield from self._equalities(part)
+                if left is not None and type(next(signs, ast.Lt())) not in _ORDERS:
+                    yield from self._equality(left, part)
+                    yield from self._equality(part, left)
+                left = part
+
+    def _equality(self, one: ast.expr, other: ast.expr) -> Iterator[tuple[str, Constant]]:
+        if isinstance(one, ast.Name) and isinstance(path := self.atoms[int(one.id[1:])], Path):
+            yield from ((path.name, literal) for literal in self._literals(other))
+
+    def _literals(self, node: ast.expr) -> Iterator[Constant]:
+        for item in node.elts if isinstance(node, ast.List) else [node]:
+            if isinstance(item, ast.List):
+                yield from self._literals(item)
+            elif isinstance(item, ast.Name) and not isinstance(atom := self.atoms[int(item.id[1:])], Path):
+                yield atom
 
 
 def parse(text: str) -> Expression:
-    """Return the expression. Raises InvalidExpression with the place and what was expected there."""
+    """Return the expression. Raises InvalidExpression with the position and what was expected there."""
     if len(text) > CHARACTERS_AT_MOST:
         raise InvalidExpression(f"{len(text)} characters are too many; at most {CHARACTERS_AT_MOST} allowed")
-    parser = _Parser(text)
-    meaning = parser.any()
-    if parser.kind != "end":
-        raise parser.expected("a comparison, and, or, or the end")
-    return Expression(text, tuple(dict.fromkeys(parser.names)), meaning, tuple(dict.fromkeys(parser.equalities)))
-
-
-class _Parser:
-    """Recursive descent, one method per rule of the grammar."""
-
-    def __init__(self, text: str) -> None:
-        self._text, self._end = text, 0
-        self.names: list[str] = []
-        self.equalities: list[tuple[str, Constant]] = []
-        self._name_of: dict[Meaning, str] = {}
-        self._literals_of: dict[Meaning, tuple[Constant, ...]] = {}
-        self.kind, self._token, self._start = "", "", 0
-        self._advance()
-
-    def expected(self, what: str) -> InvalidExpression:
-        found = f"found {self._token!r}" if self._token else "the text ends"
-        return InvalidExpression(f"{what} is needed at character {self._start + 1}, but {found}")
-
-    def any(self) -> Meaning:
-        return self._joined(self._all, "or", _any)
-
-    def _all(self) -> Meaning:
-        return self._joined(self._not, "and", _all)
-
-    def _joined(self, part: Callable[[], Meaning], word: str, join: Callable[[list[Value]], Value]) -> Meaning:
-        parts = [part()]
-        while self._take(word):
-            parts.append(part())
-        return parts[0] if len(parts) == 1 else lambda lookup: join([each(lookup) for each in parts])
-
-    def _not(self) -> Meaning:
-        if not self._take("not"):
-            return self._compared()
-        inner = self._not()
-        return lambda lookup: _negated(_truth(inner(lookup)))
-
-    def _compared(self) -> Meaning:
-        first, pairs = self._sum(), []
-        while self._token in (*_ORDERS, "==", "!=", "in") and self.kind != "text":
-            sign = self._token
-            self._advance()
-            pairs.append((sign, self._sum()))
-            if sign not in _ORDERS:
-                self._note_equality(pairs[-2][1] if len(pairs) > 1 else first, pairs[-1][1])
-        if not pairs:
-            return first
-
-        def meaning(lookup: Lookup) -> Value:
-            values = [first(lookup), *(other(lookup) for _, other in pairs)]
-            return _all([_compare(values[at], sign, values[at + 1]) for at, (sign, _) in enumerate(pairs)])
-
-        return meaning
-
-    def _note_equality(self, left: Meaning, right: Meaning) -> None:
-        for one, other in ((left, right), (right, left)):
-            if one in self._name_of:
-                literals = self._literals_of.get(other, ())
-                self.equalities += [(self._name_of[one], literal) for literal in literals]
-
-    def _sum(self) -> Meaning:
-        return self._calculated(self._product, _SUMS)
-
-    def _product(self) -> Meaning:
-        return self._calculated(self._signed, _PRODUCTS)
-
-    def _calculated(self, part: Callable[[], Meaning], signs: dict[str, Callable[[float, float], float]]) -> Meaning:
-        first, rest = part(), []
-        while self._token in signs and self.kind == "sign":
-            sign = self._token
-            self._advance()
-            rest.append((sign, part()))
-
-        def meaning(lookup: Lookup) -> Value:
-            value = first(lookup)
-            for sign, other in rest:
-                value = _calculate(value, sign, signs[sign], other(lookup))
-            return value
-
-        return meaning if rest else first
-
-    def _signed(self) -> Meaning:
-        if not self._take("-"):
-            return self._value()
-        inner = self._signed()
-        return lambda lookup: _calculate(0, "-", operator.sub, inner(lookup))
-
-    def _value(self) -> Meaning:
-        if self._take("("):
-            inner = self.any()
-            self._close(")")
-            return inner
-        if self._take("["):
-            items = [self.any()]
-            while self._take(","):
-                items.append(self.any())
-            self._close("]")
-
-            def listed(lookup: Lookup) -> Value:
-                return tuple(item(lookup) for item in items)
-
-            self._literals_of[listed] = tuple(one for item in items for one in self._literals_of.get(item, ()))
-            return listed
-        if self.kind not in ("number", "text", "name") or self._token in _WORDS:
-            raise self.expected("a number, a 'text' or a name")
-        return self._atom()
-
-    def _atom(self) -> Meaning:
-        kind, token = self.kind, self._token
-        self._advance()
-        if kind == "name" and token not in _TRUTHS:
-            self.names.append(token)
-            return self._named(token)
-        known: Constant = _TRUTHS[token] if kind == "name" else token[1:-1] if kind == "text" else _number(token)
-        return self._literal(known)
-
-    def _named(self, name: str) -> Meaning:
-        def looked_up(lookup: Lookup) -> Value:
-            return lookup(name)
-
-        self._name_of[looked_up] = name
-        return looked_up
-
-    def _literal(self, value: Constant) -> Meaning:
-        def known(lookup: Lookup) -> Value:
-            return value
-
-        self._literals_of[known] = (value,)
-        return known
-
-    def _close(self, sign: str) -> None:
-        if not self._take(sign):
-            raise self.expected(f"'{sign}'")
-
-    def _take(self, token: str) -> bool:
-        taken = self._token == token and self.kind in ("sign", "name")
-        if taken:
-            self._advance()
-        return taken
-
-    def _advance(self) -> None:
-        rest = self._text[self._end :]
-        self._start = self._end + len(rest) - len(rest.lstrip())
-        found = _TOKEN.match(self._text, self._end)
-        if found is not None:
-            self.kind, self._end = str(found.lastgroup), found.end()
-            self._token = found[self.kind]
-        elif rest.strip():
-            self._token = rest.strip()[0]
-            raise self.expected("a number, a 'text', a name or a sign")
+    atoms: list[Path | Constant] = []
+    signs: list[str] = []
+    for token in _in_order(_tokens(text)):
+        if token.kind in ("sign", "end"):
+            signs.append(token.text)
         else:
-            self.kind, self._token = "end", ""
+            signs.append(f"_{len(atoms)}")
+            atoms.append(_atom(token))
+    return Expression(text, ast.parse(" ".join(signs), mode="eval").body, tuple(atoms))
 
 
-def _number(token: str) -> int | float:
-    value = float(token)
-    return int(token) if token.isdigit() else int(value) if value.is_integer() else value
+def _tokens(text: str) -> Iterator[Token]:
+    end = 0
+    while text[end:].strip():
+        found = _TOKEN.match(text, end)
+        if found is None:
+            start = len(text) - len(text[end:].lstrip())
+            raise _expected("a number, a 'text', a name or a sign", Token("", text[start], start))
+        kind, end = str(found.lastgroup), found.end()
+        yield Token(kind, found[kind], found.start(kind))
+    yield Token("end", "", len(text))
+
+
+def _in_order(tokens: Iterator[Token]) -> Iterator[Token]:
+    """Yield the tokens. Raises InvalidExpression at the first that cannot follow those before it."""
+    before, opened = "", list[str]()
+    operand = True  # whether an operand is needed here, or an operator
+    for token in tokens:
+        sign = token.text if token.kind == "sign" else ""
+        if operand:
+            begins = sign in _CLOSED_BY or sign == "-" or (sign == "not" and before in _NEGATABLE)
+            if token.kind == "end" or (sign and not begins):
+                raise _expected("a number, a 'text' or a name", token)
+            operand = bool(sign)
+            opened += [sign] if sign in _CLOSED_BY else []
+        elif opened and sign == _CLOSED_BY[opened[-1]]:
+            opened.pop()
+        elif token.kind != "end" or opened:
+            operand = True
+            if not sign or sign in ("(", ")", "[", "]", "not") or (sign == "," and opened[-1:] != ["["]):
+                closing = f"'{_CLOSED_BY[opened[-1]]}'" if opened else "a comparison, and, or, or the end"
+                raise _expected(closing, token)
+        before = sign
+        yield token
+
+
+def _expected(what: str, token: Token) -> InvalidExpression:
+    found = f"found {token.text!r}" if token.text else "the text ends"
+    return InvalidExpression(f"{what} is needed at character {token.start + 1}, but {found}")
+
+
+def _atom(token: Token) -> Path | Constant:
+    if token.kind == "text":
+        return token.text[1:-1]
+    if token.kind == "name":
+        return _TRUTHS.get(token.text, Path(token.text))
+    value = float(token.text)
+    return int(token.text) if token.text.isdigit() else int(value) if value.is_integer() else value
 
 
 def _truth(value: Value) -> bool | None:
@@ -237,35 +196,31 @@ def _negated(truth: bool | None) -> bool | None:
     return None if truth is None else not truth
 
 
-def _all(values: list[Value]) -> Value:
-    truths = [_truth(value) for value in values]
+def _all(truths: list[bool | None]) -> bool | None:
     return False if False in truths else None if None in truths else True
 
 
-def _any(values: list[Value]) -> Value:
-    truths = [_truth(value) for value in values]
-    return True if True in truths else None if None in truths else False
-
-
-def _compare(left: Value, sign: str, right: Value) -> bool | None:
+def _compare(left: Value, sign: ast.cmpop, right: Value) -> bool | None:
     if left is None or right is None:
         return None
-    if sign == "in":
+    if isinstance(sign, ast.In):
         if not isinstance(right, tuple):
             raise InvalidExpression("in needs a list, such as [1, 2]")
         return left in right
-    if sign in ("==", "!="):
-        return (left == right) == (sign == "==")
-    return _ORDERS[sign](_numeric(left, sign), _numeric(right, sign))
+    if isinstance(sign, ast.Eq | ast.NotEq):
+        return (left == right) == isinstance(sign, ast.Eq)
+    written, order = _ORDERS[type(sign)]
+    return order(_numeric(left, written), _numeric(right, written))
 
 
-def _calculate(left: Value, sign: str, function: Callable[[float, float], float], right: Value) -> Value:
+def _calculate(left: Value, sign: ast.operator, right: Value) -> Value:
+    written, calculation = _CALCULATIONS[type(sign)]
     if left is None or right is None:
         return None
     try:
-        return function(_numeric(left, sign), _numeric(right, sign))
+        return calculation(_numeric(left, written), _numeric(right, written))
     except (ZeroDivisionError, OverflowError):
-        raise InvalidExpression(f"{left!r} {sign} {right!r} has no value") from None
+        raise InvalidExpression(f"{left!r} {written} {right!r} has no value") from None
 
 
 def _numeric(value: Value, sign: str) -> float:

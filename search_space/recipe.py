@@ -10,7 +10,7 @@ from pydantic import Field
 
 from foundation.errors import Violation
 from foundation.randomness import stream_seed
-from foundation.schema import Count, Number, PositiveNumber, Schema, Share, Whole
+from foundation.schema import Count, PositiveNumber, Schema, Share
 from search_space.schedule import LinearSchedule, Schedule
 
 LENGTHENED = 512  # tokens; the longest that BERT's position table holds
@@ -27,11 +27,11 @@ class Recipe(Schema):
     """Learning rate at the end of the warm-up, before the schedule's decay."""
     schedule: Schedule = Field(default_factory=LinearSchedule)
     """The learning rate over the tokens; `linear` decays to zero, `constant` stays at its peak."""
-    weight_decay: Number = Field(default=0.01, ge=0)
+    weight_decay: float = Field(default=0.01, ge=0)
     """Decoupled weight decay of AdamW; normalisations and biases have none."""
-    adam_beta1: Number = Field(default=0.9, ge=0, lt=1)
+    adam_beta1: float = Field(default=0.9, ge=0, lt=1)
     """Decay rate of AdamW's first moment."""
-    adam_beta2: Number = Field(default=0.999, ge=0, lt=1)
+    adam_beta2: float = Field(default=0.999, ge=0, lt=1)
     """Decay rate of AdamW's second moment."""
     adam_epsilon: PositiveNumber = 1e-6
     """Added to AdamW's denominator. Default: ELECTRA's release."""
@@ -43,7 +43,7 @@ class Recipe(Schema):
     """Precision of matrix products and what lies between them; weights, updates and losses stay in float32."""
     activation_checkpointing: Literal["none", "selective", "full"] = "none"
     """What training keeps for the backward pass; the rest is computed again, which takes time and saves memory."""
-    dropout: Number = Field(default=0.1, ge=0, lt=1)
+    dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout probability of hidden values and of attention weights."""
     token_share: PositiveNumber = 1.0
     """Tokens that this candidate is trained on, as a share of the experiment's; a matched budget may change it."""
@@ -55,7 +55,7 @@ class Recipe(Schema):
     """
     long_sequence_length: Count = LENGTHENED
     """Tokens of a sequence in the updates of `long_sequence_share`. Default: BERT's position table."""
-    noise_seed: Whole = Field(default=0, ge=0, le=2**32 - 1)
+    noise_seed: int = Field(default=0, ge=0, le=2**32 - 1)
     """Draws other weights, batches and masks from the same seed and changes nothing else.
 
     Replicas are equal in expectation, so a table of replicas shows what a table says where nothing differs.

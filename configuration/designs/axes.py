@@ -9,14 +9,12 @@ from pydantic import Field
 
 from configuration.designs.point import Changes, label
 from foundation.errors import Violation
-from foundation.schema import NamingValue
 from search_space.candidate import Candidate
 from search_space.overrides import InvalidOverride, absolute_path, apply
 
-Axes = Annotated[
-    Mapping[str, tuple[NamingValue, ...]],
-    Field(min_length=1, examples=[{"bottleneck_ratio": [1, 2], "heads": [2, 4]}]),
-]
+_EXAMPLES: list[Any] = [{"bottleneck_ratio": [1, 2], "heads": [2, 4]}]
+Axes = Annotated[Mapping[str, tuple[Any, ...]], Field(min_length=1, examples=_EXAMPLES)]
+SeveralAxes = Annotated[Mapping[str, tuple[Any, ...]], Field(min_length=2, examples=_EXAMPLES)]
 
 
 def parent_of(path: str, axes: Axes) -> str | None:

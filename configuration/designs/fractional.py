@@ -6,15 +6,14 @@ confounded with two-way interactions, at 4 two-way interactions with each other,
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from analysis.fractions import Fraction, smallest
-from configuration.designs.axes import Axes, axis_violations, named, parent_of, present
+from configuration.designs.axes import SeveralAxes, axis_violations, named, parent_of, present
 from configuration.designs.point import ARMS_AT_MOST, Point, PointDesign, level
 from foundation.errors import Violation
-from foundation.schema import whole_from_exponent
 from search_space.candidate import Candidate
 
 FACTORS_AT_MOST = 20
@@ -34,9 +33,9 @@ class Fractional(PointDesign):
     recurs: ClassVar[bool] = True
     kind: Literal["fractional"] = "fractional"
     """Chooses a two-level fraction of the full factorial."""
-    vary: Axes = Field(min_length=2, max_length=FACTORS_AT_MOST)
+    vary: SeveralAxes = Field(max_length=FACTORS_AT_MOST)
     """By path, the two levels of a factor."""
-    resolution: Annotated[Literal[3, 4, 5], BeforeValidator(whole_from_exponent)]
+    resolution: Literal[3, 4, 5]
     """3: main effects are confounded with two-way interactions; 4: those with each other; 5: neither."""
 
     def size(self, baseline: Candidate) -> int:

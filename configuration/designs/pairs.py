@@ -4,9 +4,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import ClassVar, Literal
 
-from pydantic import Field
-
-from configuration.designs.axes import Axes, axis_violations, named_in_full, present, same_as
+from configuration.designs.axes import SeveralAxes, axis_violations, named_in_full, present, same_as
 from configuration.designs.point import Point, PointDesign, level
 from foundation.errors import Violation
 from search_space.candidate import Candidate
@@ -24,7 +22,7 @@ class Pairs(PointDesign):
     recurs: ClassVar[bool] = True
     kind: Literal["pairs"] = "pairs"
     """Chooses every combination of two moved factors."""
-    vary: Axes = Field(min_length=2)
+    vary: SeveralAxes
     """By path, the values beside the baseline's."""
 
     def size(self, baseline: Candidate) -> int:

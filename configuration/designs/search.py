@@ -7,7 +7,7 @@ from pydantic import Field
 
 from configuration.designs.axes import unsuited
 from foundation.errors import Violation
-from foundation.schema import Count, DrawnValue, Number, Schema, Seed
+from foundation.schema import Count, Schema, Seed
 from search_space.candidate import Candidate
 
 MEASURED = ("held_out_loss", "score")
@@ -16,7 +16,7 @@ Objective = Literal["held_out_loss", "score", "parameters", "forward_flops", "tr
 cannot be repeated on another machine."""
 
 
-Rate = Annotated[Number, Field(gt=0, le=1)]
+Rate = Annotated[float, Field(gt=0, le=1)]
 
 
 class Tournament(Schema):
@@ -42,7 +42,7 @@ class Search(Schema):
 
     kind: Literal["search"] = "search"
     """Chooses a search: candidates are proposed from the results of earlier ones."""
-    space: Mapping[str, tuple[DrawnValue, ...]] = Field(min_length=1, examples=[{"bottleneck_ratio": [1, 2, 4]}])
+    space: Mapping[str, tuple[Any, ...]] = Field(min_length=1, examples=[{"bottleneck_ratio": [1, 2, 4]}])
     """By path, the values to choose from: an axis of the search space each."""
     max_candidates: Count = Field(default=20, examples=[20])
     """How many proposals at most: the baseline and the arms of other designs count, and so does every repeat."""

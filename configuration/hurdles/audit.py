@@ -11,9 +11,9 @@ from typing import Annotated
 from pydantic import Field
 
 from foundation.randomness import stream_seed
-from foundation.schema import Number, Schema, Seed
+from foundation.schema import Schema, Seed
 
-PositiveShare = Annotated[Number, Field(gt=0, le=1)]
+PositiveShare = Annotated[float, Field(gt=0, le=1)]
 
 
 class Audit(Schema):

@@ -14,7 +14,7 @@ from analysis.learning_curve import Numbers, predict_final
 from configuration.hurdles.decision import HurdleDecision
 from configuration.hurdles.population import Population, State, TrialView, finite
 from configuration.hurdles.rungs import Rungs
-from foundation.schema import Count, Number
+from foundation.schema import Count
 
 CurveModel = Callable[[Numbers, Numbers | None], tuple[Numbers, Numbers]]
 """From curves [candidates, points] and features [candidates, features] to each final value's mean and its doubt."""
@@ -31,7 +31,7 @@ class Extrapolate(Rungs):
     """Advances by one mark that a cohort may spend, over all its members and rungs."""
     at_once: Count = 1
     """Candidates that advance together before the next decision."""
-    optimism: Number = 1.0
+    optimism: float = 1.0
     """Standard deviations of the prediction that count as promise; 0 looks at the mean alone."""
 
     def decide(self, field: Population) -> dict[str, HurdleDecision]:

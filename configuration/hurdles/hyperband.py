@@ -14,9 +14,8 @@ from configuration.hurdles.cohorts import best_of_cohorts
 from configuration.hurdles.decision import HurdleDecision
 from configuration.hurdles.population import Population
 from configuration.hurdles.rungs import Rungs
-from foundation.schema import Number
 
-ReductionFactor = Annotated[Number, Field(gt=1)]
+ReductionFactor = Annotated[float, Field(gt=1)]
 
 
 class Hyperband(Rungs):

@@ -8,9 +8,8 @@ from configuration.hurdles.cohorts import best_of_cohorts
 from configuration.hurdles.decision import HurdleDecision
 from configuration.hurdles.population import Population
 from configuration.hurdles.rungs import Rungs
-from foundation.schema import Number
 
-PartOfOne = Annotated[Number, Field(gt=0, lt=1)]
+PartOfOne = Annotated[float, Field(gt=0, lt=1)]
 
 
 class TopFraction(Rungs):

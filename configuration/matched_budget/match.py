@@ -2,16 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
-from foundation.schema import ExponentText, Schema
+from foundation.schema import Schema
 
-
-def _number(value: object) -> object:
-    return float(value) if isinstance(value, ExponentText) else value
-
-
-Tolerance = Annotated[float, BeforeValidator(_number), Field(gt=0, lt=1)]
+Tolerance = Annotated[float, Field(gt=0, lt=1)]
 
 
 class Match(Schema):

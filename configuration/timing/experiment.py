@@ -11,7 +11,7 @@ from pydantic import Field
 
 from configuration.arm import Arm, changed_arm
 from foundation.errors import Violation
-from foundation.schema import Count, JsonValue, Name, Schema, Seed, Whole, canonical
+from foundation.schema import Count, JsonValue, Name, Schema, Seed, canonical
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.overrides import ROOTS, InvalidOverride
@@ -45,7 +45,7 @@ class Timing(Schema):
     """Sequences of a batch."""
     rounds: Count = 100
     """Each round passes every arm once, in an order drawn anew: the pairs of the paired ratios."""
-    warm_up_rounds: Annotated[Whole, Field(ge=0, le=2**53)] = 5
+    warm_up_rounds: Annotated[int, Field(ge=0, le=2**53)] = 5
     """Rounds before the first that counts."""
     seed: Seed = 1
     """Draws the weights, the inputs and the orders."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from foundation.errors import ConfigurationError
-from foundation.schema import ExponentText
 
 TOLD_AT_MOST = 50
 SHOWN_CHARACTERS = 80
@@ -65,8 +64,6 @@ def shown(value: object) -> str:
         text = "null"
     elif isinstance(value, bool):
         text = "true" if value else "false"
-    elif isinstance(value, ExponentText):
-        text = str(value)
     elif isinstance(value, str):
         text = repr(str(value[: SHOWN_CHARACTERS + 1]))
     else:

@@ -11,7 +11,7 @@ from pydantic_core.core_schema import ErrorType
 from configuration.yaml.errors import did_you_mean, shown
 from configuration.yaml.renamed import renamed_value
 from configuration.yaml.syntax import missing_space
-from foundation.schema import ExponentText, Name
+from foundation.schema import Name
 
 # pydantic's error types by what the field asks for
 NEEDED = {
@@ -83,12 +83,10 @@ def not_among(value: object, expected: str) -> str:
 def _described(value: object) -> str:
     if isinstance(value, bool):
         return f"{shown(value)} is a boolean"
-    if isinstance(value, ExponentText):
-        return f"{shown(value)} is a number with an exponent"
     if isinstance(value, int):
         return f"{shown(value)} is a whole number"
     if isinstance(value, float):
-        return f"{shown(value)} is a number with a decimal point"
+        return f"{shown(value)} is a number with {'an exponent' if 'e' in repr(value) else 'a decimal point'}"
     if isinstance(value, str):
         return f"{shown(value)} is text"
     return "this is a mapping" if isinstance(value, Mapping) else "this is a list"
@@ -102,7 +100,7 @@ def _remedy(value: object, needed: str) -> str:
         return f". Quote it: '{_bare(value)}'"
     if needed == "a whole number" and isinstance(value, float) and value.is_integer():
         return f". Write {value:.0f}"
-    if not isinstance(value, str) or isinstance(value, ExponentText):
+    if not isinstance(value, str):
         return ""
     if needed in ("a number", "a whole number") and _NUMBER_TEXT.fullmatch(value):
         return f". Write {value[:60]}, without quotes"

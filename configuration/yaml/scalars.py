@@ -1,14 +1,13 @@
 """Plain YAML scalars as values: YAML 1.2's core schema, and a refusal where YAML 1.1 and 1.2 disagree.
 
-YAML 1.2.2 section 10.3.2; the old readings are those of yaml.org/type, which PyYAML follows.
+YAML 1.2.2 section 10.3.2; the old readings are those of yaml.org/type, which PyYAML follows. One exception: to YAML
+1.1 an exponent without a point (`1e-3`) is text, which nobody means, so it is the number that it is to YAML 1.2.
 """
 
 import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-
-from foundation.schema import ExponentText
 
 Scalar = None | bool | int | float | str
 
@@ -27,7 +26,6 @@ _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ][-0-9:.+Zz \t]*)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _REAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_OLD_EXPONENT = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)[eE][-+][0-9]+")
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class Misread:
 
 
 def plain_scalar(text: str) -> Scalar | Misread:
-    """Return what an unquoted scalar means; exponent notation stays text until a numeric field asks for it."""
+    """Return what an unquoted scalar means."""
     if text in _NULL:
         return None
     if text in _BOOLEAN:
@@ -68,11 +66,12 @@ def _integer(text: str) -> Scalar | Misread:
 
 
 def _real(text: str) -> Scalar | Misread:
-    if "e" in text.lower() and not _OLD_EXPONENT.fullmatch(text):
-        return ExponentText(text)
-    if math.isinf(float(text)):
+    """Return a real number, and a whole one that is written with an exponent (`2e6`) as an integer: a count."""
+    value = float(text)
+    if math.isinf(value):
         return _not_finite(text)
-    return float(text)
+    counts = "e" in text.lower() and value.is_integer() and abs(value) <= LARGEST_INTEGER
+    return int(value) if counts else value
 
 
 def _not_finite(text: str) -> Misread:

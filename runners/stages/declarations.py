@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal
 
-from foundation.schema import Count, JsonValue, Number, PositiveNumber, Seed, Share
+from foundation.schema import Count, JsonValue, PositiveNumber, Seed, Share
 from runners.stages.stage import StageDeclaration
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
@@ -126,12 +126,12 @@ class FineTuneStage(StageDeclaration):
     epochs: Count
     batch_examples: Count
     peak_learning_rate: PositiveNumber
-    warmup_share: Number
+    warmup_share: float
     pooling: Literal["first", "mean"]
     device: Literal["cpu", "cuda"] = "cpu"
     precision: Literal["float32", "bfloat16"] = "float32"
-    weight_decay: Number
-    dropout: Number
+    weight_decay: float
+    dropout: float
     layer_rate_decay: Share = 1.0
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from foundation.schema import Schema, Whole
+from foundation.schema import Schema
 from search_space.cost.operation_counts import Operations, linear
 from search_space.shape import AttentionShape, linear_parameters
 
@@ -16,7 +16,7 @@ def _odd(kernel_size: int) -> int:
     return kernel_size
 
 
-KernelSize = Annotated[Whole, Field(ge=1, le=1023), AfterValidator(_odd)]
+KernelSize = Annotated[int, Field(ge=1, le=1023), AfterValidator(_odd)]
 """Tokens under the kernel, centred on the output's own token."""
 
 

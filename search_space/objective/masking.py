@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from foundation.errors import Violation
-from foundation.schema import Number, Schema, Share
+from foundation.schema import Schema, Share
 from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Component, Convention
 
@@ -18,7 +18,7 @@ class Masking(Schema):
     of a sequence of 128), special tokens and padding never.
     """
 
-    mask_rate: Number = Field(default=0.15, gt=0, lt=1)
+    mask_rate: float = Field(default=0.15, gt=0, lt=1)
     """Share of the tokens that is predicted. Default: BERT and ELECTRA-Small."""
     mask_token_share: Share = 0.85
     """Share of the predicted positions that is shown as [MASK]; the rest keep their token. Default: ELECTRA."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import Field
 
-from foundation.schema import Count, Number, Schema
+from foundation.schema import Count, Schema
 
 FILE = Path(__file__).with_name("papers.toml")
 
@@ -35,7 +35,7 @@ class Costs(Schema):
     sources: Mapping[str, str] = Field(default_factory=dict)
     """By field, the source of a value that is not from `source`."""
     parameters: Count
-    train_flops: Number
+    train_flops: float
 
 
 class PublishedModel(Schema):
@@ -64,15 +64,15 @@ class PublishedRow(Schema):
     long_sequences: bool = False
     """Whether it was trained on at a longer length, by `fine_tuning.lengthening`; what it costs leaves that out."""
     parameters: Count | None = None
-    train_flops: Number | None = None
+    train_flops: float | None = None
     printed_parameters: str | None = None
     printed_train_flops: str | None = None
     direction: str | None = None
     """What the text says of a row whose number was not found."""
     note: str | None = None
-    values: Mapping[str, Number] = Field(default_factory=dict)
+    values: Mapping[str, float] = Field(default_factory=dict)
     """By column."""
-    spreads: Mapping[str, Number] = Field(default_factory=dict)
+    spreads: Mapping[str, float] = Field(default_factory=dict)
     """By column, the printed standard deviation over `seeds`."""
     seeds: Count | None = None
     """How many runs a value is the mean of, where that is printed."""

@@ -1,6 +1,7 @@
 """Contracts of every field that a user's file can hold: options by name alone, and exponents for whole numbers."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
@@ -9,7 +10,10 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from configuration.experiment import Experiment
 from configuration.timing.experiment import TimingExperiment
-from foundation.schema import OPTION, VARIANT_KEY, ExponentText, canonical
+from configuration.yaml import load, renamed
+from configuration.yaml.scalars import plain_scalar
+from foundation.errors import ConfigurationError
+from foundation.schema import OPTION, VARIANT_KEY, canonical
 
 FILES: tuple[type[BaseModel], ...] = (Experiment, TimingExperiment)
 
@@ -81,12 +85,12 @@ def test_every_whole_number_may_be_written_with_an_exponent(whole: Any) -> None:
             adapter.validate_python(number)
         except ValidationError:
             with pytest.raises(ValidationError):
-                adapter.validate_python(ExponentText(text))
+                adapter.validate_python(plain_scalar(text))
         else:
-            found = adapter.validate_python(ExponentText(text))
+            found = adapter.validate_python(plain_scalar(text))
             assert (type(found), found) == (int, number)
             accepted.append(number)
-        for refused in (text, str(number), ExponentText("1.5e0"), ExponentText("1e400")):
+        for refused in (text, str(number), plain_scalar("1.5e0"), plain_scalar("2.5")):
             with pytest.raises(ValidationError):
                 adapter.validate_python(refused, strict=True)
     assert accepted
@@ -106,6 +110,41 @@ def test_the_contract_of_whole_numbers_looks_at_every_kind_of_field() -> None:
         "Search.seed",
         "Timing.warm_up_rounds",
     } <= names
+
+
+def refused(text: str, model: type[BaseModel], folder: Path) -> tuple[str, ...]:
+    file = folder / "f.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigurationError) as refusal:
+        load(file, model, None)
+    return refusal.value.lines
+
+
+@pytest.mark.parametrize(("former", "today"), [*renamed.KEYS.items()])
+def test_every_former_key_is_refused_with_the_name_that_it_has_today(former: str, today: str, tmp_path: Path) -> None:
+    owners = {model for model, name, _ in EVERY if name == today}
+    assert owners
+    for model in owners:
+        assert former not in model.model_fields
+        wanted = f"f.yaml:2: {former}: {former!r} is now called {today}; rename it"
+        assert any(line.endswith(wanted) for line in refused(f"# a file\n{former}: 1\n", model, tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("allowed", "former"), [(each, old) for each in renamed.VALUES for old in renamed.VALUES[each]]
+)
+def test_every_former_value_is_refused_with_the_name_that_it_has_today(
+    allowed: frozenset[str], former: str, tmp_path: Path
+) -> None:
+    fields_of = {(model, name) for model, name, kind in EVERY for part in parts(kind) if choices(part) == allowed}
+    assert fields_of
+    for model, name in fields_of:
+        wanted = f"f.yaml:1: {name}: {former!r} is now called {renamed.VALUES[allowed][former]}; allowed: "
+        assert any(wanted in line for line in refused(f"{name}: {former}\n", model, tmp_path))
+
+
+def choices(part: Any) -> frozenset[Any]:
+    return frozenset(get_args(part)) if get_origin(part) is Literal else frozenset()
 
 
 @pytest.mark.parametrize("union", [*unions()])
@@ -145,3 +184,12 @@ def _is_tagged(part: Any) -> bool:
         return False
     members = [each for each in get_args(part) if isinstance(each, type) and issubclass(each, BaseModel)]
     return len(members) > 1 and all(VARIANT_KEY in member.model_fields for member in members)
+
+
+@pytest.mark.parametrize(
+    ("model", "name"), [pytest.param(model, name, id=f"{model.__name__}.{name}") for model, name, _ in EVERY]
+)
+def test_no_field_has_two_bounds_of_one_kind(model: type[BaseModel], name: str) -> None:
+    """Of two, pydantic keeps that of the type: `Count = Field(ge=2)` would accept 1."""
+    bounds = [type(each) for each in model.model_fields[name].metadata]
+    assert len(bounds) == len(set(bounds))

@@ -1,11 +1,12 @@
 """Constraints are read as they would be in Python, and never evaluated as code."""
 
+import ast
 import operator
 from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from search_space.candidate import Candidate
@@ -42,6 +43,42 @@ truths = st.recursive(
 def test_an_expression_means_what_it_means_in_python(text: str) -> None:
     python = eval(text, {"__builtins__": {}}, {**VALUES, "true": True})
     assert parse(text).truth(VALUES.__getitem__) is python
+
+
+WORDS = ("a", "b.c", "not", "and", "or", "in", "is", "2", "2.5", "'x'", *"[](),+-*/%<>", "<=", "==", "!=")
+WHITELIST = (
+    *(ast.Expression, ast.Name, ast.Attribute, ast.Constant, ast.List, ast.Load, ast.BoolOp, ast.boolop, ast.Compare),
+    *(ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq, ast.In),
+    *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod),
+    *(ast.UnaryOp, ast.Not, ast.USub),
+)
+
+
+def is_part_of_python(text: str) -> bool:
+    """Whether Python accepts the text as an expression of comparisons and calculations, without empty lists."""
+    try:
+        nodes = [*ast.walk(ast.parse(text, mode="eval"))]
+    except SyntaxError:
+        return False
+    return all(isinstance(node, WHITELIST) and getattr(node, "elts", True) != [] for node in nodes)
+
+
+@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12) | truths.map(str.split))
+@settings(max_examples=1000)
+def test_the_language_is_a_part_of_pythons(words: list[str]) -> None:
+    text = " ".join(words).replace(", ]", ", 2 ]").replace("'x' 'x'", "'x' + 'x'")  # what Python joins or forgives
+    try:
+        accepted = bool(parse(text))
+    except InvalidExpression:
+        accepted = False
+    assert accepted == is_part_of_python(text)
+
+
+@given(truths, st.sets(st.sampled_from("abcd")))
+def test_what_a_missing_value_leaves_open_is_neither_true_nor_false(text: str, missing: set[str]) -> None:
+    """A truth without some values is the truth with any values in their place (Kleene)."""
+    truth = parse(text).truth(lambda name: None if name in missing else VALUES[name])
+    assert truth in (None, parse(text).truth(VALUES.__getitem__))
 
 
 @given(st.text(max_size=40) | st.text(alphabet="ab<>=!+-*/%()[],'\" .1e", max_size=40))

@@ -11,7 +11,7 @@ from rich.table import Table
 from commands.arguments import not_one_of
 from foundation.errors import ConfigurationError, CorruptionError, DataError
 from foundation.schema import JsonValue
-from tasks.data_folder import VARIABLE, data_folder
+from tasks.data_folder import VARIABLE, data_folder, missing
 from tasks.data_sets.fetching import fetch, refuse_unfetchable
 from tasks.data_sets.registry import DataSet, data_sets
 from tasks.data_sets.verification import Finding, State, find
@@ -64,7 +64,7 @@ def verify(context: typer.Context, names: SomeNames = None, as_json: AsJson = Fa
     if not names:
         found = {name: finding for name, finding in found.items() if finding.state is not State.ABSENT}
         if not found:
-            raise DataError(f"{folder}: holds none of the published data sets; ${VARIABLE} names another folder")
+            raise missing(f"{folder}: holds none of the published data sets")
     if _json_wanted(context, as_json):
         _print_json({"folder": str(folder), "data_sets": [_document(name, found[name]) for name in found]})
     elif whole := [name for name, finding in found.items() if finding.state in HERE]:
@@ -73,7 +73,7 @@ def verify(context: typer.Context, names: SomeNames = None, as_json: AsJson = Fa
 
 
 def _refuse_faults(found: dict[str, Finding]) -> None:
-    """Raise one error with every fault: CorruptionError where a file is different, DataError where some are missing."""
+    """Raise one error with every fault: CorruptionError if a file is different, DataError if some are missing."""
     faults = [(name, fault) for name, finding in found.items() for fault in finding.faults]
     lines = [f"{fault}{_remark(name)}" for name, fault in faults]
     if any(not fault.missing for _, fault in faults):

@@ -7,16 +7,15 @@ import os
 import re
 from pathlib import Path
 
+from foundation.errors import DataError
 from foundation.schema import JsonValue
 
 VARIABLE = "STEEPLECHASE_DATA"
 DEFAULT = "data"
 FETCHED = "fetched"  # in the data folder: what `steeplechase data fetch` writes, a folder for each configuration
 BEGINNING = re.compile(rf"\$(?:{VARIABLE}(?![A-Za-z0-9_])|\{{{VARIABLE}\}})")
-HINT = (
-    f"`steeplechase data` lists published data sets; their folder is ${VARIABLE}, or `{DEFAULT}` where that is unset"
-)
-"""For every message about data that are missing."""
+HINT = f"`steeplechase data` lists the published data sets; they are in ${VARIABLE}, `{DEFAULT}` where it is unset"
+"""The last line of every error about data that are missing."""
 
 
 def data_folder() -> Path:
@@ -30,6 +29,11 @@ def resolved(path: str) -> Path:
     if variable is None:
         return Path(path)
     return data_folder() / path[variable.end() :].lstrip("/")
+
+
+def missing(*lines: str) -> DataError:
+    """Return the error of data that are missing: its lines, then how to find out about data sets."""
+    return DataError((*lines, HINT))
 
 
 def with_paths_as_in(document: JsonValue, other: JsonValue) -> JsonValue:

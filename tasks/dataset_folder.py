@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 
 from foundation.errors import DataError
 from foundation.schema import JsonValue, Schema
-from tasks.data_folder import FETCHED, HINT, resolved
+from tasks.data_folder import FETCHED, missing, resolved
 from tasks.dataset_hub import DatasetOfTasks
 from tasks.labelled.task import Part, TaskFiles, Version, folder_within
 from tasks.squad.questions import SquadFile, read_squad
@@ -20,7 +20,7 @@ from tasks.squad.questions import SquadFile, read_squad
 def origin_of(files: TaskFiles) -> str:
     """Return which files a task wants and where they come from."""
     names = ", ".join(f"{files.folder}/{files.parts[part]}" for part in files.needed)
-    return f"wanted are {names}, from {files.origin}; {HINT}"
+    return f"wanted are {names}, from {files.origin}"
 
 
 class FolderOfTasks(Schema):
@@ -53,14 +53,14 @@ class FolderOfTasks(Schema):
         """
         root = resolved(self.path)
         if not root.is_dir():
-            raise DataError(f"{root}: no such folder; {origin_of(files)}")
+            raise missing(f"{root}: no such folder; {origin_of(files)}")
         if (fetched := self._fetched(files)) is not None:
             return fetched.located(files)
         folder = folder_within(root, files.folder, files.collection)
         found = _parts_in(folder, files)
-        missing = [files.parts[part] for part in files.needed if not found[part]]
-        if missing:
-            raise DataError(f"{folder}: no {' and no '.join(missing)}; {origin_of(files)}")
+        lacking = [files.parts[part] for part in files.needed if not found[part]]
+        if lacking:
+            raise missing(f"{folder}: no {' and no '.join(lacking)}; {origin_of(files)}")
         return {part: _only(paths, folder) for part, paths in found.items() if paths}
 
     def parts(self, files: TaskFiles) -> dict[str, Part]:

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from foundation.errors import DataError
 from foundation.schema import JsonValue, Schema
 from tasks.commit import Commit
-from tasks.data_folder import HINT, resolved
+from tasks.data_folder import missing, resolved
 from tasks.hub_client import FORMAT_OF, hub_split, saved_split, split_of_files
 from tasks.labelled.task import Part, TaskFiles, Version
 from tasks.splits import LoadedSplit, Split
@@ -100,11 +100,11 @@ class DatasetOfTasks(Schema):
         """Return the files of every split that is there, by part."""
         root = resolved(str(self.path))
         if not root.is_dir():
-            raise DataError(f"{root}: no such folder; expected one with {_wanted(files)}; {HINT}")
+            raise missing(f"{root}: no such folder; expected one with {_wanted(files)}")
         found = {part: _files_of(root, split) for part, split in self._asked(files).items()}
-        missing = [str(files.splits[part]) for part in files.needed if not found[part]]
-        if missing:
-            raise DataError(f"{root}: no files of {' and '.join(missing)}; expected {_wanted(files)}; {HINT}")
+        lacking = [str(files.splits[part]) for part in files.needed if not found[part]]
+        if lacking:
+            raise missing(f"{root}: no files of {' and '.join(lacking)}; expected {_wanted(files)}")
         return {part: paths for part, paths in found.items() if paths}
 
 

@@ -12,7 +12,7 @@ from foundation.schema import JsonValue, Schema
 from tasks.corpora.document import Document
 from tasks.corpora.file_formats import READERS
 from tasks.corpora.file_lines import check_signature
-from tasks.data_folder import HINT, resolved
+from tasks.data_folder import missing, resolved
 from tasks.progress import Progress, place
 
 READING_VERSION = 1  # raised whenever the same files give other documents
@@ -20,7 +20,7 @@ COMPRESSIONS = (".gz", ".xz")
 READING = "reading text files"
 WANTED = (
     "wanted is text that you bring: WikiExtractor output, .txt, .jsonl or .parquet, one file or a folder of them, "
-    f"at the path that the experiment's `corpus` names; {HINT}"
+    "at the path that the experiment's `corpus` names"
 )
 
 
@@ -61,7 +61,7 @@ class TextFilesCorpus(Schema):
     def look(self) -> None:
         """Raise DataError where there is no such file or folder; nothing is read."""
         if "://" not in self.path and not resolved(self.path).exists():
-            raise DataError(f"{resolved(self.path)}: no such file or folder; {WANTED}")
+            raise missing(f"{resolved(self.path)}: no such file or folder; {WANTED}")
 
     def _files(self) -> dict[str, Path]:
         root = resolved(self.path)
@@ -70,7 +70,7 @@ class TextFilesCorpus(Schema):
         try:
             mode = root.stat().st_mode
         except FileNotFoundError:
-            raise DataError(f"{root}: no such file or folder; {WANTED}") from None
+            raise missing(f"{root}: no such file or folder; {WANTED}") from None
         except OSError as failure:
             raise DataError(f"{root}: {failure.strerror}") from failure
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):

@@ -1,1 +1,1 @@
-"""The published data sets that the project reads: where each comes from, whether it is there, and how it is fetched."""
+"""The published data sets that the project reads: where they come from, whether they are there, how to fetch them."""

@@ -68,7 +68,7 @@ class Manifest(Schema):
 
 def find(data_set: DataSet, folder: Path) -> Finding:
     """Return the state of a data set in a data folder and every fault; raises MachineError for unreadable files."""
-    faults = tuple(_faults(folder / file.path, file) for file in data_set.files)
+    faults = tuple(fault_of(folder / file.path, file) for file in data_set.files)
     found = tuple(fault for fault in faults if fault is not None)
     if not found:
         return Finding(State.VERIFIED)
@@ -81,7 +81,8 @@ def find(data_set: DataSet, folder: Path) -> Finding:
     return Finding(State.DIFFERENT, wrong) if wrong else Finding(State.FETCHED)
 
 
-def _faults(path: Path, wanted: RegisteredFile | FetchedFile) -> Fault | None:
+def fault_of(path: Path, wanted: RegisteredFile | FetchedFile) -> Fault | None:
+    """Return what is wrong with a file, None where it is as it should be. Raises MachineError if it is unreadable."""
     try:
         size = path.stat().st_size if path.is_file() else None
         if size is None:
@@ -109,5 +110,5 @@ def _faults_of_fetched(data_set: DataSet, fetched: Path) -> Iterator[Fault]:
     for name in sorted({f"{split}.parquet" for split in data_set.hub.splits} | manifest.files.keys()):
         if name not in manifest.files:
             yield Fault(fetched / name, "was not fetched", missing=True)
-        elif (fault := _faults(fetched / name, manifest.files[name])) is not None:
+        elif (fault := fault_of(fetched / name, manifest.files[name])) is not None:
             yield fault

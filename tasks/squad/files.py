@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from foundation.errors import DataError
-from tasks.data_folder import HINT
+from tasks.data_folder import missing
 from tasks.labelled.task import TaskFiles, Version, folder_within
 from tasks.splits import Split
 
@@ -44,10 +44,10 @@ def squad_file(path: Path, version: Version, part: Part) -> Path:
     found = sorted(each for each in folder.glob(f"{part}-{version}*.json") if each.is_file())
     if len(found) == 1:
         return found[0]
-    wanted = f"expected {official} of {OFFICIAL_SOURCE}, or one cut of it named {part}-{version}.*.json; {HINT}"
+    wanted = f"expected {official} of {OFFICIAL_SOURCE}, or one cut of it named {part}-{version}.*.json"
     if found:
         raise DataError(f"{folder}: {', '.join(each.name for each in found)} are several; {wanted}")
-    raise DataError(f"{folder}: no {official}; {wanted}")
+    raise missing(f"{folder}: no {official}; {wanted}")
 
 
 def is_official_name(path: Path, version: Version, part: Part) -> bool:

@@ -16,6 +16,7 @@ from models.downstream_model import build_fine_tuned
 from models.initialisation import initialise
 from models.precision import has_bfloat16
 from search_space.convolution import SpanDynamic
+from tests.factories.published_data import published
 
 TINY = Size(operator_batch=2, batch=2, length=24, depth=2, widths=(64, 32), vocabularies=(101, 53), examples=40)
 ONCE = Pace(pairs=1, seconds=0.0)

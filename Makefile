@@ -4,6 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
+# Published data sets lie in data/ or where STEEPLECHASE_DATA says; a checkout beside a folder of shared data uses that.
+ifneq ($(wildcard ../shared/data/.),)
+export STEEPLECHASE_DATA ?= $(abspath ../shared/data)
+endif
+
 .PHONY: help demo test bench check format schema reports clean
 .DEFAULT_GOAL := help
 

@@ -9,7 +9,21 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from commands import describe, export, import_, plan, publish, replay, report, run, schema, score, submission, ui
+from commands import (
+    data,
+    describe,
+    export,
+    import_,
+    plan,
+    publish,
+    replay,
+    report,
+    run,
+    schema,
+    score,
+    submission,
+    ui,
+)
 from foundation.errors import MachineError, UserError
 
 DISTRIBUTION = "steeplechase"
@@ -21,7 +35,7 @@ application = typer.Typer(
 )
 EXPERIMENTS, REPORTS = "Experiments", "Reports and results"
 MODELS, TASKS, FILES = "Models", "Published tasks", "Writing experiments"
-COMMANDS: dict[str, tuple[str, Callable[..., object]]] = {
+COMMANDS: dict[str, tuple[str, Callable[..., object] | typer.Typer]] = {
     "plan": (EXPERIMENTS, plan.plan),
     "run": (EXPERIMENTS, run.run),
     "report": (EXPERIMENTS, report.report),
@@ -34,11 +48,15 @@ COMMANDS: dict[str, tuple[str, Callable[..., object]]] = {
     "import": (MODELS, import_.import_),
     "score": (TASKS, score.score),
     "submission": (TASKS, submission.submission),
+    "data": (TASKS, data.application),
     "schema": (FILES, schema.schema),
 }
 """Every command by its name, with the group it is listed in, in the order in which they are used."""
 for name, (group, command) in COMMANDS.items():
-    application.command(name, rich_help_panel=group)(command)
+    if isinstance(command, typer.Typer):
+        application.add_typer(command, name=name, rich_help_panel=group)
+    else:
+        application.command(name, rich_help_panel=group)(command)
 
 INTERRUPTED = 130
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from foundation.schema import JsonValue, canonical_text
 from ledger.database import Ledger, LedgerRows
+from tasks.data_folder import with_paths_as_in
 
 if TYPE_CHECKING:
     from configuration.experiment import Experiment
@@ -62,7 +63,7 @@ def amend(ledger: Ledger, experiment: "Experiment") -> bool:
     change.
     """
     earlier, wanted = amendments(ledger), experiment.identity()
-    known = earlier[-1].identity if earlier else ledger.fact("identity")
+    known = with_paths_as_in(earlier[-1].identity if earlier else ledger.fact("identity"), wanted)
     grows = canonical_text(known) != canonical_text(wanted)
     fixed = experiment.search is None and experiment.tune is None  # tuning has tried and chosen for the arms of then
     if grows and not (fixed and _adds_arms(known, wanted)):

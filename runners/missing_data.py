@@ -7,6 +7,7 @@ from typing import TypeVar
 from configuration.experiment import Experiment
 from foundation.errors import DataError
 from tasks.corpora.text_files import TextFilesCorpus
+from tasks.data_folder import HINT
 from tasks.downstream import find_task
 
 T = TypeVar("T")
@@ -33,8 +34,13 @@ def answers(asked: Iterable[Callable[[], T]]) -> list[T]:
         except DataError as refusal:
             refused += refusal.lines
     if refused:
-        raise DataError(dict.fromkeys(refused))
+        raise DataError(_hint_last(dict.fromkeys(refused)))
     return found
+
+
+def _hint_last(lines: Iterable[str]) -> list[str]:
+    """Return the lines with the one about all missing data behind the others."""
+    return sorted(lines, key=lambda line: line == HINT)
 
 
 def tasks_of(experiment: Experiment) -> tuple[str, ...]:

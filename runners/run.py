@@ -25,6 +25,7 @@ from runners.scheduling.groundwork import Groundwork
 from runners.search.next_arms import importance_of_axes
 from runners.stages.stage import THREADS
 from runners.work_queue import WorkQueue
+from tasks.data_folder import with_paths_as_in
 
 OnProgress = Callable[[WorkQueue], None]
 """Called a few times a second with what is being done, for the eye alone."""
@@ -134,8 +135,9 @@ def engine_of(request: RunRequest) -> Executor:
 
 
 def _conflict(request: RunRequest, known: JsonValue, wanted: JsonValue) -> list[str]:
+    differing = _differences("", with_paths_as_in(known, wanted), wanted)
     lines = [f"{request.places.folder}: holds another experiment's results; nothing was changed. What differs:"]
-    lines += [f"  {path}: {before} there, {after} here" for path, before, after in _differences("", known, wanted)]
+    lines += [f"  {path}: {before} there, {after} here" for path, before, after in differing]
     return [*lines, "Did you mean another --out folder?"]
 
 

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field
 
 from foundation.errors import DataError
 from foundation.schema import JsonValue, Schema
+from tasks.data_folder import FETCHED, missing, resolved
 from tasks.dataset_hub import DatasetOfTasks
 from tasks.labelled.task import Part, TaskFiles, Version, folder_within
 from tasks.squad.questions import SquadFile, read_squad
@@ -31,31 +32,43 @@ class FolderOfTasks(Schema):
     kind: Literal["folder"] = "folder"
     """Chooses the official files; a plain text in place of the mapping is the folder's path."""
     path: str = Field(min_length=1)
-    """A folder in the layout of GLUE's download, a task's own folder, or one that holds `glue` and `squad`."""
+    """A folder in the layout of GLUE's download, a task's own folder, or one that holds `glue` and `squad`.
+
+    `$STEEPLECHASE_DATA` at its beginning is the folder of published data sets, `data` where the variable is unset.
+    A task without official files there is read from what `steeplechase data fetch` has written to it.
+    """
 
     def inputs(self, files: TaskFiles) -> JsonValue:
         """Return the sha256 of every file of the task by its part; raises DataError as `located` does."""
+        fetched = self._fetched(files)
+        if fetched is not None:
+            return fetched.inputs(files)
         return {part: _file_hash(path) for part, path in self.located(files).items()}
 
     def located(self, files: TaskFiles) -> Mapping[str, Path]:
-        """Return the file of each part that is there.
+        """Return the official file of each part that is there; none where the task is read from what was fetched.
 
         Raises DataError, naming every file that is wanted and where it comes from, where one that is needed is
         missing, or where two files might be meant.
         """
-        root = Path(self.path)
+        root = resolved(self.path)
         if not root.is_dir():
-            raise DataError(f"{self.path}: no such folder; {origin_of(files)}")
+            raise missing(f"{root}: no such folder; {origin_of(files)}")
+        if (fetched := self._fetched(files)) is not None:
+            return fetched.located(files)
         folder = folder_within(root, files.folder, files.collection)
-        found = {part: _matching(folder, pattern) for part, pattern in files.parts.items()}
-        missing = [files.parts[part] for part in files.needed if not found[part]]
-        if missing:
-            raise DataError(f"{folder}: no {' and no '.join(missing)}; {origin_of(files)}")
+        found = _parts_in(folder, files)
+        lacking = [files.parts[part] for part in files.needed if not found[part]]
+        if lacking:
+            raise missing(f"{folder}: no {' and no '.join(lacking)}; {origin_of(files)}")
         return {part: _only(paths, folder) for part, paths in found.items() if paths}
 
     def parts(self, files: TaskFiles) -> dict[str, Part]:
         """Return the examples of every part that is there; raises DataError with every mistake of a file."""
         assert files.read is not None
+        fetched = self._fetched(files)
+        if fetched is not None:
+            return fetched.parts(files)
         found: dict[str, Part] = {}
         for part, path in self.located(files).items():
             found[part] = files.read(part, path, f"{files.folder}/{path.name}")
@@ -63,7 +76,19 @@ class FolderOfTasks(Schema):
 
     def questions(self, files: TaskFiles, part: str, version: Version) -> SquadFile:
         """Return SQuAD's questions of a part that is needed; raises DataError with every mistake of its file."""
+        fetched = self._fetched(files)
+        if fetched is not None:
+            return fetched.questions(files, part, version)
         return read_squad(self.located(files)[part], version)
+
+    def _fetched(self, files: TaskFiles) -> DatasetOfTasks | None:
+        """Return what was fetched of a task of which no official file is there."""
+        root = resolved(self.path)
+        configurations = {split.configuration for split in files.splits.values()}
+        if not any((root / FETCHED / each).is_dir() for each in configurations):
+            return None
+        official = _parts_in(folder_within(root, files.folder, files.collection), files)
+        return None if any(official.values()) else DatasetOfTasks(path=str(root / FETCHED))
 
 
 def _from_text(value: object) -> object:
@@ -77,6 +102,10 @@ PublishedData = Annotated[FolderOfTasks | DatasetOfTasks, Field(discriminator="k
 
 Each has `inputs(files)`, its identity for a stage's key, `located(files)`, `parts(files)` and, of SQuAD, `questions`.
 """
+
+
+def _parts_in(folder: Path, files: TaskFiles) -> dict[str, list[Path]]:
+    return {part: _matching(folder, pattern) for part, pattern in files.parts.items()}
 
 
 def _matching(folder: Path, pattern: str) -> list[Path]:

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from foundation.errors import DataError
 from foundation.schema import JsonValue, Schema
 from tasks.commit import Commit
+from tasks.data_folder import missing, resolved
 from tasks.hub_client import FORMAT_OF, hub_split, saved_split, split_of_files
 from tasks.labelled.task import Part, TaskFiles, Version
 from tasks.splits import LoadedSplit, Split
@@ -38,7 +39,7 @@ class DatasetOfTasks(Schema):
     revision: Commit | None = None
     """The commit that is read, as 40 hexadecimal digits; a branch may move."""
     path: str | None = Field(default=None, min_length=1)
-    """A folder of local files in place of a name."""
+    """A folder of local files in place of a name; `$STEEPLECHASE_DATA` may be its beginning."""
     tests: bool = True
     """Whether the tests without labels are read, and so predicted by every model, too; a submission needs them."""
 
@@ -97,13 +98,13 @@ class DatasetOfTasks(Schema):
 
     def _local(self, files: TaskFiles) -> dict[str, list[Path]]:
         """Return the files of every split that is there, by part."""
-        root = Path(str(self.path))
+        root = resolved(str(self.path))
         if not root.is_dir():
-            raise DataError(f"{root}: no such folder; expected one with {_wanted(files)}")
+            raise missing(f"{root}: no such folder; expected one with {_wanted(files)}")
         found = {part: _files_of(root, split) for part, split in self._asked(files).items()}
-        missing = [str(files.splits[part]) for part in files.needed if not found[part]]
-        if missing:
-            raise DataError(f"{root}: no files of {' and '.join(missing)}; expected {_wanted(files)}")
+        lacking = [str(files.splits[part]) for part in files.needed if not found[part]]
+        if lacking:
+            raise missing(f"{root}: no files of {' and '.join(lacking)}; expected {_wanted(files)}")
         return {part: paths for part, paths in found.items() if paths}
 
 

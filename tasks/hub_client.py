@@ -38,6 +38,15 @@ def hub_split(name: str, revision: str, split: Split, wanted_by: str) -> LoadedS
         return loaded(library.load_dataset(name, split.configuration, revision=revision, split=split.name))
 
 
+def save_split(name: str, revision: str, split: Split, file: Path, wanted_by: str) -> int:
+    """Write a split of a data set on the hub as a Parquet file and return its rows; raises as `streamed` does."""
+    library = _library(wanted_by)
+    with _told(library, f"{name}@{revision} {split}"):
+        table = library.load_dataset(name, split.configuration, revision=revision, split=split.name)
+        table.to_parquet(str(file))
+        return len(table)
+
+
 def split_of_files(files: Sequence[Path], split: Split, wanted_by: str) -> LoadedSplit:
     """Return a split that lies in files of one format, in their order.
 
@@ -90,6 +99,9 @@ def _told(library: ModuleType, what: str) -> Iterator[None]:
         yield
     except (FileNotFoundError, ValueError, RuntimeError, library.exceptions.DatasetsError) as wrong:
         raise DataError(f"{what}: {_first_line(wrong)}") from wrong
+    except ConnectionError as failure:
+        reason = "the network, or the hub, cannot be reached"
+        raise MachineError(f"{what}: {reason} ({_first_line(failure)})") from failure
     except OSError as failure:
         raise MachineError(f"{what}: {_first_line(failure)}") from failure
 

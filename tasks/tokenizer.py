@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from foundation.errors import CorruptionError
 from foundation.schema import OPTION, JsonValue, Schema
+from tasks.data_folder import resolved
 from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary, vocabulary_text, word_piece_alphabet
 
 if TYPE_CHECKING:
@@ -41,13 +42,13 @@ class GivenVocabulary(Schema):
     kind: Literal["vocabulary"] = "vocabulary"
     """Chooses a WordPiece vocabulary that is there already."""
     path: str
-    """The vocabulary file, one piece to a line, special tokens first."""
+    """The vocabulary file, one piece to a line, special tokens first; `$STEEPLECHASE_DATA` may be its beginning."""
     lowercase: bool = True
     """Lower-case the text and strip accents; has to fit the vocabulary."""
 
     def inputs(self) -> JsonValue:
         """Return the sha256 of the vocabulary; raises DataRefused where the file is wrong."""
-        text = vocabulary_text(read_vocabulary(Path(self.path)))
+        text = vocabulary_text(read_vocabulary(resolved(self.path)))
         return {"kind": self.kind, "lowercase": self.lowercase, "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
@@ -128,7 +129,7 @@ def train_tokenizer(
     Raises DataRefused where a given vocabulary is malformed or has more than `vocabulary_size` pieces.
     """
     if isinstance(declaration, GivenVocabulary):
-        pieces = read_vocabulary(Path(declaration.path), vocabulary_size)
+        pieces = read_vocabulary(resolved(declaration.path), vocabulary_size)
         return WordPiece(pieces, declaration.lowercase)
     return WordPiece(_trained_pieces(list(texts), vocabulary_size, declaration.lowercase), declaration.lowercase)
 

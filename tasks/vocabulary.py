@@ -6,6 +6,7 @@ from pathlib import Path
 
 from foundation.atomic_files import read_regular
 from foundation.errors import DataError
+from tasks.data_folder import missing
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 LARGEST_ALPHABET = 1000  # rarer characters become [UNK]
@@ -25,6 +26,8 @@ def read_vocabulary(path: Path, largest: int | None = None) -> list[str]:
     """
     try:
         text = read_regular(path).decode("utf-8")
+    except FileNotFoundError as absent:
+        raise missing(f"{path}: {absent.strerror}") from absent
     except OSError as failure:
         raise DataError(f"{path}: {failure.strerror}") from failure
     except UnicodeDecodeError as wrong:

@@ -1,15 +1,11 @@
-"""What every test shares: shapes checked at run time, one torch thread, and the published data where it is there."""
+"""What every test shares: shapes checked at run time, one torch thread."""
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from jaxtyping import install_import_hook
-
-ROOT = Path(__file__).parents[1]
-SHARED_DATA = ROOT / "../shared/data"
 
 # only the packages that hold tensors: their annotations are shapes, everywhere else mypy is enough
 install_import_hook(["models", "tasks.objectives"], "beartype.beartype")
@@ -30,10 +26,3 @@ def one_torch_thread() -> Iterator[None]:
     if (torch := sys.modules.get("torch")) is not None:
         torch.use_deterministic_algorithms(False)
         torch.set_flush_denormal(False)
-
-
-@pytest.fixture(scope="session")
-def shared_data() -> Path:
-    if not SHARED_DATA.is_dir():
-        pytest.skip("the published data sets are not on this machine (../shared/data)")
-    return SHARED_DATA

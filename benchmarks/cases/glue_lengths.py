@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.data_folder import data_folder
 from tasks.tokenizer import WordPiece
 from tasks.vocabulary import read_vocabulary
 
-DATA = Path(__file__).parents[2] / "../shared/data"
+VOCABULARY = "vocab/bert-base-uncased/vocab.txt"
 ROWS_PER_TASK = 500  # the first ones; the published order is random enough for lengths
 COLUMNS: dict[str, tuple[int, ...]] = {
     "CoLA": (3,),
@@ -31,8 +32,9 @@ PERCENTILES = (3, 7, 10, 13, 16, 17, 19, 20, 23, 26, 30, 34, 37, 41, 44, 49, 53,
 def read_lengths(count: int, longest: int) -> tuple[NDArray[np.int32], str]:
     """Return lengths [count] in a random order, [CLS] and [SEP] included, none above `longest`, and their source."""
     random = np.random.default_rng(1)
-    if DATA.is_dir():
-        found, source = random.permutation(measured_lengths(DATA)), "lengths of GLUE's train sets"
+    data = data_folder()
+    if all(path.is_file() for path in (data / VOCABULARY, *(_train_file(data, task) for task in COLUMNS))):
+        found, source = random.permutation(measured_lengths(data)), "lengths of GLUE's train sets"
         lengths = found[:count] if len(found) >= count else random.choice(found, count)
     else:
         shares = random.random(count) * (len(PERCENTILES) - 1)
@@ -42,9 +44,13 @@ def read_lengths(count: int, longest: int) -> tuple[NDArray[np.int32], str]:
 
 def measured_lengths(data: Path) -> NDArray[np.int64]:
     """Return the uncut length of the first 500 training examples of every task."""
-    words = WordPiece(read_vocabulary(data / "vocab/bert-base-uncased/vocab.txt"), lowercase=True)
-    lengths = [_task_lengths(data / "glue" / task / "train.tsv", task, words) for task in COLUMNS]
+    words = WordPiece(read_vocabulary(data / VOCABULARY), lowercase=True)
+    lengths = [_task_lengths(_train_file(data, task), task, words) for task in COLUMNS]
     return np.concatenate(lengths)
+
+
+def _train_file(data: Path, task: str) -> Path:
+    return data / "glue" / task / "train.tsv"
 
 
 def _task_lengths(path: Path, task: str, words: WordPiece) -> NDArray[np.int64]:

@@ -17,6 +17,7 @@ from runners.dag import SharedStages, trial_stages
 from runners.stages.stage import Stage
 from search_space.cost import Convention
 from search_space.overrides import apply
+from tasks.data_folder import with_paths_as_in
 
 Kept = Callable[[Stage], bool]
 UNKNOWN: Point = {"recipe.noise_seed": 1}
@@ -123,7 +124,8 @@ def _begun(experiment: Experiment, folder: Path) -> Begun | None:
     if not (folder / LEDGER_NAME).is_file():
         return None
     with closing(Ledger.at(folder)) as ledger:
-        same = canonical_text(ledger.fact("identity")) == canonical_text(experiment.identity())
+        asked = experiment.identity()
+        same = canonical_text(with_paths_as_in(ledger.fact("identity"), asked)) == canonical_text(asked)
         tried = ledger.fact(TUNING) if same else None
         return None if tried is None else Begun(TuningPlan.of(tried), choices_of(ledger.fact(CHOICES)))
 

@@ -11,6 +11,7 @@ from ledger.database import Ledger
 from runners.search.history import SearchHistory
 from runners.search.observations import as_json, at_the_same_seeds, from_json
 from runners.search.optuna_sampler import Observation
+from tasks.data_folder import with_paths_as_in
 
 FACT = "warm_start"
 COMPARED = ("baseline", "corpus", "tokenizer", "pretraining.tokens", "pretraining.held_out_sequences", "fine_tuning")
@@ -56,8 +57,8 @@ def _candidates(source: JsonValue) -> list[JsonValue]:
 
 def _taken_from(experiment: Experiment, folder: Path) -> JsonValue:
     with closing(Ledger.at(folder)) as other:
-        identity = other.fact("identity")
-        differing = [*_differences(experiment.identity(), identity)]
+        asked = experiment.identity()
+        differing = [*_differences(asked, with_paths_as_in(other.fact("identity"), asked))]
         if differing:
             lines = [f"{folder}: cannot warm-start this search: it asked another question. What differs:"]
             raise ConflictError([*lines, *(f"  {name}" for name in differing)])

@@ -12,6 +12,7 @@ from foundation.schema import JsonValue, Schema
 from tasks.corpora.document import Document
 from tasks.corpora.file_formats import READERS
 from tasks.corpora.file_lines import check_signature
+from tasks.data_folder import missing, resolved
 from tasks.progress import Progress, place
 
 READING_VERSION = 1  # raised whenever the same files give other documents
@@ -29,7 +30,10 @@ class TextFilesCorpus(Schema):
     kind: Literal["text_files"] = "text_files"
     """Chooses files on this machine."""
     path: str
-    """A file or a folder: .txt, WikiExtractor output, .jsonl (each also .gz or .xz), .parquet."""
+    """A file or a folder: .txt, WikiExtractor output, .jsonl (each also .gz or .xz), .parquet.
+
+    `$STEEPLECHASE_DATA` at its beginning is the folder of published data sets, `data` where the variable is unset.
+    """
 
     def inputs(self) -> JsonValue:
         """Return the sha256 of every file with its name relative to the folder; raises DataError like reading."""
@@ -56,24 +60,24 @@ class TextFilesCorpus(Schema):
 
     def look(self) -> None:
         """Raise DataError where there is no such file or folder; nothing is read."""
-        if "://" not in self.path and not Path(self.path).exists():
-            raise DataError(f"{self.path}: no such file or folder; {WANTED}")
+        if "://" not in self.path and not resolved(self.path).exists():
+            raise missing(f"{resolved(self.path)}: no such file or folder; {WANTED}")
 
     def _files(self) -> dict[str, Path]:
-        root = Path(self.path)
+        root = resolved(self.path)
         if "://" in self.path:
             raise DataError(f"{self.path}: a corpus of text files is a local path, not an address")
         try:
             mode = root.stat().st_mode
         except FileNotFoundError:
-            raise DataError(f"{self.path}: no such file or folder; {WANTED}") from None
+            raise missing(f"{root}: no such file or folder; {WANTED}") from None
         except OSError as failure:
-            raise DataError(f"{self.path}: {failure.strerror}") from failure
+            raise DataError(f"{root}: {failure.strerror}") from failure
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            raise DataError(f"{self.path}: neither a file nor a folder")
+            raise DataError(f"{root}: neither a file nor a folder")
         files = {root.name: root} if stat.S_ISREG(mode) else dict(_files_below(root))
         if not files:
-            raise DataError(f"{self.path}: the folder holds no files")
+            raise DataError(f"{root}: the folder holds no files")
         for name, path in files.items():
             _check_file(name, path)
         return files

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from foundation.errors import DataError
-from tasks.dataset_folder import FolderOfTasks
+from tasks.dataset_folder import FolderOfTasks, origin_of
 from tasks.glue.predictions import read_predictions
 from tasks.glue.table import Mistakes
 from tasks.labelled.scoring import score
@@ -43,7 +43,9 @@ def evaluate(
     if null_odds is not None:
         raise DataError(f"{null_odds}: {task.name} has no null odds; they belong to squad_v2_0")
     assert task.files is not None
-    labelled = data if data.is_file() else FolderOfTasks(path=str(data)).located(task.files)["dev"]
+    labelled = data if data.is_file() else FolderOfTasks(path=str(data)).located(task.files).get("dev")
+    if labelled is None:
+        raise DataError(f"{data}: scoring needs the official file; {origin_of(task.files)}")
     examples = table.read("dev", labelled, labelled.name).examples
     told = read_predictions(predictions, [example.row for example in examples])
     mistakes = Mistakes(predictions.name)

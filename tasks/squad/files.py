@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from foundation.errors import DataError
+from tasks.data_folder import missing
 from tasks.labelled.task import TaskFiles, Version, folder_within
 from tasks.splits import Split
 
@@ -46,7 +47,7 @@ def squad_file(path: Path, version: Version, part: Part) -> Path:
     wanted = f"expected {official} of {OFFICIAL_SOURCE}, or one cut of it named {part}-{version}.*.json"
     if found:
         raise DataError(f"{folder}: {', '.join(each.name for each in found)} are several; {wanted}")
-    raise DataError(f"{folder}: no {official}; {wanted}")
+    raise missing(f"{folder}: no {official}; {wanted}")
 
 
 def is_official_name(path: Path, version: Version, part: Part) -> bool:

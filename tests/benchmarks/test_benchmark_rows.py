@@ -1,7 +1,5 @@
 """Every row of the benchmarks runs, and every comparison of outputs can fail. No time is asserted."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -18,6 +16,7 @@ from models.downstream_model import build_fine_tuned
 from models.initialisation import initialise
 from models.precision import has_bfloat16
 from search_space.convolution import SpanDynamic
+from tests.factories.published_data import published
 
 TINY = Size(operator_batch=2, batch=2, length=24, depth=2, widths=(64, 32), vocabularies=(101, 53), examples=40)
 ONCE = Pace(pairs=1, seconds=0.0)
@@ -108,8 +107,8 @@ def test_padding_that_leaks_is_noticed() -> None:
             fine_tuning.agree(model, examples, TINY)
 
 
-def test_the_table_of_lengths_is_that_of_the_data(shared_data: Path) -> None:
-    measured = np.percentile(measured_lengths(shared_data), np.linspace(0, 100, len(PERCENTILES)))
+def test_the_table_of_lengths_is_that_of_the_data() -> None:
+    measured = np.percentile(measured_lengths(published("")), np.linspace(0, 100, len(PERCENTILES)))
     assert np.abs(measured - PERCENTILES).max() <= 0.5
 
 

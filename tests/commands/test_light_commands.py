@@ -22,6 +22,11 @@ def test_report_imports_nothing_heavy(results: Path, form: str) -> None:
     assert heavy_after("report", results, "--format", form) & {"torch", "ray", "mlflow"} == set()
 
 
+@pytest.mark.parametrize("arguments", [("data",), ("data", "--json")])
+def test_the_list_of_data_sets_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
+    assert heavy_after(*arguments) == set()
+
+
 def test_a_refusal_imports_nothing_heavy(results: Path, tmp_path: Path) -> None:
     (tmp_path / "empty.yaml").write_text("")
     assert heavy_after("plan", tmp_path / "empty.yaml", code=3) == set()

@@ -20,6 +20,7 @@ from runners.dag import shared_stages
 from runners.run import RunRequest, open_ledger, run, timed
 from runners.scheduling.groundwork import Groundwork
 from runners.work_queue import WorkQueue
+from tasks.data_folder import VARIABLE
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import ARCHITECTURE, RECIPE, Track
 
@@ -112,6 +113,26 @@ def test_arms_and_claims_may_be_added_and_the_ledger_says_after_what(tmp_path: P
     assert whole.document["claims"] == claims
     with pytest.raises(ConflictError), open_ledger(request(tmp_path, small)):
         pass  # an arm that has run is never forgotten
+
+
+def test_another_spelling_of_a_path_is_no_other_experiment_and_another_place_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def at(path: str) -> RunRequest:
+        corpus = {"kind": "text_files", "path": path}
+        return request(tmp_path, simulated.experiment(tmp_path, corpus=corpus, fine_tuning={}))
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    with open_ledger(at("./text.txt")) as ledger:
+        before = ledger.fact("identity")
+    for same in (f"${VARIABLE}/text.txt", str(tmp_path / "text.txt")):
+        with open_ledger(at(same)) as ledger:
+            assert amendments(ledger) == ()
+            assert ledger.fact("identity") == before
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "elsewhere"))
+    with pytest.raises(ConflictError, match=rf"corpus.path: \"./text.txt\" there, \"\${VARIABLE}/text.txt\" here"):
+        open_ledger(at(f"${VARIABLE}/text.txt")).__enter__()
 
 
 def test_a_second_driver_at_once_is_refused_and_changes_nothing(tmp_path: Path) -> None:

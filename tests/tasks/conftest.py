@@ -37,10 +37,3 @@ def test_documents(assembled: Path) -> list[Document]:
 def tokenizer(assembled: Path) -> WordPiece:
     texts = [document.text for document in read_documents(assembled, "train")]
     return train_tokenizer(WordPieceTraining(), texts[:1500], 3000)
-
-
-@pytest.fixture(scope="session")
-def shared_data() -> Path:
-    if not SHARED_DATA.is_dir():
-        pytest.skip("the published data sets are not on this machine (../shared/data)")
-    return SHARED_DATA

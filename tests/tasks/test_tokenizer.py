@@ -17,6 +17,7 @@ from tasks.tokenizer import GivenVocabulary, WordPiece, WordPieceTraining, load_
 from tasks.tokens import read_tokens, write_tokens
 from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary
 from tests.factories.paths import ROOT
+from tests.factories.published_data import published
 
 SMALL = WordPiece([*SPECIAL_TOKENS, "the", "cat", "##s", "sat", ".", "[", "]", "mask"], lowercase=True)
 
@@ -80,9 +81,9 @@ def test_special_tokens_written_in_a_text_are_only_text() -> None:
     assert SMALL.mask not in SMALL.encode(["the [MASK] sat"])[0]
 
 
-def test_encoding_equals_that_of_transformers(shared_data: Path) -> None:
+def test_encoding_equals_that_of_transformers() -> None:
     transformers = pytest.importorskip("transformers", reason="the oracle is transformers")
-    path = shared_data / "vocab/bert-base-uncased/vocab.txt"
+    path = published("vocab/bert-base-uncased/vocab.txt")
     ours = train_tokenizer(GivenVocabulary(path=str(path)), [], 30522)
     theirs = transformers.BertTokenizerFast(str(path), do_lower_case=True)
     texts = [

@@ -10,10 +10,9 @@ from reports.report import Report, build
 from reports.statistics.backtest import POINTS_KEPT, Widening, error_of, widening, worth_of
 from reports.table import Row
 from runners.replay.curves.reading import read_curves
-from tests.factories.paths import ROOT
+from tests.factories.published_data import published
 from tests.factories.reports import Trial, document, snapshot
 
-RECORDED = ROOT / "../shared/data/curves"
 SHARES = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4)
 Curves = dict[str, dict[int, float]]
 TOKENS = 1_000_000
@@ -56,9 +55,7 @@ def wandering(count: int) -> Curves:
 
 def recorded(path: str, candidates: int) -> Curves:
     """Return curves of the first recorded candidates, by steps in thousandths."""
-    if not (RECORDED / path).is_file():
-        pytest.skip("the published curves are not on this machine (../shared/data)")
-    (task,) = read_curves(RECORDED / path)
+    (task,) = read_curves(published(f"curves/{path}"))
     best = np.argsort(task.values[:, -1])[:candidates]
     return {
         task.candidates[place]: {

@@ -18,6 +18,7 @@ from tasks.corpora.document import Document
 from tasks.corpora.text_files import TextFilesCorpus
 from tasks.progress import silent
 from tests.factories.paths import ROOT
+from tests.factories.published_data import published
 
 
 def read(path: Path) -> list[Document]:
@@ -64,8 +65,8 @@ def test_progress_names_the_file_out_of_how_many_and_rises_inside_it(tmp_path: P
     assert shares[-1] == 1.0
 
 
-def test_articles_of_wikiextractor_are_sources_of_their_own(shared_data: Path) -> None:
-    documents = read(shared_data / "text/wikipedia_en_2015/AA/wiki_00.xz")
+def test_articles_of_wikiextractor_are_sources_of_their_own() -> None:
+    documents = read(published("text/wikipedia_en_2015/AA/wiki_00.xz"))
     assert len(documents) == 38  # as SOURCES.md counts them
     assert documents[0].name == "Anarchism"
     assert documents[0].text.startswith("Anarchism\n\nAnarchism is a political philosophy")

@@ -9,6 +9,7 @@ from foundation.errors import DataError
 from tasks.dataset_folder import FolderOfTasks
 from tasks.downstream import find_task
 from tests.factories.glue_folders import GLUE, TEXTS, files_of, write_table
+from tests.factories.published_data import published
 
 # SOURCES.md of the shared data: rows of train and dev, without headers
 COUNTS = {
@@ -25,9 +26,9 @@ COUNTS = {
 
 
 @pytest.mark.parametrize("name", GLUE)
-def test_the_published_files_hold_as_many_rows_as_their_source_says(name: str, shared_data: Path) -> None:
+def test_the_published_files_hold_as_many_rows_as_their_source_says(name: str) -> None:
     files = files_of(name)
-    located = FolderOfTasks(path=str(shared_data / "glue")).located(files)
+    located = FolderOfTasks(path=str(published(f"glue/{files.folder}"))).located(files)
     parts = {part: files.read(part, path, path.name) for part, path in located.items()}
     assert {part: len(read.examples) + read.left_out for part, read in parts.items()} == COUNTS[name]
     assert all(

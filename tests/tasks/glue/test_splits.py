@@ -18,6 +18,7 @@ from tasks.labelled.task import Example, Part
 from tasks.splits import LoadedSplit
 from tests.factories.glue_folders import GLUE, TEXTS, files_of, write_table
 from tests.factories.hub_columns import NAMES, columns_of, read_file, split_of
+from tests.factories.published_data import published
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -48,8 +49,8 @@ def test_columns_of_the_hub_give_the_examples_of_the_file(name: str, tmp_path: P
 
 
 @pytest.mark.parametrize("name", GLUE)
-def test_every_published_file_comes_out_the_same(name: str, shared_data: Path) -> None:
-    located = FolderOfTasks(path=str(shared_data / "glue")).located(files_of(name))
+def test_every_published_file_comes_out_the_same(name: str) -> None:
+    located = FolderOfTasks(path=str(published(f"glue/{files_of(name).folder}"))).located(files_of(name))
     for part in ("dev", "test") if "test" in located else ("dev",):
         examples = read_file(name, part, located[part])
         found = read_split(name, part, split_of(name, examples))
@@ -182,8 +183,8 @@ def write_split(name: str, form: str, folder: Path, split: str, examples: tuple[
 
 
 @pytest.mark.parametrize("name", ["cola", "sst2", "mrpc", "rte", "stsb"])
-def test_local_datasets_give_the_examples_of_the_official_files(name: str, shared_data: Path, tmp_path: Path) -> None:
-    folder = FolderOfTasks(path=str(shared_data / "glue"))
+def test_local_datasets_give_the_examples_of_the_official_files(name: str, tmp_path: Path) -> None:
+    folder = FolderOfTasks(path=str(published(f"glue/{files_of(name).folder}")))
     located = folder.located(files_of(name))
     splits = {"train": "train", "dev": "validation", "test": "test"}
     official = {part: read_file(name, part, path)[:4000] for part, path in located.items()}

@@ -7,16 +7,17 @@ import pytest
 
 from foundation.errors import DataError
 from tasks.squad.evaluate import score_files
+from tests.factories.published_data import published
 from tests.factories.squad_files import document, question, write
 
 TEXT = "The Normans gave their name to Normandy."
 
 
-def test_what_is_missing_or_ignored_is_told(shared_data: Path) -> None:
-    squad = shared_data / "squad"
+def test_what_is_missing_or_ignored_is_told() -> None:
+    squad = published("squad")
     scored = score_files("v1.1", squad, squad / "predictions/v1.1/logistic_regression_baseline.json")
     assert scored.metrics["f1"] == pytest.approx(50.981536473244724)
-    assert score_files("v1.1", shared_data, squad / "predictions/v1.1/logistic_regression_baseline.json") == scored
+    assert score_files("v1.1", squad.parent, squad / "predictions/v1.1/logistic_regression_baseline.json") == scored
     assert len(scored.remarks) == 2
     assert "no prediction for 13 of 10570 questions, which score 0: " in scored.remarks[0]
     assert scored.remarks[0].endswith("and 10 more")

@@ -18,6 +18,7 @@ from tasks.squad.official_metrics import after_threshold, squad_scores
 from tasks.squad.predictions import read_null_odds, read_predictions
 from tasks.squad.questions import Answer, Question, read_squad
 from tasks.squad.thresholds import chosen_threshold
+from tests.factories.published_data import published
 from tests.factories.squad_files import write
 
 SYSTEMS: list[tuple[Version, str, int, int]] = [
@@ -31,9 +32,9 @@ EDGES = ("", " ", "the", "A the an", "...", "“the”", "a\u0301", "İstanbul",
 
 @pytest.mark.parametrize(("version", "system", "missing", "extra"), SYSTEMS)
 def test_published_predictions_get_their_published_scores(
-    version: Version, system: str, missing: int, extra: int, shared_data: Path
+    version: Version, system: str, missing: int, extra: int
 ) -> None:
-    folder = shared_data / "squad"
+    folder = published("squad")
     predictions = read_predictions(folder / "predictions" / version / f"{system}.json")
     expected = json.loads((folder / "predictions/expected_scores.json").read_text())[f"{version}/{system}.json"]
     scores = squad_scores(read_squad(squad_file(folder, version, "dev"), version).questions, version, predictions)

@@ -9,6 +9,7 @@ from foundation.errors import DataError
 from tasks.labelled.task import Version
 from tasks.squad.files import is_official_name, squad_file
 from tasks.squad.questions import read_squad
+from tests.factories.published_data import published
 from tests.factories.squad_files import document, question, write
 
 TEXT = "The Normans gave their name to Normandy, a region in France."
@@ -22,9 +23,9 @@ PUBLISHED: list[tuple[Version, str, int, int]] = [
 
 @pytest.mark.parametrize(("version", "part", "count", "answerable"), PUBLISHED)
 def test_the_published_files_have_the_published_counts(
-    version: Version, part: str, count: int, answerable: int, shared_data: Path
+    version: Version, part: str, count: int, answerable: int
 ) -> None:
-    path = squad_file(shared_data / "squad", version, "train" if part == "train" else "dev")
+    path = squad_file(published("squad"), version, "train" if part == "train" else "dev")
     file = read_squad(path, version)
     assert len(file.questions) == len({each.identifier for each in file.questions}) == count
     assert sum(each.answerable for each in file.questions) == answerable

@@ -13,6 +13,7 @@ from tasks.splits import LoadedSplit
 from tasks.squad.files import CONFIGURATION, squad_file
 from tasks.squad.questions import SquadFile, read_squad
 from tasks.squad.rows import COLUMNS, read_rows
+from tests.factories.published_data import published
 
 TEXT = "The Normans gave their name to Normandy."
 
@@ -37,17 +38,15 @@ def rows(*asked: tuple[str, Any]) -> LoadedSplit:
 
 
 @pytest.mark.parametrize("version", ["v1.1", "v2.0"])
-def test_rows_of_the_hub_give_the_questions_of_the_official_file(version: Version, shared_data: Path) -> None:
-    official = read_squad(squad_file(shared_data / "squad", version, "dev"), version)
+def test_rows_of_the_hub_give_the_questions_of_the_official_file(version: Version) -> None:
+    official = read_squad(squad_file(published("squad"), version, "dev"), version)
     assert read_rows(LoadedSplit(columns_of(official)), version, official.name) == official
 
 
 @pytest.mark.parametrize("version", ["v1.1", "v2.0"])
-def test_local_parquet_gives_the_questions_of_the_official_file(
-    version: Version, shared_data: Path, tmp_path: Path
-) -> None:
+def test_local_parquet_gives_the_questions_of_the_official_file(version: Version, tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets", reason="needs the extra `datasets`")
-    official = read_squad(squad_file(shared_data / "squad", version, "dev"), version)
+    official = read_squad(squad_file(published("squad"), version, "dev"), version)
     (tmp_path / CONFIGURATION[version]).mkdir()
     for split in ("train", "validation"):
         table = datasets.Dataset.from_dict(columns_of(official))

@@ -1,7 +1,6 @@
 """Windows hold every token of every paragraph, point back at the text as written, and combine into one answer."""
 
 import unicodedata
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from tasks.squad.questions import Answer, Question, read_squad
 from tasks.squad.spans import Span, combined, window_spans, with_threshold
 from tasks.squad.windows import Windows, answer_tokens, encode_windows, window_bounds, windows_with_most_context
 from tasks.tokenizer import GivenVocabulary, WordPiece, train_tokenizer
+from tests.factories.published_data import published
 
 ODD = "A  café, cafe\u0301 and 1990s\u200b—two  spaces; the\u00a0end. İt"
 
@@ -112,12 +112,10 @@ def test_an_answer_of_any_characters_is_inside_its_tokens(
 
 
 @pytest.mark.parametrize(("version", "count"), [("v1.1", 10833), ("v2.0", 12232)])
-def test_as_many_windows_as_berts_release_makes_of_the_dev_sets(
-    version: Version, count: int, shared_data: Path
-) -> None:
-    vocabulary = GivenVocabulary(path=str(shared_data / "vocab/bert-base-uncased/vocab.txt"))
+def test_as_many_windows_as_berts_release_makes_of_the_dev_sets(version: Version, count: int) -> None:
+    vocabulary = GivenVocabulary(path=str(published("vocab/bert-base-uncased/vocab.txt")))
     words = train_tokenizer(vocabulary, [], 30522)
-    file = read_squad(squad_file(shared_data / "squad", version, "dev"), version)
+    file = read_squad(squad_file(published("squad"), version, "dev"), version)
     windows = encode_windows(file.questions, words, 384)
     assert len(windows) == count  # what run_squad.py logs at 384 tokens, stride 128; no copy of that log is at hand
     assert (windows.questions_cut, windows.answers_lost) == (0, 0)

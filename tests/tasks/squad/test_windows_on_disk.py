@@ -15,6 +15,7 @@ from tasks.squad.thresholds import chosen_threshold
 from tasks.squad.windows import Windows, encode_windows
 from tasks.squad.windows_on_disk import answers_of, as_rows, load_asked, save_asked
 from tasks.tokenizer import WordPiece
+from tests.factories.published_data import published
 
 
 def questions(count: int = 40) -> list[Question]:
@@ -72,8 +73,8 @@ def test_rows_to_learn_from_need_no_offsets(tokenizer: WordPiece) -> None:
     assert len(rows) == len(windows)
 
 
-def test_the_held_out_part_shares_no_paragraph_and_loses_no_question(shared_data: Path) -> None:
-    file = read_squad(squad_file(shared_data / "squad", "v2.0", "train"), "v2.0")
+def test_the_held_out_part_shares_no_paragraph_and_loses_no_question() -> None:
+    file = read_squad(squad_file(published("squad"), "v2.0", "train"), "v2.0")
     learned, aside = held_out(file.questions)
     assert {each.context for each in learned}.isdisjoint(each.context for each in aside)
     assert sorted([*learned, *aside], key=lambda each: each.identifier) == sorted(

@@ -15,6 +15,7 @@ from ledger.records import ArmRow, Record, Status, TrialRow
 from runners.replay.curves import plain
 from runners.replay.curves.reading import read_curves
 from runners.replay.curves.recorded import from_table
+from tests.factories.published_data import published
 
 POINTS = [
     {"candidate": "a", "config": {"x": 1, "kind": "wide"}, "step": 1, "value": 3.0},
@@ -184,14 +185,14 @@ def test_a_ledger_of_ours_is_the_mean_over_seeds(tmp_path: Path) -> None:
     assert found.values == pytest.approx(np.array([[5.15, 4.15], [4.15, 3.15], [2.15, np.inf]]))
 
 
-def test_nas_bench_bert_is_five_hundred_final_scores(shared_data: Path) -> None:
-    (found,) = read_curves(shared_data / "curves/flexibert/BERT_benchmark.json")
+def test_nas_bench_bert_is_five_hundred_final_scores() -> None:
+    (found,) = read_curves(published("curves/flexibert/BERT_benchmark.json"))
     assert found.values.shape == (500, 1)
     assert -100.0 < found.optimum < found.median_final < 0.0
 
 
-def test_taskset_is_a_thousand_curves_of_51_points(shared_data: Path) -> None:
+def test_taskset_is_a_thousand_curves_of_51_points() -> None:
     name = "FixedTextRNNClassification_imdb_patch32_LSTM128_bs128.json.xz"
-    (found,) = read_curves(shared_data / "curves/taskset" / name)
+    (found,) = read_curves(published("curves/taskset") / name)
     assert found.values.shape == (1000, 51)
     assert found.costs[0] == pytest.approx(1 / 51)

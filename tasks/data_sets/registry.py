@@ -1,0 +1,79 @@
+"""The registry of published data sets, `data_sets.toml`: source, licence and, of every file, size and sha256."""
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from foundation.schema import Count, Schema
+from tasks.commit import Commit
+from tasks.data_folder import FETCHED
+
+FILE = Path(__file__).with_name("data_sets.toml")
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class RegisteredFile(Schema):
+    """One file of a data set."""
+
+    path: str = Field(min_length=1)
+    """Relative to the data folder."""
+    bytes: Count
+    sha256: Sha256
+    found_in: str | None = None
+    """The GitHub repository of the copy that was measured, where it is known."""
+
+
+class HubSource(Schema):
+    """Where a data set is on the Hugging Face hub."""
+
+    name: str
+    revision: Commit
+    configuration: str
+    splits: tuple[str, ...] = Field(min_length=1)
+
+
+class DataSet(Schema):
+    """One published data set; `name` is its key in the registry, of a task's data the task's own name."""
+
+    kind: Literal["task", "predictions", "corpus", "vocabulary", "curves"]
+    """What it is read as."""
+    title: str
+    source: str
+    """Where it is published."""
+    licence: str | None = None
+    """None where it is unknown."""
+    note: str | None = None
+    """What differs from the official files."""
+    hub: HubSource | None = None
+    """Where it is fetched from; None where it cannot be."""
+    files: tuple[RegisteredFile, ...] = Field(min_length=1)
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of all files."""
+        return sum(file.bytes for file in self.files)
+
+    @property
+    def sha256(self) -> str:
+        """Return the file's sha256; of several files that of the list which `sha256sum` prints of them, by path."""
+        if len(self.files) == 1:
+            return self.files[0].sha256
+        lines = sorted((file.path, f"{file.sha256}  {file.path}\n") for file in self.files)
+        return hashlib.sha256("".join(line for _, line in lines).encode()).hexdigest()
+
+    def fetched_in(self, folder: Path) -> Path | None:
+        """Return where `fetch` puts the data set in a data folder; None where it cannot be fetched."""
+        return None if self.hub is None else folder / FETCHED / self.hub.configuration
+
+
+@cache
+def data_sets() -> Mapping[str, DataSet]:
+    """Return every registered data set by name."""
+    document = json.dumps(tomllib.loads(FILE.read_text(encoding="utf-8")))
+    return TypeAdapter(dict[str, DataSet]).validate_json(document)

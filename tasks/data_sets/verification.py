@@ -1,0 +1,114 @@
+"""Whether data sets are there and hold what the registry says: sizes and sha256 of their files."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from foundation.atomic_files import read_regular, sha256_of
+from foundation.errors import MachineError
+from foundation.schema import Count, Schema
+from tasks.commit import Commit
+from tasks.data_sets.registry import DataSet, RegisteredFile, Sha256
+
+MANIFEST = ".fetched.json"  # hidden, so that a folder of a corpus holds text alone
+
+
+class State(StrEnum):
+    """How a data set is found in the data folder."""
+
+    ABSENT = "absent"
+    INCOMPLETE = "incomplete"
+    DIFFERENT = "different"
+    """A file has another size or sha256 than the registry says: another version, or a damaged one."""
+    VERIFIED = "verified"
+    FETCHED = "fetched"
+    """The whole set from the hub, verified against what was written then; the registered files are not there."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A file that is missing or different, in one line."""
+
+    path: Path
+    message: str
+    missing: bool
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found of a data set."""
+
+    state: State
+    faults: tuple[Fault, ...] = ()
+
+
+class FetchedFile(Schema):
+    """One file that was fetched: a split."""
+
+    rows: int
+    bytes: Count
+    sha256: Sha256
+
+
+class Manifest(Schema):
+    """What `fetch` wrote beside the splits."""
+
+    name: str
+    revision: Commit
+    configuration: str
+    files: dict[str, FetchedFile]
+
+
+def find(data_set: DataSet, folder: Path) -> Finding:
+    """Return the state of a data set in a data folder and every fault; raises MachineError for unreadable files."""
+    faults = tuple(fault_of(folder / file.path, file) for file in data_set.files)
+    found = tuple(fault for fault in faults if fault is not None)
+    if not found:
+        return Finding(State.VERIFIED)
+    if any(fault is None or not fault.missing for fault in faults):
+        return Finding(State.INCOMPLETE if all(fault.missing for fault in found) else State.DIFFERENT, found)
+    fetched = data_set.fetched_in(folder)
+    if fetched is None or not fetched.is_dir():
+        return Finding(State.ABSENT, found)
+    wrong = tuple(_faults_of_fetched(data_set, fetched))
+    return Finding(State.DIFFERENT, wrong) if wrong else Finding(State.FETCHED)
+
+
+def fault_of(path: Path, wanted: RegisteredFile | FetchedFile) -> Fault | None:
+    """Return what is wrong with a file, None where it is as it should be. Raises MachineError if it is unreadable."""
+    try:
+        size = path.stat().st_size if path.is_file() else None
+        if size is None:
+            return Fault(path, "is missing", missing=True)
+        if size != wanted.bytes:
+            return Fault(path, f"{size:,} bytes; expected {wanted.bytes:,}", missing=False)
+        found = sha256_of(path)
+    except OSError as failure:
+        raise MachineError(f"{path}: {failure.strerror}") from failure
+    if found == wanted.sha256:
+        return None
+    return Fault(path, f"sha256 {found[:12]}…; expected {wanted.sha256[:12]}…", missing=False)
+
+
+def _faults_of_fetched(data_set: DataSet, fetched: Path) -> Iterator[Fault]:
+    path = fetched / MANIFEST
+    try:
+        manifest = Manifest.model_validate_json(read_regular(path))
+    except (OSError, ValidationError, json.JSONDecodeError) as damage:
+        yield Fault(path, f"does not say what was fetched ({type(damage).__name__})", missing=False)
+        return
+    assert data_set.hub is not None
+    if (manifest.name, manifest.revision) != (data_set.hub.name, data_set.hub.revision):
+        yield Fault(path, f"{manifest.name}@{manifest.revision[:12]}; expected {data_set.hub.name}", missing=False)
+    for name in sorted({f"{split}.parquet" for split in data_set.hub.splits} | manifest.files.keys()):
+        if name not in manifest.files:
+            yield Fault(fetched / name, "was not fetched", missing=True)
+        elif (fault := fault_of(fetched / name, manifest.files[name])) is not None:
+            yield fault

@@ -1,0 +1,92 @@
+"""The data folder: `data`, or what the variable names; a path that does not begin with the variable is as written."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foundation.errors import DataError
+from tasks.corpora.text_files import TextFilesCorpus
+from tasks.data_folder import HINT, VARIABLE, data_folder, resolved, with_paths_as_in
+from tasks.dataset_folder import FolderOfTasks
+from tasks.dataset_hub import DatasetOfTasks
+from tasks.tokenizer import GivenVocabulary
+from tests.factories.glue_folders import files_of, write_table
+
+
+@pytest.mark.parametrize(
+    ("value", "folder"), [(None, "data"), ("", "data"), ("/mnt/sets", "/mnt/sets"), ("..", "..")]
+)
+def test_the_folder_is_the_variables_or_data(value: str | None, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    if value is not None:
+        monkeypatch.setenv(VARIABLE, value)
+    assert data_folder() == Path(folder)
+    for spelling in (f"${VARIABLE}", f"${{{VARIABLE}}}"):
+        assert resolved(spelling) == Path(folder)
+        assert resolved(f"{spelling}/text/a.txt") == Path(folder, "text/a.txt")
+
+
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
+def test_any_other_path_is_as_it_is_written(path: str) -> None:
+    if not path.startswith((f"${VARIABLE}", f"${{{VARIABLE}}}")):
+        assert resolved(path) == Path(path)
+
+
+@pytest.mark.parametrize("path", [f"${VARIABLE}S/a", f"${VARIABLE}_2", f"a/${VARIABLE}", VARIABLE, f"~/${VARIABLE}"])
+def test_only_the_whole_variable_at_the_beginning_counts(path: str) -> None:
+    assert resolved(path) == Path(path)
+
+
+def test_what_lies_in_the_folder_is_known_by_its_content_however_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text/a.txt").write_text("a text\n")
+    (tmp_path / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a"]))
+    for part in ("train", "dev"):
+        write_table("rte", tmp_path / "RTE" / f"{part}.tsv", 4)
+    for name, kind in (("text", TextFilesCorpus), ("vocab.txt", GivenVocabulary)):
+        assert kind(path=f"${VARIABLE}/{name}").inputs() == kind(path=str(tmp_path / name)).inputs()
+    rte, within = files_of("rte"), FolderOfTasks(path=f"${VARIABLE}")
+    assert within.inputs(rte) == FolderOfTasks(path=str(tmp_path)).inputs(rte)
+    assert within.parts(rte) == FolderOfTasks(path=str(tmp_path)).parts(rte)
+
+
+@pytest.mark.parametrize("path", [f"${VARIABLE}/nowhere", "nowhere"])
+def test_data_that_are_missing_are_named_with_the_folder_and_how_to_find_them(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    corpus, files = TextFilesCorpus(path=path), files_of("rte")
+    for ask in (
+        corpus.look,
+        corpus.inputs,
+        GivenVocabulary(path=path).inputs,
+        lambda: FolderOfTasks(path=path).located(files),
+        lambda: DatasetOfTasks(path=path).inputs(files),
+    ):
+        with pytest.raises(DataError) as refused:
+            ask()
+        assert refused.value.lines[0].startswith(f"{resolved(path)}: ")
+        assert refused.value.lines[1:] == (HINT,)
+    assert f"${VARIABLE}" in HINT
+    assert "`steeplechase data`" in HINT
+
+
+def test_two_spellings_of_one_place_are_one_and_two_places_are_two(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "sets"))
+    monkeypatch.chdir(tmp_path)
+    former = {"corpus": {"kind": "text_files", "path": "sets/text"}, "tokens": 3, "tasks": ["cola"]}
+    now = {"corpus": {"kind": "text_files", "path": f"${VARIABLE}/text"}, "tokens": 3, "tasks": ["cola"]}
+    assert with_paths_as_in(former, now) == now
+    assert with_paths_as_in(now, former) == former
+    other = {**former, "corpus": {"kind": "text_files", "path": "sets/other"}}
+    assert with_paths_as_in(other, now) == other
+    for none in (None, {}, {"corpus": None}, {"corpus": {"path": None}}, [1]):
+        assert with_paths_as_in(former, none) == former
+        assert with_paths_as_in(none, former) == none

@@ -6,7 +6,7 @@ from statistics import fmean
 
 from analysis.effects import Difference
 from configuration.arm import BASELINE
-from ledger.metrics import PRETRAIN
+from configuration.stage_label import PRETRAIN
 from ledger.records import TrialStatus
 from ledger.snapshot import TrialHistory
 from reports.reading import curve

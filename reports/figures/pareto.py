@@ -6,8 +6,8 @@ from statistics import fmean
 
 from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS, SCORE
+from configuration.stage_label import PRETRAIN
 from foundation.schema import JsonValue
-from ledger.metrics import PRETRAIN
 from ledger.records import ArmRow
 from reports.number_format import fixed, short
 from reports.results import Results

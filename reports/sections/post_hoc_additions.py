@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from configuration.claims import Claim, UnclearClaim, parse_claim
-from ledger.metrics import PRETRAIN
+from configuration.stage_label import FINE_TUNE, PRETRAIN
 from ledger.records import Status
 from reports.experiment_view import setting_of
 from reports.results import Results
 
-RESULTS = (PRETRAIN, "fine_tune")
+RESULTS = (PRETRAIN, FINE_TUNE)
 """Stages whose records are results."""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from configuration.fine_tuning import ChosenOn, FineTuning, TaskSettings
+from configuration.stage_label import FINE_TUNE, StageLabel
 from foundation.schema import JsonValue
 
 
@@ -22,7 +23,8 @@ class FineTuningRun:
     @property
     def label(self) -> str:
         """The stage's name within its trial."""
-        return " ".join([f"{self.task}#{self.seed}", *(f"{name}={value}" for name, value in self.searched.items())])
+        searched = tuple((name, str(value)) for name, value in self.searched.items())
+        return str(StageLabel(FINE_TUNE, task=self.task, seed=self.seed, searched=searched))
 
 
 def settings_of(tuning: FineTuning, task: str) -> FineTuning:

@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from configuration.stage_label import pretraining_marks
 from foundation.errors import ConfigurationError, MachineError
 from foundation.schema import JsonValue, canonical_text
 from ledger.artifacts import ArtifactStore
@@ -15,7 +16,7 @@ from ledger.records import ArmRow, Record, Status
 from ledger.snapshot import Snapshot, snapshot
 from search_space.candidate import Candidate
 
-PRETRAIN, TOKENS = "pretrain", "tokens"
+TOKENS = "tokens"
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def trained(folder: Path, trial: str | None) -> PretrainedTrial:
     """
     with closing(Ledger.at(folder)) as ledger:
         found = snapshot(ledger)
-    last = _last_pretraining(found)
+    last = pretraining_marks(found.labels)[-1]
     ends = {
         history.trial.name: (history.trial.arm, record)
         for history in found.histories
@@ -63,10 +64,6 @@ def trained(folder: Path, trial: str | None) -> PretrainedTrial:
         stage=_files(store, record),
         tokens=_files(store, vocabulary),
     )
-
-
-def _last_pretraining(found: Snapshot) -> str:
-    return [label for label in found.labels if label.startswith(f"{PRETRAIN}@")][-1]
 
 
 def _choose(folder: Path, trial: str | None, found: Snapshot, finished: tuple[str, ...]) -> str:

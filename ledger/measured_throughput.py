@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from statistics import median
 
+from configuration.stage_label import PRETRAIN
 from foundation.environment import processor
 from foundation.errors import MachineError
 from foundation.schema import canonical, canonical_text
@@ -58,7 +59,7 @@ def _spent(records: tuple[Record, ...], store: ArtifactStore) -> dict[str, float
     """Return the seconds of pretraining by trial, None where one stage of it was not timed as a whole and alone."""
     spent: dict[str, float | None] = {}
     for record in records:
-        if record.trial is None or record.stage != "pretrain" or record.status is not Status.FINISHED:
+        if record.trial is None or record.stage != PRETRAIN or record.status is not Status.FINISHED:
             continue
         outcome, before = store.outcome(record.stage, record.key), spent.get(record.trial, 0.0)
         sure = before is not None and outcome is not None and outcome.warm_up_seconds is not None

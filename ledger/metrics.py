@@ -9,14 +9,13 @@ from statistics import fmean
 
 from configuration.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, SCORE, PrimaryMetric
 from configuration.seeds import Values
+from configuration.stage_label import PRETRAIN, StageLabel, fine_tuning_cells, pretraining_marks
 from ledger.attention_locality import ALL, attention_of
 from ledger.json_values import number, numbers
 from ledger.records import Record, TrialRow
-from ledger.selected_settings import cell_of, chosen_records
+from ledger.selected_settings import chosen_records
 from ledger.snapshot import TrialHistory
 from tasks.glue.scores import glue_scores
-
-PRETRAIN = "pretrain"
 
 
 def values_of_trial(
@@ -60,9 +59,8 @@ def _across(of_tasks: list[tuple[float, ...]]) -> tuple[float, ...]:
 
 def final_loss(history: TrialHistory, labels: tuple[str, ...]) -> float | None:
     """Return the held-out loss after the whole budget, None for a trial that has not spent it."""
-    last = next((label for label in reversed(labels) if label.startswith(f"{PRETRAIN}@")), None)
-    finished = history.finished(PRETRAIN)
-    if not finished or last not in (None, finished[-1].label):
+    marks, finished = pretraining_marks(labels), history.finished(PRETRAIN)
+    if not finished or (marks and marks[-1] != finished[-1].label):
         return None
     return number(finished[-1].result.get("held_out_loss"))
 
@@ -72,8 +70,8 @@ def _task_values(
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
     chosen = chosen_records(history.records, labels)
     records = [record for record in chosen if record.result.get("task") == task]
-    expected = {cell_of(label) for label in labels if label.partition("#")[0] == task}
-    if not records or expected - {cell_of(record.label) for record in records}:
+    expected = {cell for cell in fine_tuning_cells(labels) if cell.task == task}
+    if not records or expected - {StageLabel.parse(record.label).cell for record in records}:
         return
     scores = [_scores(record) for record in sorted(records, key=lambda record: record.label)]
     for metric in sorted(set.intersection(*map(set, scores))):

@@ -2,17 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from configuration.stage_label import FINE_TUNE, StageLabel
 from foundation.schema import JsonValue
 from ledger.records import Record, Status, TrialStatus
 
-FINE_TUNE = "fine_tune"
 CHOICE = "choice"
 """What a searched fine-tuning keeps beside its scores: {score, n, reported, chosen_on, searched}."""
-
-
-def cell_of(label: str) -> str:
-    """Return the task and seed that a fine-tuning is one of the combinations for: `rte#1 epochs=3` is of `rte#1`."""
-    return label.partition(" ")[0]
 
 
 def chosen_records(records: Iterable[Record], labels: Sequence[str]) -> tuple[Record, ...]:
@@ -22,10 +17,11 @@ def chosen_records(records: Iterable[Record], labels: Sequence[str]) -> tuple[Re
     ended. A combination that diverged loses; the scores that are reported are never looked at.
     """
     by_label = {record.label: record for record in records if record.stage == FINE_TUNE}
-    cells: dict[str, list[str]] = {}
+    cells: dict[StageLabel, dict[str, None]] = {}
     for label in [*labels, *by_label]:
-        if "#" in label and label not in cells.setdefault(cell_of(label), []):
-            cells[cell_of(label)].append(label)
+        parsed = StageLabel.parse(label)
+        if parsed.kind == FINE_TUNE:
+            cells.setdefault(parsed.cell, {})[label] = None
     found = (_chosen([by_label.get(label) for label in of_cell]) for of_cell in cells.values())
     return tuple(record for record in found if record is not None)
 
@@ -51,9 +47,9 @@ def choice_of(record: Record) -> Mapping[str, JsonValue]:
 
 def lasting(statuses: Mapping[str, Status]) -> Iterator[Status]:
     """Yield what became of a trial's stages: a combination that diverged beside one that did not changes nothing."""
-    cells: dict[str, list[Status]] = {}
+    cells: dict[StageLabel, list[Status]] = {}
     for label, status in statuses.items():
-        cells.setdefault(cell_of(label) if "#" in label else label, []).append(status)
+        cells.setdefault(StageLabel.parse(label).cell, []).append(status)
     for of_cell in cells.values():
         every = set(of_cell)
         yield from every - {Status.DIVERGED} if len(every) > 1 else every

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from configuration.stage_label import PRETRAIN, StageLabel
 from foundation.errors import MachineError
 from foundation.schema import JsonValue
 from ledger.amendments import Amendment, amendments
@@ -176,10 +177,10 @@ def history_of(
 
 def _labels_beyond(records: Sequence[Record], level: int) -> set[str]:
     """Return the stages that only an audit has run: past the hurdle that stopped the trial, in tokens."""
-    marks = {record.label: int(record.label.partition("@")[2]) for record in records if "@" in record.label}
-    reached = sorted({tokens for label, tokens in marks.items() if label.startswith("pretrain@")})[level : level + 1]
-    kept = {label for label, tokens in marks.items() if not reached or tokens <= reached[0]}
-    return {record.label for record in records} - kept
+    marked = [(record.label, StageLabel.parse(record.label)) for record in records]
+    marks = sorted({label.tokens for _, label in marked if label.kind == PRETRAIN and label.tokens is not None})
+    reached = marks[level : level + 1]
+    return {text for text, label in marked if label.tokens is None or (reached and label.tokens > reached[0])}
 
 
 def _latest(records: Iterable[Record]) -> tuple[Record, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from configuration.stage_label import FINE_TUNE
 from foundation.errors import ConfigurationError
 from ledger.artifacts import ArtifactStore
 from ledger.database import Ledger
@@ -16,7 +17,7 @@ from tasks.downstream import find_task
 from tasks.glue.submission import FILES, table_of
 from tasks.labelled.encoding import load_examples
 
-EXAMPLES, FINE_TUNE = "examples", "fine_tune"
+EXAMPLES = "examples"
 
 
 def submission(folder: Path, trial: str) -> dict[str, str]:

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from analysis.paired import ALPHA
 from configuration.arm import BASELINE
 from configuration.seeds import first_seeds
+from configuration.stage_label import PRETRAIN
 from foundation.schema import JsonValue
-from ledger.metrics import PRETRAIN
 from ledger.records import WITHOUT_SCALES, Status, TrialStatus
 from reports.document import Notes
 from reports.grid import Grid

@@ -10,6 +10,7 @@ from configuration.fine_tuning import FineTuning
 from configuration.fine_tuning_runs import fine_tuning_runs, settings_of
 from configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
 from configuration.measurements import ATTENTION
+from configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN, PROBE, StageLabel
 from runners.missing_data import answers, refuse_missing, tasks_of
 from runners.stages.declarations import (
     AttentionStage,
@@ -26,9 +27,6 @@ from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
 from tasks.corpora.corpus import Corpus
 from tasks.downstream import find_task
-
-LONG_SEQUENCE_PHASE = "long_sequence_phase"
-"""The label of the stage that trains on at a longer length, before the tasks that read long texts."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +47,11 @@ class SharedStages:
 
     def named(self) -> dict[str, Stage]:
         """Return every stage by its label, the earliest first."""
-        others = {f"corpus for tasks {number}": stage for number, stage in enumerate(self.other_corpora, 1)}
-        examples = {f"examples {task}": stage for task, stage in self.examples.items()}
-        contaminations = {f"contamination {task}": stage for task, stage in self.contaminations.items()}
+        others = {str(StageLabel("corpus", number=n)): stage for n, stage in enumerate(self.other_corpora, 1)}
+        examples = {str(StageLabel("examples", task=task)): stage for task, stage in self.examples.items()}
+        contaminations = {
+            str(StageLabel("contamination", task=task)): stage for task, stage in self.contaminations.items()
+        }
         first = {"corpus": self.corpus, **others, "tokens": self.tokens, **examples}
         return {**first, **contaminations, "evaluation_set": self.evaluation_set}
 
@@ -82,13 +82,13 @@ def shared_stages(experiment: Experiment) -> SharedStages:
 
 def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
     """Return the names of the pretraining stages of a trial, one per hurdle and one to the end."""
-    return tuple(f"pretrain@{tokens}" for tokens in _token_marks(experiment))
+    return tuple(str(StageLabel(PRETRAIN, tokens)) for tokens in _token_marks(experiment))
 
 
 def judged_labels(experiment: Experiment) -> tuple[str, ...]:
     """Return the names of the stages that the hurdles look at: probes where there are some, else pretraining."""
     hurdle = experiment.pretraining.hurdle
-    return tuple(f"{'probe' if hurdle.probe else 'pretrain'}@{tokens}" for tokens in hurdle.rung_tokens)
+    return tuple(str(StageLabel(PROBE if hurdle.probe else PRETRAIN, tokens)) for tokens in hurdle.rung_tokens)
 
 
 def fine_tune_labels(experiment: Experiment) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
         pretrained = Stage(declaration if before else _begun(declaration, shared.start), {**inputs, **before})
         stages[label], last_step = pretrained, step
         probe = experiment.pretraining.hurdle.probe
-        if probe is not None and (name := f"probe@{tokens}") in judged_labels(experiment):
+        if probe is not None and (name := str(StageLabel(PROBE, tokens))) in judged_labels(experiment):
             taught = _fine_tune(settings_of(experiment.fine_tuning, probe.task), candidate, probe.task, probe.seed)
             stages[name] = Stage(taught, {"pretrained": pretrained, "examples": shared.examples[probe.task]})
     assert pretrained is not None
@@ -281,7 +281,10 @@ def _fine_tune(tuning: FineTuning, candidate: Candidate, task: str, seed: int) -
 
 
 def kind_of(label: str, stage: Stage) -> str:
-    """Return what the ledger calls a stage: a fine-tuning that only a hurdle looks at is a probe."""
-    if label == LONG_SEQUENCE_PHASE:
-        return LONG_SEQUENCE_PHASE  # what a table of pretraining is about ends before it
-    return "probe" if label.startswith("probe@") else stage.kind
+    """Return what the ledger calls a stage.
+
+    A fine-tuning that only a hurdle looks at is a probe, and pretraining at the longer length is no pretraining: what
+    a table of pretraining is about ends before it.
+    """
+    kind = StageLabel.parse(label).kind
+    return kind if kind in (PROBE, LONG_SEQUENCE_PHASE) else stage.kind

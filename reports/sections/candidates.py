@@ -6,9 +6,9 @@ from statistics import fmean, stdev
 
 from analysis.effects import Difference, paired
 from configuration.arm import BASELINE
+from configuration.stage_label import PRETRAIN
 from foundation.schema import JsonValue, canonical_text
 from ledger.json_values import number
-from ledger.metrics import PRETRAIN
 from ledger.records import ArmRow, TrialStatus
 from ledger.snapshot import TrialHistory
 from reports.grid import Cell, Column, Grid, grid, with_notes

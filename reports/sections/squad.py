@@ -2,18 +2,20 @@
 
 from collections.abc import Iterator
 
+from configuration.stage_label import FINE_TUNE, StageLabel
 from foundation.schema import JsonValue
 from ledger.records import Status
 from ledger.snapshot import Snapshot
 
-LABEL = "examples squad_"
+SQUAD = "squad_"
+"""How the names of SQuAD's tasks begin."""
 
 
 def squad_notes(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Yield (task, what its scores rest on) for every SQuAD task whose examples have been made."""
     for record in snapshot.shared:
-        if record.label.startswith(LABEL) and record.status is Status.FINISHED:
-            task = str(record.result["task"])
+        task = StageLabel.parse(record.label).task or ""
+        if record.stage == "examples" and task.startswith(SQUAD) and record.status is Status.FINISHED:
             learned, asked = _part(record.result.get("train")), _part(record.result.get("dev"))
             yield task, f"learned from {learned}; asked {asked}{_threshold(snapshot, task)}"
 
@@ -29,7 +31,7 @@ def _part(figures: JsonValue) -> str:
 
 def _threshold(snapshot: Snapshot, task: str) -> str:
     """Return which thresholds of "no answer" the trials have chosen, on what; nothing where there is none."""
-    records = [record for history in snapshot.histories for record in history.finished("fine_tune")]
+    records = [record for history in snapshot.histories for record in history.finished(FINE_TUNE)]
     mine = [record.result for record in records if record.result.get("task") == task]
     values = sorted(value for each in mine if isinstance(value := each.get("null_threshold"), float))
     if not values:

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from configuration.experiment import Experiment
 from configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs
 from configuration.matched_budget import THROUGHPUT
+from configuration.stage_label import FINE_TUNE
 from configuration.tuning_experiment import tuning_view
 from foundation.environment import processor
 from foundation.errors import CorruptionError
@@ -114,7 +115,7 @@ def _measurement(
 
 
 def _operations(record: Record, candidate: Candidate, asked: _Asked) -> float:
-    if record.stage == "fine_tune":
+    if record.stage == FINE_TUNE:
         teaching = asked.fine_tuning_runs.get(record.label)
         if teaching is None:
             return 0.0

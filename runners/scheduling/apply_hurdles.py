@@ -6,6 +6,7 @@ from configuration.experiment import Experiment
 from configuration.hurdles.decision import HurdleDecision
 from configuration.hurdles.population import Population
 from configuration.seeds import first_seeds
+from configuration.stage_label import StageLabel
 from ledger.database import Ledger
 from ledger.records import Decision, Record, Status
 from runners.scheduling.trial import Trial
@@ -100,4 +101,6 @@ def _curve(record: Record) -> dict[int, float]:
 
 
 def _tokens(label: str) -> int:
-    return int(label.partition("@")[2])
+    tokens = StageLabel.parse(label).tokens
+    assert tokens is not None
+    return tokens

@@ -10,12 +10,13 @@ from math import log
 from configuration.arm import BASELINE, Arm
 from configuration.experiment import Experiment
 from configuration.fine_tuning_runs import fine_tuning_runs
+from configuration.stage_label import LONG_SEQUENCE_PHASE
 from configuration.tuning_experiment import tuning_view
 from foundation.schema import JsonValue, canonical, canonical_text
 from ledger.artifacts import ArtifactStore, Outcome
 from ledger.database import Ledger
 from ledger.records import ArmRow, Record, Status, TrialRow, TrialStatus
-from runners.dag import LONG_SEQUENCE_PHASE, SharedStages, judged_labels, kind_of, pretrain_labels, trial_stages
+from runners.dag import SharedStages, judged_labels, kind_of, pretrain_labels, trial_stages
 from runners.scheduling.apply_hurdles import AUDIT, Judges
 from runners.scheduling.groundwork import ATTEMPTS, refusal_of, refuse_another_key
 from runners.scheduling.trial import Trial

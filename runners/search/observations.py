@@ -6,9 +6,10 @@ from statistics import fmean
 
 from configuration.designs.search import MEASURED
 from configuration.experiment import Experiment
+from configuration.stage_label import PRETRAIN, StageLabel, fine_tuning_cells
 from foundation.schema import JsonValue
 from ledger.records import ArmRow
-from ledger.selected_settings import cell_of, chosen_records
+from ledger.selected_settings import chosen_records
 from ledger.snapshot import TrialHistory
 from runners.dag import fine_tune_labels, pretrain_labels
 from runners.scoring import primary_score
@@ -23,7 +24,7 @@ def observed(
     reached = min(len(losses) for losses in per_seed)
     values = [_measured(experiment, arm, history) for history in histories]
     last = pretrain_labels(experiment)[-1]
-    spent = all(any(record.label == last for record in history.finished("pretrain")) for history in histories)
+    spent = all(any(record.label == last for record in history.finished(PRETRAIN)) for history in histories)
     complete = spent and all(name in measured for measured in values for name in objectives)
     return Observation(
         dict(arm.changes),
@@ -55,13 +56,13 @@ def at_the_same_seeds(
 
 
 def _losses(history: TrialHistory) -> list[float]:
-    found = (record.result["held_out_loss"] for record in history.finished("pretrain"))
+    found = (record.result["held_out_loss"] for record in history.finished(PRETRAIN))
     return [float(loss) for loss in found if isinstance(loss, int | float)]
 
 
 def _measured(experiment: Experiment, arm: ArmRow, history: TrialHistory) -> Mapping[str, float]:
     """Return a trial's value by every objective that it has one for."""
-    losses, pretrained = _losses(history), history.finished("pretrain")
+    losses, pretrained = _losses(history), history.finished(PRETRAIN)
     found: dict[str, float] = {
         "parameters": float(arm.parameters),
         "forward_flops": float(arm.forward_flops),
@@ -77,13 +78,13 @@ def _measured(experiment: Experiment, arm: ArmRow, history: TrialHistory) -> Map
 def score_of(experiment: Experiment, history: TrialHistory) -> float | None:
     """Return the mean over tasks of the mean over fine-tuning seeds, None where a score is missing."""
     labels = fine_tune_labels(experiment)
-    records = {cell_of(record.label): record for record in chosen_records(history.records, labels)}
-    scores: dict[str, list[float]] = {}
-    for label in dict.fromkeys(map(cell_of, labels)):
-        value = primary_score(records[label]) if label in records else None
+    records = {StageLabel.parse(record.label).cell: record for record in chosen_records(history.records, labels)}
+    scores: dict[str | None, list[float]] = {}
+    for cell in fine_tuning_cells(labels):
+        value = primary_score(records[cell]) if cell in records else None
         if value is None:
             return None
-        scores.setdefault(label.rpartition("#")[0], []).append(value)
+        scores.setdefault(cell.task, []).append(value)
     return fmean(fmean(of_task) for of_task in scores.values()) if scores else None
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from configuration.arm import BASELINE, Arm
 from configuration.designs.point import level
 from configuration.experiment import Experiment
+from configuration.stage_label import PRETRAIN
 from configuration.tuning_experiment import tuning_view
 from configuration.tuning_points import AT, Point, change_size, grid_points, name_of, points_of, value_at
 from configuration.validation.tuning import impossible_for
@@ -140,5 +141,5 @@ def _value(view: Experiment, metric: str, history: TrialHistory) -> float | None
         return None
     if metric == "score":
         return score_of(view, history)
-    loss = history.finished("pretrain")[-1].result.get("held_out_loss")
+    loss = history.finished(PRETRAIN)[-1].result.get("held_out_loss")
     return float(loss) if isinstance(loss, int | float) else None

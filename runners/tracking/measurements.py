@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from configuration import metrics
+from configuration.measurements import ATTENTION
+from configuration.stage_label import FINE_TUNE, PRETRAIN, fine_tuning_cells, pretraining_marks
 from foundation.schema import JsonValue
 from ledger.metrics import values_of_trial
 from ledger.records import Record, Status
@@ -18,9 +20,6 @@ from ledger.selected_settings import chosen_records
 from ledger.snapshot import TrialHistory
 from runners.tracking.mirrored_run import Point
 
-PRETRAIN = "pretrain"
-FINE_TUNE = "fine_tune"
-ATTENTION = "attention"
 HELD_OUT_LOSS, SCORE = "final/held_out_loss", "final/score"
 DELTAS = {HELD_OUT_LOSS: "delta/held_out_loss", SCORE: "delta/score"}
 CURVES = {"held_out_curve": "held_out_loss_by_tokens", "train_curve": "train_loss_by_tokens"}
@@ -53,10 +52,10 @@ def thinned(points: Sequence[Point], limit: int) -> tuple[Point, ...]:
     return tuple(points[place * last // (limit - 1)] for place in range(limit))
 
 
-def curve_points(history: TrialHistory, labels: Iterable[str]) -> Iterator[Point]:
+def curve_points(history: TrialHistory, labels: Sequence[str]) -> Iterator[Point]:
     """Yield the curves over tokens. Each record is thinned by itself, so that its points never change later."""
     records = [record for record in (*history.records, *history.audit) if record.stage == PRETRAIN]
-    limit = max(2, LONGEST_CURVE_POINTS // max(1, sum(label.startswith(PRETRAIN) for label in labels)))
+    limit = max(2, LONGEST_CURVE_POINTS // max(1, len(pretraining_marks(labels))))
     for name, metric in CURVES.items():
         seen, elapsed = 0, 0.0
         for record in records:
@@ -90,7 +89,7 @@ def final_values(history: TrialHistory, labels: tuple[str, ...]) -> dict[str, Fi
 
 def tasks_of(labels: Iterable[str]) -> tuple[str, ...]:
     """Return the tasks that trials are fine-tuned on."""
-    return tuple(sorted({label.partition("#")[0] for label in labels if "#" in label}))
+    return tuple(sorted({cell.task for cell in fine_tuning_cells(labels) if cell.task is not None}))
 
 
 def arm_values(trials: Sequence[Mapping[str, FinalValue]]) -> Iterator[tuple[str, FinalValue]]:

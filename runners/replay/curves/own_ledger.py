@@ -5,12 +5,11 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
+from configuration.stage_label import PRETRAIN
 from foundation.schema import JsonValue
 from ledger.database import Ledger
 from ledger.records import Record, Status
 from runners.replay.curves.recorded import RecordedCurves, recorded
-
-PRETRAIN = "pretrain"
 
 
 def read(folder: Path) -> RecordedCurves:

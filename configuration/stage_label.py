@@ -1,0 +1,84 @@
+"""The label of a stage within its trial or among the shared stages: `pretrain@500000`, `rte#1 epochs=3`.
+
+A label is text in a ledger; this is the one place that makes and reads that text.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+PRETRAIN, PROBE, FINE_TUNE = "pretrain", "probe", "fine_tune"
+LONG_SEQUENCE_PHASE = "long_sequence_phase"
+"""The stage that trains on at a longer length, before the tasks that read long texts."""
+
+_WORD, _WHOLE = r"[^@# ]+", r"0|[1-9][0-9]*"
+_AT_TOKENS = re.compile(rf"(?P<kind>{_WORD})@(?P<tokens>{_WHOLE})")
+_FINE_TUNING = re.compile(rf"(?P<task>{_WORD})#(?P<seed>{_WHOLE})(?: (?P<searched>[A-Za-z_.]+=.*))?", re.DOTALL)
+_OTHER_CORPUS = re.compile(rf"(?P<kind>{_WORD}) for tasks (?P<number>{_WHOLE})")
+_OF_TASK = re.compile(rf"(?P<kind>{_WORD}) (?P<task>{_WORD})")
+_BETWEEN_SETTINGS = re.compile(r" (?=[A-Za-z_.]+=)")
+
+
+@dataclass(frozen=True)
+class StageLabel:
+    """What tells a stage from the others of its trial. `str()` gives the label, `parse` reads it."""
+
+    kind: str
+    """pretrain, probe, fine_tune, long_sequence_phase, attention, corpus, tokens, examples, …"""
+    tokens: int | None = None
+    """Of pretraining and of a probe: the tokens seen when the stage ends."""
+    task: str | None = None
+    seed: int | None = None
+    """The fine-tuning seed."""
+    searched: tuple[tuple[str, str], ...] = ()
+    """Of a fine-tuning that is one combination of a search: each setting with its value as text."""
+    number: int | None = None
+    """Of a corpus that tasks are made from beside the pretraining corpus: its number from 1."""
+
+    @classmethod
+    @lru_cache(maxsize=4096)
+    def parse(cls, label: str) -> "StageLabel":
+        """Return what a label says; text of another form is the kind of a stage that is alone of its kind."""
+        if found := _AT_TOKENS.fullmatch(label):
+            return cls(found["kind"], tokens=int(found["tokens"]))
+        if found := _FINE_TUNING.fullmatch(label):
+            settings = _BETWEEN_SETTINGS.split(found["searched"]) if found["searched"] else []
+            searched = tuple((name, value) for name, _, value in (one.partition("=") for one in settings))
+            return cls(FINE_TUNE, task=found["task"], seed=int(found["seed"]), searched=searched)
+        if found := _OTHER_CORPUS.fullmatch(label):
+            return cls(found["kind"], number=int(found["number"]))
+        if found := _OF_TASK.fullmatch(label):
+            return cls(found["kind"], task=found["task"])
+        return cls(label)
+
+    def __str__(self) -> str:
+        """Return the label as ledgers hold it."""
+        if self.tokens is not None:
+            return f"{self.kind}@{self.tokens}"
+        if self.seed is not None:
+            return " ".join([f"{self.task}#{self.seed}", *(f"{name}={value}" for name, value in self.searched)])
+        if self.number is not None:
+            return f"{self.kind} for tasks {self.number}"
+        return self.kind if self.task is None else f"{self.kind} {self.task}"
+
+    @property
+    def cell(self) -> "StageLabel":
+        """Without searched values: task and seed of which this is one combination, `rte#1` of `rte#1 epochs=3`."""
+        return StageLabel(self.kind, self.tokens, self.task, self.seed, number=self.number)
+
+    @property
+    def settings(self) -> str:
+        """The searched values as text: `epochs=3 batch_examples=16`; empty where nothing was searched for."""
+        return " ".join(f"{name}={value}" for name, value in self.searched)
+
+
+def pretraining_marks(labels: Iterable[str]) -> tuple[str, ...]:
+    """Return the labels of pretraining stages, in their order."""
+    return tuple(label for label in labels if StageLabel.parse(label).kind == PRETRAIN)
+
+
+def fine_tuning_cells(labels: Iterable[str]) -> tuple[StageLabel, ...]:
+    """Return task and seed of every fine-tuning, each once, in their order."""
+    parsed = (StageLabel.parse(label) for label in labels)
+    return tuple(dict.fromkeys(one.cell for one in parsed if one.kind == FINE_TUNE))

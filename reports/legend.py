@@ -16,7 +16,7 @@ from reports.sections.matched_budget import matched_note
 from reports.sections.searched_settings import settings_legend
 from reports.sections.table import Table
 from reports.sections.variance import low_variance
-from reports.statistics.crossed import lost_runs
+from reports.statistics.crossed import missing_runs_note
 from reports.statistics.reference import is_finding
 
 RESULTS = "results"
@@ -47,7 +47,7 @@ def legend_of(results: Results, tables: Iterable[Table]) -> Legend:
     yield Below(
         ["divergence"], ["Converged only: diverged seeds left out; as worst: the worst value in their place."]
     )
-    yield Below([*FACTORS, RESULTS], filter(None, [lost_runs(results)]))
+    yield Below([*FACTORS, RESULTS], filter(None, [missing_runs_note(results)]))
     yield Below(FACTORS, factors_note(results, factors) if factors else ())
     yield Below(
         ["noise"], ["Detectable Δ: by one uncorrected test at 5% with 80% power, the spread pooled over all arms."]

@@ -48,7 +48,7 @@ class Trial:
 
     arm: str
     seed: int
-    standing: TrialStatus = TrialStatus.FINISHED
+    status: TrialStatus = TrialStatus.FINISHED
     records: list[Record] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
 

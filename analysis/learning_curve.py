@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.gaussian_process import NOISE, GaussianProcess
+from analysis.power_law import powers, regress
 
 Numbers = NDArray[np.float64]
 
-EXPONENTS = (0.0, 0.25, 0.5, 1.0)  # 0 stands for the logarithm, the slowest fall of the family
-RECENCY = 0.7  # a point's weight is its step to this power: what happened last tells most of what comes
-CALM = 0.05  # ridge on the scale, in units of a whole family's spread: two points alone do not promise a fall
-DOUBT = 0.35  # doubt per unit of log step still to go, in units of the spread between candidates
-CAP = 3.0  # spreads from the middle beyond which candidates are all alike to the process over features
-LEAST = 1e-3  # least doubt, in the same units: two finished curves that are level are not told apart by luck
+EXPONENTS = np.array([0.0, 0.25, 0.5, 1.0])  # 0 is the logarithm, the slowest fall of the family
+RECENCY = 0.7  # a point's weight is its step to this power: the last points tell most of what comes
+SCALE_RIDGE = 0.05  # in units of the fall over a whole training: two points alone do not promise a fall
+SD_PER_LOG_STEP = 0.35  # doubt per unit of log step still to go, in units of the spread between candidates
+SMALLEST_SD = 1e-3  # in the same units: two finished curves that are level are not told apart by luck
+LARGEST_TARGET = 3.0  # spreads from the middle beyond which candidates are all alike to the process over features
 
 
 def predict_final(curves: Numbers, features: Numbers | None = None) -> tuple[Numbers, Numbers]:
@@ -64,9 +65,9 @@ def extrapolate(curves: Numbers, reached: NDArray[np.int64], spread: float | Non
     weights = np.where(seen, steps[None, :] ** RECENCY, 0.0)
     mean, variance = _averaged(values, weights, steps, reached, latest, scale)
     to_go = np.log(points / np.maximum(reached, 1))
-    sd = np.sqrt(variance + scale**2 * (LEAST**2 + DOUBT**2 * to_go / np.log(max(points, 2))))
+    sd = np.sqrt(variance + scale**2 * (SMALLEST_SD**2 + SD_PER_LOG_STEP**2 * to_go / np.log(max(points, 2))))
     done = reached == points
-    mean, sd = np.where(done, latest, mean), np.where(done, scale * LEAST, sd)
+    mean, sd = np.where(done, latest, mean), np.where(done, scale * SMALLEST_SD, sd)
     mean[diverged], sd[diverged] = np.inf, np.inf
     mean[reached == 0], sd[reached == 0] = np.nan, np.nan
     return mean, sd
@@ -81,27 +82,22 @@ def _averaged(
     scale: float,
 ) -> tuple[Numbers, Numbers]:
     """Return the mean of the family's forecasts, weighted by fit, and their variance around it."""
-    forecasts, misfits = [], []
+    basis = powers(steps, EXPONENTS)
+    fall = basis[:, 0] - basis[:, -1]
+    basis = (
+        basis / np.where(fall, fall, 1.0)[:, None]
+    )  # one unit of scale is one unit of fall over the whole training
+    fits = regress(values, weights, basis, SCALE_RIDGE**2 / np.maximum(reached, 1))
     total = np.maximum(weights.sum(axis=1), 1e-12)
-    for exponent in EXPONENTS:
-        basis = -np.log(steps) if exponent == 0 else steps**-exponent
-        basis = basis / (basis[0] - basis[-1] or 1.0)  # one unit of scale is one unit of fall over the whole training
-        centre = weights @ basis / total
-        level = (weights * values).sum(axis=1) / total
-        from_centre = basis[None, :] - centre[:, None]
-        across = (weights * from_centre * (values - level[:, None])).sum(axis=1) / total
-        along = (weights * from_centre**2).sum(axis=1) / total
-        slope = across / (along + CALM**2 / np.maximum(reached, 1))
-        residual = np.where(weights > 0, values - level[:, None] - slope[:, None] * from_centre, 0.0)
-        misfits.append((weights * residual**2).sum(axis=1) / total)
-        last = np.take_along_axis(residual, np.maximum(reached - 1, 0)[:, None], axis=1)[:, 0]
-        forecasts.append(latest - last / 2 - slope * (basis[np.maximum(reached - 1, 0)] - basis[-1]))
-    promised, misfit = np.stack(forecasts), np.stack(misfits)
-    noise = misfit.min(axis=0) + (LEAST * scale) ** 2
+    misfit = (weights * fits.residuals**2).sum(axis=-1) / total
+    last = np.maximum(reached - 1, 0)
+    off = np.take_along_axis(fits.residuals, last[None, :, None], axis=2)[..., 0]
+    forecasts = latest - off / 2 - fits.scale * (basis[:, last] - basis[:, -1:])
+    noise = misfit.min(axis=0) + (SMALLEST_SD * scale) ** 2
     trust = np.exp(-0.5 * np.minimum(reached * (misfit - misfit.min(axis=0)) / noise, 50.0))
     trust = trust / trust.sum(axis=0)
-    mean = (trust * promised).sum(axis=0)
-    return mean, (trust * (promised - mean) ** 2).sum(axis=0) + noise
+    mean = (trust * forecasts).sum(axis=0)
+    return mean, (trust * (forecasts - mean) ** 2).sum(axis=0) + noise
 
 
 def spread_of(values: Numbers) -> float:
@@ -122,14 +118,14 @@ def with_features(
     """
     scale = spread_of(mean[started])
     centre = float(np.median(mean[started]))
-    targets = np.clip((mean[started] - centre) / scale, -CAP, CAP)
+    targets = np.clip((mean[started] - centre) / scale, -LARGEST_TARGET, LARGEST_TARGET)
     process = GaussianProcess.fitted(features[started], targets, NOISE + (sd[started] / scale) ** 2)
-    told, told_sd = process.predict(features)
-    told = centre + scale * told
-    told_sd = scale * np.sqrt(told_sd**2 + process.amplitude**2 * NOISE)
+    by_features, features_sd = process.predict(features)
+    by_features = centre + scale * by_features
+    features_sd = scale * np.sqrt(features_sd**2 + process.amplitude**2 * NOISE)
     own = np.where(started, 1.0 / np.where(started, sd, 1.0) ** 2, 0.0)
-    joint_sd = 1.0 / np.sqrt(own + 1.0 / told_sd**2)
-    joint = (np.where(started, mean, 0.0) * own + told / told_sd**2) * joint_sd**2
+    joint_sd = 1.0 / np.sqrt(own + 1.0 / features_sd**2)
+    joint = (np.where(started, mean, 0.0) * own + by_features / features_sd**2) * joint_sd**2
     diverged = (reached > 0) & ~started
     joint[diverged], joint_sd[diverged] = np.inf, np.inf
     return joint, joint_sd

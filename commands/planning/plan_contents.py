@@ -11,7 +11,7 @@ from configuration.arm import BASELINE, Arm
 from configuration.claims import parse_claim, parse_orderings
 from configuration.designs import Factorial, Fractional, Search
 from configuration.designs.axes import grid_size
-from configuration.designs.crossed import crossed
+from configuration.designs.crossed import crossed, missing_runs_warning
 from configuration.metrics import HELD_OUT_LOSS, SCORE
 from configuration.seeds import first_seeds
 from configuration.validation.warnings import warnings_of
@@ -205,7 +205,7 @@ def _notes(chosen: Chosen) -> list[str]:
         if isinstance(design, Factorial | Fractional):
             left_out = {one.name for one in chosen.experiment.roster.impossible}
             runs = crossed(design, chosen.experiment.baseline, left_out)
-            notes += [f"{design.kind}: {runs.warning()}"] if runs is not None and runs.missing else []
+            notes += [f"{design.kind}: {missing_runs_warning(runs)}"] if runs is not None and runs.missing else []
     return notes
 
 

@@ -6,35 +6,25 @@ is the contrast of the halves, and every effect with the same column is named as
 separates them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import combinations, product
-from math import prod
 
-import numpy as np
-
+from analysis.contrasts import ROUNDING
 from analysis.effects import Difference, SeedValues, paired
 from analysis.paired import ALPHA, holm, t_p
-from configuration.designs.crossed import ROUNDING, Crossed
 from ledger.json_values import number
-from ledger.records import ArmRow
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, p_text
 from reports.section import Content, Section
 from reports.sections.difference_cells import difference_cell
-from reports.statistics.crossed import arms_by_levels, lost_runs, runs_of
+from reports.statistics.crossed import CrossedArms, crossed_arms, missing_runs_note
 from reports.statistics.evidence import Evidence
-from reports.statistics.levels import Factor, Place, factors_of
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, interval, table
-from search_space.candidate import Candidate
 
 Weights = Mapping[str, float]
 """By arm; they sum to 0."""
-MOST_FACTORS_NAMED = 3
-"""Aliases are named up to interactions of so many factors."""
 
 
 @dataclass(frozen=True)
@@ -56,92 +46,14 @@ class Effect:
         return f"{self.name} against {self.against}" if self.against else self.name
 
 
-@dataclass(frozen=True)
-class Crossing:
-    """The factors of a table and which arm is at which point."""
-
-    factors: tuple[Factor, ...]
-    arms: Mapping[Place, str]
-
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """How many levels each factor has."""
-        return tuple(len(factor.values) for factor in self.factors)
-
-    @property
-    def full(self) -> bool:
-        """Whether every combination of levels is an arm."""
-        return len(self.arms) == prod(self.counts)
-
-    def named(self, chosen: Sequence[int], levels: Sequence[int]) -> str:
-        """Return an effect's name: `heads=2 x convolution.kernel_size=3`."""
-        return " x ".join(self.factors[place].at(level) for place, level in zip(chosen, levels, strict=True))
-
-    @cached_property
-    def columns(self) -> Mapping[tuple[int, ...], tuple[int, ...]]:
-        """By set of factors, the product of their signs over the arms: the column of their interaction."""
-        signs = np.array([[1 if level else -1 for level in point] for point in self.arms])
-        sets = [s for size in range(1, MOST_FACTORS_NAMED + 1) for s in combinations(range(len(self.factors)), size)]
-        return {s: tuple(signs[:, s].prod(axis=1).tolist()) for s in sets}
-
-    @property
-    def fraction(self) -> bool:
-        """Whether it is a regular part of a two-level factorial: balanced columns, any two of them orthogonal."""
-        if any(count != 2 for count in self.counts):
-            return False
-        mains = np.array([column for s, column in self.columns.items() if len(s) == 1])
-        size = len(self.arms)
-        orthogonal = bool((np.abs(mains @ mains.T - size * np.eye(len(mains))) < 0.5).all())
-        return orthogonal and not mains.sum(axis=1).any()
-
-
-def crossing_of(arms: Sequence[ArmRow], baseline: Candidate, chosen: Sequence[str] = ()) -> Crossing | None:
-    """Return the crossed factors of a table, None where arms do not form such a design."""
-    found = factors_of(arms, baseline, chosen)
-    if found is None or len(found[0]) < 2:
-        return None
-    crossing = Crossing(found[0], {place: arm for arm, place in found[1].items()})
-    return crossing if crossing.full or crossing.fraction else None
-
-
-def effects_of(crossing: Crossing) -> Iterator[Effect]:
-    """Yield the main effects, then the two-way interactions; an alias already named is not named again."""
-    yield from _of_all_points(crossing) if crossing.full else _of_halves(crossing)
-
-
-def _of_all_points(crossing: Crossing) -> Iterator[Effect]:
-    places = range(len(crossing.factors))
-    for chosen in [*((place,) for place in places), *combinations(places, 2)]:
-        for levels in product(*(range(1, crossing.counts[place]) for place in chosen)):
-            weights: dict[str, float] = {}
-            rest = prod(crossing.counts[place] for place in places if place not in chosen)
-            pairs = list(zip(chosen, levels, strict=True))
-            for point, arm in crossing.arms.items():
-                sign = prod({level: 1, 0: -1}.get(point[place], 0) for place, level in pairs)
-                if sign:
-                    weights[arm] = sign / rest
-            against = crossing.factors[chosen[0]].reference if len(chosen) == 1 else ""
-            kind, name = "interaction" if len(chosen) > 1 else "main", crossing.named(chosen, levels)
-            yield Effect(kind, name, weights, against=against)
-
-
-def _of_halves(crossing: Crossing) -> Iterator[Effect]:
-    named: set[tuple[int, ...]] = set()
-    for chosen, column in crossing.columns.items():
-        if len(chosen) > 2 or column in named or sum(column) != 0:
-            continue
-        mirrored = tuple(-sign for sign in column)
-        named |= {column, mirrored}
-        same = [s for s, other in crossing.columns.items() if s != chosen and other in (column, mirrored)]
-        scale = 2 ** len(chosen) / len(column)  # an interaction is a difference of differences, as in a full design
-        weights = {arm: sign * scale for arm, sign in zip(crossing.arms.values(), column, strict=True)}
-        aliases = tuple(
-            ("" if crossing.columns[s] == column else "−") + " x ".join(crossing.factors[place].name for place in s)
-            for s in same
-        )
-        name = crossing.named(chosen, (1,) * len(chosen))
-        against = crossing.factors[chosen[0]].reference if len(chosen) == 1 else ""
-        yield Effect("interaction" if len(chosen) > 1 else "main", name, weights, aliases, against=against)
+def effects_of(crossed: CrossedArms) -> Iterator[Effect]:
+    """Yield the main effects, then the two-way interactions; where runs are missing, why some are not estimable."""
+    runs = crossed.design.remaining
+    for found in crossed.design.contrasts():
+        weights = zip(runs, found.weights, strict=True) if found.weights else ()
+        by_arm = {crossed.arms[run]: weight for run, weight in weights if abs(weight) > ROUNDING}
+        against = crossed.references[found.factors[0]] if found.kind == "main" else ""
+        yield Effect(found.kind, found.name, by_arm, found.aliases, found.reason, against)
 
 
 def contrast(results: Results, weights: Weights, metric: Metric) -> SeedValues:
@@ -172,7 +84,9 @@ class TestedEffect:
 
 def tested_effects(results: Results) -> tuple[TestedEffect, ...]:
     """Return every main effect and two-way interaction on every metric, none where arms are not crossed."""
-    judged = [_judged(results, effect, metric) for effect in _effects(results) for metric in results.metrics]
+    crossed = crossed_arms(results)
+    effects = effects_of(crossed) if crossed else ()
+    judged = [_judged(results, effect, metric) for effect in effects for metric in results.metrics]
     for headline in (True, False):
         family = [place for place, one in enumerate(judged) if (one.metric in results.headlines) == headline]
         for place, p in zip(family, holm([judged[place].p for place in family]), strict=True):
@@ -209,33 +123,6 @@ def _row(one: TestedEffect) -> Row:
         "p_holm": one.p_holm,
         "reason": one.effect.reason or None,
     }
-
-
-def _effects(results: Results) -> Iterator[Effect]:
-    """Yield the effects of the design; where it has lost runs, those that the rest still give, and why not."""
-    runs = runs_of(results)
-    crossing = _crossing(results, runs)
-    if crossing is not None:
-        yield from effects_of(crossing)
-    elif runs is not None:
-        arms = {levels: arm for arm, levels in arms_by_levels(results, runs).items()}
-        references = {name: labels[0] for name, labels in zip(runs.factors, runs.labels, strict=True)}
-        for found in runs.contrasts():
-            weights = zip(runs.kept, found.weights, strict=not found.reason) if found.weights else ()
-            by_arm = {arms[run]: weight for run, weight in weights if abs(weight) > ROUNDING}
-            against = references.get(found.name.partition("=")[0], "") if found.kind == "main" else ""
-            yield Effect(found.kind, found.name, by_arm, found.aliases, found.reason, against)
-
-
-def _crossing(results: Results, runs: Crossed | None) -> Crossing | None:
-    """Return the crossing of a factorial's arms, of all arms where there is no factorial; None without all runs."""
-    if runs is None:
-        return crossing_of(results.arms, results.experiment.baseline)
-    if runs.missing:
-        return None
-    known = arms_by_levels(results, runs)
-    arms = [arm for arm in results.arms if arm.name in known]
-    return crossing_of(arms, results.experiment.baseline, runs.factors)
 
 
 def factors_grids(results: Results, found: Table) -> Iterator[Grid]:
@@ -278,7 +165,7 @@ def factors_notes(results: Results, found: Table) -> Iterator[str]:
 
 def _content(evidence: Evidence) -> Content:
     results = evidence.results
-    effects, lost = factors_table(results), tuple(filter(None, [lost_runs(results)]))
+    effects, lost = factors_table(results), tuple(filter(None, [missing_runs_note(results)]))
     grids = tuple(factors_grids(results, effects))
     if not grids:
         return Content((effects,), notes_on_results=lost)

@@ -1,40 +1,93 @@
 """The crossed design behind a table: which of its runs are arms, and what is lost with those that are not."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from analysis.contrasts import CrossedDesign, Levels
 from configuration.designs import Factorial, Fractional
-from configuration.designs.crossed import Crossed, Levels, crossed
+from configuration.designs.crossed import crossed, level_texts, missing_runs_warning
+from configuration.designs.point import label
 from foundation.schema import canonical_text
+from ledger.records import ArmRow
+from reports.statistics.levels import factors_of
 from reports.statistics.results import Results
+from search_space.candidate import Candidate
 
 
-def runs_of(results: Results) -> Crossed | None:
+@dataclass(frozen=True)
+class CrossedArms:
+    """A crossed design, the arm of each remaining run, and each factor's first level in words, where it is known."""
+
+    design: CrossedDesign
+    arms: Mapping[Levels, str]
+    references: tuple[str, ...]
+
+
+def crossed_arms(results: Results) -> CrossedArms | None:
+    """Return the crossed arms of a table; None where there are none.
+
+    They are the runs of the experiment's one factorial or fraction, some of which may be missing: impossible, or not
+    arms yet. Where none is missing, effects are against the baseline's levels, if it is a run. Without such a
+    declaration, they are all arms, where these form a full factorial or a regular fraction.
+    """
+    declared = _declared(results)
+    if declared is None:
+        return arms_that_cross(results.arms, results.experiment.baseline)
+    if declared.design.missing:
+        return declared
+    members = set(declared.arms.values())
+    arms = [arm for arm in results.arms if arm.name in members]
+    return arms_that_cross(arms, results.experiment.baseline, declared.design.factors) or declared
+
+
+def arms_that_cross(arms: Sequence[ArmRow], baseline: Candidate, chosen: Sequence[str] = ()) -> CrossedArms | None:
+    """Return arms as a crossed design by their levels, the baseline's first; None where they form no such design."""
+    found = factors_of(arms, baseline, chosen)
+    if found is None or len(found[0]) < 2:
+        return None
+    factors, levels = found
+    by_levels = {run: arm for arm, run in levels.items()}
+    names = tuple(tuple(map(factor.at, range(len(factor.values)))) for factor in factors)
+    runs = tuple(by_levels)
+    design = CrossedDesign(tuple(factor.name for factor in factors), names, runs, runs, fraction=False)
+    if not design.full:
+        if not design.regular:
+            return None
+        design = replace(design, fraction=True)
+    return CrossedArms(design, by_levels, tuple(factor.reference for factor in factors))
+
+
+def _declared(results: Results) -> CrossedArms | None:
     """Return the runs of the experiment's one factorial or fraction; None where it has none, or several.
 
-    A run that is no arm, or not yet one, is missing. Ledgers from before arms had levels tell nothing.
+    Ledgers from before arms had levels do not name their runs.
     """
     chosen = [design for design in results.experiment.designs if isinstance(design, Factorial | Fractional)]
     if len(chosen) != 1 or not any(arm.levels for arm in results.arms):
         return None
-    whole = crossed(chosen[0], results.experiment.baseline)
-    if whole is None:
+    design = crossed(chosen[0], results.experiment.baseline)
+    if design is None:
         return None
-    return whole.without(set(whole.whole) - set(arms_by_levels(results, whole).values()))
+    arms = _arms_by_levels(results.arms, level_texts(chosen[0]))
+    references = tuple(label(values[0]) for values in chosen[0].vary.values())
+    return CrossedArms(design.without(set(design.runs) - arms.keys()), arms, references)
 
 
-def arms_by_levels(results: Results, runs: Crossed) -> dict[str, Levels]:
-    """Return the run that each arm is, for the arms that are runs of the design."""
-    known = [[canonical_text(value) for value in of_factor] for of_factor in runs.values]
-    found: dict[str, Levels] = {}
-    for arm in results.arms:
-        if set(runs.factors) <= arm.levels.keys():
-            texts = [canonical_text(arm.levels[path]) for path in runs.factors]
-            if all(text in of for text, of in zip(texts, known, strict=True)):
-                found[arm.name] = tuple(of.index(text) for text, of in zip(texts, known, strict=True))
+def _arms_by_levels(arms: Sequence[ArmRow], texts: Mapping[str, Sequence[str]]) -> dict[Levels, str]:
+    """Return the arm of each run, of the arms that are runs of the design."""
+    found: dict[Levels, str] = {}
+    for arm in arms:
+        if texts.keys() <= arm.levels.keys():
+            levels = {path: canonical_text(arm.levels[path]) for path in texts}
+            if all(levels[path] in known for path, known in texts.items()):
+                found[tuple(known.index(levels[path]) for path, known in texts.items())] = arm.name
     return found
 
 
-def lost_runs(results: Results) -> str:
+def missing_runs_note(results: Results) -> str:
     """Return what the design has lost with the runs that are missing; empty where it has lost none."""
-    runs = runs_of(results) if results.snapshot.impossible else None
-    if runs is None or not runs.missing:
+    declared = _declared(results) if results.snapshot.impossible else None
+    if declared is None or not declared.design.missing:
         return ""
-    return f"The {'fraction' if runs.fraction else 'factorial'}: {runs.warning()}."
+    design = declared.design
+    return f"The {'fraction' if design.fraction else 'factorial'}: {missing_runs_warning(design)}."

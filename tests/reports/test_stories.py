@@ -15,8 +15,8 @@ from reports.number_format import difference_text
 from reports.publishing import published_in
 from reports.statistics.comparisons import Verdict
 from reports.statistics.metrics import Metric
-from tests.factories.paths import ROOT
 from reports.statistics.results import Results, results_of
+from tests.factories.paths import ROOT
 
 PUBLISHED = ROOT / "reports" / "published"
 INTERVAL = re.compile(r"\[[+−]?\d[\d.]*, [+−]?\d[\d.]*\]")

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from analysis.proportions import wilson
 from configuration.arm import BASELINE
+from configuration.stage_label import pretraining_marks
 from foundation.schema import JsonValue
 from ledger.json_values import number
-from ledger.metrics import PRETRAIN, final_loss
+from ledger.metrics import final_loss
 from ledger.records import TrialStatus
 from ledger.snapshot import TrialHistory
 from reports.grid import Column, Grid, grid
@@ -84,7 +85,7 @@ def _stop_of(history: TrialHistory) -> Stop | None:
 def _endings(results: Results) -> Iterator[tuple[str, Ending]]:
     """Yield every trial that was trained to the end by its name."""
     sign = -1.0 if results.experiment.pretraining.hurdle.probe else 1.0
-    last = next((label for label in reversed(results.snapshot.labels) if label.startswith(PRETRAIN)), None)
+    last = next(reversed(pretraining_marks(results.snapshot.labels)), None)
     added = _added_by_seed(results)
     for history in _judged(results):
         values = tuple(None if one.value is None else sign * one.value for one in history.decisions)

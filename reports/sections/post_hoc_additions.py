@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from configuration.claims import Claim, UnclearClaim, parse_claim
+from configuration.stage_label import FINE_TUNE, PRETRAIN
 from foundation.schema import JsonValue
-from ledger.metrics import PRETRAIN
 from ledger.records import Status
 from reports.statistics.experiment import experiment_of, margins_of
 from reports.statistics.results import Results
 
-RESULTS = (PRETRAIN, "fine_tune")
+RESULTS = (PRETRAIN, FINE_TUNE)
 """Stages whose records are results."""
 
 

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping
 
 from configuration.metrics import SCORE, PrimaryMetric
+from configuration.stage_label import StageLabel
 from foundation.schema import JsonValue
 from ledger.json_values import number, numbers
 from ledger.records import Record
-from ledger.selected_settings import cell_of, choice_of, chosen_records
+from ledger.selected_settings import choice_of, chosen_records
 from reports.section import Content, Section, with_rows
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
@@ -29,7 +30,8 @@ def _chosen(results: Results) -> Iterator[tuple[str, int, int, Record]]:
         for history in results.trials[arm.name]:
             for record in chosen_records(history.records, labels):
                 if choice_of(record):
-                    combinations = sum(cell_of(label) == cell_of(record.label) for label in labels)
+                    cell = StageLabel.parse(record.label).cell
+                    combinations = sum(StageLabel.parse(label).cell == cell for label in labels)
                     yield arm.name, history.trial.seed, combinations, record
 
 
@@ -41,7 +43,7 @@ def _row(arm: str, seed: int, combinations: int, record: Record, primary: Primar
         "task": task,
         "fine_tuning_seed": record.result["seed"],
         "combinations": combinations,
-        "settings": record.label.partition(" ")[2],
+        "settings": StageLabel.parse(record.label).settings,
         "choice_score": number(choice.get("score")),
         "choice_examples": choice.get("n"),
         "score": numbers(record.result.get("scores")).get(primary(task)),

@@ -1,6 +1,6 @@
 """Held-out curves of trials: loss in nats by tokens seen."""
 
-from ledger.metrics import PRETRAIN
+from configuration.stage_label import PRETRAIN
 from ledger.records import TrialStatus
 from ledger.snapshot import TrialHistory
 from reports.reading import curve

@@ -6,7 +6,7 @@ from statistics import fmean
 
 from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS, SCORE
-from ledger.metrics import PRETRAIN
+from configuration.stage_label import PRETRAIN
 from ledger.records import ArmRow
 from reports.sanitise import printable
 from reports.statistics.metrics import Metric

@@ -7,9 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from test_formats import HOSTILE, hostile_report
 
-from reports.figures.gallery import pictures_of
 from reports.figures.style import LIGHT
 from reports.formats.html import page, render, without_files
 from reports.links import links_beside
@@ -17,6 +15,7 @@ from reports.palette import following_the_page
 from reports.report import Report, build
 from reports.write import files_to_attach, write_report
 from tests.factories.reports import Trial, empty, search, snapshot, table2, troubled, tuned
+from tests.reports.test_formats import HOSTILE, hostile_report
 
 VIEWS = {"table2": table2, "troubled": troubled, "search": search, "tuned": tuned, "empty": empty}
 
@@ -51,7 +50,7 @@ def test_every_entry_of_the_contents_leads_to_one_place_and_every_table_has_an_e
         places = Counter(attributes["id"] for _, attributes in elements.found if "id" in attributes)
         assert set(places.values()) == {1}
         assert sorted(entries) == sorted(places)
-        assert len(entries) == len(report.grids) + len(pictures_of(report)) + 1  # conditions
+        assert len(entries) == len(report.grids) + len(report.pictures) + 1  # conditions
 
 
 def test_two_tables_of_one_title_have_anchors_of_their_own() -> None:

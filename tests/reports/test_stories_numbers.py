@@ -14,7 +14,6 @@ from statistics import fmean, stdev
 from typing import Any
 
 import pytest
-from test_stories import PUBLISHED, results_in, stories
 
 from analysis.paired import interval, t_p
 from analysis.power import smallest_effect
@@ -23,6 +22,7 @@ from ledger.csv_export import read_export
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from search_space.candidate import Candidate
+from tests.reports.test_stories import PUBLISHED, results_in, stories
 
 scipy_stats = pytest.importorskip("scipy.stats", reason="the independent statistics are scipy's")
 LOSS = Metric(HELD_OUT_LOSS)

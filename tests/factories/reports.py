@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow, TrialStatus
 from ledger.snapshot import Snapshot, TrialHistory, Tuning
 from ledger.tuning_plan import TuningPlan
 from ledger.tuning_selection import Choice
+from reports.document import Report
+from reports.figures.figure import Picture
 
+Data = TypeVar("Data")
 TOKENS = 2_000_000
 BOTTLENECK = {"bottleneck_ratio": 2}
 ARMS: dict[str, dict[str, Any]] = {
@@ -30,12 +33,16 @@ def document(tasks: Iterable[str] = (), seeds: Iterable[int] = (1, 2, 3), **more
         "experiment": "table2",
         "question": "How should convolution be joined to attention?",
         "baseline": {"architecture": {"depth": 4, "convolution": {"kind": "none"}}},
-        "design": {"kind": "list"},
+        "design": {"kind": "list", "arms": {"bottleneck": BOTTLENECK}},
         "corpus": {"kind": "documentation"},
         "pretraining": {"tokens": TOKENS, "seeds": list(seeds), "hurdle": {"kind": "finite"}},
         "fine_tuning": {"tasks": list(tasks), "seeds": [1, 2]},
         **more,
     }
+
+
+def search_design(**more: Any) -> dict[str, Any]:
+    return {"kind": "search", "space": {"bottleneck_ratio": [1, 2, 4]}, **more}
 
 
 def arm(name: str, position: int, changes: Mapping[str, Any]) -> ArmRow:
@@ -114,7 +121,7 @@ def snapshot(
     experiment: str = "table2",
 ) -> Snapshot:
     named = ARMS if arms is None else arms
-    labels = [f"pretrain@{mark}" for mark in rungs]
+    labels = [f"pretrain@{tokens}" for tokens in rungs]
     labels += [f"{task}#{seed}" for task in sorted(tasks) for seed in tuning_seeds]
     return Snapshot(
         experiment=experiment,
@@ -125,6 +132,15 @@ def snapshot(
         histories=tuple(trial.history() for trial in trials),
         shared=(corpus_record(), *(examples_record(task) for task in tasks)),
     )
+
+
+def picture(report: Report, name: str) -> Picture | None:
+    return next((picture for picture in report.pictures if picture.name == name), None)
+
+
+def figure_data(report: Report, kind: type[Data]) -> Data | None:
+    """Return what a report's figure of one kind shows, None where the report has no such figure."""
+    return next((picture.data for picture in report.pictures if isinstance(picture.data, kind)), None)
 
 
 PAPER = {
@@ -185,7 +201,7 @@ def search() -> Snapshot:
     hurdle = {"kind": "progressive_mean", "rungs": list(rungs[:2])}
     resolved = document(
         seeds=(1,),
-        design={"kind": "search"},
+        design=search_design(),
         pretraining={"tokens": TOKENS, "seeds": [1], "hurdle": hurdle},
         question="Which candidate is best?",
     )

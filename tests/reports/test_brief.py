@@ -19,7 +19,7 @@ COMMAND = "steeplechase report results/table2 --all"
 def test_a_brief_report_keeps_finding_results_and_verdicts_and_names_the_rest() -> None:
     whole = build(table2())
     short = brief(whole, COMMAND)
-    assert (short.finding, short.tables, short.curves) == (whole.finding, whole.tables, whole.curves)
+    assert (short.finding, short.tables, short.pictures) == (whole.finding, whole.tables, whole.pictures)
     assert [grid.name for grid in short.grids] == ["results", "effects", "claims"]
     text = draw(short, 80, colour=False)
     assert text.rstrip().endswith(f"3 more tables, all columns and the conditions: {COMMAND}".rsplit(" ", 1)[-1])

@@ -8,7 +8,6 @@ from urllib.parse import unquote
 
 import pytest
 
-from reports.figures.gallery import pictures_of
 from reports.figures.style import LIGHT
 from reports.formats.html import page, render, without_files
 from reports.links import links_beside
@@ -51,7 +50,7 @@ def test_every_entry_of_the_contents_leads_to_one_place_and_every_table_has_an_e
         places = Counter(attributes["id"] for _, attributes in elements.found if "id" in attributes)
         assert set(places.values()) == {1}
         assert sorted(entries) == sorted(places)
-        assert len(entries) == len(report.grids) + len(pictures_of(report)) + 1  # conditions
+        assert len(entries) == len(report.grids) + len(report.pictures) + 1  # conditions
 
 
 def test_two_tables_of_one_title_have_anchors_of_their_own() -> None:

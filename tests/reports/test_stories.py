@@ -10,7 +10,6 @@ import pytest
 from configuration.metrics import primary_metric
 from ledger.csv_export import has_export, read_export
 from ledger.snapshot import snapshot
-from reports.experiment_view import setting_of
 from reports.number_format import difference_text
 from reports.publishing import published_in
 from reports.statistics.comparisons import Verdict
@@ -35,7 +34,7 @@ def stories() -> dict[str, str]:
 def results_in(folder: Path) -> Results:
     """Return what a published ledger holds."""
     seen = snapshot(read_export(folder))
-    return results_of(seen, setting_of(seen.document), primary_metric)
+    return results_of(seen, primary_metric)
 
 
 def known(folder: Path) -> set[str]:

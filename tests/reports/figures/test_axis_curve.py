@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from ledger.records import ArmRow
 from ledger.snapshot import Snapshot
-from reports.figures.axis_curve import AxisCurve, AxisPanel
-from reports.figures.axis_cut import cut_of
-from reports.figures.gallery import pictures_of
+from reports.figures.axis_curve import cut_of
+from reports.figures.axis_curve_data import AxisCurve, AxisPanel
 from reports.report import build
-from tests.factories.reports import Trial, document, snapshot, table2
+from tests.factories.reports import Trial, document, figure_data, picture, snapshot, table2
 
 KERNELS = (1, 3, 5, 9, 33)
 
@@ -39,7 +38,7 @@ def view(candidates: Mapping[str, Mapping[str, Any]], seeds: tuple[int, ...] = (
 
 
 def curve_of(candidates: Mapping[str, Mapping[str, Any]], seeds: tuple[int, ...] = (1, 2, 3)) -> AxisCurve:
-    curve = build(view(candidates, seeds)).axis
+    curve = figure_data(build(view(candidates, seeds)), AxisCurve)
     assert curve is not None
     return curve
 
@@ -93,7 +92,7 @@ def far_off(by: float) -> AxisPanel:
     ]
     rows = tuple(ArmRow(arm, place, 0, given, {}, 10, 10, 10) for place, (arm, given) in enumerate(arms.items()))
     whole = snapshot(trials, {}, resolved=document(seeds=(1, 2)))
-    curve = build(replace(whole, arms=rows)).axis
+    curve = figure_data(build(replace(whole, arms=rows)), AxisCurve)
     assert curve is not None
     return curve.panels[0]
 
@@ -123,13 +122,13 @@ def test_the_axis_is_the_one_that_most_arms_lie_on() -> None:
 
 def test_two_points_are_no_curve_and_a_table_of_kinds_has_none() -> None:
     two = {"baseline": candidate(3), "k5": candidate(5)}
-    assert build(view(two)).axis is None
-    assert build(table2()).axis is None
+    assert picture(build(view(two)), "axis") is None
+    assert picture(build(table2()), "axis") is None
 
 
 @given(st.permutations(list(kernels(64, 32).items())))
 def test_the_order_of_the_arms_is_no_matter_beyond_that_of_the_lines(arms: list[tuple[str, dict[str, Any]]]) -> None:
-    found = build(view(dict(arms))).axis
+    found = figure_data(build(view(dict(arms))), AxisCurve)
     assert found is not None
     assert {line.cover: [point.value for point in line.points] for line in found.panels[0].lines} == {
         32.5: list(KERNELS),
@@ -140,5 +139,5 @@ def test_the_order_of_the_arms_is_no_matter_beyond_that_of_the_lines(arms: list[
 def test_one_seed_draws_points_without_intervals() -> None:
     (panel,) = curve_of(kernels(64), seeds=(1,)).panels
     assert all(point.difference.low is None for point in panel.lines[0].points)
-    names = [picture.name for picture in pictures_of(build(view(kernels(64), seeds=(1,))))]
+    names = [picture.name for picture in build(view(kernels(64), seeds=(1,))).pictures]
     assert names[0] == "axis"

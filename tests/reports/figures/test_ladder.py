@@ -8,10 +8,9 @@ import pytest
 
 from ledger.records import ArmRow
 from ledger.snapshot import Snapshot
-from reports.figures.gallery import pictures_of
 from reports.figures.ladder import Ladder
 from reports.report import build
-from tests.factories.reports import Trial, document, snapshot
+from tests.factories.reports import Trial, document, figure_data, picture, snapshot
 
 PARTS = ("wide", "bottleneck", "convolution")  # not in the order of the alphabet
 LOSSES = {"baseline": 5.0, "+wide": 4.8, "+bottleneck": 4.9, "+convolution": 4.5}
@@ -38,9 +37,9 @@ def view(extra: dict[str, dict[str, bool]] | None = None, seeds: tuple[int, ...]
 
 
 def ladder(found: Snapshot) -> Ladder:
-    report = build(found)
-    assert report.ladder is not None
-    return report.ladder
+    data = figure_data(build(found), Ladder)
+    assert data is not None
+    return data
 
 
 def test_rungs_stand_in_the_order_in_which_parts_were_added() -> None:
@@ -68,9 +67,9 @@ def test_other_designs_over_the_same_parts_do_not_bend_the_ladder() -> None:
 
 def test_a_ladder_of_which_nothing_was_measured_is_none() -> None:
     whole = view()
-    assert build(replace(whole, histories=())).ladder is None
+    assert picture(build(replace(whole, histories=())), "ladder") is None
 
 
 def test_one_seed_draws_steps_without_intervals() -> None:
-    assert "ladder" in [picture.name for picture in pictures_of(build(view(seeds=(1,))))]
-    assert "+ convolution" in next(p.svg for p in pictures_of(build(view(seeds=(1,)))) if p.name == "ladder")
+    assert "ladder" in [picture.name for picture in build(view(seeds=(1,))).pictures]
+    assert "+ convolution" in next(p.svg for p in build(view(seeds=(1,))).pictures if p.name == "ladder")

@@ -1,15 +1,13 @@
 """Nobody on the front is beaten, everybody behind it is; and what is drawn is what was measured."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.figures.figures import save_png, svg_of
 from reports.report import build
-from reports.statistics.pareto import front
-from tests.factories.reports import Trial, document, snapshot
+from reports.statistics.pareto import Pareto, front
+from tests.factories.reports import Trial, document, figure_data, picture, search_design, snapshot
 
 POINTS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)), max_size=12)
 
@@ -25,24 +23,24 @@ def test_the_front_is_who_is_not_beaten(points: list[tuple[int, int, int]]) -> N
     assert bool(best) == bool(points)
 
 
-def test_a_search_shows_who_is_better_for_less(tmp_path: Path) -> None:
+def test_a_search_shows_who_is_better_for_less() -> None:
     losses = {"baseline": 5.0, "c001": 4.9, "c002": 5.2, "c003": 5.1}  # each arm is smaller than the one before
     trials = [Trial(arm, 1).pretrained(loss) for arm, loss in losses.items()]
-    resolved = document(seeds=(1,), design={"kind": "search", "objectives": ["held_out_loss", "parameters"]})
+    resolved = document(seeds=(1,), design=search_design(objectives=["held_out_loss", "parameters"]))
     report = build(snapshot(trials, arms={arm: {} for arm in losses}, resolved=resolved))
     (table,) = (table for table in report.tables if table.name == "pareto")
     assert {row["cost"] for row in table.rows} == {"parameters"}  # the other costs tell nobody apart
     assert {row["arm"] for row in table.rows if row["front"]} == {"c001", "c003"}
-    assert report.pareto is not None
-    assert "c003" in svg_of(report.pareto)
-    save_png(report.pareto, tmp_path / "pareto.png", dots_per_inch=40)
-    assert (tmp_path / "pareto.png").read_bytes().startswith(b"\x89PNG")
+    drawn = picture(report, "pareto")
+    assert drawn is not None
+    assert "c003" in drawn.svg
+    assert drawn.png(dots_per_inch=40).startswith(b"\x89PNG")
 
 
 def test_one_measured_candidate_makes_no_front() -> None:
-    resolved = document(seeds=(1,), design={"kind": "search"})
+    resolved = document(seeds=(1,), design=search_design())
     report = build(snapshot([Trial("baseline", 1).pretrained(5.0)], arms={"baseline": {}}, resolved=resolved))
-    assert report.pareto is None
+    assert picture(report, "pareto") is None
     assert all(table.name != "pareto" for table in report.tables)
 
 
@@ -51,9 +49,13 @@ def test_a_table_of_three_arms_stands_against_training_flops() -> None:
     trials = [Trial(arm, seed).pretrained(loss + seed / 10) for arm, loss in losses.items() for seed in (1, 2)]
     whole = snapshot(trials, arms={arm: {} for arm in losses}, resolved=document(seeds=(1, 2)))
     costs = {"baseline": 30, "small": 20, "smaller": 10}
-    found = build(replace(whole, arms=tuple(replace(arm, train_flops=costs[arm.name]) for arm in whole.arms))).pareto
+    priced = tuple(replace(arm, train_flops=costs[arm.name]) for arm in whole.arms)
+    found = figure_data(build(replace(whole, arms=priced)), Pareto)
     assert found is not None
-    (trade,) = found.trades
-    assert (trade.cost, {spot.arm for spot in trade.spots if spot.front}) == ("train_flops", {"small", "smaller"})
-    assert all(spot.spread is not None for spot in trade.spots)
-    assert build(whole).pareto is None  # the same cost for all tells nobody apart
+    (trade_off,) = found.trade_offs
+    assert (trade_off.cost, {point.arm for point in trade_off.points if point.front}) == (
+        "train_flops",
+        {"small", "smaller"},
+    )
+    assert all(point.spread is not None for point in trade_off.points)
+    assert picture(build(whole), "pareto") is None  # the same cost for all tells nobody apart

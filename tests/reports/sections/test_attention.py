@@ -6,10 +6,10 @@ import pytest
 
 from ledger.attention_locality import ALL, PER_HEAD, TEXT, uniform_concentration
 from ledger.snapshot import Snapshot
-from reports.figures.gallery import pictures_of
+from reports.figures.attention import AttentionMaps
 from reports.formats import format_names, render
 from reports.report import Report, build
-from tests.factories.reports import Trial, document, snapshot
+from tests.factories.reports import Trial, document, figure_data, picture, snapshot
 
 ARMS: dict[str, dict[str, Any]] = {"baseline": {}, "mixed": {"bottleneck_ratio": 2}, "blind": {"heads": 8}}
 NEAR = {"baseline": 0.5, "mixed": 0.4, "blind": 0.45}
@@ -75,19 +75,20 @@ def test_what_describes_is_never_judged_better() -> None:
 def test_an_arm_that_was_not_looked_at_is_left_out_and_without_any_there_is_no_section() -> None:
     trials = [Trial("baseline", seed).pretrained(5.0) for seed in (1, 2)]
     plain = build(snapshot(trials, {"baseline": {}}))
-    assert plain.attention is None
+    assert picture(plain, "attention") is None
     assert all(table.name != "attention_diagonal" for table in plain.tables)
     some = build(snapshot([*trials, looked(Trial("mixed", 1).pretrained(5.0), 0.3)], ARMS))
-    assert some.attention is not None
-    assert [one.arm for one in some.attention.arms] == ["mixed"]
+    maps = figure_data(some, AttentionMaps)
+    assert maps is not None
+    assert [one.arm for one in maps.arms] == ["mixed"]
 
 
 @pytest.mark.parametrize("layers", [1, 3, 12])
 def test_the_maps_of_the_ends_are_shown_and_of_many_layers_some(layers: int) -> None:
-    maps = build(view(layers)).attention
+    maps = figure_data(build(view(layers)), AttentionMaps)
     assert maps is not None
     assert (maps.layers[0], maps.layers[-1], len(maps.layers)) == (1, layers, min(layers, 6))
-    (picture,) = (one for one in pictures_of(build(view(layers))) if one.name == "attention")
+    (picture,) = (one for one in build(view(layers)).pictures if one.name == "attention")
     assert "mixed" in picture.svg
 
 
@@ -95,7 +96,7 @@ def test_a_record_that_is_not_one_shows_nothing() -> None:
     trial = (
         Trial("baseline", 1).pretrained(5.0).record("attention", "attention", {"heads": [[0, 0, "nan"]], "maps": 3})
     )
-    assert build(snapshot([trial], {"baseline": {}})).attention is None
+    assert picture(build(snapshot([trial], {"baseline": {}})), "attention") is None
 
 
 def test_every_format_tells_of_it() -> None:

@@ -13,11 +13,10 @@ from scipy.stats import kendalltau
 from configuration.hurdles.audit import Audit
 from ledger.records import Record, Status
 from ledger.snapshot import Snapshot
-from reports.experiment_view import setting_of
 from reports.report import build, primary_metric
 from reports.sections.audit import audit_sentence, audit_table, interval_of_share, weighted_tau
 from reports.statistics.results import Results, results_of
-from tests.factories.reports import TOKENS, Trial, document, snapshot
+from tests.factories.reports import TOKENS, Trial, document, search_design, snapshot
 
 MARK = 200_000
 
@@ -49,7 +48,7 @@ def raced(final: Callable[[float], float], share: float, count: int = 40) -> Sna
             )
     hurdle = {"kind": "top_fraction", "rungs": [MARK]}
     resolved = document(
-        seeds=(1,), design={"kind": "search"}, pretraining={"tokens": TOKENS, "seeds": [1], "hurdle": hurdle}
+        seeds=(1,), design=search_design(), pretraining={"tokens": TOKENS, "seeds": [1], "hurdle": hurdle}
     )
     arms = {"baseline": {}, **{arm: {"bottleneck_ratio": 2} for arm in early}}
     found = snapshot(trials, arms=arms, resolved=resolved, rungs=(MARK, TOKENS), experiment="search")
@@ -62,7 +61,7 @@ def raced(final: Callable[[float], float], share: float, count: int = 40) -> Sna
 
 
 def results(found: Snapshot) -> Results:
-    return results_of(found, setting_of(found.document), primary_metric)
+    return results_of(found, primary_metric)
 
 
 def test_where_curves_cross_the_audit_shows_that_every_stop_was_wrong() -> None:

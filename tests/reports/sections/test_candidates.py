@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 from configuration.metrics import primary_metric
 from ledger.records import Record, Status, TrialStatus
 from ledger.snapshot import Snapshot
-from reports.experiment_view import setting_of
 from reports.number_format import distinct
 from reports.report import build
 from reports.sections.candidates import candidates_table
 from reports.statistics.pareto import pareto_of
 from reports.statistics.results import Results, results_of
 from runners.tracking.status import stop_reason
-from tests.factories.reports import TOKENS, Trial, document, snapshot
+from tests.factories.reports import TOKENS, Trial, document, search_design, snapshot
 
 RUNGS = (500_000, TOKENS)
 ARMS = {"baseline": {}, "c001": {"bottleneck_ratio": 2}, "c002": {"bottleneck_ratio": 4}, "c003": {"heads": 2}}
@@ -36,13 +35,13 @@ def searched(losses: Losses, seeds: tuple[int, ...] = (1, 2)) -> Snapshot:
                 trial.pretrained(loss, mark)
             trials.append(trial if len(values) > 1 else trial.judged(0, False, values[0], values[0] - 0.1))
     pretraining = {"tokens": TOKENS, "seeds": [*seeds], "hurdle": {"kind": "top_fraction", "rungs": [RUNGS[0]]}}
-    resolved = document(seeds=seeds, design={"kind": "search"}, pretraining=pretraining)
+    resolved = document(seeds=seeds, design=search_design(), pretraining=pretraining)
     return snapshot(trials, arms=ARMS, resolved=resolved, rungs=RUNGS, experiment="search")
 
 
 def results(losses: Losses) -> Results:
     found = searched(losses)
-    return results_of(found, setting_of(found.document), primary_metric)
+    return results_of(found, primary_metric)
 
 
 def table(losses: Losses) -> list[Mapping[str, Any]]:
@@ -122,7 +121,7 @@ def ended(standings: Mapping[str, tuple[TrialStatus, ...]]) -> str:
             trial = Trial(arm, seed, standing)
             ends = {TrialStatus.DIVERGED: trial.diverged, TrialStatus.FAILED: trial.failed}
             trials.append(ends[standing]() if standing in ends else trial)
-    resolved = document(seeds=(1,), design={"kind": "search"})
+    resolved = document(seeds=(1,), design=search_design())
     return build(snapshot(trials, arms={arm: {} for arm in standings}, resolved=resolved)).finding
 
 

@@ -7,7 +7,6 @@ from scipy import stats
 
 from ledger.records import Record
 from ledger.snapshot import Snapshot
-from reports.experiment_view import setting_of
 from reports.statistics.metrics import Metric
 from reports.statistics.reference import above_chance, chance_of, exceeds_p
 from reports.statistics.results import Results, results_of
@@ -15,7 +14,7 @@ from tests.factories.reports import examples_record, snapshot, table2
 
 
 def results(view: Snapshot) -> Results:
-    return results_of(view, setting_of(view.document), lambda task: "accuracy")
+    return results_of(view, lambda task: "accuracy")
 
 
 @given(st.lists(st.integers(-400, 400), min_size=2, max_size=9, unique=True), st.integers(-300, 300))

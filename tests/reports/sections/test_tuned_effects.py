@@ -8,7 +8,6 @@ import pytest
 from ledger.snapshot import Snapshot, Tuning
 from ledger.tuning_selection import Choice
 from reports.by_recipe import at_own_recipes, at_shared_recipe
-from reports.experiment_view import setting_of
 from reports.report import Report, build
 from reports.statistics.results import results_of
 from tests.factories.reports import TUNED_RATES, primary, tuned
@@ -37,15 +36,15 @@ def test_the_tables_at_the_shared_recipe_are_those_of_the_same_trials_without_tu
     assert [table for table in with_tuning.tables if table.name not in extra] == list(plain.tables)
     assert {table.name for table in with_tuning.tables} - {table.name for table in plain.tables} == extra
     assert with_tuning.finding.startswith(plain.finding)
-    assert (with_tuning.curves, with_tuning.forest) == (plain.curves, plain.forest)
+    assert with_tuning.pictures == plain.pictures
 
 
 def test_both_differences_are_those_of_their_own_tables_and_families() -> None:
     view = tuned()
-    report, setting = build(view, primary=primary), setting_of(view.document)
+    report = build(view, primary=primary)
     own_view = at_own_recipes(view)
     assert own_view is not None
-    shared, own = (results_of(one, setting, primary) for one in (at_shared_recipe(view), own_view))
+    shared, own = (results_of(one, primary) for one in (at_shared_recipe(view), own_view))
     assert rows(report, "tuned")
     for row in rows(report, "tuned"):
         for side, results in (("shared", shared), ("own", own)):

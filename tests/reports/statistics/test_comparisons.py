@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from configuration.seeds import SequentialSeeds, next_seeds
-from reports.experiment_view import setting_of
 from reports.statistics.comparisons import Verdict
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of
@@ -51,7 +50,7 @@ def table(number: int, counts: dict[str, int], resolved: dict[str, object] | Non
             trials.append(trial)
     seeds = tuple(range(1, min(counts.values()) + 1))
     whole = snapshot(trials, {name: {} for name in NAMES}, TASKS, resolved=resolved or document(TASKS, seeds))
-    return results_of(whole, setting_of(whole.document), primary)
+    return results_of(whole, primary)
 
 
 def measured(number: int, place: int, count: int) -> dict[str, dict[int, float]]:

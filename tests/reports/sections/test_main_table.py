@@ -151,7 +151,7 @@ def test_isolated_pairs_differ_in_one_path_and_spare_the_baseline() -> None:
 
 
 def test_candidates_are_ranked_by_mark_then_loss_and_a_diverged_one_is_not() -> None:
-    found = rows(build(search(), {"convolution": 0.2, "bottleneck_ratio": 0.7}), "candidates")
+    found = rows(build(replace(search(), importance={"convolution": 0.2, "bottleneck_ratio": 0.7})), "candidates")
     assert [(row["arm"], row["rank"]) for row in found] == [("c001", 1), ("baseline", 2), ("c002", 3), ("c003", None)]
     assert (found[2]["stopped_at_hurdle"], found[2]["value"], found[2]["threshold"]) == (1, 7.2, 7.0)
     assert found[0]["changes"] == "convolution span_dynamic (kernel_size 5)"
@@ -159,7 +159,7 @@ def test_candidates_are_ranked_by_mark_then_loss_and_a_diverged_one_is_not() -> 
 
 def test_importance_is_shown_where_it_is_known() -> None:
     assert all(table.name != "importance" for table in build(search()).tables)
-    found = rows(build(search(), {"convolution": 0.2, "bottleneck_ratio": 0.7}), "importance")
+    found = rows(build(replace(search(), importance={"convolution": 0.2, "bottleneck_ratio": 0.7})), "importance")
     assert [(row["path"], row["candidates"]) for row in found] == [("bottleneck_ratio", 3), ("convolution", 3)]
 
 

@@ -1,1 +1,0 @@
-"""Puts this folder on the path, for the reports that the tests below build (`building.py`)."""

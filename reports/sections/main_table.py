@@ -61,7 +61,7 @@ def overview(results: Results) -> Grid:
     groups = [metric_columns(results, metric) for metric in results.shown]
     columns = [Column("arm", numeric=False), Column("parameters", "size"), Column("train FLOPs", "size")]
     if results.matched_arms:
-        columns.append(Column("twin spends", "size"))
+        columns.append(Column("copy spends", "size"))
     columns.append(Column("status", numeric=False))
     low, flattered = low_variance(results), flattered_tasks(results)
     for group in groups:
@@ -100,7 +100,7 @@ def _difference(effect: Effect, decimals: int) -> Cell:
 def results_table(results: Results) -> Table:
     """Return one row per arm and metric: the baseline first, metrics by name whatever the order of the file.
 
-    Where arms have twins of the baseline's budget, the twin's difference stands beside the arm's own.
+    Where arms have budget-matched copies, the copy's difference is beside the arm's own.
     """
     columns = (*RESULT_COLUMNS, *MATCHED_COLUMNS) if results.matched_arms else RESULT_COLUMNS
     return table("results", " ".join(columns), _result_rows(results))

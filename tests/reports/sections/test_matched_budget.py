@@ -23,7 +23,7 @@ def report(matches: dict[str, str]) -> Report:
     return build(replace(found, arms=rows), primary=primary)
 
 
-def test_each_arm_with_a_twin_has_both_differences_as_the_main_table_has_them() -> None:
+def test_each_arm_with_a_copy_has_both_differences_as_the_main_table_has_them() -> None:
     tables = {table.name: table for table in report({"small (matched)": "small", "level": "level"}).tables}
     rows = tables["matched"].rows
     assert [(row["arm"], row["matched_arm"]) for row in rows] == [("small", "small (matched)"), ("level", "level")]
@@ -49,8 +49,8 @@ def test_the_two_differences_are_read_in_one_line() -> None:
     assert row[4].text.startswith("−0.10")
 
 
-def shared_twin() -> Report:
-    """Return two arms with one twin, as ledgers tell it since arms name theirs."""
+def shared_copy() -> Report:
+    """Return two arms with one copy, as ledgers tell it since arms name theirs."""
     trials = [Trial(arm, seed).pretrained(loss) for arm, row in LOSSES.items() for seed, loss in enumerate(row, 1)]
     arms = {arm: {} if arm == "baseline" else {"heads": at + 1} for at, arm in enumerate(LOSSES)}
     match = {"budget": "parameters", "by": "feed_forward_width", "tolerance": 0.02}
@@ -65,15 +65,15 @@ def shared_twin() -> Report:
     return build(replace(found, arms=rows), primary=primary)
 
 
-def test_the_main_table_has_both_differences_side_by_side_and_what_the_twin_spends() -> None:
-    report = shared_twin()
+def test_the_main_table_has_both_differences_side_by_side_and_what_the_copy_spends() -> None:
+    report = shared_copy()
     grids, tables = {grid.name: grid for grid in report.grids}, {table.name: table for table in report.tables}
     titles = [column.title for column in grids["results"].columns]
     assert titles[titles.index("Δ [95%]") + 1] == "matched Δ [95%] (n)"
     cells = {row[0].text: [cell.text for cell in row] for row in grids["results"].rows}
-    for arm in ("small", "level"):  # both by the one twin
+    for arm in ("small", "level"):  # both by the one copy
         assert cells[arm][titles.index("matched Δ [95%] (n)")].startswith("−0.10")
-        assert cells[arm][titles.index("twin spends")] == "12.9M (−1.00%)"
+        assert cells[arm][titles.index("copy spends")] == "12.9M (−1.00%)"
     assert cells["small (matched)"][titles.index("matched Δ [95%] (n)")] == "–"
     rows = {row["arm"]: row for row in tables["results"].rows if row["metric"] == "held_out_loss"}
     assert (rows["level"]["matched_arm"], rows["level"]["matched_spend"]) == ("small (matched)", 0.99)
@@ -81,19 +81,19 @@ def test_the_main_table_has_both_differences_side_by_side_and_what_the_twin_spen
     assert rows["small"]["matched_delta"] == rows["small (matched)"]["delta"]
     (told,) = [note for note in report.notes if note.startswith("matched Δ")]
     assert "parameters within 2%, feed forward width giving way" in told
-    assert "share a twin" in told
+    assert "share a copy" in told
     row = tables["matched"].rows[0]
     assert (row["budget"], row["tolerance"], row["share"]) == ("parameters", 0.02, 0.99)
     assert (row["spends"], row["baseline_spends"]) == (13_483_008 - 600_000, 13_483_008)
 
 
-def test_without_twins_the_main_table_has_no_such_columns() -> None:
+def test_without_copies_the_main_table_has_no_such_columns() -> None:
     plain = report({})
-    assert "twin spends" not in [column.title for column in plain.grids[0].columns]
+    assert "copy spends" not in [column.title for column in plain.grids[0].columns]
     assert "matched_arm" not in plain.tables[0].columns
 
 
-def test_an_experiment_without_twins_has_no_such_table() -> None:
+def test_an_experiment_without_copies_has_no_such_table() -> None:
     assert "matched" not in {table.name for table in report({}).tables}
 
 

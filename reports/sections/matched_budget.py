@@ -29,7 +29,7 @@ def has_matches(results: Results) -> bool:
 
 
 def matched_table(results: Results) -> Table:
-    """Return one row per arm with a budget-matched copy and metric; an arm of the baseline's own budget is its own copy.
+    """Return one row per arm with a copy and metric; an arm of the baseline's own budget is its own copy.
 
     `spends` and `baseline_spends` are the budget in its own unit where the ledger holds it; seconds are a share only.
     """
@@ -65,7 +65,7 @@ def _spends(results: Results, name: str) -> int | None:
 
 
 def budget_text(results: Results, arm: ArmRow) -> str:
-    """Return what an arm's budget-matched copy spends: of parameters or FLOPs the count, and how far that is from the baseline's."""
+    """Return what an arm's copy spends: of parameters or FLOPs the count, and its distance from the baseline's."""
     copy, match = results.matched_arms.get(arm.name), results.experiment.match
     if copy is None:
         return NOTHING
@@ -83,8 +83,8 @@ def matched_note(results: Results) -> str:
     shared = len(results.matched_arms) - len(set(results.matched_arms.values()))
     both = "; arms that share a copy are both matched by it" if shared else ""
     return (
-        f"matched Δ: of the arm's budget-matched copy, which spends the baseline's {match.budget.replace('_', ' ')} within "
-        f"{100 * match.tolerance:g}%, {match.by.replace('_', ' ')} giving way; copy spends: its own budget"
+        f"matched Δ: of the arm's budget-matched copy, which spends the baseline's {match.budget.replace('_', ' ')} "
+        f"within {100 * match.tolerance:g}%, {match.by.replace('_', ' ')} giving way; copy spends: its own budget"
         f"{both}."
     )
 

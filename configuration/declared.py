@@ -117,12 +117,12 @@ class DeclaredExperiment(Schema):
     tracking: str | None = None
     """An MLflow tracking URI; the store under the results where none is named."""
 
-    _throughput: Throughput = PrivateAttr(nothing_measured)
+    _throughput: Throughput | None = PrivateAttr(None)
 
     def model_post_init(self, context: Any) -> None:
         """Take what reads measured times from the validation context."""
         if isinstance(context, Mapping):
-            self._throughput = context.get(THROUGHPUT, nothing_measured)
+            self._throughput = context.get(THROUGHPUT)
 
     @property
     def designs(self) -> tuple[OneDesign, ...]:
@@ -148,7 +148,7 @@ class DeclaredExperiment(Schema):
             else:
                 roster.enter(design, place)
         if self.match is not None and not roster.violations:
-            roster.violations += add_matched_arms(roster, self.match, self.pretraining.tokens, self._throughput)
+            roster.violations += add_matched_arms(roster, self.match, self.pretraining.tokens, self._throughput or nothing_measured)
         return roster
 
     @property

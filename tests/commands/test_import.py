@@ -65,7 +65,7 @@ def exported(call: Call, tmp_path: Path) -> Path:
     """Return an exported folder with a vocabulary, to be spoilt."""
     stirred_start(tmp_path / "start", LEAKING)
     assert call("export", tmp_path / "start", tmp_path / "folder").code == 0
-    shutil.rmtree(tmp_path / "init_checkpoint")
+    shutil.rmtree(tmp_path / "start")
     return tmp_path / "folder"
 
 
@@ -111,9 +111,9 @@ def test_every_class_gives_its_encoder_and_names_what_was_left(call: Call, tmp_p
 def test_an_imported_model_opens_again_with_equal_outputs(call: Call, tmp_path: Path, kind: str) -> None:
     """A BERT comes back as the ELECTRA that computes the same."""
     theirs = saved(tmp_path / "folder", kind)
-    call("import", tmp_path / "folder", tmp_path / "init_checkpoint")
+    call("import", tmp_path / "folder", tmp_path / "start")
     call("export", tmp_path / "start", tmp_path / "out")
-    start = read_initial_checkpoint(tmp_path / "init_checkpoint")
+    start = read_initial_checkpoint(tmp_path / "start")
     ours = encoder_with(start.architecture, load_file(start.verify(WEIGHTS)))
     again = transformers().AutoModel.from_pretrained(tmp_path / "out").eval()
     assert max(differences(ours, theirs)) <= LARGEST_DIFFERENCE

@@ -20,7 +20,7 @@ def exported(call: Call, tmp_path: Path) -> Path:
     """Return an exported folder with a vocabulary, to be spoilt."""
     stirred_start(tmp_path / "start", LEAKING)
     assert call("export", tmp_path / "start", tmp_path / "folder").code == 0
-    shutil.rmtree(tmp_path / "init_checkpoint")
+    shutil.rmtree(tmp_path / "start")
     return tmp_path / "folder"
 
 

@@ -28,10 +28,10 @@ def document(tmp_path: Path, **changes: Any) -> dict[str, Any]:
     plain["design"] = {"kind": "list", "arms": {"slow": {"recipe.peak_learning_rate": 1e-4}}}
     plain["tokenizer"] = {
         "kind": "vocabulary",
-        "path": str(tmp_path / "init_checkpoint" / "vocab.txt"),
+        "path": str(tmp_path / "start" / "vocab.txt"),
         "lowercase": True,
     }
-    plain["pretraining"]["init_checkpoint"] = str(tmp_path / "init_checkpoint")
+    plain["pretraining"]["init_checkpoint"] = str(tmp_path / "start")
     return {**plain, **changes}
 
 
@@ -55,7 +55,7 @@ def read(text: dict[str, Any]) -> Experiment:
 
 
 def test_every_arm_begins_with_the_starts_weights_and_heads_with_the_seeds(tmp_path: Path) -> None:
-    weights = stirred_start(tmp_path / "init_checkpoint", ARCHITECTURE)
+    weights = stirred_start(tmp_path / "start", ARCHITECTURE)
     started = document(tmp_path)
     started["baseline"]["recipe"] |= {"peak_learning_rate": 1e-30, "weight_decay": 0.0}  # nothing moves
     started["design"]["arms"] = {"awake": {"recipe.dropout": 0.0}}
@@ -68,14 +68,14 @@ def test_every_arm_begins_with_the_starts_weights_and_heads_with_the_seeds(tmp_p
 
 def test_the_place_of_the_start_is_in_no_key_and_its_weights_are(tmp_path: Path) -> None:
     corpus(tmp_path / "texts")
-    stirred_start(tmp_path / "init_checkpoint", ARCHITECTURE)
+    stirred_start(tmp_path / "start", ARCHITECTURE)
     here = keys(read(document(tmp_path)))
     elsewhere = document(tmp_path)
-    shutil.copytree(tmp_path / "init_checkpoint", tmp_path / "copy")
+    shutil.copytree(tmp_path / "start", tmp_path / "copy")
     elsewhere["pretraining"]["init_checkpoint"] = str(tmp_path / "copy")
     assert keys(read(elsewhere)) == here
-    shutil.rmtree(tmp_path / "init_checkpoint")
-    stirred_start(tmp_path / "init_checkpoint", ARCHITECTURE, seed=2)
+    shutil.rmtree(tmp_path / "start")
+    stirred_start(tmp_path / "start", ARCHITECTURE, seed=2)
     others = keys(read(document(tmp_path)))
     assert {label for label in here if others[label] != here[label]} == {"pretrain@512"}
     without = document(tmp_path)
@@ -92,23 +92,23 @@ def test_an_experiment_without_a_start_keeps_the_keys_it_had(tmp_path: Path) -> 
 
 
 def test_only_the_first_of_a_trials_stages_reads_the_start(tmp_path: Path) -> None:
-    stirred_start(tmp_path / "init_checkpoint", ARCHITECTURE)
+    stirred_start(tmp_path / "start", ARCHITECTURE)
     hurdled = document(tmp_path, design={"kind": "search", "space": {"recipe.dropout": [0.0, 0.1]}})
     hurdled["pretraining"] |= {"hurdle": {"kind": "progressive_mean", "rungs": [256]}}
     wanted = read(hurdled)
     assert list(wanted.violations()) == []
     stages = trial_stages(wanted, shared_stages(wanted), wanted.baseline, 1)
     starts = [stage.declaration.model_dump()["init_checkpoint"] for stage in stages.values()]
-    assert starts == [str(tmp_path / "init_checkpoint"), None]
+    assert starts == [str(tmp_path / "start"), None]
 
 
 def test_an_experiment_that_fits_its_start_is_taken(tmp_path: Path, call: Call) -> None:
-    stirred_start(tmp_path / "init_checkpoint", ARCHITECTURE)
+    stirred_start(tmp_path / "start", ARCHITECTURE)
     assert told(tmp_path, call) == []
 
 
 def test_an_arm_of_another_architecture_is_refused_with_its_name_and_what_differs(tmp_path: Path, call: Call) -> None:
-    stirred_start(tmp_path / "init_checkpoint", ARCHITECTURE)
+    stirred_start(tmp_path / "start", ARCHITECTURE)
     arms = {
         "deep": {"depth": 3, "segments": 4},
         "wide": {"convolution.kernel_size": 7},
@@ -123,7 +123,7 @@ def test_an_arm_of_another_architecture_is_refused_with_its_name_and_what_differ
 
 
 def test_a_search_over_the_architecture_has_no_start(tmp_path: Path, call: Call) -> None:
-    stirred_start(tmp_path / "init_checkpoint", ARCHITECTURE)
+    stirred_start(tmp_path / "start", ARCHITECTURE)
     space = {"convolution.kernel_size": [5, 7], "recipe.dropout": [0.0, 0.1]}
     (line,) = told(tmp_path, call, design={"kind": "search", "space": space})
     assert "design.space.convolution.kernel_size: would change the architecture" in line
@@ -135,8 +135,8 @@ def test_a_search_over_the_architecture_has_no_start(tmp_path: Path, call: Call)
     ids=["another vocabulary", "another case"],
 )
 def test_text_is_read_with_the_starts_vocabulary(tmp_path: Path, call: Call, tokenizer: dict[str, Any]) -> None:
-    stirred_start(tmp_path / "init_checkpoint", ARCHITECTURE)
-    file = str(tmp_path / "init_checkpoint" / "vocab.txt")
+    stirred_start(tmp_path / "start", ARCHITECTURE)
+    file = str(tmp_path / "start" / "vocab.txt")
     written = {key: file if value == "START" else value for key, value in tokenizer.items()}
     (line,) = told(tmp_path, call, tokenizer=written)
     assert f"write tokenizer: {{ kind: vocabulary, path: {file}, lowercase: true }}" in line
@@ -144,10 +144,10 @@ def test_text_is_read_with_the_starts_vocabulary(tmp_path: Path, call: Call, tok
 
 def test_a_start_that_is_none_or_damaged_is_refused(tmp_path: Path, call: Call) -> None:
     assert "no start here; `steeplechase import" in told(tmp_path, call)[0]
-    stirred_start(tmp_path / "init_checkpoint", ARCHITECTURE)
-    weights = tmp_path / "init_checkpoint" / WEIGHTS
+    stirred_start(tmp_path / "start", ARCHITECTURE)
+    weights = tmp_path / "start" / WEIGHTS
     weights.write_bytes(weights.read_bytes()[:-1] + b"x")
     with pytest.raises(CorruptionError, match="is not what was imported"):
         shared_stages(read(document(tmp_path)))
-    (tmp_path / "init_checkpoint" / "architecture.yaml").write_text("depth: 1\n")
+    (tmp_path / "start" / "architecture.yaml").write_text("depth: 1\n")
     assert "architecture.yaml: is not what was imported" in told(tmp_path, call)[0]

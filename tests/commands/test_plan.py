@@ -90,7 +90,7 @@ def test_time_and_disk_are_unknown_where_nothing_was_ever_measured(call: Call, t
     kinds = ["contamination", "corpus", "evaluation_set", "examples", "fine_tune", "pretrain", "tokens"]
     assert document["prediction"]["never_measured"] == kinds
     answer = " ".join(call("plan", TABLE, "--out", tmp_path).out.split())
-    assert "time, disk: no estimate yet; these stages have never run on this machine: corpus" in answer
+    assert "time, disk: no estimate yet; these stages have never run on this machine: contamination" in answer
     assert list(tmp_path.iterdir()) == []
 
 

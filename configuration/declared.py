@@ -8,6 +8,7 @@ from pydantic import Field, PrivateAttr
 
 from configuration.arm import Arm
 from configuration.arms import ArmTable, Rules, without_repeats
+from configuration.claims import DeclaredClaim
 from configuration.designs import Design, OneDesign, Search
 from configuration.fine_tuning import FineTuning
 from configuration.hurdles import Finite, HurdleRule
@@ -110,7 +111,9 @@ class DeclaredExperiment(Schema):
     """What is measured of every trained model beyond losses and scores."""
     equivalence_margin: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"held_out_loss": 0.02}])
     """By metric: the largest difference that is none worth naming; over the paper's margins."""
-    claims: tuple[str, ...] = Field(default=(), examples=[["score(dynamic) > score(depthwise) by 0.5"]])
+    claims: tuple[DeclaredClaim, ...] = Field(
+        default=(), examples=[[{"metric": "score", "higher": "dynamic", "than": "depthwise", "by": 0.5}]]
+    )
     """What is expected of the results, written down before there are any; the report judges each."""
     forecast: Forecast | None = None
     """A larger budget to extrapolate the held-out curves to."""

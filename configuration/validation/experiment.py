@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from configuration.claims import UnclearClaim, parse_claim, parse_orderings, unknown_arms, unknown_names
+from configuration.claims import UnclearClaim, parse_orderings, unknown_arms, unknown_names
 from configuration.declared import DeclaredExperiment
 from configuration.designs import Search
 from configuration.fine_tuning_runs import settings_of
@@ -72,19 +72,15 @@ def _ordering_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
 
 
 def _claim_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
-    """Yield every claim that cannot be read, or is of arms or metrics that are not there."""
+    """Yield every claim about arms or metrics that are not there."""
     try:
         arms = [arm.name for arm in experiment.arms]
     except InvalidOverride:
         return  # the design's own violations say why
     described = [name for name, asked in experiment.measure if asked is not None]
     metrics = (*comparable_metrics(experiment.fine_tuning.tasks), *described)
-    for position, text in enumerate(experiment.claims):
-        try:
-            wrong = unknown_names(parse_claim(text), arms, metrics)
-        except UnclearClaim as unclear:
-            wrong = [str(unclear)]
-        yield from (Violation(("claims", position), message) for message in wrong)
+    for position, claim in enumerate(experiment.claims):
+        yield from (Violation(("claims", position), message) for message in unknown_names(claim, arms, metrics))
 
 
 def _start_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_serializer, model_validator
 
-from configuration.yaml.errors import did_you_mean
+from foundation.errors import did_you_mean
 from foundation.schema import PositiveNumber, Schema
 
 QUOTED = r'"(?:[^"\\]|\\.)*"|' + r"'(?:[^'\\]|\\.)*'"

@@ -12,8 +12,7 @@ from configuration.metrics import comparable_metrics
 from configuration.validation.fine_tuning import teaching_violations
 from configuration.validation.paper import published_violations
 from configuration.validation.tuning import tune_violations
-from configuration.yaml.errors import did_you_mean
-from foundation.errors import UserError, Violation
+from foundation.errors import UserError, Violation, did_you_mean
 from search_space.overrides import InvalidOverride, absolute_path
 from tasks.dataset_folder import origin_of
 from tasks.downstream import find_task, task_names

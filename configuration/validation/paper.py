@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from configuration.experiment import Experiment
-from configuration.yaml.errors import did_you_mean
-from foundation.errors import Violation
+from foundation.errors import Violation, did_you_mean
 from search_space.overrides import InvalidOverride
 from search_space.released.papers import published
 

@@ -1,6 +1,5 @@
 """What an experiment with `tune:` must satisfy: its fields, its values for every arm, and seeds of its own."""
 
-import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,7 +8,7 @@ from configuration.designs.point import ARMS_AT_MOST
 from configuration.experiment import Experiment
 from configuration.tuning import Range, Tune
 from configuration.tuning_points import grid_points, point_count
-from foundation.errors import Violation
+from foundation.errors import Violation, did_you_mean
 from search_space.candidate import Candidate
 from search_space.constraints import broken_by, known_paths
 from search_space.overrides import InvalidOverride, apply
@@ -67,8 +66,7 @@ def _field_violations(tune: Tune) -> Iterator[Violation]:
         if path.startswith(ROOT) and leaf in NOT_TUNED and leaf in Recipe.model_fields:
             yield Violation(("vary", path), f"{leaf} {NOT_TUNED[leaf]}; allowed: {', '.join(fields)}")
         elif path not in fields:
-            close = difflib.get_close_matches(path, fields, n=1, cutoff=0.5)
-            hint = f". Did you mean {close[0]}?" if close else f"; allowed: {', '.join(fields)}"
+            hint = did_you_mean(path, fields, ". ", str) or f"; allowed: {', '.join(fields)}"
             yield Violation(("vary", path), f"{path} is no field of the recipe{hint}")
 
 

@@ -1,6 +1,5 @@
 """The arguments that several commands share, and how an experiment is found at a scale."""
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from configuration.timing.experiment import TimingExperiment
 from configuration.yaml import load, scales
 from configuration.yaml.reading import read_document
 from configuration.yaml.text import read_text
-from foundation.errors import ConfigurationError
+from foundation.errors import ConfigurationError, did_you_mean
 from ledger.measured_throughput import seconds_per_operation
 from ledger.records import WITHOUT_SCALES
 from search_space.cost import CONVENTIONS, Convention
@@ -110,6 +109,4 @@ def convention_named(name: str) -> Convention:
 def not_one_of(name: str, what: str, known: Iterable[str]) -> str:
     """Return that a name is unknown, with those that are known and the nearest of them."""
     names = list(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    hint = f". Did you mean {close[0]}?" if close else ""
-    return f"{name!r} is not {what}; allowed: {', '.join(names)}{hint}"
+    return f"{name!r} is not {what}; allowed: {', '.join(names)}{did_you_mean(name, names, '. ', str)}"

@@ -1,16 +1,22 @@
 """Claims: what an experiment or a paper says of two arms, to be judged by the results. Pure.
 
-An experiment writes `score(a) > score(b) by 0.1`, `held_out_loss(a) < held_out_loss(b)`, `score(a) ~ score(b) within
-0.5`; a paper's orderings are `a > b ~ c`, better and level, of every headline metric. A name that holds spaces (in an
-ordering), unmatched brackets or quotes is put in quotes; a quote inside those is written with a backslash before it.
+An experiment writes `{ metric: score, higher: a, than: b, by: 0.1 }`, `{ metric: held_out_loss, lower: a, than: b }`
+or `{ metric: score, level: [a, b], within: 0.5 }`; in short `score(a) > score(b) by 0.1`, `held_out_loss(a) <
+held_out_loss(b)`, `score(a) ~ score(b) within 0.5`. A paper's orderings are `a > b ~ c`, better and level, of every
+headline metric. A name that holds spaces (in an ordering), unmatched brackets or quotes is put in quotes; a quote
+inside those is written with a backslash before it.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated, Any, ClassVar, Self
 
-from configuration.yaml.errors import did_you_mean
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_serializer, model_validator
+
+from foundation.errors import did_you_mean
+from foundation.schema import PositiveNumber, Schema
 
 QUOTED = r'"(?:[^"\\]|\\.)*"|' + r"'(?:[^'\\]|\\.)*'"
 BARE = r"[^()\"']+(?:\([^()\"']*\)[^()\"']*)*"
@@ -41,22 +47,32 @@ class UnclearClaim(ValueError):
     """A text that is no claim; the message says why."""
 
 
-@dataclass(frozen=True)
-class Claim:
-    """`metric` of one arm against that of another: above or below by more than `size`, or level within it."""
+class Claim(Schema):
+    """A metric of one arm against that of another: above or below by more than `size`, or level within it."""
 
-    metric: str
-    first: str
-    sign: Sign
-    second: str
-    size: float
-    """0 where none is named; then nothing can show two arms to be level."""
+    sign: ClassVar[Sign]
+    metric: str = Field(examples=["score"])
+    """The metric that is compared, such as held_out_loss, score or a task."""
 
-    def __str__(self) -> str:
-        """Return the claim as it would be written."""
-        sides = [f"{self.metric}({_written(name, BARE)})" for name in (self.first, self.second)]
-        word = "within" if self.sign is Sign.LEVEL else "by"
-        return f"{sides[0]} {self.sign} {sides[1]}{f' {word} {self.size:g}' if self.size else ''}"
+    @property
+    def arms(self) -> tuple[str, str]:
+        """The arms whose difference, first minus second, is claimed."""
+        raise NotImplementedError
+
+    @property
+    def size(self) -> float:
+        """The smallest, or for level arms the largest, difference; 0 where none is named."""
+        raise NotImplementedError
+
+    @property
+    def first(self) -> str:
+        """The arm that is above, below or level."""
+        return self.arms[0]
+
+    @property
+    def second(self) -> str:
+        """The arm that it is compared with."""
+        return self.arms[1]
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -67,6 +83,116 @@ class Claim:
             Sign.BELOW: (-infinity, -self.size),
             Sign.LEVEL: (-self.size, self.size),
         }[self.sign]
+
+    @model_validator(mode="after")
+    def _of_two_arms(self) -> Self:
+        if self.first == self.second:
+            raise UnclearClaim(f"{str(self)!r} compares {self.first} with itself")
+        return self
+
+    @model_serializer
+    def __str__(self) -> str:
+        """Return the claim in its short form, which is also how a ledger stores it."""
+        sides = [f"{self.metric}({_written(name, BARE)})" for name in self.arms]
+        word = "within" if self.sign is Sign.LEVEL else "by"
+        short = f"{self.size:g}"
+        size = short if float(short) == self.size else repr(self.size)
+        return f"{sides[0]} {self.sign} {sides[1]}{f' {word} {size}' if self.size else ''}"
+
+
+class HigherClaim(Claim):
+    """`{ metric: score, higher: a, than: b, by: 0.1 }`: a's is above b's by more than 0.1."""
+
+    sign: ClassVar[Sign] = Sign.ABOVE
+    higher: str = Field(examples=["dynamic"])
+    """The arm with the larger value."""
+    than: str = Field(examples=["depthwise"])
+    """The arm that it is compared with."""
+    by: PositiveNumber | None = None
+    """The smallest difference that is claimed; any where none is named."""
+
+    @property
+    def arms(self) -> tuple[str, str]:
+        """The higher arm and the other one."""
+        return self.higher, self.than
+
+    @property
+    def size(self) -> float:
+        """The smallest difference that is claimed."""
+        return self.by or 0.0
+
+
+class LowerClaim(Claim):
+    """`{ metric: held_out_loss, lower: a, than: b, by: 0.1 }`: a's is below b's by more than 0.1."""
+
+    sign: ClassVar[Sign] = Sign.BELOW
+    lower: str = Field(examples=["dynamic"])
+    """The arm with the smaller value."""
+    than: str = Field(examples=["depthwise"])
+    """The arm that it is compared with."""
+    by: PositiveNumber | None = None
+    """The smallest difference that is claimed; any where none is named."""
+
+    @property
+    def arms(self) -> tuple[str, str]:
+        """The lower arm and the other one."""
+        return self.lower, self.than
+
+    @property
+    def size(self) -> float:
+        """The smallest difference that is claimed."""
+        return self.by or 0.0
+
+
+class LevelClaim(Claim):
+    """`{ metric: score, level: [a, b], within: 0.5 }`: the two differ by less than 0.5 in either direction."""
+
+    sign: ClassVar[Sign] = Sign.LEVEL
+    level: tuple[str, str] = Field(examples=[["dynamic", "depthwise"]])
+    """The two arms."""
+    within: PositiveNumber | None = Field(examples=[0.5])
+    """The largest difference that counts as none; without one, a claim can only be contradicted."""
+
+    @property
+    def arms(self) -> tuple[str, str]:
+        """The two arms."""
+        return self.level
+
+    @property
+    def size(self) -> float:
+        """The largest difference that counts as none."""
+        return self.within or 0.0
+
+
+def _read_short_form(value: Any) -> Any:
+    return parse_claim(value) if isinstance(value, str) else value
+
+
+def _form(value: Any) -> str:
+    known = {"lower": LowerClaim, "level": LevelClaim}
+    found = type(value) if isinstance(value, Claim) else HigherClaim
+    if isinstance(value, Mapping):
+        found = next((form for key, form in known.items() if key in value), HigherClaim)
+    return found.__name__
+
+
+_Form = Annotated[
+    Annotated[HigherClaim, Tag("HigherClaim")]
+    | Annotated[LowerClaim, Tag("LowerClaim")]
+    | Annotated[LevelClaim, Tag("LevelClaim")],
+    Discriminator(_form),
+]
+DeclaredClaim = Annotated[_Form, BeforeValidator(_read_short_form, json_schema_input_type=_Form | str)]
+"""A claim in any of its forms, or as a short text."""
+
+
+def claim_of(metric: str, first: str, sign: Sign, second: str, size: float) -> Claim:
+    """Return the claim about two arms. Raises ValidationError where they are one arm."""
+    if sign is Sign.LEVEL:
+        return LevelClaim(metric=metric, level=(first, second), within=size or None)
+    if sign is Sign.ABOVE:
+        return HigherClaim(metric=metric, higher=first, than=second, by=size or None)
+    return LowerClaim(metric=metric, lower=first, than=second, by=size or None)
 
 
 @dataclass(frozen=True)
@@ -85,8 +211,8 @@ class Ordering:
     def on(self, metric: str, lower_is_better: bool, margin: float | None) -> Claim:
         """Return the claim that the ordering makes of a metric; level is within the margin, where there is one."""
         if self.level:
-            return Claim(metric, self.first, Sign.LEVEL, self.second, margin or 0.0)
-        return Claim(metric, self.first, Sign.BELOW if lower_is_better else Sign.ABOVE, self.second, 0.0)
+            return claim_of(metric, self.first, Sign.LEVEL, self.second, margin or 0.0)
+        return claim_of(metric, self.first, Sign.BELOW if lower_is_better else Sign.ABOVE, self.second, 0.0)
 
 
 def parse_claim(text: str) -> Claim:
@@ -106,7 +232,7 @@ def parse_claim(text: str) -> Claim:
     first, second = _read(found["first"]), _read(found["second"])
     if first == second:
         raise UnclearClaim(f"{text!r} compares {first} with itself")
-    return Claim(metric, first, sign, second, size)
+    return claim_of(metric, first, sign, second, size)
 
 
 def parse_orderings(text: str) -> tuple[Ordering, ...]:

@@ -4,9 +4,13 @@ Exit codes: 0 done, 2 command line, 3 configuration, 4 data, 5 environment, 6 co
 8 done with failed trials, 75 stopped and resumable.
 """
 
-from collections.abc import Iterable
+import difflib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar
+
+ALIKE = 0.6  # difflib's ratio, and its own default: a suggestion below it is noise
+COMPARED_CHARACTERS = 80  # of a long word; the comparison takes time in the square of them
 
 
 class UserError(Exception):
@@ -65,3 +69,15 @@ class Violation:
     def under(self, *prefix: str | int) -> "Violation":
         """Return the same violation seen from an enclosing declaration."""
         return Violation((*prefix, *self.path), self.message)
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that is most similar to another, None where none is similar enough."""
+    similar = difflib.get_close_matches(word[:COMPARED_CHARACTERS], list(known), n=1, cutoff=ALIKE)
+    return similar[0] if similar else None
+
+
+def did_you_mean(word: str, known: Iterable[str], before: str = " ", written: Callable[[str], str] = repr) -> str:
+    """Return the end of a message that suggests the closest known word, empty where there is none."""
+    close = closest(word, known)
+    return "" if close is None else f"{before}Did you mean {written(close)}?"

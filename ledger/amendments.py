@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING
 
+from configuration.claims import parse_claim
 from foundation.schema import JsonValue, canonical_text
 from ledger.database import Ledger, LedgerRows
 from tasks.data_folder import with_paths_as_in
@@ -87,6 +88,8 @@ def amend(ledger: Ledger, experiment: "Experiment") -> bool:
 def _part(document: object, name: str) -> str:
     """Return a part as text; one that was never written down is like one that is empty."""
     part = document.get(name) if isinstance(document, Mapping) else None
+    if name == "claims" and isinstance(part, list):
+        part = [str(parse_claim(str(text))) for text in part]  # however it was spaced
     return canonical_text(part) if part else ""
 
 

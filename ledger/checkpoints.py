@@ -1,13 +1,12 @@
 """A finished pretraining in a results folder, by the name of its trial: what was trained and where its files lie."""
 
-import difflib
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from configuration.stage_label import pretraining_marks
-from foundation.errors import ConfigurationError, MachineError
+from foundation.errors import ConfigurationError, MachineError, did_you_mean
 from foundation.schema import JsonValue, canonical_text
 from ledger.artifacts import ArtifactStore
 from ledger.database import Ledger
@@ -75,9 +74,7 @@ def _choose(folder: Path, trial: str | None, found: Snapshot, finished: tuple[st
         raise ConfigurationError(f"{folder}: choose one of its trials with --trial; {choices}")
     if trial in known:
         raise ConfigurationError(f"{folder}: {trial} is {known[trial]} and has no weights of its end; {choices}")
-    close = difflib.get_close_matches(trial, list(known), n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    raise ConfigurationError(f"{folder}: {trial!r} is not a trial; {choices}.{hint}")
+    raise ConfigurationError(f"{folder}: {trial!r} is not a trial; {choices}.{did_you_mean(trial, known)}")
 
 
 def _candidate(arm: ArmRow) -> Candidate:

@@ -5,13 +5,13 @@ of the costs in closed form: `parameters`, `forward_flops`. The path of an optio
 on a field that a candidate's option does not have says nothing about that candidate.
 """
 
-import difflib
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import AfterValidator
 
+from foundation.errors import did_you_mean
 from foundation.schema import VARIANT_KEY, Schema
 from search_space.candidate import Candidate
 from search_space.constraint_language import Constant, Expression, InvalidExpression, Value, parse
@@ -43,8 +43,7 @@ def parsed(text: str) -> Expression:
     known = (*known_paths(), *COSTS)
     for name in expression.names:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-            hint = f"Did you mean {close[0]}?" if close else "Text stands in quotes, as in convolution == 'none'"
+            hint = did_you_mean(name, known, "", str) or "Text stands in quotes, as in convolution == 'none'"
             raise InvalidExpression(f"{name} is not a path of the space. {hint}")
     for name, literal in expression.equalities:
         _check_value(name, literal)
@@ -55,8 +54,7 @@ def _check_value(name: str, literal: Constant) -> None:
     """Raise InvalidExpression where a path never has a value: such a constraint would hold, or break, everywhere."""
     allowed = _values_by_path().get(name, ())
     if allowed and literal not in allowed:
-        close = difflib.get_close_matches(str(literal), allowed, n=1, cutoff=0.6)
-        hint = f". Did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(str(literal), allowed, ". ")
         raise InvalidExpression(
             f"{literal!r} is never a value of {name}; allowed: {', '.join(map(repr, allowed))}{hint}"
         )

@@ -4,13 +4,12 @@ A path is a field of the architecture (`bottleneck_ratio`, `convolution.kernel_s
 or `recipe.`. A name or a mapping with a `kind` replaces a whole option; a path into an option sets one of its fields.
 """
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
-from foundation.errors import Violation
+from foundation.errors import Violation, did_you_mean
 from foundation.schema import VARIANT_KEY, JsonValue, Schema, canonical
 from search_space.candidate import Candidate
 from search_space.convolution import OPTIONS
@@ -100,9 +99,7 @@ def _explain(error: ValidationError, changes: Changes, document: dict[str, Any])
 
 def _unknown_kind(context: Mapping[str, Any]) -> str:
     kind, known = str(context["tag"]), str(context["expected_tags"]).replace("'", "").split(", ")
-    close = difflib.get_close_matches(kind, known, n=1, cutoff=0.6)
-    hint = f". Did you mean {close[0]}?" if close else ""
-    return f"{kind!r} is not a kind. Allowed: {', '.join(known)}{hint}"
+    return f"{kind!r} is not a kind. Allowed: {', '.join(known)}{did_you_mean(kind, known, '. ', str)}"
 
 
 def _misplaced(path: tuple[str, ...], document: dict[str, Any]) -> str:
@@ -111,13 +108,10 @@ def _misplaced(path: tuple[str, ...], document: dict[str, Any]) -> str:
     if path[:2] == ("architecture", "convolution"):
         kind = document["architecture"]["convolution"].get("kind")
         fields = [name for option in OPTIONS for name in option.model_fields if name != VARIANT_KEY]
-        close = difflib.get_close_matches(leaf, fields, n=1, cutoff=0.6)
-        hint = f". Did you mean {close[0]}?" if close else ""
-        belongs = f"; it belongs to {', '.join(owners)}" if owners else hint
+        belongs = f"; it belongs to {', '.join(owners)}" if owners else did_you_mean(leaf, fields, ". ", str)
         return f"{leaf} is not a field of the convolution {kind}{belongs}"
     names = [name for part in ("architecture", *ROOTS) for name in document[part] if name != leaf]
-    close = difflib.get_close_matches(leaf, names, n=1, cutoff=0.6)
-    return f"{leaf} is not a field of {path[0]}" + (f". Did you mean {close[0]}?" if close else "")
+    return f"{leaf} is not a field of {path[0]}{did_you_mean(leaf, names, '. ', str)}"
 
 
 def _blame(path: tuple[str | int, ...], changes: Changes) -> str:

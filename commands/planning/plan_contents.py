@@ -8,7 +8,7 @@ from commands.arguments import Chosen
 from commands.planning.plan_published import document as published_document
 from commands.planning.plan_tuning import TuningCost, plan_tuning_of, tuning_document
 from configuration.arm import BASELINE, Arm
-from configuration.claims import parse_claim, parse_orderings
+from configuration.claims import parse_orderings
 from configuration.designs import Factorial, Fractional, Search
 from configuration.designs.axes import grid_size
 from configuration.designs.crossed import crossed, missing_runs_warning
@@ -174,9 +174,8 @@ def _cells(chosen: Chosen) -> dict[str, dict[str, tuple[str, ...]]]:
 def _claimed(chosen: Chosen) -> Iterator[tuple[str, str]]:
     """Yield each arm that a claim or an ordering speaks of, with the text."""
     experiment = chosen.experiment
-    for text in experiment.claims:
-        claim = parse_claim(text)
-        yield from ((name, text) for name in (claim.first, claim.second))
+    for claim in experiment.claims:
+        yield from ((name, str(claim)) for name in claim.arms)
     for chain in experiment.paper.orderings if experiment.paper else ():
         for ordering in parse_orderings(chain):
             yield from ((name, str(ordering)) for name in (ordering.first, ordering.second))

@@ -3,17 +3,16 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from configuration.claims import UnclearClaim, parse_claim, parse_orderings, unknown_arms, unknown_names
-from configuration.declared import DeclaredExperiment
+from configuration.claims import UnclearClaim, parse_orderings, unknown_arms, unknown_names
 from configuration.designs import Search
+from configuration.experiment import Experiment
 from configuration.fine_tuning_runs import settings_of
 from configuration.initial_checkpoint import InitialCheckpoint, differing_fields, read_initial_checkpoint
 from configuration.metrics import comparable_metrics
 from configuration.validation.fine_tuning import teaching_violations
 from configuration.validation.paper import published_violations
 from configuration.validation.tuning import tune_violations
-from configuration.yaml.errors import did_you_mean
-from foundation.errors import UserError, Violation
+from foundation.errors import UserError, Violation, did_you_mean
 from search_space.overrides import InvalidOverride, absolute_path
 from tasks.dataset_folder import origin_of
 from tasks.downstream import find_task, task_names
@@ -22,7 +21,7 @@ FIXED = ("parameters", "forward_flops", "train_flops", "tokens", "depth", "width
 """What a table shows of an arm that no seed changes."""
 
 
-def violations_of(experiment: DeclaredExperiment) -> Iterator[Violation]:
+def violations_of(experiment: Experiment) -> Iterator[Violation]:
     """Yield every rule that the values break together."""
     broken = [violation.under("baseline") for violation in experiment.baseline.violations()]
     yield from broken
@@ -46,7 +45,7 @@ def violations_of(experiment: DeclaredExperiment) -> Iterator[Violation]:
         yield from _measure_violations(experiment)
 
 
-def _search_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
+def _search_violations(experiment: Experiment) -> Iterator[Violation]:
     searches = [position for position, design in enumerate(experiment.designs) if isinstance(design, Search)]
     for position in searches[1:]:
         yield Violation(("design", position), "a second search; an experiment has one")
@@ -55,7 +54,7 @@ def _search_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
         yield Violation(("match",), message)
 
 
-def _ordering_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
+def _ordering_violations(experiment: Experiment) -> Iterator[Violation]:
     try:
         known = {arm.name for arm in experiment.arms}
     except InvalidOverride:
@@ -71,23 +70,19 @@ def _ordering_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
         yield from (Violation(("paper", "orderings", position), message) for message in wrong)
 
 
-def _claim_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
-    """Yield every claim that cannot be read, or is of arms or metrics that are not there."""
+def _claim_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield every claim about arms or metrics that are not there."""
     try:
         arms = [arm.name for arm in experiment.arms]
     except InvalidOverride:
         return  # the design's own violations say why
     described = [name for name, asked in experiment.measure if asked is not None]
     metrics = (*comparable_metrics(experiment.fine_tuning.tasks), *described)
-    for position, text in enumerate(experiment.claims):
-        try:
-            wrong = unknown_names(parse_claim(text), arms, metrics)
-        except UnclearClaim as unclear:
-            wrong = [str(unclear)]
-        yield from (Violation(("claims", position), message) for message in wrong)
+    for position, claim in enumerate(experiment.claims):
+        yield from (Violation(("claims", position), message) for message in unknown_names(claim, arms, metrics))
 
 
-def _start_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
+def _start_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield why the start's weights are not those of every arm."""
     place = ("pretraining", "init_checkpoint")
     if experiment.pretraining.init_checkpoint is None:
@@ -103,7 +98,7 @@ def _start_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
         yield from (Violation(place, line) for line in refusal.lines)
 
 
-def _other_architectures(experiment: DeclaredExperiment, start: InitialCheckpoint) -> Iterator[Violation]:
+def _other_architectures(experiment: Experiment, start: InitialCheckpoint) -> Iterator[Violation]:
     if experiment.search is not None:
         for path in experiment.search.space:
             if absolute_path(path)[0] == "architecture":
@@ -115,7 +110,7 @@ def _other_architectures(experiment: DeclaredExperiment, start: InitialCheckpoin
             yield Violation(("pretraining", "init_checkpoint"), message)
 
 
-def _pretraining_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
+def _pretraining_violations(experiment: Experiment) -> Iterator[Violation]:
     marks, tokens = experiment.pretraining.hurdle.rung_tokens, experiment.pretraining.tokens
     place = ("pretraining", "hurdle")
     for position, mark in enumerate(marks):
@@ -142,7 +137,7 @@ def _pretraining_violations(experiment: DeclaredExperiment) -> Iterator[Violatio
         yield Violation(("pretraining", "tokens"), message)
 
 
-def _reference_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
+def _reference_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield why the reference's questions are none for the arms."""
     reference, place = experiment.pretraining.evaluation_reference, ("pretraining", "evaluation_reference")
     if reference is None:
@@ -157,7 +152,7 @@ def _reference_violations(experiment: DeclaredExperiment) -> Iterator[Violation]
         yield Violation((*place, "architecture", "vocabulary_size"), message)
 
 
-def _objective_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
+def _objective_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield the arms that are taught something else than what the held-out questions ask."""
     try:
         arms = experiment.arms
@@ -170,14 +165,14 @@ def _objective_violations(experiment: DeclaredExperiment) -> Iterator[Violation]
         yield Violation(("design",), message)
 
 
-def _probe_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
+def _probe_violations(experiment: Experiment) -> Iterator[Violation]:
     probe, known = experiment.pretraining.hurdle.probe, task_names()
     if probe is not None and probe.task not in known:
         message = f"{probe.task!r} is not a task. Allowed: {', '.join(known)}"
         yield Violation(("pretraining", "hurdle", "probe", "task"), message)
 
 
-def _seed_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
+def _seed_violations(experiment: Experiment) -> Iterator[Violation]:
     seeds = experiment.pretraining.seeds
     if isinstance(seeds, tuple):
         yield from _repeated(seeds, ("pretraining", "seeds"))
@@ -208,7 +203,7 @@ def _no_decider(metric: str, tasks: tuple[str, ...]) -> str | None:
     return f"{metric!r} is not measured here. Allowed: {', '.join(allowed)}.{untold}{did_you_mean(metric, allowed)}"
 
 
-def _fine_tuning_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
+def _fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
     known = task_names()
     for position, task in enumerate(experiment.fine_tuning.tasks):
         if task not in known:
@@ -230,7 +225,7 @@ def _fine_tuning_violations(experiment: DeclaredExperiment) -> Iterator[Violatio
         yield Violation(("fine_tuning", "sequence_length"), message)
 
 
-def _length_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
+def _length_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield tasks that do not fit the sequences they get, and a lengthening that no task is behind."""
     tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.probe
     asked = dict.fromkeys((*tuning.tasks, *((probe.task,) if probe else ())))
@@ -247,7 +242,7 @@ def _length_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
         yield Violation(("baseline", "recipe", "long_sequence_share"), message)
 
 
-def _measure_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
+def _measure_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield what keeps every arm from being measured on the same sequences."""
     place = ("measure", "attention_diagonal")
     if experiment.measure.attention_diagonal is None:

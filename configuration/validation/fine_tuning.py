@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from configuration.declared import DeclaredExperiment
+from configuration.experiment import Experiment
 from configuration.fine_tuning import SettingsSearch
 from configuration.fine_tuning_runs import settings_of
 from foundation.errors import Violation
 from tasks.downstream import find_task, task_names
 
 
-def teaching_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
+def teaching_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield what is wrong with single tasks' values and with the search."""
     tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.probe
     asked = (*tuning.tasks, *([probe.task] if probe else []))

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 
-from configuration.declared import DeclaredExperiment
-from configuration.yaml.errors import did_you_mean
-from foundation.errors import Violation
+from configuration.experiment import Experiment
+from foundation.errors import Violation, did_you_mean
 from search_space.overrides import InvalidOverride
 from search_space.released.papers import published
 
 
-def published_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
+def published_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield every table, row and arm that is not there."""
     paper = experiment.paper
     if paper is None or (paper.table is None and not paper.rows):

@@ -1,15 +1,14 @@
 """What an experiment with `tune:` must satisfy: its fields, its values for every arm, and seeds of its own."""
 
-import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from configuration.arm import Arm
-from configuration.declared import DeclaredExperiment
 from configuration.designs.point import ARMS_AT_MOST
+from configuration.experiment import Experiment
 from configuration.tuning import Range, Tune
 from configuration.tuning_points import grid_points, point_count
-from foundation.errors import Violation
+from foundation.errors import Violation, did_you_mean
 from search_space.candidate import Candidate
 from search_space.constraints import broken_by, known_paths
 from search_space.overrides import InvalidOverride, apply
@@ -29,7 +28,7 @@ CANDIDATES_AT_MOST = 8 * ARMS_AT_MOST
 ROOT = "recipe."
 
 
-def tune_violations(experiment: DeclaredExperiment) -> Iterator[Violation]:
+def tune_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield what is wrong, seen from the experiment; the baseline's own rules and the designs' hold already."""
     tune = experiment.tune
     if tune is None:
@@ -67,12 +66,11 @@ def _field_violations(tune: Tune) -> Iterator[Violation]:
         if path.startswith(ROOT) and leaf in NOT_TUNED and leaf in Recipe.model_fields:
             yield Violation(("vary", path), f"{leaf} {NOT_TUNED[leaf]}; allowed: {', '.join(fields)}")
         elif path not in fields:
-            close = difflib.get_close_matches(path, fields, n=1, cutoff=0.5)
-            hint = f". Did you mean {close[0]}?" if close else f"; allowed: {', '.join(fields)}"
+            hint = did_you_mean(path, fields, ". ", str) or f"; allowed: {', '.join(fields)}"
             yield Violation(("vary", path), f"{path} is no field of the recipe{hint}")
 
 
-def _spent(experiment: DeclaredExperiment, tune: Tune) -> Iterator[Violation]:
+def _spent(experiment: Experiment, tune: Tune) -> Iterator[Violation]:
     whole, least = experiment.pretraining.tokens, experiment.baseline.recipe.tokens_per_step
     if tune.tokens is not None and not least <= tune.tokens <= whole:
         message = f"{tune.tokens} is not from one update, {least}, to pretraining.tokens, {whole}"
@@ -81,7 +79,7 @@ def _spent(experiment: DeclaredExperiment, tune: Tune) -> Iterator[Violation]:
         yield Violation(("metric",), "a score needs fine_tuning.tasks. Did you mean held_out_loss?")
 
 
-def _seed_overlap(experiment: DeclaredExperiment, tune: Tune) -> Iterator[Violation]:
+def _seed_overlap(experiment: Experiment, tune: Tune) -> Iterator[Violation]:
     seeds = experiment.pretraining.seeds
     taken = seeds if isinstance(seeds, tuple) else tuple(range(1, seeds.until_decided.max + 1))
     both = sorted(set(taken) & set(tune.seeds))
@@ -119,7 +117,7 @@ def _refused(
         yield Violation(place, reasons[0])
 
 
-def _arm_violations(experiment: DeclaredExperiment, tune: Tune) -> Iterator[Violation]:
+def _arm_violations(experiment: Experiment, tune: Tune) -> Iterator[Violation]:
     """Yield arms that are made of what is tuned, and points that an arm cannot have: all arms have the same."""
     arms = experiment.roster.arms
     for path in tune.vary:

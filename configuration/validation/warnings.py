@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator
 
-from configuration.declared import DeclaredExperiment
+from configuration.experiment import Experiment
 from search_space.recipe import Recipe
 from search_space.released.differences import warmup_updates
 
 ARMS_NAMED = 4
 
 
-def warnings_of(experiment: DeclaredExperiment) -> tuple[str, ...]:
+def warnings_of(experiment: Experiment) -> tuple[str, ...]:
     """Return one line per warning, for an experiment that keeps its rules."""
     return (*_objective(experiment), *_warm_up(experiment), *_evaluations(experiment))
 
 
-def _objective(experiment: DeclaredExperiment) -> Iterator[str]:
+def _objective(experiment: Experiment) -> Iterator[str]:
     if "objective" not in experiment.baseline.model_fields_set:
         yield (
             "baseline.objective is left out, which means replaced_token_detection. Small models learn nothing by it "
@@ -23,7 +23,7 @@ def _objective(experiment: DeclaredExperiment) -> Iterator[str]:
         )
 
 
-def _warm_up(experiment: DeclaredExperiment) -> Iterator[str]:
+def _warm_up(experiment: Experiment) -> Iterator[str]:
     """Yield the arms whose learning rate is still rising when training ends, by the lengths of both."""
     budgets = {"pretraining": experiment.pretraining.tokens}
     if experiment.tune is not None and experiment.tune.tokens is not None:
@@ -42,7 +42,7 @@ def _warm_up(experiment: DeclaredExperiment) -> Iterator[str]:
             )
 
 
-def _evaluations(experiment: DeclaredExperiment) -> Iterator[str]:
+def _evaluations(experiment: Experiment) -> Iterator[str]:
     points = experiment.pretraining.evaluations
     updates = experiment.baseline.recipe.steps(experiment.pretraining.tokens)
     if points > updates:

@@ -1,6 +1,5 @@
 """Mistakes of a configuration file: where they are, what they say, and how they are told all at once."""
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NoReturn
@@ -9,7 +8,6 @@ from foundation.errors import ConfigurationError
 
 TOLD_AT_MOST = 50
 SHOWN_CHARACTERS = 80
-CLOSE_ENOUGH = 0.6  # difflib's own default: "did you mean" below it is noise
 
 Path = tuple[str | int, ...]
 
@@ -69,18 +67,6 @@ def shown(value: object) -> str:
     else:
         text = repr(value)
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return ` Did you mean 'x'?` for the closest known word, or nothing."""
-    close = closest(word, known)
-    return f" Did you mean {close!r}?" if close is not None else ""
-
-
-def closest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word that is most like another, None where none is like enough."""
-    close = difflib.get_close_matches(word[:SHOWN_CHARACTERS], list(known), n=1, cutoff=CLOSE_ENOUGH)
-    return close[0] if close else None
 
 
 def _printable(key: str) -> str:

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from configuration.yaml.errors import SHOWN_CHARACTERS, Mistake, Path, Place, did_you_mean, mistake, shown
+from configuration.yaml.errors import SHOWN_CHARACTERS, Mistake, Path, Place, mistake, shown
 from configuration.yaml.messages import NEEDED, mismatch, not_among, worded
 from configuration.yaml.nodes import Entries, Leaf, Node, child
 from configuration.yaml.renamed import renamed_key
 from configuration.yaml.schema_paths import Spot, example, find, homes, keys, kinds
-from foundation.errors import Violation
+from foundation.errors import Violation, did_you_mean
 from foundation.schema import VARIANT_KEY
 
 HOMES_AT_MOST = 3

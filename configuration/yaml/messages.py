@@ -8,9 +8,10 @@ from pydantic import TypeAdapter
 from pydantic_core import ErrorDetails
 from pydantic_core.core_schema import ErrorType
 
-from configuration.yaml.errors import did_you_mean, shown
+from configuration.yaml.errors import shown
 from configuration.yaml.renamed import renamed_value
 from configuration.yaml.syntax import missing_space
+from foundation.errors import did_you_mean
 from foundation.schema import Name
 
 # pydantic's error types by what the field asks for

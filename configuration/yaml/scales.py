@@ -2,9 +2,10 @@
 
 import re
 
-from configuration.yaml.errors import Mistake, did_you_mean, mistake, refuse, shown
+from configuration.yaml.errors import Mistake, mistake, refuse, shown
 from configuration.yaml.messages import NAME_PATTERN, NAME_RULE
 from configuration.yaml.nodes import Entries, Leaf, Node
+from foundation.errors import did_you_mean
 from foundation.schema import VARIANT_KEY
 
 SCALES_KEY = "scales"

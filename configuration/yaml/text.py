@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from configuration.yaml.errors import Mistake, closest, refuse
+from configuration.yaml.errors import Mistake, refuse
 from foundation.atomic_files import read_regular
-from foundation.errors import MachineError
+from foundation.errors import MachineError, closest
 
 BYTES_AT_MOST = 2**20
 EXPERIMENTS = "experiments"  # where the project's questions lie, from its root

@@ -1,12 +1,11 @@
 """How each kind of text file becomes documents: paragraphs, WikiExtractor articles, jsonl and parquet rows."""
 
-import difflib
 import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from foundation.errors import DataError
+from foundation.errors import DataError, closest
 from tasks.corpora.document import Document
 from tasks.corpora.file_lines import text_lines
 
@@ -71,8 +70,8 @@ def _parquet(path: Path, name: str) -> Iterator[Document]:
         with pyarrow.parquet.ParquetFile(path) as file:
             columns = file.schema_arrow.names
             if TEXT_COLUMN not in columns:
-                close = difflib.get_close_matches(TEXT_COLUMN, columns, 1)
-                hint = f"; rename {close[0]!r}?" if close else ""
+                close = closest(TEXT_COLUMN, columns)
+                hint = f"; rename {close!r}?" if close else ""
                 raise DataError(f"{name}: no column {TEXT_COLUMN!r}; columns found: {', '.join(columns)}{hint}")
             row = 0
             for batch in file.iter_batches(columns=[TEXT_COLUMN]):

@@ -1,10 +1,9 @@
 """Downstream tasks: each is one file here that declares `TASK`; its file name is its name in an experiment."""
 
-import difflib
 import importlib
 from pathlib import Path
 
-from foundation.errors import ConfigurationError
+from foundation.errors import ConfigurationError, did_you_mean
 from tasks.labelled.task import DownstreamTask
 
 
@@ -18,8 +17,7 @@ def find_task(name: str) -> DownstreamTask:
     """Return a task by its file's name; raises ConfigurationError for an unknown one."""
     known = task_names()
     if name not in known:
-        close = difflib.get_close_matches(name, known, 1)
-        hint = f" Did you mean {close[0]}?" if close else ""
+        hint = did_you_mean(name, known, written=str)
         raise ConfigurationError(f"{name!r} is not a downstream task; known are {', '.join(known)}.{hint}")
     task = importlib.import_module(f"{__name__}.{name}").TASK
     assert isinstance(task, DownstreamTask), f"{name}.TASK"

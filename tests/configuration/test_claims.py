@@ -5,10 +5,19 @@ from typing import Any
 
 import pytest
 
+from configuration.claims import parse_claim
 from configuration.experiment import Experiment
+from configuration.yaml import load
+from foundation.errors import ConfigurationError
 from foundation.schema import canonical_text
 from tests.factories.simulated_training import SEARCH, experiment
 
+DESIGN = """
+baseline: { architecture: {}, objective: masked_language_model, recipe: { sequence_length: 128 } }
+design: { kind: list, arms: { narrow: { width: 128 } } }
+pretraining: { tokens: 1e6, seeds: [1, 2] }
+fine_tuning: { tasks: [docs_pair] }
+"""
 UNTIL = {"until_decided": {"start": 2, "max": 4, "margin": {"held_out_loss": 0.1}}}
 
 
@@ -21,7 +30,11 @@ def told(made: Experiment) -> list[tuple[str, str]]:
     [
         ({"claims": ["score(narow) > score(baseline)"]}, "claims.0", "Did you mean 'narrow'?"),
         ({"claims": ["loss(narrow) > loss(baseline)"]}, "claims.0", "'loss' is not measured here"),
-        ({"claims": ["docs_pair(narrow) > docs_pair(baseline)", "narrow wins"]}, "claims.1", "is not a claim"),
+        (
+            {"claims": [{"metric": "score", "lower": "narow", "than": "baseline"}]},
+            "claims.0",
+            "Did you mean 'narrow'?",
+        ),
         ({"forecast": {"tokens": 2560}}, "forecast.tokens", "no further than pretraining.tokens"),
         (
             {"pretraining": {"tokens": 2560, "seeds": UNTIL}, "design": SEARCH},
@@ -68,6 +81,59 @@ def test_any_metric_of_the_comparison_decides_on_seeds(tmp_path: Path, metric: s
     rule = {"until_decided": {**UNTIL["until_decided"], "margin": {metric: 1.0}}}
     tasks = {"tasks": ("docs_answer", "docs_pair"), "sequence_length": 16}
     assert not told(experiment(tmp_path, pretraining={"tokens": 2560, "seeds": rule}, fine_tuning=tasks))
+
+
+CLAIMS = """
+claims:
+  - { metric: score, higher: narrow, than: baseline, by: 1e-1 }
+  - { metric: held_out_loss, lower: narrow, than: baseline }
+  - { metric: held_out_loss, level: [narrow, baseline], within: 0.02 }
+  - docs_pair(narrow)>docs_pair(baseline)
+"""
+TEXTS = (
+    "score(narrow) > score(baseline) by 0.1",
+    "held_out_loss(narrow) < held_out_loss(baseline)",
+    "held_out_loss(narrow) ~ held_out_loss(baseline) within 0.02",
+    "docs_pair(narrow) > docs_pair(baseline)",
+)
+
+
+def test_a_claim_is_one_value_in_either_form_and_is_stored_as_its_short_text(tmp_path: Path) -> None:
+    file = tmp_path / "claimed.yaml"
+    file.write_text(f"experiment: claimed\nquestion: Which?\n{DESIGN}{CLAIMS}", encoding="utf-8")
+    found = load(file, Experiment, None)
+    document = found.model_dump(mode="json")
+    assert document["claims"] == [*TEXTS]
+    assert (
+        Experiment.model_validate_json(canonical_text(document)).claims
+        == found.claims
+        == tuple(map(parse_claim, TEXTS))
+    )
+
+
+@pytest.mark.parametrize(
+    ("claim", "line"),
+    [
+        ("narrow wins", "claims[0]: 'narrow wins' is not a claim; write "),
+        ("score(a) ~ score(b)", "claims[0]: 'score(a) ~ score(b)': ~ needs `within` and a size"),
+        ("{ metric: score, higher: a, than: a }", "claims[0]: 'score(a) > score(a)' compares a with itself"),
+        ("{ metric: score, higher: a }", "claims[0].than: this key is missing; for example than: "),
+        ("{ metric: score, level: [a, b] }", "claims[0].within: this key is missing; for example within: 0.5"),
+        (
+            "{ metric: score, lower: a, than: b, bye: 1}",
+            "claims[0].bye: 'bye' is not a key here. Did you mean 'by'?",
+        ),
+        ("{ metric: score, higher: a, than: b, by: 0 }", "claims[0].by: 0 is out of range; more than 0"),
+        ("{ metric: score, lower: a, than: b, within: 1 }", "claims[0].within: 'within' is not a key here"),
+    ],
+)
+def test_what_is_no_claim_is_told_at_its_key(tmp_path: Path, claim: str, line: str) -> None:
+    file = tmp_path / "claimed.yaml"
+    file.write_text(f"experiment: claimed\nquestion: Which?\n{DESIGN}claims: [{claim!r}]", encoding="utf-8")
+    file.write_text(file.read_text(encoding="utf-8").replace("['{", "[{").replace("}']", "}]"), encoding="utf-8")
+    with pytest.raises(ConfigurationError) as refusal:
+        load(file, Experiment, None)
+    assert [f": {line}" in each for each in refusal.value.lines] == [True], refusal.value.lines
 
 
 def test_expectations_are_no_part_of_what_a_result_belongs_to(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_a_wrong_file_is_refused_in_the_golden_words(name: str, monkeypatch: pyt
     monkeypatch.chdir(HERE / "wrong")
     before = sorted(Path().iterdir())
     with pytest.raises(ConfigurationError) as refusal:
-        load(Path(f"{name}.yaml"), Experiment, None)
+        load(Path(f"{name}.yaml"), Experiment, None, {THROUGHPUT: seconds_per_operation})
     assert list(refusal.value.lines) == Path(f"{name}.txt").read_text(encoding="utf-8").splitlines()
     assert sorted(Path().iterdir()) == before
 

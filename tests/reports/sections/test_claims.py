@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.effects import paired
-from configuration.claims import Claim, Ordering, Sign, UnclearClaim, parse_claim, parse_orderings, unknown_names
+from configuration.claims import Ordering, Sign, UnclearClaim, claim_of, parse_claim, parse_orderings, unknown_names
 from ledger.amendments import Amendment
 from ledger.snapshot import Snapshot
 from reports.report import build
@@ -28,7 +28,7 @@ def test_a_claim_reads_as_it_is_written(metric: str, first: str, second: str, si
         return
     word = "within" if sign is Sign.LEVEL else "by"
     text = f"{metric}({first}) {sign} {metric}({second}) {word} {size}"
-    assert parse_claim(text) == Claim(metric, first, sign, second, size)
+    assert parse_claim(text) == claim_of(metric, first, sign, second, size)
 
 
 ANY_NAME = st.text(st.sampled_from("ab1 >~<()'\"\\=,"), min_size=1, max_size=9).filter(
@@ -39,7 +39,7 @@ ANY_NAME = st.text(st.sampled_from("ab1 >~<()'\"\\=,"), min_size=1, max_size=9).
 @given(ANY_NAME, ANY_NAME, st.sampled_from(list(Sign)))
 def test_a_name_may_hold_anything_and_is_quoted_where_it_must_be(first: str, second: str, sign: Sign) -> None:
     if first != second:
-        claim = Claim("score", first, sign, second, 0.5)
+        claim = claim_of("score", first, sign, second, 0.5)
         assert parse_claim(str(claim)) == claim
         ordering = Ordering(first, sign is Sign.LEVEL, second)
         assert parse_orderings(str(ordering)) == (ordering,)
@@ -156,7 +156,9 @@ def test_a_report_judges_the_experiments_claims_and_the_papers() -> None:
 
 
 def test_level_without_a_margin_has_no_probability_and_is_never_supported() -> None:
-    found = judge(Claim("score", "a", Sign.LEVEL, "b", 0.0), [0.1, -0.2, 0.1], paired({1: 0.1, 2: -0.2, 3: 0.1}, {}))
+    found = judge(
+        claim_of("score", "a", Sign.LEVEL, "b", 0.0), [0.1, -0.2, 0.1], paired({1: 0.1, 2: -0.2, 3: 0.1}, {})
+    )
     assert (found.judgement, found.probability, found.power) == (Judgement.UNDECIDED, None, None)
 
 

@@ -169,7 +169,7 @@ def _read_short_form(value: Any) -> Any:
 
 
 def _form(value: Any) -> str:
-    known = {"lower": LowerClaim, "level": LevelClaim}
+    known: Mapping[str, type[Claim]] = {"lower": LowerClaim, "level": LevelClaim}
     found = type(value) if isinstance(value, Claim) else HigherClaim
     if isinstance(value, Mapping):
         found = next((form for key, form in known.items() if key in value), HigherClaim)

@@ -74,7 +74,7 @@ class Experiment(Schema):
     def model_post_init(self, context: Any) -> None:
         """Take what reads measured times from the validation context."""
         if isinstance(context, Mapping):
-            self._throughput = context.get(THROUGHPUT)
+            self._throughput = context.get(THROUGHPUT, nothing_measured)
 
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the values break together."""
@@ -106,9 +106,7 @@ class Experiment(Schema):
             else:
                 roster.enter(design, place)
         if self.match is not None and not roster.violations:
-            roster.violations += add_matched_arms(
-                roster, self.match, self.pretraining.tokens, self._throughput or nothing_measured
-            )
+            roster.violations += add_matched_arms(roster, self.match, self.pretraining.tokens, self._throughput)
         return roster
 
     @property

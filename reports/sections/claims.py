@@ -14,7 +14,7 @@ from analysis.effects import Difference, differences_of
 from analysis.paired import ALPHA, vary
 from analysis.power import power, power_within
 from analysis.students_t import below
-from configuration.claims import Claim, Sign, parse_claim, parse_orderings
+from configuration.claims import Claim, Sign, parse_orderings
 from ledger.json_values import number
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, UNKNOWN, fixed
@@ -81,8 +81,7 @@ def claims_table(results: Results) -> Table:
 
 def _stated(results: Results) -> Iterator[tuple[str, str, Claim]]:
     """Yield who says it, the text under which it was added, and the claim."""
-    for text in results.experiment.claims:
-        claim = parse_claim(text)
+    for claim in results.experiment.claims:
         yield EXPERIMENT, str(claim), claim
     paper = results.experiment.paper
     for chain in paper.orderings if paper else ():

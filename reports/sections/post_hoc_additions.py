@@ -7,7 +7,7 @@ was begun; there it is told which arms' whole pretraining came from the cache an
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from configuration.claims import Claim, UnclearClaim, parse_claim
+from configuration.claims import Claim
 from configuration.stage_label import FINE_TUNE, PRETRAIN
 from foundation.schema import JsonValue
 from ledger.records import Status
@@ -99,14 +99,7 @@ def _claimed(document: Mapping[str, JsonValue]) -> set[str]:
     """Return what a document claims, each claim as it would be written."""
     experiment = experiment_of(document)
     paper = experiment.paper.orderings if experiment.paper else ()
-    return {*map(_normal, experiment.claims), *(f"paper: {text}" for text in paper)}
-
-
-def _normal(text: str) -> str:
-    try:
-        return str(parse_claim(text))
-    except UnclearClaim:
-        return text
+    return {*map(str, experiment.claims), *(f"paper: {text}" for text in paper)}
 
 
 def _of_arm(results: Results, arm: str, after_record: int) -> Addition | None:

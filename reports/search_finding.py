@@ -27,7 +27,7 @@ def search_finding(results: Results) -> str:
         any(history.status is TrialStatus.FINISHED for history in results.trials[arm]) for arm in candidates
     )
     best = ranked[0]
-    shown = f"{_named(best)}, {_beside(results, best)}{_level_with(results, ranked)}"
+    shown = f"{_named(best)}, {_to_baseline(results, best)}{_not_distinguishable(results, ranked)}"
     found = f"Of {len(candidates)} candidates {through} came through; the best is {shown}."
     sentences = (found, _audited(results), audit_sentence(results))
     return " ".join(filter(None, sentences))
@@ -57,7 +57,7 @@ def _named(best: Row) -> str:
     return f"{best['arm']}{changes} at {short(tokens)} tokens"
 
 
-def _beside(results: Results, best: Row) -> str:
+def _to_baseline(results: Results, best: Row) -> str:
     """Return how the best candidate differs from the baseline where both were measured."""
     arm = str(best["arm"])
     if arm == BASELINE:
@@ -73,7 +73,7 @@ def _beside(results: Results, best: Row) -> str:
     return f"{'better' if difference.delta < 0 else 'worse'} than the baseline by {where} ({shown})"
 
 
-def _level_with(results: Results, ranked: Sequence[Row]) -> str:
+def _not_distinguishable(results: Results, ranked: Sequence[Row]) -> str:
     """Return how many of those who came as far are not distinguishable from the best, at the seeds they share."""
     best, *others = (row for row in ranked if row["tokens"] == ranked[0]["tokens"])
     others = [row for row in others if row["arm"] != BASELINE]

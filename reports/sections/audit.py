@@ -156,16 +156,16 @@ def _agreement(
     level: int, stops: list[Stop], endings: tuple[Ending, ...]
 ) -> tuple[float | None, float | None, float | None, int]:
     """Return Kendall's tau of the values at a hurdle and the ends, its interval, and over how many trials."""
-    told = [(one, value) for one in endings if len(one.values) > level and (value := one.values[level]) is not None]
+    known = [(one, value) for one in endings if len(one.values) > level and (value := one.values[level]) is not None]
     audited = [one.stopped_at.level for one in endings if one.stopped_at is not None]
     levels = [stop.level for stop in stops]
     weights = [
         1.0 if one.stopped_at is None else levels.count(one.stopped_at.level) / audited.count(one.stopped_at.level)
-        for one, _ in told
+        for one, _ in known
     ]
-    pairs = [(value, one.final) for one, value in told]
-    strata = [int(one.stopped_at is not None) for one, _ in told]
-    return (*weighted_tau(pairs, weights, strata), len(told))
+    pairs = [(value, one.final) for one, value in known]
+    strata = [int(one.stopped_at is not None) for one, _ in known]
+    return (*weighted_tau(pairs, weights, strata), len(known))
 
 
 def weighted_tau(
@@ -187,8 +187,8 @@ def weighted_tau(
     members = [np.flatnonzero(groups == stratum) for stratum in np.unique(groups)]
 
     def tau(weight: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> float:
-        told = weight @ np.abs(agree) @ weight
-        return float(weight @ agree @ weight / told) if told else float("nan")
+        pairs_apart = weight @ np.abs(agree) @ weight
+        return float(weight @ agree @ weight / pairs_apart) if pairs_apart else float("nan")
 
     known = np.array(weights)
     found = tau(known)

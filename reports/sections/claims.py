@@ -120,10 +120,10 @@ def _judged(results: Results, claim: Claim) -> ClaimVerdict:
     if not {claim.first, claim.second} <= results.values.keys():
         return ClaimVerdict(Judgement.UNDECIDED, Difference(), None, None)
     metric = Metric(claim.metric)
-    mine, theirs = (results.values[arm].get(metric.name, {}) for arm in (claim.first, claim.second))
+    first, second = (results.values[arm].get(metric.name, {}) for arm in (claim.first, claim.second))
     alpha = 1 - min(results.confidence(claim.first), results.confidence(claim.second))
     difference = results.difference(claim.first, claim.second, metric)
-    return judge(claim, differences_of(mine, theirs), difference, alpha)
+    return judge(claim, differences_of(first, second), difference, alpha)
 
 
 def claims_grid(results: Results, found: Table) -> Iterator[Grid]:

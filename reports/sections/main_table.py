@@ -34,7 +34,7 @@ class MetricColumns:
     metric: Metric
     effects: dict[str, Effect]
     decimals: int
-    told: frozenset[str]
+    significant: frozenset[str]
     """The arms that differ significantly from the baseline, corrected for the others."""
 
     @property
@@ -46,14 +46,15 @@ class MetricColumns:
         arm = min(means, key=lambda arm: means[arm] if self.metric.lower_is_better else -means[arm])
         difference = self.effects[arm].difference
         better = difference.delta is not None and self.metric.better(difference.delta, 0.0)
-        return arm if arm in self.told and better else None
+        return arm if arm in self.significant and better else None
 
 
 def metric_columns(results: Results, metric: Metric) -> MetricColumns:
     """Return one metric's columns; the decimals follow from the spreads in them."""
     effects = {arm.name: results.effect(arm.name, metric) for arm in results.arms}
-    told = frozenset(arm for arm in effects if arm != BASELINE and results.comparison(arm, metric).told)
-    return MetricColumns(metric, effects, results.decimals(metric), told)
+    rivals = (arm for arm in effects if arm != BASELINE)
+    significant = frozenset(arm for arm in rivals if results.comparison(arm, metric).significant)
+    return MetricColumns(metric, effects, results.decimals(metric), significant)
 
 
 def overview(results: Results) -> Grid:
@@ -100,7 +101,7 @@ def _difference(effect: Effect, decimals: int) -> Cell:
 def results_table(results: Results) -> Table:
     """Return one row per arm and metric: the baseline first, metrics by name whatever the order of the file.
 
-    Where arms have twins of the baseline's budget, the twin's difference stands beside the arm's own.
+    Where arms have copies matched to the baseline's budget, the copy's difference follows the arm's own.
     """
     columns = (*RESULT_COLUMNS, *MATCHED_COLUMNS) if results.matched_arms else RESULT_COLUMNS
     return table("results", " ".join(columns), _result_rows(results))

@@ -18,18 +18,18 @@ from reports.table import Row, Table, table
 MATCHED = "matched"
 GROUP = "Δ [95%] (n)"
 COLUMNS = (
-    "arm twin budget spends baseline_spends share tolerance metric "
+    "arm matched_arm budget spends baseline_spends share tolerance metric "
     "raw_n raw_delta raw_low raw_high matched_n matched_delta matched_low matched_high"
 )
 
 
 def has_matches(results: Results) -> bool:
-    """Return whether any arm has a twin of the baseline's budget."""
+    """Return whether any arm has a budget-matched copy."""
     return bool(results.matched_arms)
 
 
 def matched_table(results: Results) -> Table:
-    """Return one row per arm with a twin and metric; an arm of the baseline's own budget is its own twin.
+    """Return one row per arm with a matched arm and metric; an arm of the baseline's own budget is its own match.
 
     `spends` and `baseline_spends` are the budget in its own unit where the ledger holds it; seconds are a share only.
     """
@@ -41,13 +41,13 @@ def _rows(results: Results) -> Iterator[Row]:
     for arm in results.arms:
         if arm.name not in results.matched_arms:
             continue
-        twin = results.matched_arms[arm.name]
+        matched_arm = results.matched_arms[arm.name]
         for metric in results.metrics:
             yield {
                 "arm": arm.name,
-                "matched_arm": twin,
+                "matched_arm": matched_arm,
                 "budget": match.budget if match else None,
-                "spends": _spends(results, twin),
+                "spends": _spends(results, matched_arm),
                 "baseline_spends": _spends(results, BASELINE),
                 "share": arm.matched_spend,
                 "tolerance": match.tolerance if match else None,
@@ -65,11 +65,11 @@ def _spends(results: Results, name: str) -> int | None:
 
 
 def budget_text(results: Results, arm: ArmRow) -> str:
-    """Return what an arm's twin spends: of parameters or FLOPs the count, and how far that is from the baseline's."""
-    twin, match = results.matched_arms.get(arm.name), results.experiment.match
-    if twin is None:
+    """Return what an arm's matched arm spends: of parameters or FLOPs the count, and how far that is from the baseline's."""
+    matched_arm, match = results.matched_arms.get(arm.name), results.experiment.match
+    if matched_arm is None:
         return NOTHING
-    spends = _spends(results, twin)
+    spends = _spends(results, matched_arm)
     count = "" if spends is None else scientific(spends) if match and match.budget == "train_flops" else short(spends)
     share = "" if arm.matched_spend is None else f"{signed(100 * (arm.matched_spend - 1), 2)}%"
     return f"{count} ({share})" if count and share else count or share or UNKNOWN

@@ -1,7 +1,7 @@
 """What came after results had been seen: which arm and which claim, and how many results there were by then.
 
 The ledger's own order decides, never a clock. A folder of its own says nothing of what was seen elsewhere before it
-was begun; there it is told which arms' whole pretraining came from the cache and whose did not.
+was begun; there the report says which arms' whole pretraining came from the cache and whose did not.
 """
 
 from collections.abc import Iterator, Mapping
@@ -115,7 +115,7 @@ def _of_arm(results: Results, arm: str, after_record: int) -> Addition | None:
         return Addition(_count(results, after_record, arm), after_record, moments[-1] if moments else "")
     cohort = next(row.cohort for row in results.arms if row.name == arm)
     earlier = {row.name for row in results.arms if row.cohort < cohort}
-    if earlier:  # ledgers from before arms told what they came after
+    if earlier:  # ledgers in which arms do not say what they came after
         records = [r for h in results.snapshot.histories if h.trial.arm in earlier for r in h.records]
         last = max((record.sequence for record in records), default=0)
         return Addition(sum(_is_result(r.stage, r.status) for r in records), last)

@@ -50,10 +50,11 @@ def _pairs(arms: tuple[ArmRow, ...], fields: Mapping[str, Changes]) -> Iterator[
                 )
 
 
-def _extra(mine: Changes, others: Changes) -> str | None:
+def _extra(changes: Changes, reference: Changes) -> str | None:
     """Return the one path that is changed here and not there, None where more or other things differ."""
-    extra = mine.keys() - others.keys()
-    if len(extra) != 1 or len(mine) != len(others) + 1 or any(mine[path] != others[path] for path in others):
+    extra = changes.keys() - reference.keys()
+    more = len(changes) == len(reference) + 1
+    if len(extra) != 1 or not more or any(changes[path] != reference[path] for path in reference):
         return None
     return next(iter(extra))
 

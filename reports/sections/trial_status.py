@@ -43,11 +43,11 @@ def _counted(word: str, count: int, total: int, always: bool) -> list[str]:
     return [f"{word} ({_seeds(count, total)})" if always or count < total else word]
 
 
-def _progress(counts: Counter[TrialStatus], total: int, something_told: bool) -> list[str]:
+def _progress(counts: Counter[TrialStatus], total: int, ended_badly: bool) -> list[str]:
     finished, ended = counts[TrialStatus.FINISHED], sum(counts.values())
     waiting = counts[TrialStatus.WAITING] + counts[TrialStatus.RUNNING] + total - ended
     if not waiting:
-        return [] if something_told else ["finished"]
+        return [] if ended_badly else ["finished"]
     if finished:
         return [_seeds(finished, total)]
     return ["running" if counts[TrialStatus.RUNNING] else "waiting"]

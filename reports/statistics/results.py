@@ -87,10 +87,10 @@ class Results:
         found = {metric for of_arm in self.nested.values() for metric in of_arm}
         return tuple(Metric(name) for name in DESCRIPTIONS if name in found)
 
-    def difference(self, arm: str, other: str, metric: Metric) -> Difference:
-        """Return how one arm differs from another on one metric, paired by seed."""
-        mine, theirs = (self.values[name].get(metric.name, {}) for name in (arm, other))
-        return paired(mine, theirs, max(self.confidence(arm), self.confidence(other)))
+    def difference(self, arm: str, reference: str, metric: Metric) -> Difference:
+        """Return how an arm differs from a reference arm on one metric, paired by seed."""
+        values, reference_values = (self.values[name].get(metric.name, {}) for name in (arm, reference))
+        return paired(values, reference_values, max(self.confidence(arm), self.confidence(reference)))
 
     @cached_property
     def matched_arms(self) -> Mapping[str, str]:
@@ -116,10 +116,10 @@ class Results:
         )
 
     def _judging(self, arm: str, name: str) -> Judging:
-        mine, theirs = (self.values.get(one, {}).get(name, {}) for one in (arm, BASELINE))
+        values, baseline = (self.values.get(each, {}).get(name, {}) for each in (arm, BASELINE))
         metric = Metric(name)
         difference = self.effect(arm, metric).difference
-        return Judging(metric, mine, theirs, difference, self.margins.get(name), self._share(arm))
+        return Judging(metric, values, baseline, difference, self.margins.get(name), self._share(arm))
 
     @cached_property
     def families(self) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:

@@ -20,7 +20,7 @@ from reports.statistics.results import Results, results_of
 from runners.tracking.status import stop_reason
 from tests.factories.reports import TOKENS, Trial, document, search_design, snapshot
 
-MARKS = (500_000, TOKENS)
+RUNGS = (500_000, TOKENS)
 ARMS = {"baseline": {}, "c001": {"bottleneck_ratio": 2}, "c002": {"bottleneck_ratio": 4}, "c003": {"heads": 2}}
 Losses = Mapping[str, Mapping[int, tuple[float, ...]]]
 """By arm and seed, the loss at every mark that the trial reached."""
@@ -31,12 +31,12 @@ def searched(losses: Losses, seeds: tuple[int, ...] = (1, 2)) -> Snapshot:
     for arm, by_seed in losses.items():
         for seed, values in by_seed.items():
             trial = Trial(arm, seed)
-            for mark, loss in zip(MARKS, values, strict=False):
-                trial.pretrained(loss, mark)
+            for tokens, loss in zip(RUNGS, values, strict=False):
+                trial.pretrained(loss, tokens)
             trials.append(trial if len(values) > 1 else trial.judged(0, False, values[0], values[0] - 0.1))
-    pretraining = {"tokens": TOKENS, "seeds": [*seeds], "hurdle": {"kind": "top_fraction", "rungs": [MARKS[0]]}}
+    pretraining = {"tokens": TOKENS, "seeds": [*seeds], "hurdle": {"kind": "top_fraction", "rungs": [RUNGS[0]]}}
     resolved = document(seeds=seeds, design=search_design(), pretraining=pretraining)
-    return snapshot(trials, arms=ARMS, resolved=resolved, marks=MARKS, experiment="search")
+    return snapshot(trials, arms=ARMS, resolved=resolved, rungs=RUNGS, experiment="search")
 
 
 def results(losses: Losses) -> Results:
@@ -107,7 +107,7 @@ def test_a_seed_that_the_baseline_lacks_is_not_ranked_and_the_report_says_so() -
 def test_where_the_baseline_diverged_candidates_are_ranked_among_themselves() -> None:
     losses = {"c001": {1: (7.0, 6.0), 2: (9.0, 8.0)}, "c002": {1: (7.0, 5.9), 2: (9.0, 7.9)}}
     found = searched(losses)
-    diverged = snapshot([Trial("baseline", 1).diverged()], arms=ARMS, resolved=found.document, marks=MARKS)
+    diverged = snapshot([Trial("baseline", 1).diverged()], arms=ARMS, resolved=found.document, rungs=RUNGS)
     report = build(replace(found, histories=(*diverged.histories, *found.histories)))
     assert "the best is c002" in report.finding
     assert "no mark that the baseline has reached" in report.finding
@@ -157,10 +157,10 @@ def test_an_audited_trial_that_ended_best_is_named_and_its_absence_from_the_rank
 
 
 def test_a_candidate_that_sets_a_hurdle_is_not_counted_as_judged_by_it() -> None:
-    trials = [Trial("baseline", 1).pretrained(7.0, MARKS[0]).pretrained(6.0)]
-    trials += [Trial("c001", 1).pretrained(7.5, MARKS[0]).judged(0, False, 7.5, None)]
-    trials += [Trial("c002", 1).pretrained(7.6, MARKS[0]).judged(0, False, 7.6, 7.5)]
-    trials += [Trial("c003", 1).pretrained(6.9, MARKS[0]).judged(0, True, 6.9, 7.5).pretrained(5.9)]
+    trials = [Trial("baseline", 1).pretrained(7.0, RUNGS[0]).pretrained(6.0)]
+    trials += [Trial("c001", 1).pretrained(7.5, RUNGS[0]).judged(0, False, 7.5, None)]
+    trials += [Trial("c002", 1).pretrained(7.6, RUNGS[0]).judged(0, False, 7.6, 7.5)]
+    trials += [Trial("c003", 1).pretrained(6.9, RUNGS[0]).judged(0, True, 6.9, 7.5).pretrained(5.9)]
     found = searched({})
     found = replace(found, histories=tuple(trial.history() for trial in trials))
     audits = {
@@ -189,7 +189,7 @@ def test_different_numbers_look_different(one: float, other: float) -> None:
 
 
 def test_a_value_and_the_bar_it_met_can_be_told_apart_everywhere() -> None:
-    trial = Trial("c001", 1).pretrained(5.95904, MARKS[0]).judged(0, False, 5.95904, 5.95901)
+    trial = Trial("c001", 1).pretrained(5.95904, RUNGS[0]).judged(0, False, 5.95904, 5.95901)
     assert stop_reason(trial.history()) == "hurdle 1: 5.95904 against 5.95901"
     found = replace(searched({}), histories=(trial.history(),))
     (grid,) = (grid for grid in build(found).grids if grid.name == "candidates")

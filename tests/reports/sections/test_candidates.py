@@ -55,7 +55,7 @@ def order(losses: Losses) -> list[str]:
 def values_of(losses: Losses) -> dict[str, float]:
     """Return the values by which the Pareto front is found."""
     found = pareto_of(results(losses))
-    return {} if found is None else {spot.arm: spot.value for spot in found.trades[0].spots}
+    return {} if found is None else {point.arm: point.value for point in found.trade_offs[0].points}
 
 
 LOSS = st.integers(0, 3)

@@ -130,7 +130,7 @@ def _split_sizes(splits: JsonValue) -> str:
 
 
 def _tokens(results: Results) -> str:
-    """Return the budget, and what finished trials saw where that is more than asked: updates are whole."""
+    """Return the budget, and what finished trials saw where that is more: updates are whole."""
     histories = (h for h in results.snapshot.histories if h.status is TrialStatus.FINISHED)
     seen = {record.result.get("tokens") for h in histories for record in h.finished(PRETRAIN)[-1:]}
     counts = sorted(tokens for tokens in seen if isinstance(tokens, int))

@@ -1,4 +1,4 @@
-"""A search's finding: how many candidates came through, which is best, and how it stands beside the baseline."""
+"""A search's finding: how many candidates finished, which is best, and how it differs from the baseline."""
 
 from collections.abc import Sequence
 
@@ -36,12 +36,10 @@ def search_finding(results: Results) -> str:
 def _nothing(results: Results, candidates: int) -> str:
     """Return why nothing has a result: no mark has been reached yet, or all arms ended without one."""
     arms, bad = len(results.arms), (TrialStatus.DIVERGED, TrialStatus.FAILED)
-    standings = [{history.status for history in results.trials[arm.name]} for arm in results.arms]
-    if arms == 0 or not all(found and found <= {*bad} for found in standings):
+    statuses = [{history.status for history in results.trials[arm.name]} for arm in results.arms]
+    if arms == 0 or not all(found and found <= {*bad} for found in statuses):
         return f"No result yet: none of {candidates} candidates has reached a mark."
-    counts = {
-        word: sum(found == {standing} for found in standings) for word, standing in zip(WORDS, bad, strict=True)
-    }
+    counts = {word: sum(found == {status} for found in statuses) for word, status in zip(WORDS, bad, strict=True)}
     if counts["diverged"] == arms:
         return f"No result: the baseline and all {candidates} candidates diverged."
     parts = [f"{count} {word}" for word, count in counts.items() if count]

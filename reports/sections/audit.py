@@ -1,7 +1,7 @@
 """The audit of the hurdles: how often a stop was wrong, how value and end agree in rank, and what the stops cost.
 
-A stop was wrong where the trial, trained on to the end, ended better than the median survivor. The audited stand for
-all that were stopped at their hurdle, so they weigh as many. Those whose values set a hurdle stop there unjudged and
+A stop was wrong where the trial, trained on to the end, ended better than the median survivor. The audited trials represent
+all that were stopped at their hurdle, and are weighted so. Those whose values set a hurdle stop there unjudged and
 have a row of their own. Ends at several seeds are compared less what the baseline shows a seed to add. Intervals:
 Wilson 1927 for shares, the stratified bootstrap (Efron 1979) for Kendall's rank correlation; 95% both.
 """
@@ -57,7 +57,7 @@ class Ending:
 
 
 def audit_table(results: Results) -> Table:
-    """Return a row per hurdle that stopped somebody and one for all; no rows where nobody was audited."""
+    """Return a row per hurdle that stopped a trial and one for all; no rows where no trial was audited."""
     return table("audit", COLUMNS, _rows(results))
 
 
@@ -173,7 +173,7 @@ def weighted_tau(
 ) -> tuple[float | None, float | None, float | None]:
     """Return the share of concordant less that of discordant pairs of trials, weighted, with its 95% interval.
 
-    A pair that is level on either side counts for neither. None where no pair can be told apart, no interval below
+    A pair that is level on either side counts for neither. None where no pair differs, no interval below
     four trials or with one of a kind.
     """
     import numpy as np
@@ -205,7 +205,7 @@ def weighted_tau(
 
 
 def audit_sentence(results: Results) -> str:
-    """Return what the audit found, empty where nobody was audited."""
+    """Return what the audit found, empty where no trial was audited."""
     rows = audit_table(results).rows
     if not rows:
         return ""

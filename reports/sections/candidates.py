@@ -1,4 +1,4 @@
-"""A search's tables: every candidate with how far it came, and how much each axis mattered."""
+"""A search's candidates, ranked by the furthest token mark and by the paired difference to the baseline there."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

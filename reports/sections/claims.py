@@ -1,6 +1,6 @@
 """What the experiment claims and the paper states, judged: supported, contradicted or undecided, each with its power.
 
-A paper's ordering is judged on every metric that a finding speaks of. The probability is that of the claim given the
+A paper's ordering is judged on every headline metric. The probability is that of the claim given the
 differences, for a normal population of paired differences and a flat prior: Student's t around their mean.
 Supported: the 95% interval lies wholly inside what the claim allows.
 """
@@ -80,7 +80,7 @@ def claims_table(results: Results) -> Table:
 
 
 def _stated(results: Results) -> Iterator[tuple[str, str, Claim]]:
-    """Yield who says it, the text under which it was added, and the claim."""
+    """Yield the source (experiment or paper), the text under which it was added, and the claim."""
     for text in results.experiment.claims:
         claim = parse_claim(text)
         yield EXPERIMENT, str(claim), claim

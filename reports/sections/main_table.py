@@ -58,7 +58,7 @@ def metric_columns(results: Results, metric: Metric) -> MetricColumns:
 
 
 def overview(results: Results) -> Grid:
-    """Return the arms with their cost, their metrics and how they stand."""
+    """Return the arms with their cost, their metrics and their status."""
     groups = [metric_columns(results, metric) for metric in results.shown]
     columns = [Column("arm", numeric=False), Column("parameters", "size"), Column("train FLOPs", "size")]
     if results.matched_arms:

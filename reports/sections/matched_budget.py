@@ -65,7 +65,7 @@ def _spends(results: Results, name: str) -> int | None:
 
 
 def budget_text(results: Results, arm: ArmRow) -> str:
-    """Return what an arm's matched arm spends: the count of parameters or FLOPs, and its distance to the baseline's."""
+    """Return what an arm's matched arm spends: a count of parameters or FLOPs, and its distance to the baseline's."""
     matched_arm, match = results.matched_arms.get(arm.name), results.experiment.match
     if matched_arm is None:
         return NOTHING

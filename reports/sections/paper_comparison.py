@@ -1,4 +1,4 @@
-"""The paper's numbers beside ours: `not found` where no source at hand holds one, `not asked` where we asked not.
+"""The paper's numbers beside ours: `not found` where no source at hand has one, `not asked` where we did not measure.
 
 The paper's come from `search_space/released/papers.toml`, by the table and rows that the experiment names.
 """
@@ -69,14 +69,21 @@ def _head(arm: str, rows: dict[str, str], measure: str, row: PublishedRow) -> di
         TRAIN_FLOPS: row.train_flops or row.printed_train_flops,
     }
     value = {**row.values, **costs}.get(measure)
-    said = row.direction if value is None and measure not in costs else None
-    field = measure if value is not None else "direction" if said else None
+    direction = row.direction if value is None and measure not in costs else None
+    field = measure if value is not None else "direction" if direction else None
     source = None if field is None else published().sources[row.source_of(field)]
-    return {"arm": arm, "row": rows[arm], "measure": measure, "paper": value, "source": source, "direction": said}
+    return {
+        "arm": arm,
+        "row": rows[arm],
+        "measure": measure,
+        "paper": value,
+        "source": source,
+        "direction": direction,
+    }
 
 
 def _ours(effect: Effect | None) -> dict[str, JsonValue]:
-    """Return what was measured; `n` is None where nothing was asked."""
+    """Return what was measured; `n` is None where nothing was measured."""
     if effect is None:
         return {"n": None, "mean": None, "sd": None}
     return {"n": effect.n, "mean": effect.mean, "sd": effect.sd}
@@ -130,11 +137,11 @@ def comparison_grid(results: Results, found: Table) -> Iterator[Grid]:
 
 
 def _cells(row: Row) -> list[str]:
-    measure, said = str(row["measure"]), row["direction"]
+    measure, direction = str(row["measure"]), row["direction"]
     cost = measure in (PARAMETERS, TRAIN_FLOPS)
     published_text = NOT_FOUND if row["paper"] is None else _value_text(measure, row["paper"])
-    if said and row["paper"] is None:
-        published_text = f"{published_text}; {said}"
+    if direction and row["paper"] is None:
+        published_text = f"{published_text}; {direction}"
     mean, sd, seeds = number(row["mean"]), number(row["sd"]), row["n"]
     if cost:
         ours = NOTHING if mean is None else _value_text(measure, mean)

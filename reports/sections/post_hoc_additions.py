@@ -69,7 +69,7 @@ def margins_changed(results: Results) -> Addition | None:
 
 
 def added_text(results: Results, claim: Claim, text: str) -> str | None:
-    """Return what is to be said beside a claim, None where it and both its arms were there from the start."""
+    """Return the caveat of a claim, None where it and both its arms were there from the start."""
     arms, claims = arms_added(results), claims_added(results)
     parts = [f"the claim {claims[text]}"] if text in claims else []
     parts += [f"{name} {arms[name]}" for name in sorted({claim.first, claim.second}) if name in arms]
@@ -86,7 +86,7 @@ def addition_notes(results: Results) -> Iterator[str]:
 
 
 def known_before(results: Results) -> str | None:
-    """Return whose results could be seen when the experiment was begun, None where nobody's or everybody's could."""
+    """Return the arms with results when the experiment was begun, None where no arm or every arm had some."""
     cached = {arm: _cached(results, arm) for arm in results.trials}
     known = [arm for arm, whole in cached.items() if whole]
     new = [arm for arm, whole in cached.items() if whole is False]

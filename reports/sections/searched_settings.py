@@ -63,7 +63,7 @@ def title_of(metric: Metric, flattered: frozenset[str]) -> str:
 
 
 def settings_legend(results: Results) -> Iterator[str]:
-    """Yield what the mark means, where it stands."""
+    """Yield what the mark means, where a title carries it."""
     if flattered_tasks(results):
         yield f"{MARK.strip()}: settings chosen by the same dev examples that are reported, which flatters the score."
 

@@ -87,7 +87,7 @@ def _rows(results: Results, pairs: tuple[IsolatedPair, ...]) -> Iterator[Row]:
 
 
 def isolated_grids(isolated: Table, decimals: Mapping[str, int]) -> Iterator[Grid]:
-    """Yield one grid per path, so that its name stands once above the pairs."""
+    """Yield one grid per path, with the path in its title."""
     columns = [Column("arms", numeric=False), Column("metric", numeric=False), Column("Δ [95%] (n)")]
     for path in dict.fromkeys(row["path"] for row in isolated.rows):
         rows = [row for row in isolated.rows if row["path"] == path and row["metric"] in decimals]

@@ -1,4 +1,4 @@
-"""How an arm stands, in plain words: nothing that was stopped, diverged or failed is ever a blank."""
+"""The status of an arm in words: nothing that was stopped, diverged or failed is ever a blank."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from ledger.snapshot import TrialHistory
 
 
 def status_of(trials: Sequence[TrialHistory], seeds_in_all: int) -> str:
-    """Return the standing of an arm's trials taken together."""
+    """Return the status of an arm's trials taken together."""
     total = max(seeds_in_all, len(trials))
     counts = Counter(history.status for history in trials)
     ended_badly = [

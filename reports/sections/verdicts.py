@@ -48,7 +48,7 @@ def _rows(results: Results) -> Iterator[Row]:
 
 
 def effects_grid(results: Results) -> Iterator[Grid]:
-    """Yield the verdicts on the metrics that a finding speaks of, none where nothing is paired."""
+    """Yield the verdicts on the headline metrics, none where nothing is paired."""
     cells = [
         [arm.name, metric.title, *_cells(results, arm.name, metric)]
         for metric in results.headlines

@@ -9,7 +9,7 @@ from reports.statistics.results import Results
 def runs_of(results: Results) -> Crossed | None:
     """Return the runs of the experiment's one factorial or fraction; None where it has none, or several.
 
-    A run that is no arm, or not yet one, is missing. Ledgers from before arms had levels tell nothing.
+    A run that is no arm, or not yet one, is missing. None for ledgers in which arms have no levels.
     """
     chosen = [design for design in results.experiment.designs if isinstance(design, Factorial | Fractional)]
     if len(chosen) != 1 or not any(arm.levels for arm in results.arms):

@@ -46,7 +46,7 @@ class TradeOff:
 
 @dataclass(frozen=True)
 class Pareto:
-    """The results against each cost that tells candidates apart."""
+    """The results against each cost in which candidates differ."""
 
     trade_offs: tuple[TradeOff, ...]
 

@@ -29,7 +29,7 @@ class Results:
     experiment: Experiment
     """As it was resolved."""
     primary: PrimaryMetric
-    """By task, the metric that speaks for it."""
+    """By task, its primary metric."""
     arms: tuple[ArmRow, ...]
     """The baseline first."""
     metrics: tuple[Metric, ...]
@@ -140,8 +140,8 @@ class Results:
 
     def diverged(self, arm: str) -> tuple[int, int]:
         """Return how many of an arm's trials diverged, and of how many that came to an end of their own."""
-        standings = [history.status for history in self.trials.get(arm, ())]
-        ended = [standing for standing in standings if standing in (TrialStatus.FINISHED, TrialStatus.DIVERGED)]
+        statuses = [history.status for history in self.trials.get(arm, ())]
+        ended = [status for status in statuses if status in (TrialStatus.FINISHED, TrialStatus.DIVERGED)]
         return ended.count(TrialStatus.DIVERGED), len(ended)
 
     def _share(self, arm: str) -> float:
@@ -161,7 +161,7 @@ class Results:
 
     @property
     def headlines(self) -> tuple[Metric, ...]:
-        """The metrics that a finding speaks of: held-out loss and score, or the only task in its place."""
+        """The metrics of the finding: held-out loss and score, or the only task in its place."""
         lone = len(self.tasks) == 1
         return tuple(metric for metric in self.shown if lone or metric.headline)
 

@@ -1,8 +1,8 @@
 """The audit of the hurdles: how often a stop was wrong, how value and end agree in rank, and what the stops cost.
 
-A stop was wrong where the trial, trained on to the end, ended better than the median survivor. The audited trials represent
-all that were stopped at their hurdle, and are weighted so. Those whose values set a hurdle stop there unjudged and
-have a row of their own. Ends at several seeds are compared less what the baseline shows a seed to add. Intervals:
+A stop was wrong where the trial, trained on to the end, ended better than the median survivor. The audited trials
+represent all that were stopped at their hurdle, and are weighted so. Those whose values set a hurdle stop there
+unjudged and have a row of their own. Ends at several seeds are compared less what the baseline shows a seed to add. Intervals:
 Wilson 1927 for shares, the stratified bootstrap (Efron 1979) for Kendall's rank correlation; 95% both.
 """
 

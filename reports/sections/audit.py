@@ -2,8 +2,8 @@
 
 A stop was wrong where the trial, trained on to the end, ended better than the median survivor. The audited trials
 represent all that were stopped at their hurdle, and are weighted so. Those whose values set a hurdle stop there
-unjudged and have a row of their own. Ends at several seeds are compared less what the baseline shows a seed to add. Intervals:
-Wilson 1927 for shares, the stratified bootstrap (Efron 1979) for Kendall's rank correlation; 95% both.
+unjudged and have a row of their own. Ends at several seeds are compared less what the baseline shows a seed to add.
+Intervals: Wilson 1927 for shares, the stratified bootstrap (Efron 1979) for Kendall's rank correlation; 95% both.
 """
 
 from collections.abc import Iterator, Sequence

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from reports.number_format import told_with_n
+from reports.number_format import interval_text_with_n
 from reports.sections.factors import TestedEffect, tested_effects
 from reports.statistics.metrics import Metric
 from reports.statistics.reference import is_finding
@@ -20,40 +20,42 @@ def crossed_clauses(results: Results, metrics: Sequence[Metric]) -> Iterator[str
 
     Nor where one factor alone varies: its effects are differences of arms, which the finding has anyway.
     """
-    every = tested_effects(results)
-    if len({one.effect.name.partition("=")[0] for one in every if one.effect.kind == "main"}) < CROSSED:
+    effects = tested_effects(results)
+    if len({one.effect.name.partition("=")[0] for one in effects if one.effect.kind == "main"}) < CROSSED:
         return
-    judged = [one for one in every if one.metric in metrics and one.difference.low is not None]
-    tests = sum(one.p is not None for one in judged)
+    tested = [one for one in effects if one.metric in metrics and one.difference.low is not None]
+    tests = sum(one.p is not None for one in tested)
     for metric in metrics if tests else ():
-        mine = [one for one in judged if one.metric == metric]
-        if mine and not any(is_finding(results, metric, one.effect.weights) for one in mine):
+        on_metric = [one for one in tested if one.metric == metric]
+        if on_metric and not any(is_finding(results, metric, one.effect.weights) for one in on_metric):
             yield f"on {metric.title} no effect of the design is claimed, as no arm exceeds chance significantly"
-        elif mine:
+        elif on_metric:
             corrected = f"significant by Holm over {tests} test{'s' if tests > 1 else ''}"
-            lost = sum(bool(one.effect.reason) for one in every if one.metric == metric)
+            lost = sum(bool(one.effect.reason) for one in effects if one.metric == metric)
             rest = f" ({lost} more not estimable)" if lost else ""
-            yield f"on {metric.title}, {corrected}: {_counted(mine)}{rest}{_named(results, mine)}"
+            yield f"on {metric.title}, {corrected}: {_counted(on_metric)}{rest}{_named(results, on_metric)}"
 
 
-def _counted(mine: Sequence[TestedEffect]) -> str:
+def _counted(effects: Sequence[TestedEffect]) -> str:
     parts = []
-    for kind, (one, several) in KINDS.items():
-        known = [judged for judged in mine if judged.effect.kind == kind]
-        significant = sum(judged.significant for judged in known)
+    for kind, (singular, plural) in KINDS.items():
+        known = [each for each in effects if each.effect.kind == kind]
+        significant = sum(each.significant for each in known)
         if known:
-            parts.append(f"{significant or 'none'} of {len(known)} {one if len(known) == 1 else several}")
+            parts.append(f"{significant or 'none'} of {len(known)} {singular if len(known) == 1 else plural}")
     return ", ".join(parts)
 
 
-def _named(results: Results, mine: Sequence[TestedEffect]) -> str:
+def _named(results: Results, effects: Sequence[TestedEffect]) -> str:
     """Return the significant effects; where there are none, those whose own interval excludes 0, as uncorrected."""
-    significant = [judged for judged in mine if judged.significant]
-    alone = [judged for judged in mine if judged.p is not None and judged.difference.told_apart]
+    significant = [each for each in effects if each.significant]
+    alone = [each for each in effects if each.p is not None and each.difference.told_apart]
     found = sorted(significant or alone, key=lambda one: one.p or 0.0)
     if not found:
         return ""
-    decimals = results.decimals(mine[0].metric)
-    shown = ", ".join(f"{one.effect.title} (Δ {told_with_n(one.difference, decimals)})" for one in found[:NAMED])
+    decimals = results.decimals(effects[0].metric)
+    shown = ", ".join(
+        f"{one.effect.title} (Δ {interval_text_with_n(one.difference, decimals)})" for one in found[:NAMED]
+    )
     more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
     return f", namely {shown}{more}" if significant else f"; 0 is excluded without correction by {shown}{more}"

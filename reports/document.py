@@ -26,7 +26,7 @@ class Report:
     footer: Notes
     """Under which conditions the numbers were measured."""
     pictures: tuple[Picture, ...] = ()
-    """The figures in the order in which they are shown; drawn when they are asked for."""
+    """The figures in the order in which they are shown; drawn when they are read."""
     made_with: Notes = ()
     """The command, the machine and the libraries behind the numbers, as far as the ledger has them."""
     more: str = ""

@@ -6,7 +6,7 @@ from analysis.effects import Difference
 from configuration.arm import BASELINE
 from ledger.records import TrialStatus
 from reports.crossed_finding import crossed_clauses
-from reports.number_format import told_with_n
+from reports.number_format import interval_text_with_n
 from reports.search_finding import search_finding
 from reports.sections.attention import attention_clause
 from reports.sections.failures import failures_clause
@@ -74,7 +74,7 @@ def _clause(results: Results, metric: Metric) -> str:
 def _verdict(results: Results, metric: Metric, best: str, rivals: dict[str, float]) -> str:
     """Return the verdict on the arm with the best mean; helped or hurt is corrected for all arms."""
     difference, compared = results.difference(best, BASELINE, metric), results.comparison(best, metric)
-    shown = f"Δ {told_with_n(difference, results.decimals(metric))}"
+    shown = f"Δ {interval_text_with_n(difference, results.decimals(metric))}"
     if difference.low is None:
         return f"{_seeds(difference)} no interval (best mean: {best}, {shown})"
     if not is_finding(results, metric, (best, BASELINE)):
@@ -92,22 +92,22 @@ def _verdict(results: Results, metric: Metric, best: str, rivals: dict[str, floa
 
 def _undecided(results: Results, metric: Metric, best: str, rivals: dict[str, float]) -> str:
     difference = results.difference(best, BASELINE, metric)
-    shown = f"Δ {told_with_n(difference, results.decimals(metric))}"
+    shown = f"Δ {interval_text_with_n(difference, results.decimals(metric))}"
     corrected = " after Holm's correction" if difference.told_apart else ""
     if metric.better(0.0, difference.delta or 0.0):
         return (
             f"the baseline is best, and the nearest arm, {best}, does not differ significantly{corrected} ({shown})"
         )
-    others = _told_better(results, metric, rivals)
+    others = _significantly_better(results, metric, rivals)
     alone = f", though {', '.join(others)} {'do' if len(others) > 1 else 'does'}" if others else ""
     return f"the best arm, {best}, does not differ significantly from the baseline{corrected} ({shown}){alone}"
 
 
-def _told_better(results: Results, metric: Metric, rivals: dict[str, float]) -> list[str]:
+def _significantly_better(results: Results, metric: Metric, rivals: dict[str, float]) -> list[str]:
     return [arm for arm in rivals if results.comparison(arm, metric).verdict is Verdict.HELPS]
 
 
-def _telling(results: Results, pairs: tuple[IsolatedPair, ...], metric: Metric) -> Iterator[IsolatedPair]:
+def _best_pairs(results: Results, pairs: tuple[IsolatedPair, ...], metric: Metric) -> Iterator[IsolatedPair]:
     """Yield for each path and reference the pair whose arm has the best mean."""
     means = _means(results, metric)
     for path, reference in dict.fromkeys((pair.path, pair.reference) for pair in pairs):
@@ -119,19 +119,19 @@ def _telling(results: Results, pairs: tuple[IsolatedPair, ...], metric: Metric) 
 
 def _alone(results: Results, pairs: tuple[IsolatedPair, ...], metrics: list[Metric]) -> Iterator[str]:
     """Yield what one change alone does: one pair per path where they are few, else how many of all exclude 0."""
-    telling = list(_telling(results, pairs, metrics[0]))
-    if len(telling) <= PAIRS_NAMED:
-        for pair in telling:
+    best_pairs = list(_best_pairs(results, pairs, metrics[0]))
+    if len(best_pairs) <= PAIRS_NAMED:
+        for pair in best_pairs:
             yield f"the effect of {_named(pair)} (no correction): {_isolated(results, pair, metrics)}"
         return
-    apart = {pair: [metric for metric in metrics if _found(results, pair, metric)] for pair in pairs}
+    apart = {pair: [metric for metric in metrics if _excludes_zero(results, pair, metric)] for pair in pairs}
     found = [f"{_named(pair)}: {_isolated(results, pair, on)}" for pair, on in apart.items() if on]
     shown = f" ({', '.join(found)})" if 0 < len(found) <= PAIRS_NAMED else ""
     count = f"{len(found) or 'none'} excludes 0" if len(found) < 2 else f"{len(found)} exclude 0"
     yield f"of {len(pairs)} single-change comparisons (no correction) {count}{shown}"
 
 
-def _found(results: Results, pair: IsolatedPair, metric: Metric) -> bool:
+def _excludes_zero(results: Results, pair: IsolatedPair, metric: Metric) -> bool:
     """Whether the interval of a pair excludes 0 on a metric on which a difference of the two may be claimed."""
     apart = results.difference(pair.arm, pair.reference, metric).told_apart
     return apart and is_finding(results, metric, (pair.arm, pair.reference))
@@ -146,7 +146,7 @@ def _isolated(results: Results, pair: IsolatedPair, metrics: list[Metric]) -> st
     for metric in metrics:
         difference = results.difference(pair.arm, pair.reference, metric)
         judgement = _judgement(difference, metric) if _claimable(results, pair, difference, metric) else "at chance"
-        parts.append(f"{metric.title} {judgement} ({told_with_n(difference, results.decimals(metric))})")
+        parts.append(f"{metric.title} {judgement} ({interval_text_with_n(difference, results.decimals(metric))})")
     return ", ".join(parts)
 
 

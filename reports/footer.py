@@ -1,6 +1,6 @@
 """Beneath the tables: under which conditions the numbers hold."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from analysis.paired import ALPHA
 from configuration.arm import BASELINE
@@ -31,7 +31,7 @@ ORIGIN = "ELECTRA-Small, arXiv 2003.10555, appendix A"
 ORIGIN_CORPUS = str(published().corpora["convbert"]["pretraining"])
 ORIGIN_TOKENS = PRESETS["electra-small"].tokens
 HASH_DIGITS = 12
-POINTS_TOLD = 3
+POINTS_SHOWN = 3
 SPLITS = ("train", "validation", "test")
 
 
@@ -54,49 +54,56 @@ def intervals_note(grids: Iterable[Grid]) -> Notes:
 
 def footer_of(results: Results) -> Notes:
     """Return the conditions under which the numbers were measured."""
-    experiment = results.experiment
-    start = experiment.pretraining.init_checkpoint
-    spans = ", ".join(map(str, first_seeds(experiment.pretraining.seeds))) or "none"
-    if results.looks.counts:
-        spans += f", then more up to {results.looks.counts[-1]} for what is undecided"
-    tuned = f"; fine-tuning {', '.join(map(str, experiment.fine_tuning.seeds))}" if results.tasks else ""
-    notes = [
-        ("Scale", scale_of(results.snapshot.scale) or "none declared"),
-        ("Corpus", _corpus(results)),
-        ("Tokens per trial", _tokens(results)),
-        ("Seeds", f"pretraining {spans}{tuned}"),
-        *([("Weights", f"every encoder begins with those of {start}")] if start else []),
+    shared = results.snapshot.shared
+    return (
+        *_asked(results),
         *squad_notes(results.snapshot),
-        ("Objective", experiment.baseline.objective.kind.replace("_", " ")),
-        *evaluation_set_notes(results.snapshot.shared, experiment.baseline.objective.kind, bool(results.tasks)),
-        *(
-            [("Differs from the papers", _differences(results))]
-            if experiment.paper and not experiment.paper.table
-            else []
-        ),
+        ("Objective", results.experiment.baseline.objective.kind.replace("_", " ")),
+        *evaluation_set_notes(shared, results.experiment.baseline.objective.kind, bool(results.tasks)),
+        *_differences(results),
         *option_notes(results),
         ("Diverged", _diverged(results)),
         *failures_notes(results),
         *constant_notes(results),
         *settings_notes(results),
-        *truncation_notes(results.snapshot.shared),
-        *leakage_notes(results.snapshot.shared),
-    ]
-    if not results.is_search:
-        known, added = known_before(results), list(addition_notes(results))
-        notes += [("Known when this was begun", known)] if known else []
-        notes += [("Added after results", "; ".join(added))] if added else []
-    left_out = results.snapshot.impossible
-    if left_out:
-        notes.append(("Impossible points left out", f"{len(left_out)}: {_left_out(left_out)}"))
-    if results.snapshot.tuning is not None:
-        notes.append(tuning_footer(results.snapshot.tuning))
-    return tuple(notes)
+        *truncation_notes(shared),
+        *leakage_notes(shared),
+        *_additions(results),
+        *_left_out(results.snapshot.impossible),
+        *(() if results.snapshot.tuning is None else (tuning_footer(results.snapshot.tuning),)),
+    )
 
 
-def _left_out(points: tuple[tuple[str, ...], ...]) -> str:
-    first = "; ".join(f"{name}: {', '.join(reasons)}" for name, *reasons in points[:POINTS_TOLD])
-    return first if len(points) <= POINTS_TOLD else f"{first}; …"
+def _asked(results: Results) -> Iterator[tuple[str, str]]:
+    """Yield what every trial was given: scale, corpus, tokens, seeds, initial weights."""
+    pretraining = results.experiment.pretraining
+    seeds = ", ".join(map(str, first_seeds(pretraining.seeds))) or "none"
+    if results.looks.counts:
+        seeds += f", then more up to {results.looks.counts[-1]} for what is undecided"
+    tuned = f"; fine-tuning {', '.join(map(str, results.experiment.fine_tuning.seeds))}" if results.tasks else ""
+    yield "Scale", scale_of(results.snapshot.scale) or "none declared"
+    yield "Corpus", _corpus(results)
+    yield "Tokens per trial", _tokens(results)
+    yield "Seeds", f"pretraining {seeds}{tuned}"
+    if pretraining.init_checkpoint:
+        yield "Weights", f"every encoder begins with those of {pretraining.init_checkpoint}"
+
+
+def _additions(results: Results) -> Iterator[tuple[str, str]]:
+    """Yield what was known when the experiment was begun, and what was added after results had been seen."""
+    if results.is_search:
+        return
+    if known := known_before(results):
+        yield "Known when this was begun", known
+    if added := list(addition_notes(results)):
+        yield "Added after results", "; ".join(added)
+
+
+def _left_out(points: tuple[tuple[str, ...], ...]) -> Iterator[tuple[str, str]]:
+    if points:
+        first = "; ".join(f"{name}: {', '.join(reasons)}" for name, *reasons in points[:POINTS_SHOWN])
+        more = "; …" if len(points) > POINTS_SHOWN else ""
+        yield "Impossible points left out", f"{len(points)}: {first}{more}"
 
 
 def _corpus(results: Results) -> str:
@@ -106,8 +113,8 @@ def _corpus(results: Results) -> str:
     if not finished:
         return f"{kind} (not read yet)"
     result = finished[-1].result
-    told = f"{_split_sizes(result.get('splits'))}{_left_unread(result.get('unreadable_files'))}"
-    return f"{kind}{told}, sha256 {str(result.get('content_hash'))[:HASH_DIGITS]}"
+    sizes = f"{_split_sizes(result.get('splits'))}{_left_unread(result.get('unreadable_files'))}"
+    return f"{kind}{sizes}, sha256 {str(result.get('content_hash'))[:HASH_DIGITS]}"
 
 
 def _left_unread(files: JsonValue) -> str:
@@ -123,7 +130,7 @@ def _split_sizes(splits: JsonValue) -> str:
 
 
 def _tokens(results: Results) -> str:
-    """Return the budget, and what finished trials saw where that is more than asked: updates are whole."""
+    """Return the budget, and what finished trials saw where that is more: updates are whole."""
     histories = (h for h in results.snapshot.histories if h.status is TrialStatus.FINISHED)
     seen = {record.result.get("tokens") for h in histories for record in h.finished(PRETRAIN)[-1:]}
     counts = sorted(tokens for tokens in seen if isinstance(tokens, int))
@@ -133,15 +140,20 @@ def _tokens(results: Results) -> str:
     return f"{span} in finished trials"
 
 
-def _differences(results: Results) -> str:
-    """Return how corpus, budget and baseline leave the papers' own, which are the defaults of Candidate."""
+def _differences(results: Results) -> Iterator[tuple[str, str]]:
+    """Yield how corpus, budget and baseline leave the papers' own, which are the defaults of Candidate.
+
+    Where the experiment names a table of the paper, the section on differences says it arm by arm.
+    """
     origin, experiment = Candidate(), results.experiment
+    if experiment.paper is None or experiment.paper.table:
+        return
     parts = [f"corpus {experiment.corpus.kind} (ConvBERT: {ORIGIN_CORPUS})"]
     parts.append(f"{short(experiment.pretraining.tokens)} tokens ({short(ORIGIN_TOKENS)})")
     for path in difference(origin, experiment.baseline):
         name = path.removeprefix("recipe.").replace("_", " ")
         parts.append(f"{name} {_plain(experiment.baseline, path)} ({_plain(origin, path)})")
-    return f"{', '.join(parts)}; in brackets: {ORIGIN}"
+    yield "Differs from the papers", f"{', '.join(parts)}; in brackets: {ORIGIN}"
 
 
 def _plain(candidate: Candidate, path: str) -> str:

@@ -58,13 +58,13 @@ def difference_text(difference: Difference, decimals: int) -> str:
     return f"{signed(difference.delta, decimals)} [{low}, {high}]"
 
 
-def told(difference: Difference, decimals: int) -> str:
+def interval_text(difference: Difference, decimals: int) -> str:
     """Return `Δ [low, high] (n)`, n being the pairs; two are marked."""
     text = difference_text(difference, decimals)
     return text if difference.delta is None else f"{text} ({difference.pairs}{two_seeds(difference)})"
 
 
-def told_with_n(difference: Difference, decimals: int) -> str:
+def interval_text_with_n(difference: Difference, decimals: int) -> str:
     """Return `Δ [low, high], n = 3` for a sentence."""
     one = ", one degree of freedom" if difference.one_degree else ""
     return f"{difference_text(difference, decimals)}, n = {difference.pairs}{one}"

@@ -1,4 +1,4 @@
-"""A search's finding: how many candidates came through, which is best, and how it stands beside the baseline."""
+"""A search's finding: how many candidates finished, which is best, and how it differs from the baseline."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ def search_finding(results: Results) -> str:
         any(history.status is TrialStatus.FINISHED for history in results.trials[arm]) for arm in candidates
     )
     best = ranked[0]
-    shown = f"{_named(best)}, {_beside(results, best)}{_level_with(results, ranked)}"
+    shown = f"{_named(best)}, {_to_baseline(results, best)}{_not_distinguishable(results, ranked)}"
     found = f"Of {len(candidates)} candidates {through} came through; the best is {shown}."
     sentences = (found, _audited(results), audit_sentence(results))
     return " ".join(filter(None, sentences))
@@ -36,12 +36,10 @@ def search_finding(results: Results) -> str:
 def _nothing(results: Results, candidates: int) -> str:
     """Return why nothing has a result: no mark has been reached yet, or all arms ended without one."""
     arms, bad = len(results.arms), (TrialStatus.DIVERGED, TrialStatus.FAILED)
-    standings = [{history.status for history in results.trials[arm.name]} for arm in results.arms]
-    if arms == 0 or not all(found and found <= {*bad} for found in standings):
+    statuses = [{history.status for history in results.trials[arm.name]} for arm in results.arms]
+    if arms == 0 or not all(found and found <= {*bad} for found in statuses):
         return f"No result yet: none of {candidates} candidates has reached a mark."
-    counts = {
-        word: sum(found == {standing} for found in standings) for word, standing in zip(WORDS, bad, strict=True)
-    }
+    counts = {word: sum(found == {status} for found in statuses) for word, status in zip(WORDS, bad, strict=True)}
     if counts["diverged"] == arms:
         return f"No result: the baseline and all {candidates} candidates diverged."
     parts = [f"{count} {word}" for word, count in counts.items() if count]
@@ -57,7 +55,7 @@ def _named(best: Row) -> str:
     return f"{best['arm']}{changes} at {short(tokens)} tokens"
 
 
-def _beside(results: Results, best: Row) -> str:
+def _to_baseline(results: Results, best: Row) -> str:
     """Return how the best candidate differs from the baseline where both were measured."""
     arm = str(best["arm"])
     if arm == BASELINE:
@@ -73,7 +71,7 @@ def _beside(results: Results, best: Row) -> str:
     return f"{'better' if difference.delta < 0 else 'worse'} than the baseline by {where} ({shown})"
 
 
-def _level_with(results: Results, ranked: Sequence[Row]) -> str:
+def _not_distinguishable(results: Results, ranked: Sequence[Row]) -> str:
     """Return how many of those who came as far are not distinguishable from the best, at the seeds they share."""
     best, *others = (row for row in ranked if row["tokens"] == ranked[0]["tokens"])
     others = [row for row in others if row["arm"] != BASELINE]

@@ -170,7 +170,7 @@ def _lines(path: str, fields: Mapping[str, Fields]) -> list[tuple[str, ...]]:
 
 
 def _labels(lines: Sequence[Fields], path: str) -> list[str]:
-    """Return what tells the lines apart; a single line needs no name."""
+    """Return the fields in which the lines differ; a single line needs no name."""
     named = {name for fields in lines for name in fields} - {path}
     apart = sorted(name for name in named if len({canonical_text(fields.get(name)) for fields in lines}) > 1)
     chosen = [name for name in PREFERRED if name in apart] or apart
@@ -214,7 +214,7 @@ def _flat(document: Mapping[str, JsonValue], above: str) -> Iterator[tuple[str, 
 
 
 def usual_value(arm: ArmRow, path: str) -> float | None:
-    """Return what the declaration has at a path when nothing is said there, all else as in the arm."""
+    """Return the default at a path, all else as in the arm."""
     document = json.loads(canonical_text(dict(arm.candidate)))
     *above, name = path.split(".")
     holder = document

@@ -188,7 +188,7 @@ def _draw_all(axes: Any, curves: Curves, named: Sequence[Line], rest: Sequence[L
 
 
 def labelled(lines: Sequence[Line]) -> tuple[Sequence[Line], Sequence[Line]]:
-    """Return the lines that get a name and those that stay grey: the baseline, then who came furthest and best."""
+    """Return the named lines (the baseline, then the furthest and best) and those that stay grey."""
     if len(lines) <= LABELLED_LINES:
         return lines, ()
     best = sorted(lines[1:], key=lambda line: (-line.tokens[-1], line.mean[-1]))

@@ -36,7 +36,7 @@ def new_figure(width_inches: float, height_inches: float) -> Figure:
 
 
 def svg_text(draw: Draw) -> str:
-    """Return the picture as an SVG element without prologue or ground, ready to stand inside a page."""
+    """Return the picture as an SVG element without prologue or ground, ready to be part of a page."""
     text = _saved(draw, "svg").decode()
     return text[text.index("<svg") :].strip()
 

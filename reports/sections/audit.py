@@ -1,9 +1,9 @@
 """The audit of the hurdles: how often a stop was wrong, how value and end agree in rank, and what the stops cost.
 
-A stop was wrong where the trial, trained on to the end, ended better than the median survivor. The audited stand for
-all that were stopped at their hurdle, so they weigh as many. Those whose values set a hurdle stop there unjudged and
-have a row of their own. Ends at several seeds are compared less what the baseline shows a seed to add. Intervals:
-Wilson 1927 for shares, the stratified bootstrap (Efron 1979) for Kendall's rank correlation; 95% both.
+A stop was wrong where the trial, trained on to the end, ended better than the median survivor. The audited trials
+represent all that were stopped at their hurdle, and are weighted so. Those whose values set a hurdle stop there
+unjudged and have a row of their own. Ends at several seeds are compared less what the baseline shows a seed to add.
+Intervals: Wilson 1927 for shares, the stratified bootstrap (Efron 1979) for Kendall's rank correlation; 95% both.
 """
 
 from collections.abc import Iterator, Sequence
@@ -58,7 +58,7 @@ class Ending:
 
 
 def audit_table(results: Results) -> Table:
-    """Return a row per hurdle that stopped somebody and one for all; no rows where nobody was audited."""
+    """Return a row per hurdle that stopped a trial and one for all; no rows where no trial was audited."""
     return table("audit", COLUMNS, _rows(results))
 
 
@@ -157,16 +157,16 @@ def _agreement(
     level: int, stops: list[Stop], endings: tuple[Ending, ...]
 ) -> tuple[float | None, float | None, float | None, int]:
     """Return Kendall's tau of the values at a hurdle and the ends, its interval, and over how many trials."""
-    told = [(one, value) for one in endings if len(one.values) > level and (value := one.values[level]) is not None]
+    known = [(one, value) for one in endings if len(one.values) > level and (value := one.values[level]) is not None]
     audited = [one.stopped_at.level for one in endings if one.stopped_at is not None]
     levels = [stop.level for stop in stops]
     weights = [
         1.0 if one.stopped_at is None else levels.count(one.stopped_at.level) / audited.count(one.stopped_at.level)
-        for one, _ in told
+        for one, _ in known
     ]
-    pairs = [(value, one.final) for one, value in told]
-    strata = [int(one.stopped_at is not None) for one, _ in told]
-    return (*weighted_tau(pairs, weights, strata), len(told))
+    pairs = [(value, one.final) for one, value in known]
+    strata = [int(one.stopped_at is not None) for one, _ in known]
+    return (*weighted_tau(pairs, weights, strata), len(known))
 
 
 def weighted_tau(
@@ -174,7 +174,7 @@ def weighted_tau(
 ) -> tuple[float | None, float | None, float | None]:
     """Return the share of concordant less that of discordant pairs of trials, weighted, with its 95% interval.
 
-    A pair that is level on either side counts for neither. None where no pair can be told apart, no interval below
+    A pair that is level on either side counts for neither. None where no pair differs, no interval below
     four trials or with one of a kind.
     """
     import numpy as np
@@ -188,8 +188,8 @@ def weighted_tau(
     members = [np.flatnonzero(groups == stratum) for stratum in np.unique(groups)]
 
     def tau(weight: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> float:
-        told = weight @ np.abs(agree) @ weight
-        return float(weight @ agree @ weight / told) if told else float("nan")
+        pairs_apart = weight @ np.abs(agree) @ weight
+        return float(weight @ agree @ weight / pairs_apart) if pairs_apart else float("nan")
 
     known = np.array(weights)
     found = tau(known)
@@ -206,7 +206,7 @@ def weighted_tau(
 
 
 def audit_sentence(results: Results) -> str:
-    """Return what the audit found, empty where nobody was audited."""
+    """Return what the audit found, empty where no trial was audited."""
     rows = audit_table(results).rows
     if not rows:
         return ""

@@ -1,4 +1,4 @@
-"""A search's tables: every candidate with how far it came, and how much each axis mattered."""
+"""A search's candidates, ranked by the furthest token mark and by the paired difference to the baseline there."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -60,7 +60,9 @@ def _rows(results: Results) -> Iterator[Row]:
     for rank, arm in enumerate(sorted(results.arms, key=order), start=1):
         reach = reached[arm.name]
         values = [*reach.losses.values()] if reach else []
-        found = Difference() if reach is None or arm.name == BASELINE else _beside(losses, arm.name, reach.tokens)
+        found = (
+            Difference() if reach is None or arm.name == BASELINE else _to_baseline(losses, arm.name, reach.tokens)
+        )
         yield {
             "rank": rank if reach else None,
             "arm": arm.name,
@@ -93,9 +95,9 @@ def _reach(losses: Mapping[str, Losses], arm: str) -> Reach | None:
     """Return the furthest mark at which the arm has a loss at a seed that others can be compared at."""
     for tokens in sorted(losses[arm], reverse=True):
         references = _references(losses, tokens)
-        mine = {seed: loss for seed, loss in losses[arm][tokens].items() if seed in references}
-        if mine:
-            return Reach(tokens, mine, fmean(loss - references[seed] for seed, loss in mine.items()))
+        compared = {seed: loss for seed, loss in losses[arm][tokens].items() if seed in references}
+        if compared:
+            return Reach(tokens, compared, fmean(loss - references[seed] for seed, loss in compared.items()))
     return None
 
 
@@ -113,21 +115,21 @@ def _references(losses: Mapping[str, Losses], tokens: int) -> Mapping[int, float
     return {seed: fmean(values) for seed, values in field.items()}
 
 
-def _beside(losses: Mapping[str, Losses], arm: str, tokens: int) -> Difference:
+def _to_baseline(losses: Mapping[str, Losses], arm: str, tokens: int) -> Difference:
     return paired(losses[arm].get(tokens, {}), losses.get(BASELINE, {}).get(tokens, {}))
 
 
 def against_baseline(results: Results, arm: str) -> tuple[int, Difference] | None:
     """Return the furthest mark at which an arm and the baseline share a seed, and how they differ there."""
     losses = {name: _losses(results, name) for name in (arm, BASELINE)}
-    found = ((tokens, _beside(losses, arm, tokens)) for tokens in sorted(losses[arm], reverse=True))
+    found = ((tokens, _to_baseline(losses, arm, tokens)) for tokens in sorted(losses[arm], reverse=True))
     return next(((tokens, difference) for tokens, difference in found if difference.pairs), None)
 
 
 def between(results: Results, arm: str, other: str, tokens: int) -> Difference:
     """Return how two candidates differ at a mark, at the seeds that both have there."""
-    mine, its = (_losses(results, name).get(tokens, {}) for name in (arm, other))
-    return paired(mine, its)
+    losses, other_losses = (_losses(results, name).get(tokens, {}) for name in (arm, other))
+    return paired(losses, other_losses)
 
 
 def candidates_notes(results: Results) -> Iterator[str]:

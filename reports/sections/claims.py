@@ -1,6 +1,6 @@
 """What the experiment claims and the paper states, judged: supported, contradicted or undecided, each with its power.
 
-A paper's ordering is judged on every metric that a finding speaks of. The probability is that of the claim given the
+A paper's ordering is judged on every headline metric. The probability is that of the claim given the
 differences, for a normal population of paired differences and a flat prior: Student's t around their mean.
 Supported: the 95% interval lies wholly inside what the claim allows.
 """
@@ -80,7 +80,7 @@ def claims_table(results: Results) -> Table:
 
 
 def _stated(results: Results) -> Iterator[tuple[str, str, Claim]]:
-    """Yield who says it, the text under which it was added, and the claim."""
+    """Yield the source (experiment or paper), the text under which it was added, and the claim."""
     for claim in results.experiment.claims:
         yield EXPERIMENT, str(claim), claim
     paper = results.experiment.paper
@@ -119,10 +119,10 @@ def _judged(results: Results, claim: Claim) -> ClaimVerdict:
     if not {claim.first, claim.second} <= results.values.keys():
         return ClaimVerdict(Judgement.UNDECIDED, Difference(), None, None)
     metric = Metric(claim.metric)
-    mine, theirs = (results.values[arm].get(metric.name, {}) for arm in (claim.first, claim.second))
+    first, second = (results.values[arm].get(metric.name, {}) for arm in (claim.first, claim.second))
     alpha = 1 - min(results.confidence(claim.first), results.confidence(claim.second))
     difference = results.difference(claim.first, claim.second, metric)
-    return judge(claim, differences_of(mine, theirs), difference, alpha)
+    return judge(claim, differences_of(first, second), difference, alpha)
 
 
 def claims_grid(results: Results, found: Table) -> Iterator[Grid]:

@@ -37,9 +37,9 @@ def _row(one: Leakage) -> Row:
 
 def leakage_notes(shared: Iterable[Record]) -> Iterator[tuple[str, str]]:
     """Yield the line of the footer; none where nothing was looked for."""
-    told = [f"{one.task} {one.told_share}" for one in leakages(shared)]
-    if told:
-        yield TERM, f"{'; '.join(told)}. Counted: {RULE}"
+    shares = [f"{one.task} {one.told_share}" for one in leakages(shared)]
+    if shares:
+        yield TERM, f"{'; '.join(shares)}. Counted: {RULE}"
 
 
 def _content(evidence: Evidence) -> Content:

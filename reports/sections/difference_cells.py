@@ -3,13 +3,13 @@
 from analysis.effects import Difference
 from ledger.json_values import number
 from reports.grid import Cell
-from reports.number_format import told
+from reports.number_format import interval_text
 from reports.table import Row
 
 
 def interval_cell(difference: Difference, decimals: int) -> Cell:
     """Return `Δ [low, high] (n)`."""
-    return Cell(told(difference, decimals), intervals=int(difference.low is not None))
+    return Cell(interval_text(difference, decimals), intervals=int(difference.low is not None))
 
 
 def difference_cell(row: Row, decimals: int, suffix: str = "") -> Cell:

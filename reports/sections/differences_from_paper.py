@@ -71,8 +71,8 @@ def _by_arm(results: Results) -> dict[str, list[str]]:
         return found
     first, *others = found.values()
     common = [each for each in first if all(each in other for other in others)]
-    own = {arm: [each for each in told if each not in common] for arm, told in found.items()}
-    return {EVERY_ARM: common, **{arm: told for arm, told in own.items() if told}}
+    own = {arm: [each for each in every if each not in common] for arm, every in found.items()}
+    return {EVERY_ARM: common, **{arm: alone for arm, alone in own.items() if alone}}
 
 
 def _of_fine_tuning(results: Results) -> Iterator[str]:
@@ -85,8 +85,8 @@ def _of_fine_tuning(results: Results) -> Iterator[str]:
     first, *others = found.values()
     common = [each for each in first if all(each in other for other in others)]
     yield from map(str, common)
-    for task, told in found.items():
-        own = [str(each) for each in told if each not in common]
+    for task, every in found.items():
+        own = [str(each) for each in every if each not in common]
         if own:
             yield f"of {task}: {', '.join(own)}"
 

@@ -126,7 +126,7 @@ def _row(one: TestedEffect) -> Row:
 
 
 def factors_grids(results: Results, found: Table) -> Iterator[Grid]:
-    """Yield main effects and interactions on the metrics that a finding speaks of."""
+    """Yield main effects and interactions on the headline metrics."""
     decimals = {metric.name: results.decimals(metric) for metric in results.headlines}
     titles = {"main": "Main effects: over all settings of the other factors"}
     titles["interaction"] = "Interactions: by how much one change alters the effect of the other"

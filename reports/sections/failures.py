@@ -45,6 +45,6 @@ def failures_notes(results: Results) -> Iterator[tuple[str, str]]:
 
 
 def _short(reason: str) -> str:
-    """Return a reason without what would end the sentence that it stands in."""
+    """Return a reason without what would end the sentence that quotes it."""
     cut = reason if len(reason) <= LONGEST else f"{reason[: LONGEST - 1]}…"
     return cut.rstrip(" .;")

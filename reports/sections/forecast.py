@@ -21,7 +21,7 @@ COLUMNS = (
 
 
 def forecast_table(forecast: Forecast | None) -> Table:
-    """Return how each arm would stand at the budget, and beside the baseline; `better` is a probability."""
+    """Return the forecast of each arm at the budget and its difference to the baseline; `better` is a probability."""
     return table("forecast", COLUMNS, () if forecast is None else _rows(forecast))
 
 

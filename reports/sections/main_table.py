@@ -34,7 +34,7 @@ class MetricColumns:
     metric: Metric
     effects: dict[str, Effect]
     decimals: int
-    told: frozenset[str]
+    significant: frozenset[str]
     """The arms that differ significantly from the baseline, corrected for the others."""
 
     @property
@@ -46,18 +46,19 @@ class MetricColumns:
         arm = min(means, key=lambda arm: means[arm] if self.metric.lower_is_better else -means[arm])
         difference = self.effects[arm].difference
         better = difference.delta is not None and self.metric.better(difference.delta, 0.0)
-        return arm if arm in self.told and better else None
+        return arm if arm in self.significant and better else None
 
 
 def metric_columns(results: Results, metric: Metric) -> MetricColumns:
     """Return one metric's columns; the decimals follow from the spreads in them."""
     effects = {arm.name: results.effect(arm.name, metric) for arm in results.arms}
-    told = frozenset(arm for arm in effects if arm != BASELINE and results.comparison(arm, metric).told)
-    return MetricColumns(metric, effects, results.decimals(metric), told)
+    rivals = (arm for arm in effects if arm != BASELINE)
+    significant = frozenset(arm for arm in rivals if results.comparison(arm, metric).significant)
+    return MetricColumns(metric, effects, results.decimals(metric), significant)
 
 
 def overview(results: Results) -> Grid:
-    """Return the arms with their cost, their metrics and how they stand."""
+    """Return the arms with their cost, their metrics and their status."""
     groups = [metric_columns(results, metric) for metric in results.shown]
     columns = [Column("arm", numeric=False), Column("parameters", "size"), Column("train FLOPs", "size")]
     if results.matched_arms:

@@ -1,4 +1,4 @@
-"""The paper's numbers beside ours: `not found` where no source at hand holds one, `not asked` where we asked not.
+"""The paper's numbers beside ours: `not found` where no source at hand has one, `not asked` where we did not measure.
 
 The paper's come from `search_space/released/papers.toml`, by the table and rows that the experiment names.
 """
@@ -21,8 +21,8 @@ from search_space.candidate import Candidate
 from search_space.cost import CONVENTIONS
 from search_space.released.papers import PublishedRow, PublishedTable, published
 
-BESIDE = "paper"
-UNFOUND, UNASKED = "not found", "not asked"
+PAPER = "paper"
+NOT_FOUND, NOT_ASKED = "not found", "not asked"
 PARAMETERS, TRAIN_FLOPS = "parameters", "train_flops"
 COLUMNS = "arm row measure paper source direction n mean sd beware"
 ELECTRA = CONVENTIONS["electra"]
@@ -45,9 +45,9 @@ def candidate_of(arm: ArmRow) -> Candidate:
     return Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
 
 
-def beside_table(results: Results) -> Table:
+def comparison_table(results: Results) -> Table:
     """Return one row per arm and measure of the paper's table; empty where the experiment names no table."""
-    return table(BESIDE, COLUMNS, _rows(results))
+    return table(PAPER, COLUMNS, _rows(results))
 
 
 def _rows(results: Results) -> Iterator[Row]:
@@ -58,8 +58,8 @@ def _rows(results: Results) -> Iterator[Row]:
             for column in whole.columns:
                 effect = _measured(results, arm.name, column)
                 if column in row.values or effect is not None or column in (SCORE, *DESCRIPTIONS):
-                    beware = None if effect is None else _beware(results, whole, column)
-                    yield {**_head(arm.name, rows, column, row), **_ours(effect), "beware": beware}
+                    caveat = None if effect is None else _caveat(results, whole, column)
+                    yield {**_head(arm.name, rows, column, row), **_ours(effect), "beware": caveat}
             yield from _costs(results, arm, rows, row)
 
 
@@ -69,14 +69,21 @@ def _head(arm: str, rows: dict[str, str], measure: str, row: PublishedRow) -> di
         TRAIN_FLOPS: row.train_flops or row.printed_train_flops,
     }
     value = {**row.values, **costs}.get(measure)
-    said = row.direction if value is None and measure not in costs else None
-    field = measure if value is not None else "direction" if said else None
+    direction = row.direction if value is None and measure not in costs else None
+    field = measure if value is not None else "direction" if direction else None
     source = None if field is None else published().sources[row.source_of(field)]
-    return {"arm": arm, "row": rows[arm], "measure": measure, "paper": value, "source": source, "direction": said}
+    return {
+        "arm": arm,
+        "row": rows[arm],
+        "measure": measure,
+        "paper": value,
+        "source": source,
+        "direction": direction,
+    }
 
 
 def _ours(effect: Effect | None) -> dict[str, JsonValue]:
-    """Return what was measured; `n` is None where nothing was asked."""
+    """Return what was measured; `n` is None where nothing was measured."""
     if effect is None:
         return {"n": None, "mean": None, "sd": None}
     return {"n": effect.n, "mean": effect.mean, "sd": effect.sd}
@@ -87,8 +94,8 @@ def _costs(results: Results, arm: ArmRow, rows: dict[str, str], row: PublishedRo
     tokens = results.experiment.pretraining.tokens
     flops = candidate_of(arm).train_flops(tokens, results.experiment.baseline.architecture, ELECTRA)
     long_sequences = candidate_of(arm).recipe.long_sequence_share
-    beware = f"both by ELECTRA's count{', both without the lengthening' if long_sequences else ''}"
-    yield {**_head(arm.name, rows, TRAIN_FLOPS, row), "n": 1, "mean": flops, "sd": None, "beware": beware}
+    caveat = f"both by ELECTRA's count{', both without the lengthening' if long_sequences else ''}"
+    yield {**_head(arm.name, rows, TRAIN_FLOPS, row), "n": 1, "mean": flops, "sd": None, "beware": caveat}
 
 
 def _measured(results: Results, arm: str, column: str) -> Effect | None:
@@ -98,13 +105,13 @@ def _measured(results: Results, arm: str, column: str) -> Effect | None:
     return results.effect(arm, metric) if metric in (*results.metrics, *results.descriptions) else None
 
 
-def _beware(results: Results, whole: PublishedTable, column: str) -> str | None:
+def _caveat(results: Results, whole: PublishedTable, column: str) -> str | None:
     """Return why two numbers of one row are not like for like, None where they are."""
     if column in DESCRIPTIONS:
         return "over which text, length, layers and heads: not found there"
     reasons = []
     if not whole.split.startswith("dev"):
-        there = "split not found" if whole.split == UNFOUND else whole.split
+        there = "split not found" if whole.split == NOT_FOUND else whole.split
         reasons.append(f"{there} there, dev here")
     if ":" in column or column == SCORE:
         reasons += [HALF] if _chosen_on_half(results) else []
@@ -119,34 +126,34 @@ def _chosen_on_half(results: Results) -> bool:
     return search is not None and search.choose_on == "held_out_half"
 
 
-def beside_grid(results: Results, found: Table) -> Iterator[Grid]:
+def comparison_grid(results: Results, found: Table) -> Iterator[Grid]:
     """Yield the table as people read it, none where there is none."""
     named = paper_rows(results)
     if not found.rows or named is None:
         return
     columns = [Column(name, numeric=False) for name in ("arm", "the paper's row", "measure")]
     columns += [Column("the paper"), Column("ours"), Column("not like for like", numeric=False)]
-    yield grid(BESIDE, f"The paper's numbers beside ours: {named[0].title}", columns, map(_cells, found.rows))
+    yield grid(PAPER, f"The paper's numbers beside ours: {named[0].title}", columns, map(_cells, found.rows))
 
 
 def _cells(row: Row) -> list[str]:
-    measure, said = str(row["measure"]), row["direction"]
+    measure, direction = str(row["measure"]), row["direction"]
     cost = measure in (PARAMETERS, TRAIN_FLOPS)
-    theirs = UNFOUND if row["paper"] is None else _told(measure, row["paper"])
-    if said and row["paper"] is None:
-        theirs = f"{theirs}; {said}"
+    published_text = NOT_FOUND if row["paper"] is None else _value_text(measure, row["paper"])
+    if direction and row["paper"] is None:
+        published_text = f"{published_text}; {direction}"
     mean, sd, seeds = number(row["mean"]), number(row["sd"]), row["n"]
     if cost:
-        ours = NOTHING if mean is None else _told(measure, mean)
+        ours = NOTHING if mean is None else _value_text(measure, mean)
     elif isinstance(seeds, int):
         ours = mean_text(Effect(seeds, mean, sd, Difference()), 3 if measure in DESCRIPTIONS else 1)
     else:
-        ours = UNASKED
+        ours = NOT_ASKED
     words = measure.replace("_", " ").replace(":", ": ")
-    return [str(row["arm"]), str(row["row"]), words, theirs, ours, str(row["beware"] or "")]
+    return [str(row["arm"]), str(row["row"]), words, published_text, ours, str(row["beware"] or "")]
 
 
-def _told(measure: str, value: JsonValue) -> str:
+def _value_text(measure: str, value: JsonValue) -> str:
     amount = number(value)
     if amount is None:
         return str(value)  # as printed: 14M, 6.4e19+
@@ -156,8 +163,8 @@ def _told(measure: str, value: JsonValue) -> str:
 
 
 def _content(evidence: Evidence) -> Content:
-    comparison = beside_table(evidence.results)
-    return Content(with_rows(comparison), tuple(beside_grid(evidence.results, comparison)))
+    comparison = comparison_table(evidence.results)
+    return Content(with_rows(comparison), tuple(comparison_grid(evidence.results, comparison)))
 
 
 SECTION = Section("paper", _content)

@@ -1,7 +1,7 @@
 """What came after results had been seen: which arm and which claim, and how many results there were by then.
 
 The ledger's own order decides, never a clock. A folder of its own says nothing of what was seen elsewhere before it
-was begun; there it is told which arms' whole pretraining came from the cache and whose did not.
+was begun; there the report says which arms' whole pretraining came from the cache and whose did not.
 """
 
 from collections.abc import Iterator, Mapping
@@ -69,7 +69,7 @@ def margins_changed(results: Results) -> Addition | None:
 
 
 def added_text(results: Results, claim: Claim, text: str) -> str | None:
-    """Return what is to be said beside a claim, None where it and both its arms were there from the start."""
+    """Return the caveat of a claim, None where it and both its arms were there from the start."""
     arms, claims = arms_added(results), claims_added(results)
     parts = [f"the claim {claims[text]}"] if text in claims else []
     parts += [f"{name} {arms[name]}" for name in sorted({claim.first, claim.second}) if name in arms]
@@ -86,7 +86,7 @@ def addition_notes(results: Results) -> Iterator[str]:
 
 
 def known_before(results: Results) -> str | None:
-    """Return whose results could be seen when the experiment was begun, None where nobody's or everybody's could."""
+    """Return the arms with results when the experiment was begun, None where no arm or every arm had some."""
     cached = {arm: _cached(results, arm) for arm in results.trials}
     known = [arm for arm, whole in cached.items() if whole]
     new = [arm for arm, whole in cached.items() if whole is False]
@@ -108,7 +108,7 @@ def _of_arm(results: Results, arm: str, after_record: int) -> Addition | None:
         return Addition(_count(results, after_record, arm), after_record, moments[-1] if moments else "")
     cohort = next(row.cohort for row in results.arms if row.name == arm)
     earlier = {row.name for row in results.arms if row.cohort < cohort}
-    if earlier:  # ledgers from before arms told what they came after
+    if earlier:  # ledgers in which arms do not say what they came after
         records = [r for h in results.snapshot.histories if h.trial.arm in earlier for r in h.records]
         last = max((record.sequence for record in records), default=0)
         return Addition(sum(_is_result(r.stage, r.status) for r in records), last)

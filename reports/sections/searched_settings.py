@@ -65,7 +65,7 @@ def title_of(metric: Metric, flattered: frozenset[str]) -> str:
 
 
 def settings_legend(results: Results) -> Iterator[str]:
-    """Yield what the mark means, where it stands."""
+    """Yield what the mark means, where a title carries it."""
     if flattered_tasks(results):
         yield f"{MARK.strip()}: settings chosen by the same dev examples that are reported, which flatters the score."
 
@@ -74,13 +74,13 @@ def settings_notes(results: Results) -> Iterator[tuple[str, str]]:
     """Yield the line of the footer; none where nothing was searched for."""
     found: dict[str, str] = {}
     for _, _, combinations, record in _chosen(results):
-        found.setdefault(str(record.result["task"]), _told(combinations, choice_of(record)))
+        found.setdefault(str(record.result["task"]), _search_text(combinations, choice_of(record)))
     if found:
-        told = "; ".join(f"{task}: {found[task]}" for task in sorted(found))
-        yield "Fine-tuning settings", f"chosen per trial and fine-tuning seed. {told}"
+        texts = "; ".join(f"{task}: {found[task]}" for task in sorted(found))
+        yield "Fine-tuning settings", f"chosen per trial and fine-tuning seed. {texts}"
 
 
-def _told(combinations: int, choice: Mapping[str, JsonValue]) -> str:
+def _search_text(combinations: int, choice: Mapping[str, JsonValue]) -> str:
     searched = choice.get("searched")
     names = " x ".join(name.replace("_", " ") for name in searched) if isinstance(searched, dict) else ""
     best = f"the best of {combinations} ({names})"

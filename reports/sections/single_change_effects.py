@@ -50,10 +50,11 @@ def _pairs(arms: tuple[ArmRow, ...], fields: Mapping[str, Changes]) -> Iterator[
                 )
 
 
-def _extra(mine: Changes, others: Changes) -> str | None:
+def _extra(changes: Changes, reference: Changes) -> str | None:
     """Return the one path that is changed here and not there, None where more or other things differ."""
-    extra = mine.keys() - others.keys()
-    if len(extra) != 1 or len(mine) != len(others) + 1 or any(mine[path] != others[path] for path in others):
+    extra = changes.keys() - reference.keys()
+    more = len(changes) == len(reference) + 1
+    if len(extra) != 1 or not more or any(changes[path] != reference[path] for path in reference):
         return None
     return next(iter(extra))
 
@@ -86,7 +87,7 @@ def _rows(results: Results, pairs: tuple[IsolatedPair, ...]) -> Iterator[Row]:
 
 
 def isolated_grids(isolated: Table, decimals: Mapping[str, int]) -> Iterator[Grid]:
-    """Yield one grid per path, so that its name stands once above the pairs."""
+    """Yield one grid per path, with the path in its title."""
     columns = [Column("arms", numeric=False), Column("metric", numeric=False), Column("Δ [95%] (n)")]
     for path in dict.fromkeys(row["path"] for row in isolated.rows):
         rows = [row for row in isolated.rows if row["path"] == path and row["metric"] in decimals]

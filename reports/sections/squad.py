@@ -21,12 +21,12 @@ def squad_notes(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _part(figures: JsonValue) -> str:
-    told = figures if isinstance(figures, dict) else {}
-    count, of = told.get("examples"), told.get("of")
+    split = figures if isinstance(figures, dict) else {}
+    count, of = split.get("examples"), split.get("of")
     some = f"all {count}" if count == of else f"{count} of {of}"
-    cut = "" if told.get("official_name") else ", not the official file"
-    lost = f", {told['answers_lost']} without a whole answer in a window" if told.get("answers_lost") else ""
-    return f"{some} questions of {told.get('file')}{cut}{lost}"
+    cut = "" if split.get("official_name") else ", not the official file"
+    lost = f", {split['answers_lost']} without a whole answer in a window" if split.get("answers_lost") else ""
+    return f"{some} questions of {split.get('file')}{cut}{lost}"
 
 
 def _threshold(snapshot: Snapshot, task: str) -> str:

@@ -1,4 +1,4 @@
-"""How an arm stands, in plain words: nothing that was stopped, diverged or failed is ever a blank."""
+"""The status of an arm in words: nothing that was stopped, diverged or failed is ever a blank."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from ledger.snapshot import TrialHistory
 
 
 def status_of(trials: Sequence[TrialHistory], seeds_in_all: int) -> str:
-    """Return the standing of an arm's trials taken together."""
+    """Return the status of an arm's trials taken together."""
     total = max(seeds_in_all, len(trials))
     counts = Counter(history.status for history in trials)
     ended_badly = [
@@ -43,11 +43,11 @@ def _counted(word: str, count: int, total: int, always: bool) -> list[str]:
     return [f"{word} ({_seeds(count, total)})" if always or count < total else word]
 
 
-def _progress(counts: Counter[TrialStatus], total: int, something_told: bool) -> list[str]:
+def _progress(counts: Counter[TrialStatus], total: int, ended_badly: bool) -> list[str]:
     finished, ended = counts[TrialStatus.FINISHED], sum(counts.values())
     waiting = counts[TrialStatus.WAITING] + counts[TrialStatus.RUNNING] + total - ended
     if not waiting:
-        return [] if something_told else ["finished"]
+        return [] if ended_badly else ["finished"]
     if finished:
         return [_seeds(finished, total)]
     return ["running" if counts[TrialStatus.RUNNING] else "waiting"]

@@ -49,11 +49,11 @@ def truncation_notes(shared: Iterable[Record]) -> Iterator[tuple[str, str]]:
     """Yield the line of the conditions; none where every input was whole."""
     rows = [row for row in _rows(shared) if row["split"] in NOTED and number(row["truncated_share"])]
     tasks = dict.fromkeys(str(row["task"]) for row in rows)
-    told = [f"{task} {_parts([row for row in rows if row['task'] == task])}" for task in tasks]
-    if told:
+    shares = [f"{task} {_parts([row for row in rows if row['task'] == task])}" for task in tasks]
+    if shares:
         lost = any(row["answers_lost"] for row in rows)
         end = " An answer that was cut off can be found by no model" if lost else ""
-        yield TERM, f"cut to the sequence length, {'; '.join(told)}.{end}".rstrip(".")
+        yield TERM, f"cut to the sequence length, {'; '.join(shares)}.{end}".rstrip(".")
 
 
 def _parts(rows: list[Row]) -> str:

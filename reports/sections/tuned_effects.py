@@ -67,7 +67,7 @@ def _prefixed(side: str, results: Results | None, arm: str, metric: Metric) -> R
 
 
 def tuned_grids(shared: Results, own: Results | None) -> Iterator[Grid]:
-    """Yield the two differences side by side, a grid for each metric that a finding speaks of."""
+    """Yield the two differences side by side, a grid for each headline metric."""
     columns = [Column("arm", numeric=False)]
     columns += [Column(side, "Δ [95%] (n)") for side in ("shared recipe", "own recipe")]
     columns += [Column(side, "verdict", numeric=False) for side in ("shared recipe", "own recipe")]

@@ -111,9 +111,10 @@ def tuning_notes(tuning: Tuning) -> Iterator[str]:
         if all(value is None for value in choice.values):
             yield f"Tuning: a seed of {choice.arm} diverged at every point; it stays at the shared recipe."
     found = {choice.arm: "; ".join(edges(tuning, choice)) for choice in tuning.choices}
-    told = [f"{arm} ({edge})" for arm, edge in found.items() if edge]
-    if told:
-        yield f"Warning: chosen at the edge of what was tried, so a better value may lie beyond: {', '.join(told)}."
+    at_edge = [f"{arm} ({edge})" for arm, edge in found.items() if edge]
+    if at_edge:
+        listed = ", ".join(at_edge)
+        yield f"Warning: chosen at the edge of what was tried, so a better value may lie beyond: {listed}."
 
 
 def tuning_footer(tuning: Tuning) -> tuple[str, str]:

@@ -24,7 +24,7 @@ LOW_SHARE = 0.5
 
 
 def noise_table(results: Results) -> Table:
-    """Return the spreads of every metric, pooled over arms; `low_variance` speaks of tasks only."""
+    """Return the spreads of every metric, pooled over arms; `low_variance` is of tasks only."""
     return table(
         "noise", "metric n sd_pretraining sd_fine_tuning sd_difference smallest_effect low_variance", _rows(results)
     )

@@ -48,7 +48,7 @@ def _rows(results: Results) -> Iterator[Row]:
 
 
 def effects_grid(results: Results) -> Iterator[Grid]:
-    """Yield the verdicts on the metrics that a finding speaks of, none where nothing is paired."""
+    """Yield the verdicts on the headline metrics, none where nothing is paired."""
     cells = [
         [arm.name, metric.title, *_cells(results, arm.name, metric)]
         for metric in results.headlines
@@ -65,7 +65,7 @@ def effects_grid(results: Results) -> Iterator[Grid]:
 
 def _cells(results: Results, arm: str, metric: Metric) -> Iterator[str]:
     compared, decimals = results.comparison(arm, metric), results.decimals(metric)
-    chance = compared.told and not is_finding(results, metric, (arm, BASELINE))
+    chance = compared.significant and not is_finding(results, metric, (arm, BASELINE))
     yield f"{verdict_text(compared)}, at chance" if chance else verdict_text(compared)
     yield from (p_text(p) for p in (compared.p_holm, compared.p, compared.p_exact))
     seen = compared.smallest_effect
@@ -88,7 +88,7 @@ def verdict_notes(results: Results) -> Iterator[str]:
     names = " and ".join(metric.title for metric in results.headlines)
     headlines = {metric.name: metric for metric in results.headlines}
     cells = [(arm, headlines[name]) for arm, name in results.families[0]]
-    significant = [(arm, metric) for arm, metric in cells if results.comparison(arm, metric).told]
+    significant = [(arm, metric) for arm, metric in cells if results.comparison(arm, metric).significant]
     tested = sum(results.comparison(arm, metric).p is not None for arm, metric in cells)
     yield (
         f"Verdicts: helps or hurts where Holm's p is at most 0.05, over the {tested} tests on {names} (further "

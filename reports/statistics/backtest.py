@@ -33,7 +33,7 @@ class Widening:
     curves: int = 0
     forecasts: int = 0
     ahead: float = 1.0
-    """As far ahead as was judged, in times the tokens seen; less than asked where the curves are too short."""
+    """As far ahead as was judged, in times the tokens seen; less than wanted where the curves are too short."""
 
     def at(self, ratio: float) -> float:
         """Return how many times as wide intervals have to be at `ratio` times the tokens seen.
@@ -93,7 +93,7 @@ def worth_of(judged: Sequence[Sequence[float]]) -> float:
 
 
 def _furthest(curve: Curve) -> float:
-    """Return the most times its tokens that a curve can be asked to foretell with enough points kept."""
+    """Return the largest horizon, in times its tokens, over which a curve can be judged with enough points kept."""
     seen = sorted(curve)
     return seen[-1] / seen[POINTS_KEPT - 1] if len(seen) > POINTS_KEPT else 1.0
 

@@ -49,7 +49,7 @@ class Comparison:
     are too few or nothing is known."""
 
     @property
-    def told(self) -> bool:
+    def significant(self) -> bool:
         """Whether the arm differs significantly from the baseline."""
         return self.verdict in (Verdict.HELPS, Verdict.HURTS)
 

@@ -19,7 +19,7 @@ class Evidence:
 
     @cached_property
     def forecast(self) -> Forecast | None:
-        """The arms' curves extrapolated, where the experiment asks for it."""
+        """The arms' curves extrapolated, where the experiment declares a forecast."""
         return forecast_of(self.results)
 
     @cached_property

@@ -1,5 +1,6 @@
 """The experiment behind a ledger, parsed once from the document that the ledger holds."""
 
+import json
 from collections.abc import Mapping
 
 from pydantic import ValidationError
@@ -7,13 +8,13 @@ from pydantic import ValidationError
 from configuration.experiment import Experiment
 from configuration.metrics import SCORE
 from foundation.errors import CorruptionError
-from foundation.schema import JsonValue, canonical_text
+from foundation.schema import JsonValue
 
 
 def experiment_of(document: Mapping[str, JsonValue]) -> Experiment:
     """Return the experiment as it was resolved. Raises CorruptionError for a document with other fields."""
     try:
-        return Experiment.model_validate_json(canonical_text(dict(document)))
+        return Experiment.model_validate_json(json.dumps(document))
     except ValidationError as fault:
         places = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in fault.errors())
         remedy = "the version of steeplechase that wrote the ledger can report on it"

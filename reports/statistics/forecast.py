@@ -19,7 +19,7 @@ from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 
 STEPS = 40
-"""Budgets between what was seen and what is asked at which arms are compared."""
+"""Budgets from the tokens seen to the declared budget, at which arms are compared."""
 LOSS = Metric(HELD_OUT_LOSS)
 
 
@@ -49,7 +49,7 @@ class Forecast:
 
 
 def forecast_of(results: Results) -> Forecast | None:
-    """Return the forecasts that the experiment asks for; None where it asks for none or curves are too short."""
+    """Return the forecasts that the experiment declares; None where it declares none or curves are too short."""
     if results.experiment.forecast is None:
         return None
     curves = {arm.name: whole_curves(results.trials[arm.name]) for arm in results.arms}

@@ -26,7 +26,7 @@ class Metric:
 
     @property
     def headline(self) -> bool:
-        """Whether a finding speaks of it."""
+        """Whether the finding is about it."""
         return self.name in (HELD_OUT_LOSS, SCORE)
 
     @property

@@ -46,7 +46,7 @@ class TradeOff:
 
 @dataclass(frozen=True)
 class Pareto:
-    """The results against each cost that tells candidates apart."""
+    """The results against each cost in which candidates differ."""
 
     trade_offs: tuple[TradeOff, ...]
 
@@ -57,9 +57,10 @@ def front(points: Sequence[Sequence[float]]) -> tuple[int, ...]:
     Smaller is better on every axis. Of equal points all are on the front or none.
     """
 
-    def dominated(mine: Sequence[float]) -> bool:
+    def dominated(point: Sequence[float]) -> bool:
         return any(
-            all(a <= b for a, b in zip(its, mine, strict=True)) and tuple(its) != tuple(mine) for its in points
+            all(a <= b for a, b in zip(rival, point, strict=True)) and tuple(rival) != tuple(point)
+            for rival in points
         )
 
     return tuple(place for place, point in enumerate(points) if not dominated(point))
@@ -140,12 +141,12 @@ def _mean(results: Results, arm: ArmRow, metric: Metric) -> float | None:
     if metric.name == SCORE and metric not in results.metrics:
         return None
     measured = {name: of_arm.get(metric.name, {}) for name, of_arm in results.values.items()}
-    mine, base = measured.get(arm.name, {}), measured.get(BASELINE) or _field(measured.values())
-    shared = sorted(mine.keys() & base.keys())
+    values, base = measured.get(arm.name, {}), measured.get(BASELINE) or _field(measured.values())
+    shared = sorted(values.keys() & base.keys())
     if not shared:
         return None
     moved = 0.0 if len(shared) == len(base) else fmean(base.values()) - fmean(base[seed] for seed in shared)
-    return fmean(mine[seed] for seed in shared) + moved
+    return fmean(values[seed] for seed in shared) + moved
 
 
 def _field(measured: Iterable[Mapping[int, float]]) -> dict[int, float]:

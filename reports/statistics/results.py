@@ -29,7 +29,7 @@ class Results:
     experiment: Experiment
     """As it was resolved."""
     primary: PrimaryMetric
-    """By task, the metric that speaks for it."""
+    """By task, its primary metric."""
     arms: tuple[ArmRow, ...]
     """The baseline first."""
     metrics: tuple[Metric, ...]
@@ -87,10 +87,10 @@ class Results:
         found = {metric for of_arm in self.nested.values() for metric in of_arm}
         return tuple(Metric(name) for name in DESCRIPTIONS if name in found)
 
-    def difference(self, arm: str, other: str, metric: Metric) -> Difference:
-        """Return how one arm differs from another on one metric, paired by seed."""
-        mine, theirs = (self.values[name].get(metric.name, {}) for name in (arm, other))
-        return paired(mine, theirs, max(self.confidence(arm), self.confidence(other)))
+    def difference(self, arm: str, reference: str, metric: Metric) -> Difference:
+        """Return how an arm differs from a reference arm on one metric, paired by seed."""
+        values, reference_values = (self.values[name].get(metric.name, {}) for name in (arm, reference))
+        return paired(values, reference_values, max(self.confidence(arm), self.confidence(reference)))
 
     @cached_property
     def matched_arms(self) -> Mapping[str, str]:
@@ -116,10 +116,10 @@ class Results:
         )
 
     def _judging(self, arm: str, name: str) -> Judging:
-        mine, theirs = (self.values.get(one, {}).get(name, {}) for one in (arm, BASELINE))
+        values, baseline = (self.values.get(each, {}).get(name, {}) for each in (arm, BASELINE))
         metric = Metric(name)
         difference = self.effect(arm, metric).difference
-        return Judging(metric, mine, theirs, difference, self.margins.get(name), self._share(arm))
+        return Judging(metric, values, baseline, difference, self.margins.get(name), self._share(arm))
 
     @cached_property
     def families(self) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:
@@ -140,8 +140,8 @@ class Results:
 
     def diverged(self, arm: str) -> tuple[int, int]:
         """Return how many of an arm's trials diverged, and of how many that came to an end of their own."""
-        standings = [history.status for history in self.trials.get(arm, ())]
-        ended = [standing for standing in standings if standing in (TrialStatus.FINISHED, TrialStatus.DIVERGED)]
+        statuses = [history.status for history in self.trials.get(arm, ())]
+        ended = [status for status in statuses if status in (TrialStatus.FINISHED, TrialStatus.DIVERGED)]
         return ended.count(TrialStatus.DIVERGED), len(ended)
 
     def _share(self, arm: str) -> float:
@@ -161,7 +161,7 @@ class Results:
 
     @property
     def headlines(self) -> tuple[Metric, ...]:
-        """The metrics that a finding speaks of: held-out loss and score, or the only task in its place."""
+        """The metrics of the finding: held-out loss and score, or the only task in its place."""
         lone = len(self.tasks) == 1
         return tuple(metric for metric in self.shown if lone or metric.headline)
 

@@ -87,7 +87,7 @@ KINDS = ["3 seeds", "5 seeds", *RULES]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_table_in_twenty_sees_a_difference_where_there_is_none(kind: str) -> None:
-    alarms = [any(results.comparison(*cell).told for cell in _headlines(results)) for results in tables(kind)]
+    alarms = [any(results.comparison(*cell).significant for cell in _headlines(results)) for results in tables(kind)]
     low, high = FALSE_ALARMS
     if kind in RULES:  # splitting the error over looks is safe and not sharp
         low = 0.01

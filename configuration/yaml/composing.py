@@ -1,6 +1,6 @@
 """YAML text as PyYAML nodes, by the pure-Python loader, with every guard before a node is made.
 
-The C loader dies of deep nesting, and aliases and merge keys grow exponentially (reliability.md 5.1, 22-26).
+The C loader dies of deep nesting, and aliases and merge keys grow exponentially.
 """
 
 from dataclasses import dataclass

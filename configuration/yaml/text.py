@@ -1,4 +1,4 @@
-"""The bytes of a configuration file as text, refused before any parser sees them (reliability.md 2.3 and 5.1)."""
+"""The bytes of a configuration file as text, refused before any parser sees them."""
 
 import re
 from pathlib import Path

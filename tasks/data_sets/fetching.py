@@ -45,7 +45,7 @@ def fetch(data_set: DataSet, folder: Path) -> tuple[Path, bool]:
     if finding.state is not State.ABSENT:
         advice = "some of it is there already and is left as it is; complete it, or move it away"
         raise ConflictError(f"{fault}; {advice}" for fault in finding.faults)
-    with _without_empty_folders(target.parent, folder), atomic_directory(target) as writing:
+    with _without_empty_folders(target.parent), atomic_directory(target) as writing:
         files: dict[str, FetchedFile] = {}
         for split in hub.splits:
             file = writing / f"{split}.parquet"
@@ -63,12 +63,12 @@ def _common_folder(data_set: DataSet, folder: Path) -> Path:
 
 
 @contextmanager
-def _without_empty_folders(*folders: Path) -> Iterator[None]:
-    """Remove the folders again that were not there before and hold nothing."""
-    made = [folder for folder in folders if not folder.exists()]
+def _without_empty_folders(folder: Path) -> Iterator[None]:
+    """Remove the folders on the way to this one again that were not there before and hold nothing."""
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
         yield
     finally:
-        for folder in made:
+        for each in made:
             with suppress(OSError):
-                folder.rmdir()
+                each.rmdir()

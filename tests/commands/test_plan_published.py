@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from search_space.released.papers import published
+from tasks.data_folder import HINT, VARIABLE
 from tests.factories.command_calls import ROOT, Call
 
 
@@ -55,14 +56,17 @@ def test_what_all_arms_and_tasks_depart_in_is_told_once(call: Call, tmp_path: Pa
     assert "fine-tuning of rte departs further in: sequence length 64 (128), epochs 3 (10)" in text
 
 
-def test_plan_tells_how_every_task_is_taught_and_which_files_are_wanted(call: Call, tmp_path: Path) -> None:
+def test_plan_tells_how_every_task_is_taught_and_which_files_are_wanted(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "nowhere"))
     answer = call("plan", ROOT / "experiments" / "table2.yaml", "--scale", "paper", "--out", tmp_path)
     text = " ".join(answer.out.split())
     assert "fine-tuning of rte: 10 epochs of batches of 32 x 128 tokens, peak learning rate one of 5e-05" in text
     assert "layer-wise learning-rate decay 0.8" in text
-    if not (ROOT / "data").exists():
-        assert "wanted are CoLA/train.tsv, CoLA/dev.tsv, from gluebenchmark.com/tasks (CoLA)" in text
-        assert "wanted are QNLI/train.tsv" in text
+    assert "wanted are CoLA/train.tsv, CoLA/dev.tsv, from gluebenchmark.com/tasks (CoLA)" in text
+    assert "wanted are QNLI/train.tsv" in text
+    assert text.count(HINT) == 1
 
 
 def test_plan_tells_the_lengthening_and_that_its_cost_is_left_out(

@@ -217,7 +217,7 @@ def test_what_the_hub_refuses_is_one_line_and_leaves_nothing(
 
     monkeypatch.setattr(datasets, "load_dataset", refuse)
     with pytest.raises(refusal, match=words) as refused:
-        fetch(small(b"one"), tmp_path / "sets")
+        fetch(small(b"one"), tmp_path / "of mine" / "sets")
     assert len(str(refused.value).splitlines()) == 1
     assert [*tmp_path.iterdir()] == []
 

@@ -1,4 +1,4 @@
-"""Files that are no text, no YAML, no file or too much: refused at once. Rows of reliability.md 5.1."""
+"""Files that are no text, no YAML, no file or too much: refused at once."""
 
 import os
 from collections.abc import Callable

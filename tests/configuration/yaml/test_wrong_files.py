@@ -1,4 +1,4 @@
-"""Wrong experiment files: each is refused with the golden lines beside it. Rows of reliability.md 5.1 to 5.5."""
+"""Wrong experiment files: each is refused with the golden lines beside it."""
 
 import time
 from pathlib import Path

@@ -7,11 +7,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
-from models.kernels.native.build import library
+from models.kernels.native.build import LOAD, library
 
+ROOT = Path(__file__).parents[2]
 ASK = "from models.kernels.native.build import arithmetic; print(arithmetic())"
 COMPUTE = """
 import torch
@@ -22,15 +24,18 @@ compiled = pytest.mark.skipif(library() is None, reason="this machine has no C c
 
 
 def told(script: str, **environment: str) -> str:
-    """Return what a fresh interpreter prints; nothing may be said on the other stream."""
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
+    """Return what a fresh interpreter prints; silent on the error stream, and nothing is written where it runs."""
+    with TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        )
+        assert [*Path(folder).iterdir()] == []
     assert done.stderr == ""
     return done.stdout.strip()
 
@@ -52,23 +57,47 @@ def test_without_a_compiler_torch_does_it_alone(tmp_path: Path) -> None:
     assert told(ASK, STEEPLECHASE_NATIVE="0") == "portable"
 
 
+def loads(path: Path) -> bool:
+    """Return whether a process of its own can load a library; one that is cut short may end it."""
+    command = [sys.executable, "-I", "-c", LOAD, str(path)]
+    return subprocess.run(command, capture_output=True, check=False, timeout=120).returncode == 0
+
+
 def fake_compiler(folder: Path, work: str, version: str = "fake 1") -> str:
-    """Return a PATH on which `cc` does `work`, a shell script in which $out is the file to build."""
+    """Return a PATH on which `cc` does `work`, a shell script in which $out is the file to build.
+
+    What it has built is kept as `built` in the folder, where the work ends with success.
+    """
     folder.mkdir(exist_ok=True)
     compiler = folder / "cc"
     asked = f"""case "$1" in --version) echo "{version}"; exit 0;; esac"""
     given = """for argument; do [ "$last" = "-o" ] && out=$argument; last=$argument; done"""
-    compiler.write_text(f"#!/bin/sh\n{asked}\n{given}\n{work}\n")
+    keep = f"""if [ -e "$out" ]; then cp "$out" "{folder}/built"; fi"""
+    compiler.write_text(f"#!/bin/sh\n{asked}\n{given}\n({work}) || exit\n{keep}\n")
     compiler.chmod(0o755)
     return f"{folder}:{os.environ['PATH']}"
 
 
-@pytest.mark.parametrize("work", ["exit 1", "kill -9 $$", 'echo "not a library" > "$out"', ': > "$out"', "exit 0"])
-def test_a_compiler_that_fails_is_done_without_and_nothing_is_kept(work: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("work", "built"),
+    [
+        ("exit 1", None),
+        ("kill -9 $$", None),
+        ("exit 0", None),
+        ('echo "not a library" > "$out"', b"not a library\n"),
+        (': > "$out"', b""),
+    ],
+)
+def test_a_compiler_that_fails_is_done_without_and_nothing_is_kept(
+    work: str, built: bytes | None, tmp_path: Path
+) -> None:
     path = fake_compiler(tmp_path / "bin", work)
     assert told(ASK, PATH=path, XDG_CACHE_HOME=str(tmp_path)) == "portable"
     assert told(COMPUTE, PATH=path, XDG_CACHE_HOME=str(tmp_path)) == "20.0"
     assert list((tmp_path / "steeplechase").iterdir()) == []
+    shown = tmp_path / "bin" / "built"
+    assert (shown.read_bytes() if shown.exists() else None) == built
+    assert not loads(shown)
 
 
 @compiled
@@ -78,6 +107,10 @@ def test_half_a_library_from_the_compiler_is_done_without(bytes_left: int, tmp_p
     path = fake_compiler(tmp_path / "bin", f'{real} "$@" && truncate -s {bytes_left} "$out"')
     assert told(COMPUTE, PATH=path, XDG_CACHE_HOME=str(tmp_path)) == "20.0"
     assert told(ASK, PATH=path, XDG_CACHE_HOME=str(tmp_path)) == "portable"
+    shown = tmp_path / "bin" / "built"
+    assert shown.stat().st_size == bytes_left
+    assert not loads(shown)
+    assert list((tmp_path / "steeplechase").iterdir()) == []
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {

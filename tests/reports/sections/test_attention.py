@@ -43,7 +43,7 @@ def rows(report: Report, reading: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("length", "facts"), [(32, 0.355), (64, 0.157), (128, 0.074), (256, 0.036), (512, 0.018)])
 def test_even_attention_has_the_c_of_the_facts(length: int, facts: float) -> None:
-    assert uniform_concentration(length, 4) == pytest.approx(facts, abs=6e-4)  # convbert.md 1.8, own arithmetic
+    assert uniform_concentration(length, 4) == pytest.approx(facts, abs=6e-4)  # worked out by hand
 
 
 def test_c_is_mass_near_over_mass_far_in_every_reading() -> None:

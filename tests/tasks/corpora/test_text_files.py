@@ -67,7 +67,7 @@ def test_progress_names_the_file_out_of_how_many_and_rises_inside_it(tmp_path: P
 
 def test_articles_of_wikiextractor_are_sources_of_their_own() -> None:
     documents = read(published("text/wikipedia_en_2015/AA/wiki_00.xz"))
-    assert len(documents) == 38  # as SOURCES.md counts them
+    assert len(documents) == 38  # the `<doc` lines of that file
     assert documents[0].name == "Anarchism"
     assert documents[0].text.startswith("Anarchism\n\nAnarchism is a political philosophy")
     assert len({document.source for document in documents}) == 38

@@ -11,7 +11,7 @@ from tasks.downstream import find_task
 from tests.factories.glue_folders import GLUE, TEXTS, files_of, write_table
 from tests.factories.published_data import published
 
-# SOURCES.md of the shared data: rows of train and dev, without headers
+# by task: rows of the registered train and dev files, without headers
 COUNTS = {
     "cola": {"train": 8551, "dev": 1043, "test": 1063},
     "sst2": {"train": 67349, "dev": 872, "test": 1821},

@@ -11,7 +11,7 @@ from commands.huggingface.export_source import Exported
 from foundation.atomic_files import atomic_directory, sha256_of
 from foundation.schema import JsonValue
 from models.huggingface import config
-from models.huggingface.weight_names import encoder_pairs, head_pairs, to_theirs, under
+from models.huggingface.weight_names import encoder_pairs, head_pairs, to_transformers, under
 from search_space.convolution import SpanDynamic
 from tasks.tokenizer import VOCABULARY_FILE, WordPiece
 from tasks.vocabulary import SPECIAL_TOKENS, vocabulary_text
@@ -42,7 +42,7 @@ def write(exported: Exported, notes: Sequence[str], out: Path) -> None:
     class_name = whole or config.BARE_CLASSES[family]
     pad = PAD if words is None else words.pad
     with atomic_directory(out, (SafetensorError,)) as folder:
-        save_file(to_theirs(exported.weights, pairs), folder / MODEL, {"format": "pt"})
+        save_file(to_transformers(exported.weights, pairs), folder / MODEL, {"format": "pt"})
         _write_json(folder / CONFIG, config.written(architecture, class_name, exported.dropout, pad))
         if words is not None:
             _write_tokenizer(folder, words, architecture.positions)

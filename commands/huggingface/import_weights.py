@@ -11,7 +11,7 @@ from torch import Tensor
 
 from foundation.errors import DataError
 from models.encoder import Encoder
-from models.huggingface.weight_names import WeightPair, encoder_pairs, to_ours, to_theirs
+from models.huggingface.weight_names import WeightPair, encoder_pairs, from_transformers, to_transformers
 from search_space.architecture import Architecture
 
 LEGACY = ((".gamma", ".weight"), (".beta", ".bias"))  # of a normalisation, in files from before 2019
@@ -66,7 +66,7 @@ def our_weights(path: Path, found: FoundWeights, architecture: Architecture) -> 
         mistakes[TOLD_AT_MOST:] = [f"{path}: … and {len(mistakes) - TOLD_AT_MOST} more such lines"]
     if mistakes:
         raise DataError(mistakes)
-    return to_ours({name: value.float() for name, value in found.encoder.items()}, pairs)
+    return from_transformers({name: value.float() for name, value in found.encoder.items()}, pairs)
 
 
 def _modern(name: str) -> str:
@@ -85,7 +85,7 @@ def _shapes(architecture: Architecture, pairs: tuple[WeightPair, ...]) -> dict[s
     """Return the shape of each tensor under their names, from an encoder that takes no memory."""
     with torch.device("meta"):
         weights = dict(Encoder(architecture, 0.0).named_parameters())
-    return {name: tuple(value.shape) for name, value in to_theirs(weights, pairs).items()}
+    return {name: tuple(value.shape) for name, value in to_transformers(weights, pairs).items()}
 
 
 def _mistakes(found: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...]]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from configuration.released_fine_tuning import released_fine_tunings, size_of
 from foundation.schema import JsonValue
 from reports.number_format import scientific
 from search_space.cost import CONVENTIONS
-from search_space.released.differences import Difference, departures, option_departures, recipe_told
+from search_space.released.differences import Difference, departures, option_departures, recipe_text
 from search_space.released.models import costs_of, preset_of
 from search_space.released.papers import PublishedRow, published
 
@@ -57,7 +57,7 @@ def recipes(experiment: Experiment) -> dict[str, tuple[str, ...]]:
     """Return every way of training in the experiment with the arms that are trained so."""
     found: dict[str, tuple[str, ...]] = {}
     for arm in experiment.arms:
-        told = recipe_told(arm.candidate, experiment.pretraining.tokens)
+        told = recipe_text(arm.candidate, experiment.pretraining.tokens)
         found[told] = (*found.get(told, ()), arm.name)
     return found
 

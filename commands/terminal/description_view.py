@@ -100,7 +100,7 @@ def _added(heads: Iterable[PartCost]) -> dict[str, list[PartCost]]:
     """Return what pretraining adds by name: each head by itself, and a generator's body as one."""
     rows: dict[str, list[PartCost]] = {}
     for part in heads:
-        is_head = part.role in (Role.VOCABULARY, Role.JUDGE)
+        is_head = part.role in (Role.VOCABULARY, Role.DISCRIMINATOR)
         rows.setdefault(part.name if is_head else part.owner, []).append(part)
     return rows
 

@@ -1,4 +1,4 @@
-"""The output layer of masked language modelling, at the predicted positions alone. BERT and ELECTRA's generator."""
+"""The head of masked language modelling, for the predicted positions only. BERT and ELECTRA's generator."""
 
 import torch
 from jaxtyping import Float, Int

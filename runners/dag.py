@@ -164,8 +164,8 @@ def _examples(experiment: Experiment, name: str, documents: Stage, tokens: Stage
     declaration = ExamplesStage(
         task=name,
         task_version=task.version,
-        train_examples=task.asked("train", tuning.train_examples),
-        dev_examples=task.asked("dev", tuning.dev_examples),
+        train_examples=task.limit("train", tuning.train_examples),
+        dev_examples=task.limit("dev", tuning.dev_examples),
         sequence_length=tuning.sequence_length,
         data=data,
         read=data.inputs(task.files) if data and task.files else None,

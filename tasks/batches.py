@@ -31,18 +31,18 @@ class Batches:
         return batch
 
     def at(self, step: int, batch_sequences: int, seed: int) -> Tokens:
-        """Return the batch of one step; each epoch visits every sequence once, in an order of its own.
+        """Return the batch of one step; each epoch visits every sequence once, in its own random order.
 
-        Raises DataError where the text does not fill one sequence.
+        Raises DataError if the text is shorter than one sequence.
         """
         if self.sequences == 0:
             raise DataError(f"the text has {len(self._tokens)} tokens; one sequence needs {self._piece}")
-        places = np.arange(step * batch_sequences, (step + 1) * batch_sequences)
-        epochs = places // self.sequences
+        indices = np.arange(step * batch_sequences, (step + 1) * batch_sequences)
+        epochs = indices // self.sequences
         numbers = np.empty(batch_sequences, dtype=np.int64)
         for epoch in np.unique(epochs):
             inside = epochs == epoch
-            numbers[inside] = self._order(seed, int(epoch))[places[inside] % self.sequences]
+            numbers[inside] = self._order(seed, int(epoch))[indices[inside] % self.sequences]
         return self.sequence(numbers)
 
     def _order(self, seed: int, epoch: int) -> NDArray[np.int64]:

@@ -33,7 +33,7 @@ def notes_on(exported: Exported) -> Iterator[str]:
 
 
 def write(exported: Exported, notes: Sequence[str], out: Path) -> None:
-    """Write the folder. Raises Conflict where it is there already, EnvironmentRefused where it cannot be written."""
+    """Write the folder. Raises ConflictError where it is there already, MachineError where it cannot be written."""
     architecture, words = exported.architecture, exported.words
     family, whole = config.model_type(architecture), _class_with_head(exported)
     pairs = encoder_pairs(architecture)

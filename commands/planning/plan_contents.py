@@ -79,7 +79,7 @@ class Plan:
 
 
 def plan_of(chosen: Chosen, convention: Convention, places: ResultPaths) -> Plan:
-    """Return the plan. Raises Corruption where a ledger under the results cannot be trusted."""
+    """Return the plan. Raises CorruptionError where a ledger under the results cannot be trusted."""
     experiment, roster = chosen.experiment, chosen.experiment.roster
     store = ArtifactStore(places.stages)
     try:

@@ -65,8 +65,8 @@ def plan_tuning_of(
 ) -> TuningCost | None:
     """Return what tuning asks for, None where nothing is tuned.
 
-    A run in the folder has written down what it has drawn and chosen. Raises Corruption where its ledger cannot be
-    trusted.
+    An existing run in the folder has recorded its draws and its choice. Raises CorruptionError if its ledger is
+    damaged.
     """
     tune, baseline = experiment.tune, experiment.baseline
     if tune is None:

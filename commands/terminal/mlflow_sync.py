@@ -26,7 +26,7 @@ AGAIN = "nothing in the ledger is lost, and the same command mirrors it again"
 class Mirroring:
     """A thread of the driver that reads the ledger and writes MLflow, for as long as its context lasts.
 
-    Raises EnvironmentRefused where the URI of the store names none: a mistake in the input.
+    Raises MachineError where the URI of the store names none: a mistake in the input.
     """
 
     def __init__(self, places: ResultPaths, declared: str | None) -> None:

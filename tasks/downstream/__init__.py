@@ -8,7 +8,7 @@ from foundation.errors import ConfigurationError
 from tasks.labelled.task import DownstreamTask
 
 WORKSHOP = frozenset({"task", "drawing", "sentences", "parameters", "encoding", "halves", "scoring"})
-"""Files that are no task but what tasks are made of, encoded and scored with."""
+"""Files here that are not tasks."""
 
 
 def task_names() -> tuple[str, ...]:

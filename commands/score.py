@@ -1,4 +1,4 @@
-"""`steeplechase score`: a file of predictions by its task's official metrics."""
+"""`steeplechase score`: the official metrics of a file of predictions."""
 
 import json
 from collections.abc import Mapping

@@ -1,1 +1,1 @@
-"""What a user can ask for: one file per command of `steeplechase`."""
+"""Command line: one file per command of `steeplechase`."""

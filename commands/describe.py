@@ -1,4 +1,4 @@
-"""`steeplechase describe`: what one architecture costs and consists of, without building or training it."""
+"""`steeplechase describe`: the costs of one architecture by component, without building it."""
 
 import json
 from dataclasses import asdict
@@ -53,7 +53,7 @@ def describe(
 def document(description: Description, updates: int | None) -> dict[str, JsonValue]:
     """Return the description as plain JSON; parts add up to the encoder, sizes of memory are in MB of 10^6 bytes.
 
-    `updates` are those of a published model, whose whole training is then counted.
+    `updates` are those of a published model; its total training FLOPs are then included.
     """
     subject = description.subject
     memory: dict[str, JsonValue] = {

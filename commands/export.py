@@ -1,4 +1,4 @@
-"""`steeplechase export`: a model as a folder that transformers opens, written without it."""
+"""`steeplechase export`: writes a model as a folder for transformers, without importing transformers."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -78,7 +78,7 @@ def _find(source: str, trial: str | None, wanted: Wanted, seed: int | None) -> "
 
 
 def _refuse_idle(options: Iterable[tuple[str, object, str, bool]]) -> None:
-    """Refuse options that would change nothing: whoever gave them expected that they do."""
+    """Reject options without effect."""
     idle = [f"{name}: belongs to {owner}" for name, value, owner, used in options if value is not None and not used]
     if idle:
         raise ConfigurationError(idle)

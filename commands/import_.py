@@ -1,4 +1,4 @@
-"""`steeplechase import`: a Hugging Face folder as a start for pretraining, read without transformers."""
+"""`steeplechase import`: a Hugging Face folder as an initial checkpoint, without importing transformers."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,15 +46,15 @@ def import_(
 
 
 def _convert(folder: Path, out: Path, model: tuple[str, Architecture], vocabulary: FoundVocabulary) -> Iterator[str]:
-    """Write the start and yield what is to be known of it."""
-    from safetensors.torch import save_file  # torch, once it is known to be needed
+    """Write the initial checkpoint and yield notes for the user."""
+    from safetensors.torch import save_file  # imports torch, only now needed
 
-    from commands.huggingface.import_weights import find_weights, our_weights
+    from commands.huggingface.import_weights import converted_weights, find_weights
     from tasks.tokenizer import WordPiece
 
     family, architecture = model
     found = find_weights(folder / MODEL, family)
-    weights = our_weights(folder / MODEL, found, architecture)
+    weights = converted_weights(folder / MODEL, found, architecture)
     with atomic_directory(out, (SafetensorError,)) as start:
         write_architecture(start, architecture)
         save_file(weights, start / WEIGHTS)

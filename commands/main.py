@@ -1,4 +1,4 @@
-"""`steeplechase`: the command line. Refusals become one line per mistake and an exit code, never a traceback."""
+"""`steeplechase`: the command line. User errors become one line each and an exit code, never a traceback."""
 
 import os
 import sys
@@ -51,7 +51,7 @@ COMMANDS: dict[str, tuple[str, Callable[..., object] | typer.Typer]] = {
     "data": (TASKS, data.application),
     "schema": (FILES, schema.schema),
 }
-"""Every command by its name, with the group it is listed in, in the order in which they are used."""
+"""Commands by name, with their group in the help, in the order of use."""
 for name, (group, command) in COMMANDS.items():
     if isinstance(command, typer.Typer):
         application.add_typer(command, name=name, rich_help_panel=group)
@@ -63,7 +63,7 @@ INTERRUPTED = 130
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"{DISTRIBUTION} {version(DISTRIBUTION)}")  # noqa: T201 — what was asked for
+        print(f"{DISTRIBUTION} {version(DISTRIBUTION)}")  # noqa: T201 — the requested output
         raise typer.Exit
 
 
@@ -77,18 +77,18 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line and leave with the exit code that says how it went."""
+    """Run the command line and exit with the code of the outcome."""
     try:
         try:
             application()
         finally:
-            if sys.stdout is not None:  # None where it was closed before the start
-                sys.stdout.flush()  # a disk that is full says so here, where it can still be answered
+            if sys.stdout is not None:  # None if it was closed before the start
+                sys.stdout.flush()  # reports a full disk while the exit code can still be set
     except UserError as refusal:
         _leave(refusal)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # the reader closed the pipe
         _let_go_of_output()
         sys.exit(0)
     except OSError as error:
@@ -100,14 +100,14 @@ def main() -> None:
 
 
 def _leave(refusal: UserError) -> NoReturn:
-    with suppress(OSError):  # a terminal that was closed, as SIGHUP says, changes no exit code
+    with suppress(OSError):  # a closed terminal (SIGHUP) does not change the exit code
         for line in refusal.lines:
-            print(line, file=sys.stderr)  # noqa: T201 — the one place that speaks to the user of mistakes
+            print(line, file=sys.stderr)  # noqa: T201 — the only place that prints user errors
     sys.exit(refusal.exit_code)
 
 
 def _let_go_of_output() -> None:
-    """Keep the interpreter from trying once more to write what could not be written."""
+    """Detach the standard output, so that the interpreter does not retry a failed write at exit."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -1,4 +1,4 @@
-"""`steeplechase plan`: every arm, its cost, what is there already and what is to come, before anything is spent."""
+"""`steeplechase plan`: arms, costs, cached stages and predicted time, without running anything."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`steeplechase publish` and `steeplechase rebuild`: reports to keep, with the rows they can be built from again."""
+"""`steeplechase publish` and `steeplechase rebuild`: published reports with the rows they are built from."""
 
 import os
 from pathlib import Path
@@ -32,7 +32,7 @@ def rebuild(
     folder: PublishedFolder = PUBLISHED,
     check: Annotated[bool, typer.Option("--check", help="Fail where a file was not what the rows give.")] = False,
 ) -> None:
-    """Build published reports again from the rows beside them; what changes is told."""
+    """Rebuild published reports from their rows, and print which files changed."""
     from reports.publishing import published_in
     from reports.publishing import rebuild as again
 

@@ -1,4 +1,4 @@
-"""`steeplechase report`: what was learned, from a results folder or a published export, in any format."""
+"""`steeplechase report`: the report of a results folder or a published export, in any format."""
 
 from pathlib import Path
 from typing import Annotated

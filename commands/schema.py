@@ -1,4 +1,4 @@
-"""`steeplechase schema`: the JSON schema of experiment files, for editors that complete and check as one types."""
+"""`steeplechase schema`: the JSON schema of experiment files, for completion and validation in editors."""
 
 from configuration.timing.schema import files_schema_text
 

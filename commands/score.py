@@ -1,4 +1,4 @@
-"""`steeplechase score`: a file of predictions by its task's official metrics."""
+"""`steeplechase score`: the official metrics of a file of predictions."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from rich.console import Console
 from commands.arguments import not_one_of
 from foundation.errors import ConfigurationError
 from tasks.downstream import find_task, task_names
-from tasks.labelled.task import Judge
+from tasks.labelled.task import Evaluate
 
 Task = Annotated[str, typer.Argument(metavar="TASK", help="A published task, such as cola or mnli.")]
 Data = Annotated[Path, typer.Option(metavar="PATH", help="The data's folder, the task's, or a labelled file.")]
@@ -33,18 +33,18 @@ def score(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")] = False,
 ) -> None:
     """Score a file of predictions by the task's official metrics, under their official names."""
-    found = _judge_of(task)(data, predictions, null_odds)
+    found = _evaluator_of(task)(data, predictions, null_odds)
     console = Console(stderr=True)
     for remark in found.remarks:
         console.print(f"note: {remark}", markup=False, highlight=False, soft_wrap=True)
     print(json.dumps({**found.metrics}, indent=2) if as_json else _text(found.metrics))  # noqa: T201
 
 
-def _judge_of(name: str) -> Judge:
-    judged = {known: judge for known in task_names() if (judge := find_task(known).judge) is not None}
-    if name not in judged:
-        raise ConfigurationError(not_one_of(name, "a published task", judged))
-    return judged[name]
+def _evaluator_of(name: str) -> Evaluate:
+    evaluators = {known: evaluate for known in task_names() if (evaluate := find_task(known).evaluate) is not None}
+    if name not in evaluators:
+        raise ConfigurationError(not_one_of(name, "a published task", evaluators))
+    return evaluators[name]
 
 
 def _text(scores: Mapping[str, float | int]) -> str:

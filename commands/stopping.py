@@ -1,4 +1,4 @@
-"""Signals that ask a run to stop: it ends at a safe point, with the exit code that says that it can be carried on."""
+"""Stop signals: a run ends at a safe point, with the exit code for resumable runs."""
 
 import signal
 from collections.abc import Iterator
@@ -7,29 +7,29 @@ from types import FrameType
 
 from foundation.errors import StoppedError
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)  # batch queues send SIGUSR1 ahead of a kill
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)  # batch queues send SIGUSR1 before a kill
 
 
 class Stopping:
-    """Whether the run has been asked to stop."""
+    """Whether a stop signal has arrived."""
 
     def __init__(self) -> None:
         self._asked = self._deferred = False
         self._before = {number: signal.getsignal(number) for number in SIGNALS}
 
     def listen(self) -> None:
-        """Take the signals that were not ignored before, as SIGHUP is under nohup."""
+        """Install the handlers, except for signals that were ignored, as SIGHUP under nohup."""
         for number, handler in self._before.items():
             if handler is not signal.SIG_IGN:
-                signal.signal(number, self.asked)
+                signal.signal(number, self.on_signal)
 
     def listen_no_more(self) -> None:
-        """Give the signals back."""
+        """Restore the previous handlers."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def asked(self, number: int, frame: FrameType | None) -> None:
-        """Take a signal: stop now, or at the next safe point where there are any; a second one ends at once."""
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal: stop at once, or at the next safe point if there are any; a second one stops at once."""
         for each, handler in self._before.items():
             if handler is not signal.SIG_IGN:
                 signal.signal(each, signal.SIG_DFL)
@@ -38,13 +38,13 @@ class Stopping:
             self._stop()
 
     def safe_point(self) -> None:
-        """Stop here where that was asked for. From now on a signal waits for the next safe point."""
+        """Stop here if a signal has arrived. From now on a signal takes effect at the next safe point."""
         self._deferred = True
         if self._asked:
             self._stop()
 
     def no_more_safe_points(self) -> None:
-        """Stop here where that was asked for. From now on a signal stops at once."""
+        """Stop here if a signal has arrived. From now on a signal stops at once."""
         self._deferred = False
         if self._asked:
             self._stop()
@@ -55,7 +55,7 @@ class Stopping:
 
 @contextmanager
 def stopping() -> Iterator[Stopping]:
-    """Turn the first of the signals into a stop that can be resumed."""
+    """Turn the first signal into a resumable stop."""
     stop = Stopping()
     stop.listen()
     try:

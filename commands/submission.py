@@ -1,4 +1,4 @@
-"""`steeplechase submission`: what a trial predicted for GLUE's tests, as the zip that the leaderboard takes."""
+"""`steeplechase submission`: a trial's predictions on GLUE's test sets, as a zip for the leaderboard."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +12,7 @@ from foundation.atomic_files import refuse_existing
 from ledger.submission import submission as files_of
 from tasks.glue.submission import FILES
 
-LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can say: equal predictions give equal bytes
+LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the earliest date of the format: equal predictions give equal bytes
 
 
 def submission(

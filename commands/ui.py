@@ -1,4 +1,4 @@
-"""`steeplechase ui`: MLflow on 127.0.0.1 over the store that the runs are mirrored to."""
+"""`steeplechase ui`: MLflow's pages on 127.0.0.1, over the store of the mirrored runs."""
 
 import os
 from contextlib import closing
@@ -35,7 +35,7 @@ def ui(
 
 
 def _filled(store: TrackingStore) -> TrackingStore:
-    """Return the store. Raises MachineError where no run was ever shown in it: looking makes nothing."""
+    """Return the store. Raises MachineError if it has no runs, rather than create an empty one."""
     file = store.database_file
     if file is not None and not file.is_file():
         raise MachineError(f"{file}: no runs to browse here; `steeplechase run EXPERIMENT` makes some")

@@ -46,6 +46,6 @@ def baseline_arm(baseline: Candidate) -> Arm:
 
 
 def changed_arm(name: str, baseline: Candidate, changes: Mapping[str, Any]) -> Arm:
-    """Return the arm that the changes lead to. Raises ImpossibleChange."""
+    """Return the arm that the changes lead to. Raises InvalidOverride."""
     candidate = apply(baseline, changes)
     return Arm(name, candidate, difference(baseline, candidate))

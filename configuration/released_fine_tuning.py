@@ -52,7 +52,7 @@ def released_fine_tunings(tuning: "FineTuning", size: str) -> tuple[ReleasedFine
 
 def _departures(tuning: "FineTuning", task: str, size: str) -> Iterator[Difference]:
     settings, searched = settings_of(tuning, task), _searched(tuning, task)
-    for name, there in published().taught(task, size).items():
+    for name, there in published().fine_tuning_settings(task, size).items():
         words, here = name.replace("_", " "), getattr(settings, name)
         if name in searched:
             asked = published().fine_tuning["searched"][name]

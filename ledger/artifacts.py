@@ -80,7 +80,7 @@ class ArtifactStore:
     def computing(self, key: str) -> Iterator[Path]:
         """Hold a stage for one process at a time and give its work folder, which keeps what a killed run left.
 
-        Raises EnvironmentRefused where the stage's lock cannot be opened as a file.
+        Raises MachineError where the stage's lock cannot be opened as a file.
         """
         unfinished = self.root / UNFINISHED
         with disk_refusals(unfinished):

@@ -13,7 +13,7 @@ from ledger.snapshot import Snapshot, snapshot
 def opened(folder: Path) -> Iterator[LedgerRows]:
     """Give the rows of a folder: its ledger's, or its export's where it has no ledger.
 
-    Raises EnvironmentRefused where there is neither, Corruption where what is there cannot be trusted.
+    Raises MachineError where there is neither, Corruption where what is there cannot be trusted.
     """
     if not (folder / LEDGER_NAME).is_file() and has_export(folder):
         yield read_export(folder)

@@ -1,1 +1,1 @@
-"""What an architecture becomes: the torch modules it turns into."""
+"""The torch modules of an architecture: encoder, heads, kernels, and the exchange with Hugging Face."""

@@ -1,4 +1,4 @@
-"""What training keeps of a block for its backward pass and what it computes again. Chen et al. 2016, 1604.06174."""
+"""Activation checkpointing: the saved and the recomputed values of a block. Chen et al. 2016, 1604.06174."""
 
 from functools import partial
 from typing import Any, Literal
@@ -22,17 +22,17 @@ MATRIX_PRODUCTS = frozenset(
 )
 
 
-def run_checkpointed(kept: ActivationCheckpointing, block: nn.Module, *inputs: Tensor | None) -> Tensor:
-    """Return the block's output. What is not kept is computed again in the backward pass, to the same bits."""
-    if kept == "none" or not torch.is_grad_enabled():
+def run_checkpointed(mode: ActivationCheckpointing, block: nn.Module, *inputs: Tensor | None) -> Tensor:
+    """Return the block's output. Values that are not saved are recomputed in the backward pass, bitwise equal."""
+    if mode == "none" or not torch.is_grad_enabled():
         output: Tensor = block(*inputs)
         return output
-    if kept == "full":
-        again: Tensor = checkpoint(block, *inputs, use_reentrant=False)
-        return again
+    if mode == "full":
+        recomputed: Tensor = checkpoint(block, *inputs, use_reentrant=False)
+        return recomputed
     selective = partial(create_selective_checkpoint_contexts, _policy)
-    partly: Tensor = checkpoint(block, *inputs, use_reentrant=False, context_fn=selective)
-    return partly
+    partly_recomputed: Tensor = checkpoint(block, *inputs, use_reentrant=False, context_fn=selective)
+    return partly_recomputed
 
 
 def _policy(_context: Any, operator: Any, *_arguments: Any, **_named: Any) -> CheckpointPolicy:

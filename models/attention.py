@@ -11,7 +11,7 @@ from search_space.architecture import Architecture
 
 
 class MixedAttention(nn.Module):
-    """Heads and width shrunk by the bottleneck, the branch's heads beside them, one map back to the width."""
+    """Attention heads reduced by the bottleneck, the branch's heads beside them, one output map to the width."""
 
     def __init__(self, architecture: Architecture, dropout: float) -> None:
         super().__init__()
@@ -27,12 +27,12 @@ class MixedAttention(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask
     ) -> Float[Tensor, "batch seq width"]:
-        """Return the mixed tokens; a real token never attends to padding."""
+        """Return the output of the sublayer; tokens never attend to padding."""
         query, value = self.query(x), self.value(x)
         context = self._attend(query, self.key(x), value, padding_mask)
         if self.branch is not None:
-            own = value if self.branch.value is None else self.branch.value(x)
-            context = torch.cat([context, self.branch(x, query, own, padding_mask)], -1)
+            branch_value = value if self.branch.value is None else self.branch.value(x)
+            context = torch.cat([context, self.branch(x, query, branch_value, padding_mask)], -1)
         mixed: Tensor = self.output(context)
         return mixed
 
@@ -61,7 +61,7 @@ def _by_matrix_products(
     visible: Bool[Tensor, "batch 1 1 seq"] | None,
     dropout_rate: float,
 ) -> Float[Tensor, "batch heads seq head_dim"]:
-    """Return attention written out, which processors compute faster in bfloat16 than torch's fused kernel does."""
+    """Return unfused attention, which is faster than torch's fused kernel in bfloat16 on processors."""
     scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)
     if visible is not None:
         scores = scores.masked_fill(~visible, -torch.inf)

@@ -1,7 +1,7 @@
-"""Attention maps of a trained encoder: the softmax written out, for looking at; training never comes through here.
+"""Attention maps of a trained encoder, for analysis; training does not use this file.
 
-The forward pass runs as it always does; each block's attention is asked again, from what it was given, for the
-weights that its fused kernel never writes down.
+The forward pass is unchanged. A hook recomputes the attention weights of each block from the block's inputs, because
+the fused kernel does not materialise them.
 """
 
 from collections.abc import Callable
@@ -16,13 +16,13 @@ from models.convolution import PaddingMask
 from models.encoder import Encoder
 
 Take = Callable[[int, Tensor], None]
-"""Is given a layer, counted from 0, and its weights [batch heads seq seq]; rows are queries and sum to 1."""
+"""Called with a layer, counted from 0, and its weights [batch heads seq seq]; rows are queries and sum to 1."""
 
 
 def attention_map(
     attention: MixedAttention, x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask
 ) -> Float[Tensor, "batch heads seq seq"]:
-    """Return the weights with which each token's heads look at each token; 0 at padding."""
+    """Return the attention weights of each head, queries by keys; 0 for keys that are padding."""
     q, k = (
         part.unflatten(-1, (attention.heads, -1)).transpose(1, 2) for part in (attention.query(x), attention.key(x))
     )
@@ -37,22 +37,22 @@ def attention_map(
 def visit_attention_maps(
     encoder: Encoder, tokens: Int[Tensor, "batch seq"], take: Take, padding_mask: PaddingMask = None
 ) -> Float[Tensor, "batch seq width"]:
-    """Give every layer's map to `take`, the lowest first and one at a time, and return the encoder's output.
+    """Call `take` with each layer's map, from the lowest layer up, and return the encoder's output.
 
-    Raises ValueError for an encoder in training mode: dropout has no place in a map.
+    Raises ValueError for an encoder in training mode, because dropout would alter the maps.
     """
     if encoder.training:
         raise ValueError("the encoder is in training mode; call eval() first")
 
-    def show(layer: int, module: nn.Module, inputs: tuple[Tensor, PaddingMask]) -> None:
+    def visit(layer: int, module: nn.Module, inputs: tuple[Tensor, PaddingMask]) -> None:
         assert isinstance(module, MixedAttention)
         take(layer, attention_map(module, *inputs))
 
     attentions = (module for module in encoder.modules() if isinstance(module, MixedAttention))
-    watched = [each.register_forward_pre_hook(partial(show, layer)) for layer, each in enumerate(attentions)]
+    hooks = [each.register_forward_pre_hook(partial(visit, layer)) for layer, each in enumerate(attentions)]
     try:
         output: Tensor = encoder(tokens, None, padding_mask)
     finally:
-        for each in watched:
-            each.remove()
+        for hook in hooks:
+            hook.remove()
     return output

@@ -1,4 +1,4 @@
-"""The device that a recipe names; a machine without it refuses and never falls back to other arithmetic."""
+"""The device of a recipe. A missing device is an error, never a fallback, because results would differ."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from foundation.errors import MachineError
 
 
 def open_device(name: Literal["cpu", "cuda"]) -> torch.device:
-    """Return the device. Raises MachineError where this machine has none."""
+    """Return the device. Raises MachineError if this machine does not have it."""
     if name == "cuda" and not torch.cuda.is_available():
         raise MachineError("recipe.device: cuda was asked for and this machine offers none; allowed here: cpu")
     return torch.device(name)

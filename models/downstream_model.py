@@ -16,7 +16,7 @@ Form = Literal["single", "pair", "span", "windows"]
 
 
 class FineTuned(nn.Module):
-    """One label or one value per sequence, or the start and the end of an answer inside it."""
+    """An encoder with a head: a label or a value per sequence, or the start and end of an answer span."""
 
     def __init__(self, encoder: Encoder, head: ClassificationHead | SpanHead, outputs: int) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class FineTuned(nn.Module):
         padding_mask: Bool[Tensor, "batch seq"],
         answers: Shaped[Tensor, "batch columns"],
     ) -> Float[Tensor, ""]:
-        """Return the mean cross-entropy in nats, of a value the mean squared error.
+        """Return the mean cross-entropy in nats; for a regression task the mean squared error.
 
         `answers` holds a label, a value, or a start and an end.
         """
@@ -58,9 +58,9 @@ class FineTuned(nn.Module):
 def build_fine_tuned(
     architecture: Architecture, form: Form, outputs: int, pooling: Pooling, dropout_rate: float
 ) -> FineTuned:
-    """Return an encoder with the head that the task's form asks for: one output for a value, else one per label.
+    """Return an encoder with the head of the task's form: one output for regression, else one per label.
 
-    `pooling` does not matter to spans.
+    Span heads ignore `pooling`.
     """
     encoder = Encoder(architecture, dropout_rate)
     if form in ("span", "windows"):

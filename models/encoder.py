@@ -16,7 +16,7 @@ NORM_EPSILON = 1e-12  # BERT's release
 
 
 class Embeddings(nn.Module):
-    """Token, position and segment tables, added and normalised; a generator shares them with its encoder."""
+    """Sum of token, position and segment embeddings, then layer norm; a generator shares the encoder's."""
 
     def __init__(self, architecture: Architecture) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class Embeddings(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "batch seq"], segments: Int[Tensor, "batch seq"] | None
     ) -> Float[Tensor, "batch seq embedding"]:
-        """Return the embedded tokens; no segments means that all tokens are in the first."""
+        """Return the embedded tokens; `segments` None puts all tokens into segment 0."""
         places = torch.arange(tokens.shape[1], device=tokens.device)
         segment = self.segments.weight[0] if segments is None else self.segments(segments)
         normalised: Tensor = self.norm(self.tokens(tokens) + self.positions(places) + segment)
@@ -37,7 +37,7 @@ class Embeddings(nn.Module):
 
 
 class Block(nn.Module):
-    """Mixed attention, then the feed-forward network; each is added to its input and the sum normalised."""
+    """Post-norm block: mixed attention, then the feed-forward network, each with a residual and a layer norm."""
 
     def __init__(self, architecture: Architecture, dropout_rate: float) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Block(nn.Module):
 
 
 class Encoder(nn.Module):
-    """An architecture as a module. `embeddings` may be another encoder's, to share them."""
+    """An architecture as a module. `embeddings` of another encoder are shared with it."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Encoder(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """Device of the weights."""
         return self.embeddings.tokens.weight.device
 
     def forward(
@@ -86,7 +86,7 @@ class Encoder(nn.Module):
         segments: Int[Tensor, "batch seq"] | None = None,
         padding_mask: PaddingMask = None,
     ) -> Float[Tensor, "batch seq width"]:
-        """Return one vector per token; where `padding_mask` is given, padding changes nothing at real positions."""
+        """Return one vector per token; with a `padding_mask`, padding does not affect the other positions."""
         x = to_autocast_dtype(dropout(self.embeddings(tokens, segments), self.dropout_rate, self.training))
         if self.projection is not None:
             x = self.projection(x)

@@ -1,4 +1,4 @@
-"""The feed-forward network of a block, grouped where asked. ConvBERT, arXiv 2008.02496, section 3.2, eq. 8."""
+"""The feed-forward network of a block, optionally grouped. ConvBERT, arXiv 2008.02496, section 3.2, eq. 8."""
 
 import torch
 from jaxtyping import Float
@@ -10,7 +10,7 @@ from search_space.architecture import Architecture
 
 
 class GroupedLinear(nn.Module):
-    """A linear map whose contiguous groups of channels never meet: a block-diagonal matrix with a full bias."""
+    """A grouped linear map: a block-diagonal matrix over contiguous groups of channels, with a full bias."""
 
     def __init__(self, inputs: int, outputs: int, groups: int) -> None:
         super().__init__()
@@ -18,7 +18,7 @@ class GroupedLinear(nn.Module):
         self.bias = nn.Parameter(torch.empty(outputs))
 
     def initialise_parameters(self, generator: torch.Generator) -> None:
-        """Start like any linear map."""
+        """Initialise like a dense linear map."""
         truncated_normal(self.weight, generator)
         nn.init.zeros_(self.bias)
 
@@ -42,7 +42,7 @@ class FeedForward(nn.Module):
         self.down = linear(inner, width, groups)
 
     def forward(self, x: Float[Tensor, "batch seq width"]) -> Float[Tensor, "batch seq width"]:
-        """Return the transformed tokens, each from itself alone."""
+        """Return the transformed tokens; positions do not interact."""
         if self.groups == 1:
             mapped: Tensor = self.down(gelu(self.up(x)))
             return mapped

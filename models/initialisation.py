@@ -1,7 +1,7 @@
-"""How weights start: truncated normal 0.02, biases zero, gains one (the releases of BERT, ELECTRA and ConvBERT).
+"""Weight initialisation: truncated normal 0.02, biases zero, gains one (the releases of BERT, ELECTRA and ConvBERT).
 
-Every parameter draws from a stream of its own, named after it, so that a parameter that two arms share starts
-at the same values in both.
+Every module draws from its own random stream, seeded by its name, so that a parameter that two arms share has the
+same initial values in both.
 """
 
 from typing import Protocol, runtime_checkable
@@ -16,14 +16,14 @@ STANDARD_DEVIATION = 0.02
 
 @runtime_checkable
 class InitialisesParameters(Protocol):
-    """A module that knows how its own parameters start."""
+    """A module that initialises its own parameters."""
 
     def initialise_parameters(self, generator: torch.Generator) -> None:
         """Set the module's own parameters."""
 
 
 def initialise(model: nn.Module, seed: int) -> None:
-    """Set every parameter of the model from the seed; nothing else decides where it starts."""
+    """Initialise every parameter of the model; a function of the seed and the names alone."""
     for name, module in model.named_modules():
         generator = torch.Generator().manual_seed(stream_seed(seed, f"initialise {name}"))
         if isinstance(module, InitialisesParameters):
@@ -37,10 +37,10 @@ def initialise(model: nn.Module, seed: int) -> None:
         elif isinstance(module, nn.Embedding):
             truncated_normal(module.weight, generator)
         elif list(module.parameters(recurse=False)):
-            raise TypeError(f"{name}: {type(module).__name__} has parameters and no rule for how they start")
+            raise TypeError(f"{name}: {type(module).__name__} has parameters and no initialisation rule")
 
 
 def truncated_normal(weight: Tensor, generator: torch.Generator) -> None:
-    """Fill with a normal of standard deviation 0.02, cut at two standard deviations."""
+    """Fill with a normal of standard deviation 0.02, truncated at two standard deviations."""
     limit = 2 * STANDARD_DEVIATION
     nn.init.trunc_normal_(weight, std=STANDARD_DEVIATION, a=-limit, b=limit, generator=generator)

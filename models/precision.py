@@ -1,6 +1,6 @@
-"""The numbers a model computes with: float32, or bfloat16 in matrix products and between them.
+"""Numerical precision: float32, or bfloat16 in matrix products and the activations between them.
 
-With bfloat16 the weights and their updates, the sums inside normalisations and the losses stay in float32.
+With bfloat16 the weights and their updates, the sums inside layer norms and the losses stay in float32.
 """
 
 from contextlib import AbstractContextManager, nullcontext
@@ -17,7 +17,7 @@ INSTRUCTIONS = ("avx512_bf16", "amx_bf16", "bf16")  # as Linux names them on x86
 
 
 def autocast_to(precision: Precision, device: torch.device) -> torch.autocast:
-    """Return the context that a forward pass runs in. Raises MachineError where bfloat16 would be slower."""
+    """Return the context for a forward pass. Raises MachineError if bfloat16 would be slower than float32."""
     if precision == "bfloat16" and not has_bfloat16(device):
         refusal = (
             "recipe.precision: bfloat16 was asked for and this machine computes it in software, slower than float32"
@@ -27,25 +27,25 @@ def autocast_to(precision: Precision, device: torch.device) -> torch.autocast:
 
 
 def has_bfloat16(device: torch.device) -> bool:
-    """Return whether the device multiplies bfloat16 by itself; asked of the machine, never assumed."""
+    """Return whether the device multiplies bfloat16 in hardware."""
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     return any(each in instructions().split() for each in INSTRUCTIONS)
 
 
 def to_autocast_dtype(x: Tensor) -> Tensor:
-    """Return x in the type that is computed in here: what several matrix products read is converted once."""
+    """Return x in the autocast data type, so that an input of several matrix products is converted once."""
     device = x.device.type
     lower = torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
     return x.to(torch.get_autocast_dtype(device)) if lower else x
 
 
 def to_float32(x: Tensor) -> Tensor:
-    """Return x in float32 at least, as losses are computed."""
+    """Return x in float32 or wider, for losses."""
     return x.float() if x.dtype.itemsize < torch.float32.itemsize else x
 
 
 def without_autocast(device: torch.device) -> AbstractContextManager[object]:
-    """Return a context in which every operation takes its inputs as they are."""
+    """Return a context without autocast: operations compute in the data type of their inputs."""
     available = torch.amp.is_autocast_available(device.type)
     return torch.autocast(device.type, enabled=False) if available else nullcontext()

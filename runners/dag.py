@@ -59,7 +59,7 @@ class SharedStages:
 def shared_stages(experiment: Experiment) -> SharedStages:
     """Return the stages that come before any trial.
 
-    Raises DataRefused with everything that is missing: the corpora, the vocabulary, the files of every task.
+    Raises DataError with everything that is missing: the corpora, the vocabulary, the files of every task.
     """
     refuse_missing(experiment)
     architecture = experiment.baseline.architecture
@@ -164,8 +164,8 @@ def _examples(experiment: Experiment, name: str, documents: Stage, tokens: Stage
     declaration = ExamplesStage(
         task=name,
         task_version=task.version,
-        train_examples=task.asked("train", tuning.train_examples),
-        dev_examples=task.asked("dev", tuning.dev_examples),
+        train_examples=task.limit("train", tuning.train_examples),
+        dev_examples=task.limit("dev", tuning.dev_examples),
         sequence_length=tuning.sequence_length,
         data=data,
         read=data.inputs(task.files) if data and task.files else None,

@@ -1,1 +1,1 @@
-"""What may vary: a folder is an axis, a file is an option. Declarations only, no torch."""
+"""The search space: a folder is an axis, a file is an option. Declarations only, no torch."""

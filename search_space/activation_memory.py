@@ -1,8 +1,8 @@
-"""What training keeps of an encoder for the backward pass: an estimate in closed form.
+"""Activation memory: the values of an encoder that training saves for the backward pass, in closed form.
 
-Each part says how many values it keeps of a token; attention is fused and keeps no map of token pairs; a dropout
-keeps one byte per element, as CUDA's kernel does; no sequence is padded; nothing is recomputed. Heads, gradients and
-weights are not in it.
+Each component declares its saved values per token. Assumptions: fused attention, which saves no attention matrix;
+one byte per element of a dropout mask, as in CUDA's kernel; no padding; no recomputation. Heads, gradients and
+weights are excluded.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ VALUE_BYTES = {"float32": 4, "bfloat16": 2}
 
 @dataclass(frozen=True)
 class ActivationMemory:
-    """Bytes that training keeps for the backward pass."""
+    """Bytes that training saves for the backward pass."""
 
     block: int
     total: int
@@ -30,16 +30,16 @@ class ActivationMemory:
 def activation_memory(
     architecture: Architecture, length: int, sequences: int, value_bytes: int, dropout: float
 ) -> ActivationMemory:
-    """Return the estimate for a batch of `sequences` of `length` tokens."""
+    """Return the estimate for a batch of `sequences` sequences of `length` tokens."""
 
-    def kept(parts: Iterable[Component]) -> int:
+    def saved(parts: Iterable[Component]) -> int:
         values = sum(part.copies * part.saved_activations for part in parts)
-        masks = sum(part.copies * _masked(part) for part in parts) if dropout else 0
+        masks = sum(part.copies * _dropout_elements(part) for part in parts) if dropout else 0
         return length * sequences * (value_bytes * values + masks)
 
-    blocks = kept(architecture.block_parts(length))
-    return ActivationMemory(blocks // architecture.depth, blocks + kept(architecture.embedding_parts(length)))
+    blocks = saved(architecture.block_parts(length))
+    return ActivationMemory(blocks // architecture.depth, blocks + saved(architecture.embedding_parts(length)))
 
 
-def _masked(part: Component) -> int:
+def _dropout_elements(part: Component) -> int:
     return 0 if part.role is Role.ATTENTION_SCORES else part.operations.dropped

@@ -1,4 +1,4 @@
-"""One point of the search space: an option per axis plus sizes, and what it costs, in closed form.
+"""One point of the search space: an option per axis plus sizes, with its costs in closed form.
 
 Sizes and sharing follow the released ConvBERT and ELECTRA code; the defaults are ELECTRA-Small's discriminator
 (Clark et al. 2020, arXiv 2003.10555, appendix A), which counts 13,483,008 parameters.
@@ -26,7 +26,7 @@ class Architecture(Schema):
     width: Count = 256
     """Channels of the residual stream, the hidden size of a token."""
     embedding_width: Count = 128
-    """Channels of the token embeddings; a linear map leads to `width` where the two differ."""
+    """Channels of the token embeddings; a linear map projects them to `width` where the two differ."""
     heads: Count = 4
     """Attention heads before the bottleneck; the head width is `width / heads` and never changes with γ."""
     bottleneck_ratio: Count = 1
@@ -38,11 +38,11 @@ class Architecture(Schema):
     feed_forward_groups: Count = 1
     """Groups of both linear maps of the feed-forward network; 1 is the usual dense network."""
     vocabulary_size: Count = 30522
-    """Pieces of the vocabulary, special tokens included. Default: BERT's uncased vocabulary."""
+    """Tokens of the vocabulary, special tokens included. Default: BERT's uncased vocabulary."""
     positions: Count = 512
-    """Learned position embeddings, so the longest sequence in tokens."""
+    """Learned position embeddings: the maximum sequence length in tokens."""
     segments: Count = 2
-    """Segment embeddings: 2 tell the two texts of a pair apart."""
+    """Segment embeddings: 2 distinguish the two texts of a pair."""
 
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the sizes break together."""
@@ -63,28 +63,28 @@ class Architecture(Schema):
 
     @property
     def parameters(self) -> int:
-        """Trainable values of the encoder with its embeddings, without any head."""
+        """Trainable parameters of the encoder with its embeddings, without heads."""
         return sum(part.all_parameters for part in self.parts(1))
 
     @property
     def embedding_parameters(self) -> int:
-        """Tables of tokens, positions and segments, their normalisation, and the map to the width."""
+        """Parameters of the token, position and segment tables, their layer norm, and the projection to the width."""
         return sum(part.all_parameters for part in self.embedding_parts(1))
 
     def forward_flops(self, length: int, convention: Convention = MATMUL) -> int:
-        """Return the operations of one forward pass over a sequence of `length` tokens, without any head."""
+        """Return the FLOPs of one forward pass over a sequence of `length` tokens, without heads."""
         return convention.flops(self.parts(length), length)
 
     def parts(self, length: int) -> tuple[Component, ...]:
-        """Return what the encoder consists of, as it works on a sequence of `length` tokens."""
+        """Return the components of the encoder, counted on a sequence of `length` tokens."""
         return (*self.embedding_parts(length), *self.block_parts(length))
 
     def embedding_parts(self, length: int) -> tuple[Component, Component]:
-        """Return the embeddings, and the map from them to the width: empty where the widths are equal."""
+        """Return the embeddings and their projection to the width, which is empty if the widths are equal."""
         width, shape = self.embedding_width, self.attention_shape
         rows = self.vocabulary_size + self.positions + self.segments
-        seen = self.vocabulary_size + length + self.segments  # rows that a one-hot product would pass over
-        embedding = Operations(lookups=width * seen, additions=2 * width, normalised=width, dropped=width)
+        looked_up = self.vocabulary_size + length + self.segments  # rows of a dense one-hot product
+        embedding = Operations(lookups=width * looked_up, additions=2 * width, normalised=width, dropped=width)
         tables = rows * width + layer_norm_parameters(width)
         embeddings = Component(Role.EMBEDDINGS, shape, tables, embedding, width + NORMALISATION_STATISTICS)
         if width == self.width:
@@ -93,27 +93,29 @@ class Architecture(Schema):
         return embeddings, Component(Role.PROJECTION, shape, projection, linear(width, self.width), width)
 
     def block_parts(self, length: int) -> tuple[Component, ...]:
-        """Return what a block consists of, each part in as many copies as there are blocks."""
+        """Return the components of the blocks, each with `depth` copies."""
         sublayers = (*self._mixed_attention(length), self._feed_forward(), self._normalisations())
         return tuple(replace(part, copies=self.depth) for part in sublayers)
 
     def _mixed_attention(self, length: int) -> Iterator[Component]:
         shape, width, context = self.attention_shape, self.width, self.context_width
         inner, convolution = shape.inner_width, self.convolution
-        of_maps = linear(width, 3 * inner)
-        yield Component(Role.ATTENTION_MAPS, shape, 3 * linear_parameters(width, inner), of_maps, width + 3 * inner)
+        qkv_operations = linear(width, 3 * inner)
+        yield Component(
+            Role.ATTENTION_MAPS, shape, 3 * linear_parameters(width, inner), qkv_operations, width + 3 * inner
+        )
         pairs = length * shape.heads
         scores = Operations(multiply_adds=2 * length * inner, scalings=pairs, softmaxed=pairs, dropped=pairs)
         yield Component(
             Role.ATTENTION_SCORES, shape, 0, scores, inner + shape.heads
-        )  # the sum of each softmax is kept
+        )  # the normaliser of each softmax is saved
         branch = convolution.operations(shape)
         yield Component(
             Role.CONVOLUTION, shape, convolution.parameters(shape), branch, convolution.saved_activations(shape)
         )
         output = linear(context, width) + Operations(additions=width, dropped=width)
-        kept = context if context > inner else 0  # attention's result is kept once, and so is the concatenation
-        yield Component(Role.OUTPUT_MAP, shape, linear_parameters(context, width), output, kept)
+        saved = context if context > inner else 0  # attention's output is saved once, and so is the concatenation
+        yield Component(Role.OUTPUT_MAP, shape, linear_parameters(context, width), output, saved)
 
     def _feed_forward(self) -> Component:
         width, inner, groups = self.width, self.feed_forward_width, self.feed_forward_groups
@@ -124,15 +126,15 @@ class Architecture(Schema):
 
     def _normalisations(self) -> Component:
         parameters, operations = 2 * layer_norm_parameters(self.width), Operations(normalised=2 * self.width)
-        kept = 2 * (self.width + NORMALISATION_STATISTICS)
-        return Component(Role.NORMALISATIONS, self.attention_shape, parameters, operations, kept)
+        saved = 2 * (self.width + NORMALISATION_STATISTICS)
+        return Component(Role.NORMALISATIONS, self.attention_shape, parameters, operations, saved)
 
     def shrunk(self, ratio: int) -> "Architecture":
         """Return a generator of this architecture: width, heads and feed-forward width divided by `ratio`.
 
-        Embeddings keep their width, because they are shared; the head width is kept where a head remains
-        (the released ELECTRA and ConvBERT generators, 1/4 for small and 1/3 for base). γ and the groups are kept
-        where they divide the smaller sizes, else they are the largest divisor below.
+        The embedding width is unchanged, because the embeddings are shared, and so is the head width (as in the
+        released ELECTRA and ConvBERT generators, 1/4 for small and 1/3 for base). γ and the groups are unchanged
+        where they divide the smaller sizes, else replaced by the largest smaller divisor.
         """
         heads = max(1, self.heads // ratio)
         width = heads * (self.width // self.heads)
@@ -148,7 +150,7 @@ class Architecture(Schema):
         )
 
     def with_embeddings_of(self, other: "Architecture") -> "Architecture":
-        """Return this architecture on another's embeddings."""
+        """Return this architecture with the embedding sizes of another, so that both can share the tables."""
         shared = ("embedding_width", "vocabulary_size", "positions", "segments")
         return self.model_copy(update={name: getattr(other, name) for name in shared})
 

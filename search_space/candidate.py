@@ -1,4 +1,4 @@
-"""What is compared: an architecture, taught by an objective, trained by a recipe; and what that costs."""
+"""A candidate: an architecture, a pretraining objective and a training recipe; with its training FLOPs."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ class Candidate(Schema):
     architecture: Architecture = Field(default_factory=Architecture)
     """The encoder: an option for each axis, and its sizes."""
     objective: Objective = Field(default_factory=ReplacedTokenDetection)
-    """The pretraining objective; replaced token detection where none is named, as in ELECTRA and ConvBERT."""
+    """The pretraining objective. Default: replaced token detection, as in ELECTRA and ConvBERT."""
     recipe: Recipe = Field(default_factory=Recipe)
     """How the candidate is trained: batches, learning rate, regularisation."""
 
@@ -46,7 +46,7 @@ class Candidate(Schema):
             yield Violation(("architecture", "convolution", "kernel_size"), message)
 
     def train_flops(self, tokens: int, baseline: Architecture, convention: Convention = MATMUL) -> int:
-        """Return the operations of pretraining on its share of `tokens` tokens, generator and heads included."""
+        """Return the FLOPs of pretraining on the candidate's share of `tokens`, generator and heads included."""
         length = self.recipe.sequence_length
         generator = self.objective.generator_of(self.architecture, baseline)
         forward = self.objective.forward_flops(self.architecture, generator, length, convention)

@@ -1,4 +1,4 @@
-"""Changes: dotted paths into a candidate with new values, applied to make an arm and read off to name one.
+"""Overrides: dotted paths into a candidate with new values; applied to make an arm, and derived from two candidates.
 
 A path is a field of the architecture (`bottleneck_ratio`, `convolution.kernel_size`) or starts with `objective.`
 or `recipe.`. A name or a mapping with a `kind` replaces a whole option; a path into an option sets one of its fields.
@@ -19,23 +19,23 @@ Changes = Mapping[str, Any]
 
 
 class InvalidOverride(Exception):
-    """The changes do not lead to a point of the space; `violations` are seen from the changes' own mapping."""
+    """The overrides lead to an invalid candidate; the paths of `violations` are relative to the overrides."""
 
     def __init__(self, violations: Iterable[Violation], only_in_combination: bool = False) -> None:
         self.violations = tuple(violations)
         self.only_in_combination = only_in_combination
-        """Whether every value is possible by itself, and only together they are not."""
+        """Whether each value is valid alone and only their combination is invalid."""
         super().__init__("; ".join(violation.message for violation in self.violations))
 
 
 def absolute_path(path: str) -> tuple[str, ...]:
-    """Return the path from the candidate: the architecture is where a bare name lives."""
+    """Return the path from the candidate; a path without a root is a field of the architecture."""
     parts = tuple(path.split("."))
     return parts if parts[0] in ROOTS else ("architecture", *parts)
 
 
 def apply(candidate: Candidate, changes: Changes) -> Candidate:
-    """Return the changed candidate. Raises InvalidOverride with every reason."""
+    """Return the candidate with the overrides. Raises InvalidOverride with all violations."""
     document: dict[str, Any] = candidate.model_dump()
     for path in sorted(changes, key=lambda path: path.count(".")):  # an option before its own fields
         _assign(document, path, changes[path])
@@ -50,7 +50,7 @@ def apply(candidate: Candidate, changes: Changes) -> Candidate:
 
 
 def difference(baseline: Candidate, candidate: Candidate) -> dict[str, JsonValue]:
-    """Return the changes that lead from the baseline to the candidate, by dotted path, in the fields' order."""
+    """Return the overrides that turn the baseline into the candidate, by dotted path, in the order of the fields."""
     changes: dict[str, JsonValue] = {}
     for part in ("architecture", *ROOTS):
         before, after = getattr(baseline, part), getattr(candidate, part)
@@ -70,11 +70,11 @@ def _assign(document: dict[str, Any], path: str, value: Any) -> None:
     place = document
     for parent in parents:
         if not isinstance(place.setdefault(parent, {}), dict):
-            place[parent] = {}  # a path through a number; validation refuses it
+            place[parent] = {}  # a path through a number; validation reports it
         place = place[parent]
     before = place.get(leaf)
     if isinstance(value, str) and isinstance(before, dict) and VARIANT_KEY in before:
-        place[leaf] = {VARIANT_KEY: value}  # an option's name alone stands for the option with its defaults
+        place[leaf] = {VARIANT_KEY: value}  # an option's name alone means the option with its defaults
     else:
         place[leaf] = dict(value) if isinstance(value, Mapping) else value
 
@@ -89,7 +89,7 @@ def _explain(error: ValidationError, changes: Changes, document: dict[str, Any])
             message = _unknown_kind(fault["ctx"])
         elif fault["type"] in ("union_tag_not_found", "model_attributes_type"):
             message = f"{fault['input']!r} names no option; write its name, or a mapping with a kind"
-        elif fault["type"] == "value_error":  # a rule of ours, told in our words
+        elif fault["type"] == "value_error":  # a validator of this project, with its own message
             message = fault["msg"].removeprefix("Value error, ")
         else:
             message = f"{fault['input']!r} {fault['msg'].replace('Input should be', 'is not allowed; it must be')}"
@@ -115,7 +115,7 @@ def _misplaced(path: tuple[str, ...], document: dict[str, Any]) -> str:
 
 
 def _blame(path: tuple[str | int, ...], changes: Changes) -> str:
-    """Return the change whose path leads furthest towards the fault."""
+    """Return the override with the longest common prefix with the error's path."""
 
     def shared(change: str) -> int:
         pairs = zip(absolute_path(change), path, strict=False)

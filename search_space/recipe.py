@@ -1,4 +1,4 @@
-"""How a candidate is trained: batch, rates and regularisation. Defaults: ELECTRA-Small, arXiv 2003.10555, appendix A.
+"""Training recipe: batch size, learning rate, regularisation. Defaults: ELECTRA-Small, arXiv 2003.10555, appendix A.
 
 The optimiser is AdamW with bias correction; ELECTRA's release has none.
 """
@@ -34,15 +34,15 @@ class Recipe(Schema):
     adam_beta2: float = Field(default=0.999, ge=0, lt=1)
     """Decay rate of AdamW's second moment."""
     adam_epsilon: PositiveNumber = 1e-6
-    """Added to AdamW's denominator. Default: ELECTRA's release."""
+    """Epsilon in AdamW's denominator. Default: ELECTRA's release."""
     gradient_norm_limit: PositiveNumber = 1.0
-    """Gradients with a larger global norm are scaled down to it. Default: ELECTRA's release."""
+    """Gradient clipping: the largest global norm. Default: ELECTRA's release."""
     device: Literal["cpu", "cuda"] = "cpu"
-    """Where the candidate is trained; part of the recipe because other hardware gives other bits."""
+    """Device of the training; part of the recipe because results differ bitwise between devices."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """Precision of matrix products and what lies between them; weights, updates and losses stay in float32."""
     activation_checkpointing: Literal["none", "selective", "full"] = "none"
-    """What training keeps for the backward pass; the rest is computed again, which takes time and saves memory."""
+    """Activations saved for the backward pass; the rest is recomputed, which saves memory and costs time."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout probability of hidden values and of attention weights."""
     token_share: PositiveNumber = 1.0
@@ -50,15 +50,15 @@ class Recipe(Schema):
     long_sequence_share: Share = 0.0
     """Further updates at `long_sequence_length`, as a share of all before, for the tasks that read long texts.
 
-    ConvBERT trained on for 10% before SQuAD (arXiv 2008.02496). The updates go on where pretraining ended, at the
-    rates that the schedule would have had for a budget so much longer.
+    ConvBERT continued for 10% before SQuAD (arXiv 2008.02496). The updates continue from the end of pretraining, at
+    the rates of the schedule for the longer budget.
     """
     long_sequence_length: Count = LENGTHENED
     """Tokens of a sequence in the updates of `long_sequence_share`. Default: BERT's position table."""
     noise_seed: int = Field(default=0, ge=0, le=2**32 - 1)
-    """Draws other weights, batches and masks from the same seed and changes nothing else.
+    """Changes the random draws (weights, batches, masks) and nothing else.
 
-    Replicas are equal in expectation, so a table of replicas shows what a table says where nothing differs.
+    Replicas are equal in expectation, so a table of replicas shows the noise of the other tables.
     """
 
     @property
@@ -75,21 +75,21 @@ class Recipe(Schema):
         return -(-self.own_tokens(tokens) // self.tokens_per_step)
 
     def long_sequence_updates(self, updates: int) -> int:
-        """Return the further updates behind so many at the usual length."""
+        """Return the further updates that follow `updates` at the usual length."""
         return max(1, round(self.long_sequence_share * updates)) if self.long_sequence_share else 0
 
     @property
     def before_long_sequences(self) -> "Recipe":
-        """The recipe of everything up to the lengthening, which is the same with it and without."""
+        """The recipe before the long sequences; equal with and without them."""
         return self.model_copy(update={"long_sequence_share": 0.0, "long_sequence_length": LENGTHENED})
 
     @property
     def of_long_sequences(self) -> "Recipe":
-        """The recipe of the lengthening itself."""
+        """The recipe of the updates at `long_sequence_length`."""
         return self.before_long_sequences.model_copy(update={"sequence_length": self.long_sequence_length})
 
     def root_seed(self, seed: int) -> int:
-        """Return the seed that training draws from: the trial's own, or one that the noise_seed makes of it."""
+        """Return the root seed of training: the trial's seed, or one derived from it and `noise_seed`."""
         return stream_seed(seed, "noise_seed", self.noise_seed) if self.noise_seed else seed
 
     def violations(self) -> Iterator[Violation]:

@@ -1,4 +1,4 @@
-"""Learning-rate schedules, defined per token, so that equal tokens means equal phase in every arm."""
+"""Learning-rate schedules as functions of tokens: equal tokens mean equal phase in every arm."""
 
 from typing import Annotated, Literal
 
@@ -11,10 +11,10 @@ class LinearSchedule(Schema):
     kind: Literal["linear"] = "linear"
     """Chooses linear decay to zero at the last token."""
     warmup_tokens: Count = 163_840_000
-    """Tokens until the rate is at its peak. Default: 10,000 updates of 128 x 128 (ELECTRA, appendix A)."""
+    """Tokens until the rate reaches its peak. Default: 10,000 updates of 128 x 128 (ELECTRA, appendix A)."""
 
     def horizon(self, total_tokens: int) -> int | None:
-        """Return what the rate at any earlier token depends on: the whole budget."""
+        """Return the budget that the rate at earlier tokens depends on: all of it."""
         return total_tokens
 
     def multiplier(self, tokens: int, total_tokens: int) -> float:
@@ -28,10 +28,10 @@ class ConstantSchedule(Schema):
     kind: Literal["constant"] = "constant"
     """Chooses a constant rate after the warm-up."""
     warmup_tokens: Count = 163_840_000
-    """Tokens until the rate is at its peak. Default: 10,000 updates of 128 x 128 (ELECTRA, appendix A)."""
+    """Tokens until the rate reaches its peak. Default: 10,000 updates of 128 x 128 (ELECTRA, appendix A)."""
 
     def horizon(self, total_tokens: int) -> int | None:
-        """Return what the rate at any earlier token depends on: nothing that is still to come."""
+        """Return the budget that the rate at earlier tokens depends on: None, it is independent of the budget."""
         return None
 
     def multiplier(self, tokens: int, total_tokens: int) -> float:

@@ -1,4 +1,4 @@
-"""The sizes that a sublayer needs to count itself in closed form."""
+"""Sizes of a sublayer, from which its costs follow in closed form."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What an architecture is, in numbers: cost by part, memory, reach, and how much of it is convolution."""
+"""Summary of an architecture: cost by component, memory, receptive field, and the share of the convolution branch."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ ATTENTION = (Role.ATTENTION_MAPS, Role.ATTENTION_SCORES)
 
 @dataclass(frozen=True)
 class Subject:
-    """What is described: an architecture, with an objective where one is given."""
+    """The architecture to describe, with an optional objective."""
 
     name: str
     architecture: Architecture
     objective: Objective | None
     baseline: Architecture
-    """Whose generator corrupts the input, where the objective shares one."""
+    """Its generator corrupts the input if the objective shares the baseline's generator."""
     dropout: float
 
 
 @dataclass(frozen=True)
 class PartCost:
-    """What a part costs in all its copies."""
+    """Costs of a component in all its copies."""
 
     role: Role
     owner: str
@@ -39,12 +39,12 @@ class PartCost:
 
 @dataclass(frozen=True)
 class Share:
-    """What one of the two branches has of both; the output map serves both and is left out."""
+    """One branch's share of both branches; the output map, which serves both, is excluded."""
 
     parameters: float
     forward_flops: float
     width: float
-    """Of the concatenation before the output map."""
+    """Share of the concatenation before the output map."""
 
 
 @dataclass(frozen=True)
@@ -56,50 +56,50 @@ class Description:
     batch: int
     convention: Convention
     parts: tuple[PartCost, ...]
-    """The encoder's; their sum is the encoder."""
+    """Components of the encoder; they sum to its totals."""
     heads: tuple[PartCost, ...]
-    """What pretraining adds."""
+    """Components that pretraining adds."""
     memory: dict[str, ActivationMemory]
-    """By the type of the values."""
+    """By data type."""
     update_flops: int | None
-    """Operations of one pretraining update on the batch, generator and heads included; None without an objective."""
+    """FLOPs of one pretraining update on the batch, generator and heads included; None without an objective."""
 
     @property
     def parameters(self) -> int:
-        """Trainable values of the encoder with its embeddings."""
+        """Trainable parameters of the encoder with its embeddings."""
         return sum(part.parameters for part in self.parts)
 
     @property
     def forward_flops(self) -> int:
-        """Operations of one forward pass of the encoder over one sequence."""
+        """FLOPs of one forward pass of the encoder over one sequence."""
         return sum(part.forward_flops for part in self.parts)
 
     @property
     def head_parameters(self) -> int | None:
-        """Trainable values that pretraining adds; None without an objective."""
+        """Trainable parameters that pretraining adds; None without an objective."""
         return sum(part.parameters for part in self.heads) if self.subject.objective is not None else None
 
     def train_flops(self, updates: int | None) -> int | None:
-        """Return the operations of so many pretraining updates; None where either is not known."""
+        """Return the FLOPs of `updates` pretraining updates; None if either number is unknown."""
         return None if updates is None or self.update_flops is None else updates * self.update_flops
 
     @property
     def attention(self) -> Share:
-        """What attention has of both branches."""
+        """Attention's share of both branches."""
         return self._share(ATTENTION, self.subject.architecture.attention_shape.inner_width)
 
     @property
     def convolution(self) -> Share:
-        """What the convolution has of both branches."""
+        """The convolution's share of both branches."""
         architecture = self.subject.architecture
         own = architecture.context_width - architecture.attention_shape.inner_width
         return self._share((Role.CONVOLUTION,), own)
 
     def _share(self, roles: tuple[Role, ...], width: int) -> Share:
         both = [part for part in self.parts if part.role in (*ATTENTION, Role.CONVOLUTION)]
-        mine = [part for part in both if part.role in roles]
-        parameters = sum(part.parameters for part in mine) / sum(part.parameters for part in both)
-        flops = sum(part.forward_flops for part in mine) / sum(part.forward_flops for part in both)
+        branch = [part for part in both if part.role in roles]
+        parameters = sum(part.parameters for part in branch) / sum(part.parameters for part in both)
+        flops = sum(part.forward_flops for part in branch) / sum(part.forward_flops for part in both)
         return Share(parameters, flops, width / self.subject.architecture.context_width)
 
 
@@ -124,7 +124,7 @@ def describe(subject: Subject, length: int, batch: int, convention: Convention) 
 
 
 def receptive_field(architecture: Architecture) -> int | None:
-    """Return the tokens that the stacked convolutions reach, 1 + L (k - 1); None where attention does it alone."""
+    """Return the receptive field of the stacked convolutions in tokens, 1 + L (k - 1); None without convolution."""
     convolution = architecture.convolution
     if not isinstance(convolution, WithKernel):
         return None

@@ -1,7 +1,7 @@
-"""Pretraining batches: fixed-length pieces of the token stream in an order that only the seed decides.
+"""Pretraining batches: fixed-length pieces of the token stream in an order that depends on the seed alone.
 
-Two arms at the same seed see the same batches in the same order, and any step's batch can be made again from its
-number, so a run that was interrupted carries on with the batch it would have seen.
+Two arms with the same seed see the same batches in the same order. The batch of a step is a function of the step's
+number, so an interrupted run resumes with the same batches.
 """
 
 import numpy as np
@@ -17,32 +17,32 @@ Tokens = NDArray[np.int64]
 class Batches:
     """Sequences of `sequence_length` tokens: [CLS], a piece of the stream, [SEP]; shape [batch seq]."""
 
-    def __init__(self, tokens: NDArray[np.unsignedinteger], words: WordPiece, sequence_length: int) -> None:
-        self._tokens, self._words = tokens, words
+    def __init__(self, tokens: NDArray[np.unsignedinteger], tokenizer: WordPiece, sequence_length: int) -> None:
+        self._tokens, self._tokenizer = tokens, tokenizer
         self._piece = sequence_length - 2
         self.sequences = len(tokens) // self._piece
 
     def sequence(self, numbers: NDArray[np.int64]) -> Tokens:
         """Return the numbered pieces of the stream, shape [numbers seq]."""
         batch = np.empty((len(numbers), self._piece + 2), dtype=np.int64)
-        batch[:, 0], batch[:, -1] = self._words.classify, self._words.separate
+        batch[:, 0], batch[:, -1] = self._tokenizer.classify, self._tokenizer.separate
         for row, number in enumerate(numbers):
             batch[row, 1:-1] = self._tokens[number * self._piece : (number + 1) * self._piece]
         return batch
 
     def at(self, step: int, batch_sequences: int, seed: int) -> Tokens:
-        """Return the batch of one step; each epoch visits every sequence once, in an order of its own.
+        """Return the batch of one step; each epoch visits every sequence once, in its own random order.
 
-        Raises DataError where the text does not fill one sequence.
+        Raises DataError if the text is shorter than one sequence.
         """
         if self.sequences == 0:
             raise DataError(f"the text has {len(self._tokens)} tokens; one sequence needs {self._piece}")
-        places = np.arange(step * batch_sequences, (step + 1) * batch_sequences)
-        epochs = places // self.sequences
+        indices = np.arange(step * batch_sequences, (step + 1) * batch_sequences)
+        epochs = indices // self.sequences
         numbers = np.empty(batch_sequences, dtype=np.int64)
         for epoch in np.unique(epochs):
             inside = epochs == epoch
-            numbers[inside] = self._order(seed, int(epoch))[places[inside] % self.sequences]
+            numbers[inside] = self._order(seed, int(epoch))[indices[inside] % self.sequences]
         return self.sequence(numbers)
 
     def _order(self, seed: int, epoch: int) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""A commit as a revision: 40 hexadecimal digits that always name the same files, which a branch or a tag does not."""
+"""A commit hash as a revision: 40 hexadecimal digits that always identify the same files, unlike a branch or tag."""
 
 import re
 from typing import Annotated

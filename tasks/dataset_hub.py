@@ -71,7 +71,7 @@ class DatasetOfTasks(Schema):
         return {}
 
     def parts(self, files: TaskFiles) -> dict[str, Part]:
-        """Return the examples of every part that is there; raises DataError and EnvironmentRefused."""
+        """Return the examples of every part that is there; raises DataError and MachineError."""
         assert files.read_split is not None
         self.located(files)
         asked = self._asked(files)
@@ -79,7 +79,7 @@ class DatasetOfTasks(Schema):
         return {part: files.read_split(part, self._loaded(files, part), str(asked[part])) for part in there}
 
     def questions(self, files: TaskFiles, part: str, version: Version) -> SquadFile:
-        """Return SQuAD's questions of a part that is needed; raises DataError and EnvironmentRefused."""
+        """Return SQuAD's questions of a part that is needed; raises DataError and MachineError."""
         self.located(files)
         place = self.path if self.name is None else f"{self.name}@{str(self.revision)[:7]}"
         return read_rows(self._loaded(files, part), version, f"{place} {files.splits[part]}")

@@ -1,4 +1,4 @@
-"""The held-out questions of an experiment: made once, the same for every arm, kept as plain arrays."""
+"""The held-out evaluation set of pretraining: made once per experiment, the same for every arm, stored as arrays."""
 
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -11,16 +11,15 @@ ROWS_AT_A_TIME = 64
 
 @dataclass(frozen=True)
 class EvaluationSet:
-    """What is shown, where something is asked, and the right answers.
+    """Inputs [sequences seq], the predicted positions and their targets, both [sequences predictions].
 
-    Masked language modelling asks at `positions` [sequences predictions] for the token in `answers`. Replaced
-    token detection asks everywhere: `answers` [sequences seq] is 1 where the reference generator has put in
-    another token, and `positions` is the whole row.
+    Masked language modelling: a target is the original token at a masked position. Replaced token detection:
+    every position is predicted, and its target is 1 where the reference generator has put in another token.
     """
 
-    shown: NDArray[np.int64]
+    inputs: NDArray[np.int64]
     positions: NDArray[np.int64]
-    answers: NDArray[np.int64]
+    targets: NDArray[np.int64]
 
     def save(self, folder: Path) -> None:
         """Write one array file per field."""
@@ -33,8 +32,8 @@ class EvaluationSet:
         return cls(*(np.load(folder / f"{field.name}.npy", allow_pickle=False) for field in fields(cls)))
 
     def parts(self) -> list["EvaluationSet"]:
-        """Return the questions in pieces of a fixed number of rows, so that a result never depends on memory."""
-        starts = range(0, len(self.shown), ROWS_AT_A_TIME)
+        """Return the set in batches of a fixed number of rows, so that a result never depends on available memory."""
+        starts = range(0, len(self.inputs), ROWS_AT_A_TIME)
         return [self._rows(start, start + ROWS_AT_A_TIME) for start in starts]
 
     def _rows(self, first: int, last: int) -> "EvaluationSet":

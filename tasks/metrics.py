@@ -1,4 +1,4 @@
-"""Metrics of downstream tasks, as shares from -1 or 0 to 1. The one door to scikit-learn's and scipy's metrics."""
+"""Metrics of downstream tasks, as shares from -1 or 0 to 1. The only import of scikit-learn's and scipy's metrics."""
 
 import re
 import string
@@ -19,14 +19,14 @@ def matthews(predictions: Sequence[int], references: Sequence[int]) -> float:
 
 
 def accuracy(predictions: Sequence[int], references: Sequence[int]) -> float:
-    """Return the share of predictions that are right."""
+    """Return the share of correct predictions."""
     from sklearn.metrics import accuracy_score
 
     return float(accuracy_score(references, predictions))
 
 
 def f1(predictions: Sequence[int], references: Sequence[int]) -> float:
-    """Return F1 of label 1, as GLUE has it for MRPC and QQP; 0 where nothing is or should be label 1."""
+    """Return F1 of label 1, as in GLUE for MRPC and QQP; 0 if label 1 does not occur."""
     from sklearn.metrics import f1_score
 
     return float(f1_score(references, predictions, zero_division=0.0))
@@ -51,7 +51,7 @@ def _constant(*sides: Sequence[float]) -> bool:
 
 
 def normal_answer(text: str) -> str:
-    """Return an answer as SQuAD compares it: lower case, no punctuation, no articles, single spaces."""
+    """Return an answer in SQuAD's normal form: lower case, no punctuation, no articles, single spaces."""
     bare = text.lower().translate(_PUNCTUATION)
     return " ".join(_ARTICLE.sub(" ", bare).split())
 

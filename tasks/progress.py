@@ -1,18 +1,18 @@
-"""Progress: how long-running work tells a person what is being done and how much of it is done."""
+"""Progress reports of long-running work: phase and completed share."""
 
 from collections.abc import Callable
 
 Progress = Callable[[str, float], None]
-"""Called with what is being done and the share of it that is done, from 0 to 1.
+"""Called with a phase and the completed share, from 0 to 1.
 
-What is being done is a phase and, behind a colon, where in it: "tokenizing train: text 512 of 8,600".
+The phase may contain the position after a colon: "tokenizing train: text 512 of 8,600".
 """
 
 
 def place(phase: str, unit: str, number: int, of: int) -> str:
-    """Return where in a phase the work is: the number of the unit out of how many."""
+    """Return a phase with its position: the number of the unit and the total."""
     return f"{phase}: {unit} {number:,} of {of:,}"
 
 
 def silent(what: str, share: float) -> None:
-    """Show nothing."""
+    """Report nothing."""

@@ -1,4 +1,4 @@
-"""WordPiece (Schuster and Nakajima 2012; BERT, arXiv 1810.04805): trained or given. The one door to `tokenizers`."""
+"""WordPiece (Schuster and Nakajima 2012; BERT, arXiv 1810.04805): trained or given. Only import of `tokenizers`."""
 
 import hashlib
 import json
@@ -16,11 +16,11 @@ from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary, vocabulary_text, w
 if TYPE_CHECKING:
     import tokenizers
 
-TRAINING_VERSION = 1  # raised whenever the same texts give another vocabulary
+TRAINING_VERSION = 1  # raised when the vocabulary of the same texts changes
 VOCABULARY_FILE = "vocab.txt"
 SETTINGS_FILE = "tokenizer.json"
 LONGEST_WORD_CHARACTERS = 100  # longer words are [UNK], as in BERT
-MINIMUM_FREQUENCY = 2  # a piece seen once is no piece
+MINIMUM_FREQUENCY = 2  # a piece that occurs once is dropped
 
 
 class WordPieceTraining(Schema):
@@ -32,7 +32,7 @@ class WordPieceTraining(Schema):
     """Lower-case the text and strip accents, as BERT's uncased vocabulary does."""
 
     def inputs(self) -> JsonValue:
-        """Return what decides the vocabulary besides the texts and its size."""
+        """Return the settings that determine the vocabulary, besides the texts and its size."""
         return {"kind": self.kind, "lowercase": self.lowercase, "training_version": TRAINING_VERSION}
 
 
@@ -47,7 +47,7 @@ class GivenVocabulary(Schema):
     """Lower-case the text and strip accents; has to fit the vocabulary."""
 
     def inputs(self) -> JsonValue:
-        """Return the sha256 of the vocabulary; raises DataRefused where the file is wrong."""
+        """Return the sha256 of the vocabulary; raises DataError where the file is wrong."""
         text = vocabulary_text(read_vocabulary(resolved(self.path)))
         return {"kind": self.kind, "lowercase": self.lowercase, "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
@@ -85,7 +85,7 @@ class WordPiece:
 
     @property
     def fingerprint(self) -> str:
-        """Return a sha256 over everything that decides how a text is encoded."""
+        """Return a sha256 over everything that determines the encoding of a text."""
         return hashlib.sha256(f"{self.vocabulary_hash} lowercase={self.lowercase}".encode()).hexdigest()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
@@ -109,7 +109,7 @@ class WordPiece:
 
 
 def load_tokenizer(folder: Path) -> WordPiece:
-    """Return a saved tokenizer; raises CorruptionError where its files do not belong together."""
+    """Return a saved tokenizer; raises CorruptionError if its files are inconsistent."""
     try:
         settings = json.loads((folder / SETTINGS_FILE).read_text())
         lowercase, expected = bool(settings["lowercase"]), str(settings["vocabulary_sha256"])
@@ -126,7 +126,7 @@ def train_tokenizer(
 ) -> WordPiece:
     """Return the tokenizer declared; `texts` are the train split's and are read only where there is training.
 
-    Raises DataRefused where a given vocabulary is malformed or has more than `vocabulary_size` pieces.
+    Raises DataError where a given vocabulary is malformed or has more than `vocabulary_size` pieces.
     """
     if isinstance(declaration, GivenVocabulary):
         pieces = read_vocabulary(resolved(declaration.path), vocabulary_size)
@@ -135,9 +135,9 @@ def train_tokenizer(
 
 
 def _trained_pieces(texts: list[str], vocabulary_size: int, lowercase: bool) -> list[str]:
-    """Train with every one-character piece given beforehand, in sorted order.
+    """Train with a fixed initial alphabet of one-character pieces, in sorted order.
 
-    Left alone, the trainer numbers "##" pieces in the order of a randomly seeded hash table and breaks ties
+    Otherwise the trainer numbers "##" pieces in the order of a randomly seeded hash table and breaks ties
     between merges by those numbers, so that two processes learn different vocabularies from the same texts.
     """
     _without_threads()

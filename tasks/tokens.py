@@ -15,12 +15,12 @@ from tasks.tokenizer import WordPiece
 
 TEXTS_PER_BATCH = 512
 TOKENIZING = "tokenizing"
-LARGEST_SHORT_VOCABULARY = 65536  # what two bytes can number
+LARGEST_SHORT_VOCABULARY = 65536  # limit of two bytes
 
 
 @dataclass(frozen=True, slots=True)
 class TokenCounts:
-    """How much was written; `unknown` counts [UNK]."""
+    """Numbers of written tokens and texts; `unknown` counts [UNK]."""
 
     documents: int
     tokens: int
@@ -32,7 +32,7 @@ def write_tokens(
 ) -> TokenCounts:
     """Write the tokens of all texts as a .npy file of little-endian uint16, or uint32 for a large vocabulary.
 
-    `text_count` only serves the progress shown. Memory stays at one batch of texts.
+    `text_count` is used for progress only. Memory is bounded by one batch of texts.
     """
     dtype = np.dtype("<u2" if tokenizer.vocabulary_size <= LARGEST_SHORT_VOCABULARY else "<u4")
     documents = tokens = unknown = 0
@@ -65,7 +65,7 @@ def _write_header(file: BinaryIO, length: int, dtype: np.dtype[np.unsignedintege
 
 
 def read_tokens(path: Path) -> np.ndarray:
-    """Return the tokens [token] memory-mapped and read-only. Raises CorruptionError where the file is another."""
+    """Return the tokens [token] memory-mapped and read-only. Raises CorruptionError if it is not such a file."""
     try:
         tokens: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as damage:

@@ -62,7 +62,7 @@ class Match:
         """Return the masked batch of a step, drawn as the training loop draws it."""
         recipe, lesson = self.lesson.candidate.recipe, self.lesson
         batch = lesson.batches.at(number, recipe.batch_sequences, lesson.seed)
-        return mask(batch, lesson.candidate.objective, lesson.words, np.random.default_rng(number))
+        return mask(batch, lesson.candidate.objective, lesson.tokenizer, np.random.default_rng(number))
 
 
 def match(size: Size, vocabulary: int, precision: torch.dtype = torch.float32) -> Match:
@@ -74,10 +74,10 @@ def match(size: Size, vocabulary: int, precision: torch.dtype = torch.float32) -
     generator = objective.generator_of(built, baseline)
     assert generator is not None
     candidate = Candidate(architecture=built, objective=objective, recipe=recipe)
-    words = WordPiece([*SPECIAL_TOKENS, *(f"w{place}" for place in range(vocabulary - 5))], lowercase=True)
+    tokenizer = WordPiece([*SPECIAL_TOKENS, *(f"w{place}" for place in range(vocabulary - 5))], lowercase=True)
     random = np.random.default_rng(1)
     text = random.integers(len(SPECIAL_TOKENS), vocabulary, TEXT_SEQUENCES * size.length).astype(np.uint16)
-    lesson = TrainingData(candidate, Batches(text, words, size.length), words, 1, HORIZON_TOKENS)
+    lesson = TrainingData(candidate, Batches(text, tokenizer, size.length), tokenizer, 1, HORIZON_TOKENS)
     ours, theirs = build_model(candidate, generator, 1), Electra(built, generator)
     scatter(theirs)
     _copy_weights(theirs, ours)
@@ -135,7 +135,11 @@ def _their_step(match: Match) -> Callable[[], None]:
 
 
 def _tensors(masked: MaskedBatch) -> tuple[Tensor, Tensor, Tensor]:
-    return torch.from_numpy(masked.shown), torch.from_numpy(masked.positions), torch.from_numpy(masked.answers)
+    return (
+        torch.from_numpy(masked.inputs),
+        torch.from_numpy(masked.masked_positions),
+        torch.from_numpy(masked.targets),
+    )
 
 
 @torch.no_grad()

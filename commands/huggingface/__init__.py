@@ -1,1 +1,1 @@
-"""What `export` and `import` read and write."""
+"""Hugging Face folders: readers and writers for `export` and `import`."""

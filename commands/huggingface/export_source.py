@@ -1,4 +1,4 @@
-"""What `steeplechase export` takes: a trial, an imported start, or a declaration that no one has trained yet."""
+"""Sources of `steeplechase export`: a trial, an imported checkpoint, or an untrained declaration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,27 +25,27 @@ ENCODER = "encoder"
 
 @dataclass(frozen=True)
 class Exported:
-    """A model and its story."""
+    """A model with its weights and provenance."""
 
     title: str
     architecture: Architecture
     dropout: float
     weights: Mapping[str, Tensor]
-    """The encoder's under their own names; a pretraining head's as `head.` or `judge.`."""
+    """The encoder's weights by name; those of a pretraining head prefixed by `head.` or `judge.`."""
     story: Mapping[str, str]
-    """What a reader asks of weights: where from, how much, which bytes."""
-    words: WordPiece | None = None
+    """Provenance: source, training and hashes."""
+    tokenizer: WordPiece | None = None
     objective: str | None = None
-    """The kind of objective whose head is among the weights, None where there is none."""
+    """Objective of the pretraining head among the weights, None without a head."""
 
 
 def from_trial(folder: Path, trial: str | None) -> Exported:
-    """Return a trial whose pretraining has come to its end, with its head and its vocabulary."""
+    """Return a trial with finished pretraining, with its head and its vocabulary."""
     found = trained(folder, trial)
     file = found.stage / CHECKPOINT / WEIGHTS
     saved = load_file(file)
     weights = {name.removeprefix(f"{ENCODER}."): value for name, value in saved.items() if not _of_generator(name)}
-    words = load_tokenizer(found.tokens)
+    tokenizer = load_tokenizer(found.tokens)
     arm, _, seed = found.trial.rpartition("/")
     story = {
         "experiment": f"{found.experiment} at scale {found.scale}",
@@ -55,27 +55,29 @@ def from_trial(folder: Path, trial: str | None) -> Exported:
         "tokens seen": f"{found.result['tokens']:,}",
         "held-out loss": f"{found.result['held_out_loss']} nats",
         "checkpoint sha256": sha256_of(file),
-        "vocabulary sha256": words.vocabulary_hash,
+        "vocabulary sha256": tokenizer.vocabulary_hash,
     }
     title, candidate = f"{found.experiment}: {found.trial}", found.candidate
     dropout, objective = candidate.recipe.dropout, candidate.objective.kind
-    return Exported(title, candidate.architecture, dropout, weights, story, words, objective)
+    return Exported(title, candidate.architecture, dropout, weights, story, tokenizer, objective)
 
 
 def from_start(folder: Path) -> Exported:
-    """Return a folder that `steeplechase import` has written, with its vocabulary where it has one."""
+    """Return a folder written by `steeplechase import`, with its vocabulary if it has one."""
     start = read_initial_checkpoint(folder)
-    words = None if start.vocabulary is None else load_tokenizer(folder)
+    tokenizer = None if start.vocabulary is None else load_tokenizer(folder)
     weights = load_file(start.verify(START_WEIGHTS))
     story = {"imported from": f"a {start.provenance.model_type} folder", "weights sha256": start.weights_hash}
     story |= {f"source {name} sha256": found for name, found in start.provenance.sources.items()}
-    return Exported(folder.name, start.architecture, Recipe().dropout, weights, story, words)
+    return Exported(folder.name, start.architecture, Recipe().dropout, weights, story, tokenizer)
 
 
 def from_declaration(subject: Subject, seed: int) -> Exported:
-    """Return an untrained model; it starts where a pretraining with the same seed does."""
+    """Return an untrained model, initialised like a pretraining with the same seed."""
     encoder = Encoder(subject.architecture, subject.dropout)
-    initialise(nn.ModuleDict({ENCODER: encoder}), seed)  # each weight's stream bears its name in the whole model
+    initialise(
+        nn.ModuleDict({ENCODER: encoder}), seed
+    )  # the random stream of a module is seeded by its name in the whole model
     weights = {name: value.detach() for name, value in encoder.named_parameters()}
     story = {"trained": "not at all", "initialised from seed": str(seed)}
     return Exported(subject.name, subject.architecture, subject.dropout, weights, story)

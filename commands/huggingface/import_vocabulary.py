@@ -1,4 +1,4 @@
-"""The WordPiece vocabulary of a Hugging Face folder, from vocab.txt or tokenizer.json, as ours or with reasons.
+"""The WordPiece vocabulary of a Hugging Face folder (vocab.txt, tokenizer.json), or why it is not supported.
 
 Source: transformers 5.23, tokenization_bert.py (ELECTRA and ConvBERT use the same); tokenizers' JSON format.
 """
@@ -20,17 +20,17 @@ NOT_WORDPIECE = "BERT's WordPiece is the one kind of tokenizer that can be read"
 
 @dataclass(frozen=True)
 class FoundVocabulary:
-    """The pieces in order and whether text is lowered first; or what is wrong. Neither where there are no files."""
+    """The pieces in order and whether text is lower-cased; or the errors. Both empty without files."""
 
     pieces: tuple[str, ...]
     lowercase: bool
     sources: tuple[str, ...]
-    """The files that were read."""
+    """Files read."""
     reasons: tuple[str, ...]
 
 
 def find_vocabulary(folder: Path, vocabulary_size: int | None) -> FoundVocabulary:
-    """Read what the folder holds; `vocabulary_size` is the most pieces that the model has room for."""
+    """Read the vocabulary of a folder; `vocabulary_size` is the maximum number of pieces, from the model."""
     plain, pieces_told = _from_text(folder / VOCABULARY_FILE, vocabulary_size)
     document, document_told = read_json(folder / TOKENIZER, missing_ok=True)
     settings, settings_told = read_json(folder / TOKENIZER_CONFIG, missing_ok=True)
@@ -51,7 +51,7 @@ def find_vocabulary(folder: Path, vocabulary_size: int | None) -> FoundVocabular
 
 
 def _from_text(path: Path, largest: int | None) -> tuple[list[str], tuple[str, ...]]:
-    """Return the pieces of vocab.txt, none where it is not there, and what is wrong with it."""
+    """Return the pieces of vocab.txt, none if it does not exist, and its errors."""
     if not path.exists():
         return [], ()
     try:
@@ -61,7 +61,7 @@ def _from_text(path: Path, largest: int | None) -> tuple[list[str], tuple[str, .
 
 
 def read_json(path: Path, missing_ok: bool = False) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return a JSON mapping, or an empty one with the reason why there is none."""
+    """Return a JSON mapping, or an empty one with the error."""
     if missing_ok and not path.exists():
         return {}, ()
     try:
@@ -74,7 +74,7 @@ def read_json(path: Path, missing_ok: bool = False) -> tuple[dict[str, Any], tup
 
 
 def _mistakes(document: dict[str, Any]) -> Iterator[str]:
-    """Yield what keeps a tokenizer.json from being BERT's WordPiece."""
+    """Yield the settings of a tokenizer.json that differ from BERT's WordPiece."""
     expected = {
         ("model", "type"): "WordPiece",
         ("model", "unk_token"): "[UNK]",

@@ -1,4 +1,4 @@
-"""The encoder's weights in a Hugging Face folder: found under any of its classes, held against the architecture."""
+"""The encoder's weights in a Hugging Face folder: read from any model class, checked against the architecture."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,30 +11,33 @@ from torch import Tensor
 
 from foundation.errors import DataError
 from models.encoder import Encoder
-from models.huggingface.weight_names import WeightPair, encoder_pairs, to_ours, to_theirs
+from models.huggingface.weight_names import WeightPair, encoder_pairs, from_transformers, to_transformers
 from search_space.architecture import Architecture
 
-LEGACY = ((".gamma", ".weight"), (".beta", ".bias"))  # of a normalisation, in files from before 2019
-BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")  # counted, not learned; older files hold them
-POOLER = "pooler."  # a map on the first token, which only BERT's own second objective teaches
+LEGACY = ((".gamma", ".weight"), (".beta", ".bias"))  # names of layer norm weights in files from before 2019
+BUFFERS = (
+    "embeddings.position_ids",
+    "embeddings.token_type_ids",
+)  # position indices, not learned; present in older files
+POOLER = "pooler."  # a map on the first token, trained only by BERT's next-sentence objective
 WIDENED = (torch.float16, torch.bfloat16)
 TOLD_AT_MOST = 20
-MOST_PARAMETERS = 10**12  # beyond any file; what claims more is not even built
+MOST_PARAMETERS = 10**12  # larger than any file; larger claims are rejected before a model is built
 
 
 @dataclass(frozen=True)
 class FoundWeights:
-    """The encoder's tensors under their names without a prefix, and what else the file holds."""
+    """The encoder's tensors by name, without a prefix, and the rest of the file."""
 
     encoder: Mapping[str, Tensor]
     left_out: tuple[str, ...]
-    """Names of what an encoder does not have: heads, a pooler."""
+    """Names of tensors outside the encoder: heads, a pooler."""
     widened: bool
-    """Whether half-precision values were made float32, which changes none."""
+    """Whether half-precision values were converted to float32, which is exact."""
 
 
 def find_weights(path: Path, model_type: str) -> FoundWeights:
-    """Read the file. Raises DataError where it is not safetensors."""
+    """Read the file. Raises DataError if it is not safetensors."""
     try:
         every = load_file(path)
     except (OSError, SafetensorError, ValueError) as damage:
@@ -55,8 +58,8 @@ def find_weights(path: Path, model_type: str) -> FoundWeights:
     return FoundWeights(encoder, tuple(sorted(map(_printable, left_out))), widened)
 
 
-def our_weights(path: Path, found: FoundWeights, architecture: Architecture) -> dict[str, Tensor]:
-    """Return the weights under our names. Raises DataError with every tensor that is missing, odd or idle."""
+def converted_weights(path: Path, found: FoundWeights, architecture: Architecture) -> dict[str, Tensor]:
+    """Return the weights with this project's names. Raises DataError with every missing, wrong or unused tensor."""
     if architecture.parameters > MOST_PARAMETERS or architecture.depth > len(found.encoder):
         claim = f"config.json asks for {architecture.depth} layers and {architecture.parameters} values"
         raise DataError(f"{path}: {claim}; the file holds {len(found.encoder)} tensors of an encoder")
@@ -66,7 +69,7 @@ def our_weights(path: Path, found: FoundWeights, architecture: Architecture) -> 
         mistakes[TOLD_AT_MOST:] = [f"{path}: … and {len(mistakes) - TOLD_AT_MOST} more such lines"]
     if mistakes:
         raise DataError(mistakes)
-    return to_ours({name: value.float() for name, value in found.encoder.items()}, pairs)
+    return from_transformers({name: value.float() for name, value in found.encoder.items()}, pairs)
 
 
 def _modern(name: str) -> str:
@@ -77,15 +80,15 @@ def _modern(name: str) -> str:
 
 
 def _printable(name: str) -> str:
-    """Return a name from someone's file as a terminal may show it."""
+    """Return a name from a file, escaped if it is not printable."""
     return name if name.isprintable() else ascii(name)
 
 
 def _shapes(architecture: Architecture, pairs: tuple[WeightPair, ...]) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each tensor under their names, from an encoder that takes no memory."""
+    """Return the shape of each tensor by its name in transformers, from an encoder on the meta device."""
     with torch.device("meta"):
         weights = dict(Encoder(architecture, 0.0).named_parameters())
-    return {name: tuple(value.shape) for name, value in to_theirs(weights, pairs).items()}
+    return {name: tuple(value.shape) for name, value in to_transformers(weights, pairs).items()}
 
 
 def _mistakes(found: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...]]) -> Iterator[str]:

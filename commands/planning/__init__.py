@@ -1,1 +1,1 @@
-"""What `plan` says, and how it looks."""
+"""The content of `plan` and its text form."""

@@ -1,4 +1,4 @@
-"""What `plan` has to say: every arm with its costs, the cells that it fills, what is cached, what is to come."""
+"""Content of `plan`: arms with costs and table cells, cached stages, predicted time and disk."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -36,55 +36,55 @@ from runners.stages.stage import Stage
 from search_space.cost import Convention
 
 PAIRS_AMONG_AT_MOST = 128
-"""Arms among which pairs are looked for; every arm is held against every other."""
+"""Maximum number of arms for the search of pairs, which is quadratic."""
 
 
 @dataclass(frozen=True)
 class ArmPlan:
-    """One arm before it has run."""
+    """Plan of one arm."""
 
     arm: Arm
     parameters: int
     forward_flops: int
     train_flops: int
     cells: dict[str, tuple[str, ...]]
-    """By table of the report: its metrics, pairs or claims that the arm fills."""
+    """By table of the report: the metrics, pairs or claims that use the arm."""
     stages: int
     """Over all pretraining seeds."""
     cached: int | None
-    """Stages whose results are in the store; None where the keys cannot be known."""
+    """Number of stages with results in the store; None if their keys are unknown."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What an experiment asks for, and what it will cost."""
+    """Arms, stages and predicted costs of an experiment."""
 
     arms: tuple[ArmPlan, ...]
     values_per_cell: tuple[int, int]
-    """Pretraining seeds, and fine-tuning seeds within each."""
+    """Pretraining seeds, and fine-tuning seeds per pretraining seed."""
     shared_stages: int
     shared_cached: int | None
     unknown: str
-    """Why the cache and the costs to come cannot be told; empty where they can."""
+    """Reasons why the cache and the remaining costs are unknown; empty if they are known."""
     prediction: Prediction | None
-    """Of the stages that are not in the store; a search counts its candidates at the baseline's size."""
+    """For the stages that are not in the store; candidates of a search count at the baseline's size."""
     aliases: dict[str, str]
-    """Names under which a later design asks for an arm that there is already."""
+    """Duplicate arms: names in later designs for an existing arm."""
     impossible: tuple[tuple[str, ...], ...]
-    """Points that are left out: the name, then the reasons."""
+    """Impossible points: the name, then the reasons."""
     notes: tuple[str, ...] = field(default=())
     tuning: TuningCost | None = None
     warnings: tuple[str, ...] = ()
-    """What the experiment asks for and most likely does not mean."""
+    """Warnings about likely mistakes in the experiment."""
 
 
 def plan_of(chosen: Chosen, convention: Convention, places: ResultPaths) -> Plan:
-    """Return the plan. Raises Corruption where a ledger under the results cannot be trusted."""
+    """Return the plan. Raises CorruptionError if a ledger under the results is damaged."""
     experiment, roster = chosen.experiment, chosen.experiment.roster
     store = ArtifactStore(places.stages)
     try:
         shared = shared_stages(experiment)
-    except (DataError, MachineError) as refusal:  # the data of another scale may lie on another machine
+    except (DataError, MachineError) as refusal:  # the data of another scale may be on another machine
         shared, unknown = None, "\n".join(refusal.lines)
     else:
         unknown = ""
@@ -141,7 +141,7 @@ def _stages(chosen: Chosen, shared: SharedStages, arm: Arm) -> list[Stage]:
 
 
 def _candidates_like(chosen: Chosen, arm: Arm) -> int:
-    """Return how many candidates an arm stands for: of a search only the first are known."""
+    """Return the number of candidates that an arm represents: of a search only the first are known."""
     search = chosen.experiment.search
     if search is None or arm.name != BASELINE:
         return 1
@@ -172,7 +172,7 @@ def _cells(chosen: Chosen) -> dict[str, dict[str, tuple[str, ...]]]:
 
 
 def _claimed(chosen: Chosen) -> Iterator[tuple[str, str]]:
-    """Yield each arm that a claim or an ordering speaks of, with the text."""
+    """Yield each arm of a claim or an ordering, with its text."""
     experiment = chosen.experiment
     for claim in experiment.claims:
         yield from ((name, str(claim)) for name in claim.arms)
@@ -209,7 +209,7 @@ def _notes(chosen: Chosen) -> list[str]:
 
 
 def _repeats(design: Search, seeds: int) -> str:
-    """Return what becomes of a point that is proposed again."""
+    """Return the policy for a point that is proposed again."""
     if design.sampler in BLIND or (design.max_seeds or seeds) <= seeds:
         return "a candidate that is proposed again is drawn again; no seed is added"
     return (

@@ -1,6 +1,6 @@
-"""What `plan` says beside the papers: how every arm is trained, and its cost and recipe against the published row's.
+"""`plan` beside the papers: the recipe of every arm, and its costs and recipe against the published row's.
 
-The FLOPs here are ELECTRA's count whatever `--flops` says, because that is how the published ones were counted.
+FLOPs are in ELECTRA's convention, independent of `--flops`, because the published ones are.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,32 +12,32 @@ from configuration.released_fine_tuning import released_fine_tunings, size_of
 from foundation.schema import JsonValue
 from reports.number_format import scientific
 from search_space.cost import CONVENTIONS
-from search_space.released.differences import Difference, departures, option_departures, recipe_told
+from search_space.released.differences import Difference, departures, option_departures, recipe_text
 from search_space.released.models import costs_of, preset_of
 from search_space.released.papers import PublishedRow, published
 
 ELECTRA = CONVENTIONS["electra"]
 UNFOUND, RELEASED = "not found", "released"
 OUR_LAYOUT = "counted_ours"
-"""The source of a count of a mode that no release contains."""
+"""Source of the counts of options that no release contains."""
 
 
 @dataclass(frozen=True)
 class Beside:
-    """One arm and the published row that it stands beside."""
+    """One arm and its published row."""
 
     arm: str
     row: str
     published: PublishedRow
     parameters: int
     train_flops: int
-    """By ELECTRA's count."""
+    """In ELECTRA's convention."""
     departures: tuple[Difference, ...]
-    """From what the row was trained as; empty where that is not known."""
+    """From the recipe of the published row; empty if that is unknown."""
 
 
 def besides(experiment: Experiment) -> tuple[Beside, ...]:
-    """Return the arms that stand beside a published row, in the table's order."""
+    """Return the arms with a published row, in the order of the table."""
     paper = experiment.paper
     if paper is None or paper.table is None:
         return ()
@@ -54,10 +54,10 @@ def besides(experiment: Experiment) -> tuple[Beside, ...]:
 
 
 def recipes(experiment: Experiment) -> dict[str, tuple[str, ...]]:
-    """Return every way of training in the experiment with the arms that are trained so."""
+    """Return the distinct recipes of the experiment with their arms."""
     found: dict[str, tuple[str, ...]] = {}
     for arm in experiment.arms:
-        told = recipe_told(arm.candidate, experiment.pretraining.tokens)
+        told = recipe_text(arm.candidate, experiment.pretraining.tokens)
         found[told] = (*found.get(told, ()), arm.name)
     return found
 
@@ -66,7 +66,7 @@ COLUMNS = ("arm", "the paper's row", "parameters", "published", "train FLOPs by 
 
 
 def rows(experiment: Experiment) -> Iterator[tuple[str, ...]]:
-    """Yield what a terminal shows of every published row, in the order of `COLUMNS`."""
+    """Yield the cells of every published row, in the order of `COLUMNS`."""
     for beside in besides(experiment):
         row, (parameters, flops) = beside.published, costs_of(beside.published)
         whose = "our count of our layout" if row.source_of("parameters") == OUR_LAYOUT else RELEASED
@@ -76,7 +76,7 @@ def rows(experiment: Experiment) -> Iterator[tuple[str, ...]]:
 
 
 def lines(experiment: Experiment) -> Iterator[str]:
-    """Yield what a terminal shows of the recipes, and where they leave the release."""
+    """Yield lines for the terminal: the recipes, and their departures from the release."""
     told = recipes(experiment)
     for recipe, arms in told.items():
         yield f"{'every arm' if len(told) == 1 else ', '.join(arms)}: {recipe}"
@@ -94,13 +94,13 @@ def lines(experiment: Experiment) -> Iterator[str]:
 
 
 def _options(experiment: Experiment) -> Iterator[str]:
-    """Yield where an option of any arm differs from the paper's mode of the same name."""
+    """Yield the departures of the arms' options from the paper's options of the same name."""
     for each in option_departures(*(arm.candidate.architecture for arm in experiment.arms)):
         yield f"{each.axis} {each.kind} differs from the paper's: {each.what}"
 
 
 def _departing(what: str, gone: Mapping[str, tuple[Difference, ...]]) -> Iterator[str]:
-    """Yield what all depart in once, then what single ones do beyond it."""
+    """Yield the common departures once, then the additional ones of each."""
     if not gone:
         return
     first, *others = gone.values()
@@ -113,7 +113,7 @@ def _departing(what: str, gone: Mapping[str, tuple[Difference, ...]]) -> Iterato
 
 
 def _size(experiment: Experiment) -> str:
-    """Return the size that the baseline is fine-tuned as."""
+    """Return the size whose fine-tuning settings the baseline has."""
     paper = experiment.paper
     row = None if paper is None or paper.table is None else paper.rows.get(BASELINE)
     model = None if row is None or paper is None else published().tables[str(paper.table)].rows[row].model
@@ -121,13 +121,13 @@ def _size(experiment: Experiment) -> str:
 
 
 def _told(known: str | None, printed: str | None, whose: str) -> str:
-    """Return what is known of a model and whose it is, and what the paper prints, which is rounder."""
+    """Return a model's value with its source, and the rounded value that the paper prints."""
     parts = [*([f"{whose} {known}"] if known else []), *([f"printed {printed}"] if printed else [])]
     return ", ".join(parts) or UNFOUND
 
 
 def document(experiment: Experiment) -> JsonValue:
-    """Return the same as plain data."""
+    """Return the same as a JSON document."""
     return {
         "recipes": [{"arms": [*arms], "recipe": recipe} for recipe, arms in recipes(experiment).items()],
         "fine_tuning": [

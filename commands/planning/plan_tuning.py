@@ -1,4 +1,4 @@
-"""What tuning will cost, as `plan` tells it: points, trials, tokens, FLOPs, and what of it is in the cache."""
+"""Costs of tuning in `plan`: points, trials, tokens, FLOPs, and the cached share."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -21,41 +21,41 @@ from tasks.data_folder import with_paths_as_in
 
 Kept = Callable[[Stage], bool]
 UNKNOWN: Point = {"recipe.noise_seed": 1}
-"""Stands for a recipe that is not chosen yet: what it costs is known, what it gives is in no cache."""
+"""Placeholder of a recipe that is not chosen yet: its costs are known, its results are never cached."""
 
 
 @dataclass(frozen=True)
 class TuningCost:
-    """Tuning before it has run. What is to be drawn is drawn by `run`, and counts as the shared recipe until then."""
+    """Plan of tuning. Points that `run` has yet to draw count as the shared recipe."""
 
     points: tuple[str, ...]
-    """Names of the points that are known; the shared recipe alone where the others will be drawn."""
+    """Names of the known points; the shared recipe alone if the others are yet to be drawn."""
     count: int
-    """Points that every arm is tried at."""
+    """Number of points per arm."""
     sampler: str
     arms: int
     seeds: tuple[int, ...]
     tokens: int
-    """Of a trial."""
+    """Per trial."""
     train_flops: int
-    """Of all trials."""
+    """Total over all trials."""
     stages: int
     cached: int | None
-    """Of the stages whose points are known; None where the keys cannot be known."""
+    """Among the stages of known points; None if their keys are unknown."""
     own_arms: int | None
-    """Arms that are trained once more at a recipe of their own; None before that is chosen."""
+    """Number of arms that are retrained at their own recipe; None before the choice."""
     ahead: tuple[Stage, ...]
-    """What is to be computed; at most, for the arms at their own recipes, which are arms only where they differ."""
+    """Stages to compute; an upper bound for arms at their own recipes, which exist only if they differ."""
 
     @property
     def trials(self) -> int:
-        """How many trials there are."""
+        """Number of trials."""
         return self.arms * self.count * len(self.seeds)
 
 
 @dataclass(frozen=True)
 class Begun:
-    """What a run has written down already."""
+    """Records of an existing run."""
 
     tried: TuningPlan
     choices: tuple[Choice, ...]
@@ -64,10 +64,10 @@ class Begun:
 def plan_tuning_of(
     experiment: Experiment, shared: SharedStages | None, convention: Convention, kept: Kept, folder: Path
 ) -> TuningCost | None:
-    """Return what tuning asks for, None where nothing is tuned.
+    """Return the plan of tuning, None without tuning.
 
-    A run in the folder has written down what it has drawn and chosen. Raises Corruption where its ledger cannot be
-    trusted.
+    An existing run in the folder has recorded its draws and its choice. Raises CorruptionError if its ledger is
+    damaged.
     """
     tune, baseline = experiment.tune, experiment.baseline
     if tune is None:
@@ -107,7 +107,7 @@ def _stages(view: Experiment, shared: SharedStages, points: tuple[Point, ...]) -
 
 
 def _own_stages(experiment: Experiment, shared: SharedStages, begun: Begun | None) -> Iterator[Stage]:
-    """Yield the stages of the arms at their own recipes; before the choice as if each left the shared one."""
+    """Yield the stages of the arms at their own recipes; before the choice, as if all differ from the shared one."""
     choices = {choice.arm: choice.point for choice in begun.choices} if begun else {}
     for arm in experiment.arms:
         point = begun.tried.points[choices[arm.name]] if begun and choices else UNKNOWN
@@ -120,7 +120,7 @@ def _moved(begun: Begun | None) -> int | None:
 
 
 def _begun(experiment: Experiment, folder: Path) -> Begun | None:
-    """Return what a run of this experiment in the folder has written of tuning, None where there is none."""
+    """Return the tuning records of a run of this experiment in the folder, None if there is none."""
     if not (folder / LEDGER_NAME).is_file():
         return None
     with closing(Ledger.at(folder)) as ledger:
@@ -131,7 +131,7 @@ def _begun(experiment: Experiment, folder: Path) -> Begun | None:
 
 
 def tuning_lines(plan: TuningCost) -> Iterator[str]:
-    """Yield what a reader of the plan has to know of tuning."""
+    """Yield the lines of the plan about tuning."""
     others = (
         f"{', '.join(plan.points)}"
         if plan.sampler == "grid"
@@ -147,7 +147,7 @@ def tuning_lines(plan: TuningCost) -> Iterator[str]:
 
 
 def tuning_document(plan: TuningCost) -> JsonValue:
-    """Return the plan of tuning as plain data."""
+    """Return the plan of tuning as a JSON document."""
     return {
         "points": [*plan.points],
         "points_per_arm": plan.count,

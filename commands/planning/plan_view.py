@@ -1,4 +1,4 @@
-"""A plan as one reads it in a terminal: the arms, then what is left out, what is there, and what is to come."""
+"""Text form of a plan: arms, impossible points, cached stages, predicted time and disk."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -19,7 +19,7 @@ from search_space.cost import Convention
 
 REASONS_SHOWN = 5
 NUMBERS = ("parameters", "forward", "train FLOPs", "cached")
-CELLS_FROM = 110  # columns of the terminal from which the uses of an arm are beside its name
+CELLS_FROM = 110  # minimum terminal width for the uses of an arm beside its name
 USES = {
     "results": "metric",
     "tuned": "tuned metric",
@@ -27,7 +27,7 @@ USES = {
     "isolated": "one-change comparison",
     "claims": "claim",
 }
-"""By table of the report, what an arm is used in."""
+"""Names of the uses of an arm, by table of the report."""
 UNITS = ((86_400.0, "days"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
@@ -56,7 +56,7 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
 
 
 def _show_arms(console: Console, arms: Sequence[ArmPlan]) -> None:
-    """Print the arms with their numbers; what each changes beside its name where that cuts no change, else below."""
+    """Print the arms with their numbers; overrides beside the name if they fit, else below."""
     longest = max((len(change) for row in arms for change in _changes(row)), default=0)
     beside = console.measure(_arms_table(arms)).maximum + longest + len(", ") < console.width
     console.print(_arms_table(arms, changes=beside, cells=console.width >= CELLS_FROM))
@@ -121,7 +121,7 @@ def _work(chosen: Chosen) -> str:
 
 
 def _searched(search: Search, known: int) -> str:
-    """Return how many arms there may be: the baseline and arms of other designs count, and so does every repeat."""
+    """Return the maximum number of arms, with the baseline, arms of other designs and repeats."""
     arms = max(known, search.max_candidates)
     named = "the baseline" if known == 1 else f"the baseline, {known - 1} named"
     return f"at most {arms} arms ({named} and up to {arms - known} candidates over {', '.join(search.space)})"

@@ -1,1 +1,1 @@
-"""What one sees in a terminal."""
+"""Terminal output."""

@@ -1,4 +1,4 @@
-"""What `describe` is asked about: a published model, or a file with an architecture, a candidate or an experiment."""
+"""Target of `describe`: a published model, or a file with an architecture, a candidate or an experiment."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ DOCUMENTS: tuple[type[Schema], ...] = (Architecture, Candidate, Experiment)
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the command line names."""
+    """Arguments of the command line."""
 
     what: str
     scale: str | None
@@ -30,7 +30,7 @@ class Wanted:
 
 
 def found(wanted: Wanted) -> tuple[Subject, Recipe]:
-    """Return what is to be described, and how it is trained. Raises ConfigurationError with every mistake."""
+    """Return the subject and its training. Raises ConfigurationError with every error."""
     path = Path(wanted.what)
     if wanted.what in PRESETS:
         _refuse_options(wanted, "a published model", ("scale", "arm"))
@@ -48,7 +48,7 @@ def found(wanted: Wanted) -> tuple[Subject, Recipe]:
 
 
 def _model_of(path: Path) -> type[Schema]:
-    """Return the declaration that most of the file's keys belong to; an architecture where none does."""
+    """Return the declaration with the most fields among the file's keys; an architecture if there is none."""
     keys = set(read_document(str(path), read_text(path))[0].nodes)
     return max(DOCUMENTS, key=lambda model: len(keys & set(model.model_fields)))
 

@@ -1,4 +1,4 @@
-"""A description in a terminal: the block as a picture, then its cost by part; plain where the terminal is."""
+"""Text form of a description: a diagram of the block, then costs by component."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -33,12 +33,12 @@ def show(description: Description, updates: int | None) -> None:
 
 
 def text(console: Console, line: str, style: str = "") -> None:
-    """Print a line as it is: what a user has named is no markup."""
+    """Print a line without markup, since names come from the user."""
     console.print(Text(line, style=style))
 
 
 def picture(architecture: Architecture) -> RenderableType:
-    """Return one block, drawn from its input at the top to its output at the bottom."""
+    """Return a diagram of one block, from its input at the top to its output at the bottom."""
     width, shape, groups = architecture.width, architecture.attention_shape, architecture.feed_forward_groups
     heads = "1 head" if shape.heads == 1 else f"{shape.heads} heads"
     sides = [_box("self-attention", f"{heads} of {shape.head_width}\n{width} -> {shape.inner_width} channels")]
@@ -89,7 +89,7 @@ def _costs(description: Description) -> Table:
 
 
 def _cost_cells(name: str, parts: Sequence[PartCost], copies: int | None) -> tuple[str, str, str, str, str]:
-    """Return the cells of a row: what the parts cost together, and in one of their copies where there are some."""
+    """Return the cells of a row: total costs of the components, and costs per copy if there are several."""
     parameters, flops = sum(part.parameters for part in parts), sum(part.forward_flops for part in parts)
     if copies is None:
         return name, f"{parameters:,}", "", power(flops), ""
@@ -97,10 +97,10 @@ def _cost_cells(name: str, parts: Sequence[PartCost], copies: int | None) -> tup
 
 
 def _added(heads: Iterable[PartCost]) -> dict[str, list[PartCost]]:
-    """Return what pretraining adds by name: each head by itself, and a generator's body as one."""
+    """Return the components that pretraining adds, by name: each head, and the generator's encoder as one."""
     rows: dict[str, list[PartCost]] = {}
     for part in heads:
-        is_head = part.role in (Role.VOCABULARY, Role.JUDGE)
+        is_head = part.role in (Role.VOCABULARY, Role.DISCRIMINATOR)
         rows.setdefault(part.name if is_head else part.owner, []).append(part)
     return rows
 

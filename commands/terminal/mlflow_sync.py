@@ -1,7 +1,7 @@
-"""Keeps MLflow up to date while an experiment runs; an outage is a warning and never stops a trial or a report.
+"""Mirrors a running experiment to MLflow; an outage is a warning and never stops a trial or a report.
 
-The mirror can be thrown away, so a store that is away, locked or unreadable refuses no run, whatever its kind: it is
-left as it is, named in one line at the start and again at the end where that still holds.
+The mirror can be rebuilt, so an unreachable, locked or damaged store never fails a run: it is unchanged, and reported
+in one line at the start and, if it persists, at the end.
 """
 
 import os
@@ -17,16 +17,16 @@ from ledger.snapshot import Snapshot, snapshot
 from runners.tracking import Patience, TrackingStore, TrackingUnavailable, mirror
 
 SECONDS_BETWEEN_MIRRORS = 30.0
-LOCK_SECONDS_BETWEEN = 5.0  # while the experiment runs: another mirror follows
-LONGEST_STOP_SECONDS = 10.0  # until the mirror of the moment has ended
-LONGEST_FINISH_SECONDS = 120.0  # a thousand trials take 80 where none has been sent before
+LOCK_SECONDS_BETWEEN = 5.0  # while the experiment runs, since another mirror follows
+LONGEST_STOP_SECONDS = 10.0  # for the end of the current mirror
+LONGEST_FINISH_SECONDS = 120.0  # a first mirror of a thousand trials takes 80
 AGAIN = "nothing in the ledger is lost, and the same command mirrors it again"
 
 
 class Mirroring:
-    """A thread of the driver that reads the ledger and writes MLflow, for as long as its context lasts.
+    """A thread that reads the ledger and writes MLflow while its context is open.
 
-    Raises EnvironmentRefused where the URI of the store names none: a mistake in the input.
+    Raises MachineError if the URI of the store is invalid, which is an error of the input.
     """
 
     def __init__(self, places: ResultPaths, declared: str | None) -> None:
@@ -36,7 +36,7 @@ class Mirroring:
         self._thread = Thread(target=self._keep_up, daemon=True)
 
     def check(self) -> str | None:
-        """Look at the store for at most five seconds; return a warning where it cannot be written now."""
+        """Check the store for at most five seconds; return a warning if it cannot be written now."""
         try:
             self._store.check()
         except UserError as outage:
@@ -50,12 +50,12 @@ class Mirroring:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop after the run that is being sent; what does not end is left behind and dies with the process."""
+        """Stop after the current MLflow run; a thread that does not end in time is abandoned (daemon)."""
         self._over.set()
         self._thread.join(LONGEST_STOP_SECONDS)
 
     def finish(self, found: Snapshot, files: Sequence[Path]) -> str | None:
-        """Mirror the end, with the report's files; return a warning where that could not be done in time."""
+        """Mirror the final state, with the report's files; return a warning on timeout or outage."""
         if self._thread.is_alive():
             return self._unanswered(LONGEST_STOP_SECONDS)
         outages: list[str] = []
@@ -86,4 +86,4 @@ class Mirroring:
                 with closing(Ledger.at(self._places.folder)) as ledger:
                     mirror(snapshot(ledger), self._store, origin=self._places.folder.name, patience=patience)
             except (TrackingUnavailable, UserError):
-                continue  # told at the end, where it still holds
+                continue  # reported at the end if it persists

@@ -1,4 +1,4 @@
-"""The screen of long work: lines that stay, and in a terminal a drawing below them that changes."""
+"""Output of long-running work: permanent lines, and in a terminal a live drawing below them."""
 
 import time
 from collections.abc import Callable
@@ -11,36 +11,36 @@ SECONDS_BETWEEN_DRAWINGS = 0.5
 
 
 class Screen:
-    """Draws in the thread that asks for it: a drawing thread's work would be on the clock of what is timed."""
+    """Draws in the calling thread, because a drawing thread would disturb timings."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        drawable = console.is_terminal and not console.is_dumb_terminal  # a dumb one cannot move its cursor
+        drawable = console.is_terminal and not console.is_dumb_terminal  # a dumb terminal cannot move its cursor
         self._live = Live(console=console, auto_refresh=False, transient=True) if drawable else None
         self._drawn = 0.0
 
     def __enter__(self) -> Self:
-        """Take over the terminal's last lines, where there is a terminal."""
+        """Start the live drawing, if there is a terminal."""
         if self._live is not None:
             self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Give the terminal back."""
+        """End the live drawing."""
         if self._live is not None:
             self._live.stop()
 
     @property
     def live(self) -> bool:
-        """Whether there is a drawing; elsewhere only lines."""
+        """Whether there is a live drawing."""
         return self._live is not None
 
     def tell(self, line: str) -> None:
-        """Print a line that stays."""
+        """Print a permanent line."""
         self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def draw(self, drawing: Callable[[], RenderableType], at_once: bool = False) -> None:
-        """Draw anew, where there is a terminal and the last drawing is old enough to be worth it, or `at_once`."""
+        """Redraw if the last drawing is old enough, or `at_once`; no effect without a terminal."""
         now = time.monotonic()
         if self._live is not None and (at_once or now - self._drawn >= SECONDS_BETWEEN_DRAWINGS):
             self._drawn = now
@@ -48,7 +48,7 @@ class Screen:
 
 
 def time_left(seconds: float) -> str:
-    """Return a rough time in words."""
+    """Return an approximate duration as text."""
     if seconds < 90:
         return f"{seconds:.0f} s left"
     minutes = round(seconds / 60)

@@ -1,4 +1,4 @@
-"""What one sees while arms are timed: a bar with the time left in a terminal, a line per length everywhere."""
+"""Progress of timing: a bar with the time left in a terminal, and a line per length."""
 
 from rich.console import Console
 from rich.progress_bar import ProgressBar
@@ -12,14 +12,14 @@ from runners.timing.driver import Progress
 
 
 class TimingView(Screen):
-    """Draws between rounds, so that nothing of it is on the clock."""
+    """Draws between rounds, outside the timed sections."""
 
     def __init__(self, console: Console, baseline: str) -> None:
         super().__init__(console)
         self._baseline = baseline
 
     def watch(self, progress: Progress) -> None:
-        """Tell what has ended and draw how far the run is."""
+        """Print finished lengths and draw the progress."""
         if progress.finished is not None:
             self.tell(f"n = {progress.length}: {_ratios(progress.finished, self._baseline)}")
         self.draw(lambda: _bar(progress))
@@ -33,7 +33,7 @@ def _bar(progress: Progress) -> Table:
 
 
 def _ratios(measured: Measured, baseline: str) -> str:
-    """Return how fast the arms are, for the eye; the report says it with intervals."""
+    """Return the relative speeds of the arms, display only; the report has intervals."""
     found = []
     for arm, seconds in measured.seconds.items():
         if arm != baseline:

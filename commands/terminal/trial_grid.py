@@ -1,4 +1,4 @@
-"""How each trial stands, compact: a mark per arm and seed where there is room, else and in logs the counts."""
+"""Compact state of the trials: a mark per arm and seed if it fits, else (and in logs) the counts."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,12 +20,12 @@ MARKS = {
     TrialStatus.DIVERGED: ("∞", "~", "magenta"),
     TrialStatus.FAILED: ("✗", "!", "red"),
 }
-"""By standing: the mark, the mark where only ASCII can be shown, the colour."""
+"""By standing: the mark, the ASCII mark, the colour."""
 NAME_LETTERS, GAP = 30, 3
 
 
 def counts(standings: Standings) -> str:
-    """Return how many trials have ended and how, and how many run or wait, in one line."""
+    """Return the numbers of trials by standing, in one line."""
     found = Counter(standing for _, standing in standings)
     parts = [f"{found[standing]} {standing.value}" for standing in MARKS if found[standing]]
     ended = sum(found[standing] for standing in ENDED)
@@ -33,7 +33,7 @@ def counts(standings: Standings) -> str:
 
 
 def trial_grid(standings: Standings, width: int, height: int, ascii_only: bool) -> Group | Text:
-    """Return the arms, each with a mark per seed, in as many columns as fit; the counts where they do not fit."""
+    """Return the arms, each with a mark per seed, in as many columns as fit; the counts if they do not fit."""
     arms: dict[str, dict[int, TrialStatus]] = {}
     for row, standing in standings:
         arms.setdefault(row.arm, {})[row.seed] = standing
@@ -59,7 +59,7 @@ def _arm(name: str, seeds: Mapping[int, TrialStatus], letters: int, ascii_only: 
 
 
 def _legend(arms: Iterable[Mapping[int, TrialStatus]], ascii_only: bool) -> Text:
-    """Return the seeds, where all arms have the same, and what those marks mean that occur."""
+    """Return the seeds, if all arms have the same, and a legend of the marks in use."""
     of_arms = [*arms]
     every = {tuple(sorted(seeds)) for seeds in of_arms}
     seeds = " ".join(map(str, min(every))) if len(every) == 1 else ""

@@ -47,7 +47,7 @@ def load(path: Path, model: type[ModelT], scale: str | None, context: Mapping[st
     """Return the file's declaration at a scale, or without one.
 
     Every scale of the file is validated, whichever is asked for; `context` is pydantic's validation context.
-    Raises ConfigurationRefused with all mistakes by line, or EnvironmentRefused where the file cannot be read.
+    Raises ConfigurationError with all mistakes by line, or MachineError where the file cannot be read.
     """
     file = _read(path, scale)
     judged = {name: _judge(file, model, document, context) for name, document in file.documents.items()}

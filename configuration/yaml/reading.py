@@ -20,7 +20,7 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})  # controls, 
 def read_document(file: str, text: str) -> tuple[Entries, tuple[Mistake, ...]]:
     """Return the top mapping and the mistakes in it that reading can go on after; the same text is read once.
 
-    Raises ConfigurationRefused where it cannot: broken YAML, or no mapping at the top.
+    Raises ConfigurationError where it cannot: broken YAML, or no mapping at the top.
     """
     try:
         composed = compose(text)

@@ -64,7 +64,7 @@ def documents(base: Entries, overrides: dict[str, Entries]) -> dict[str | None, 
 
 
 def refuse_unknown(file: str, document: Entries, scale: str, known: tuple[str, ...]) -> None:
-    """Raise ConfigurationRefused unless the file has the scale."""
+    """Raise ConfigurationError unless the file has the scale."""
     if scale in known:
         return
     place = document.nodes[SCALES_KEY].place if SCALES_KEY in document.nodes else document.place

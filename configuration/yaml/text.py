@@ -20,7 +20,7 @@ _UNREADABLE = re.compile(
 def read_text(path: Path) -> str:
     """Return the file's text without a byte order mark.
 
-    Raises MachineError where the path cannot be read as a regular file, ConfigurationRefused where its
+    Raises MachineError where the path cannot be read as a regular file, ConfigurationError where its
     bytes are too many, not UTF-8, or hold control characters.
     """
     content = _read_bytes(path)

@@ -11,14 +11,14 @@ from search_space.convolution.kernel import WithValue
 from search_space.shape import AttentionShape
 
 PaddingMask = Bool[Tensor, "batch seq"] | None
-"""True where a token is real, None where all are; padding counts as the end of the sequence."""
+"""True for tokens, False for padding; None if there is no padding. Padding counts as the end of the sequence."""
 
 
 class ConvolutionBranch(nn.Module):
-    """What every file of this folder offers, as a class named `Branch`."""
+    """Base class: each file of this folder defines a subclass named `Branch`."""
 
     value: nn.Linear | None
-    """The branch's own map to its values, None where it has none."""
+    """The separate value map of the branch, None if it has none."""
 
     @abstractmethod
     def forward(
@@ -28,14 +28,14 @@ class ConvolutionBranch(nn.Module):
         value: Float[Tensor, "batch seq inner"],
         padding_mask: PaddingMask,
     ) -> Float[Tensor, "batch seq inner"]:
-        """Return what the branch adds to the concatenation; padding never reaches a real position.
+        """Return the branch's part of the concatenation; padding does not affect the output at other positions.
 
-        `value` is the block's input under the branch's own map where it has one, else attention's values.
+        `value` comes from the branch's own value map if it has one, else from attention.
         """
 
 
 def build_branch(option: Convolution, shape: AttentionShape) -> ConvolutionBranch | None:
-    """Return the module of an option, None for attention alone."""
+    """Return the module of an option, None for the option without convolution."""
     if option.branch_width_ratio == 0:
         return None
     module: ConvolutionBranch = import_module(f"models.convolution.{option.kind}").Branch(option, shape)
@@ -43,5 +43,5 @@ def build_branch(option: Convolution, shape: AttentionShape) -> ConvolutionBranc
 
 
 def value_map(option: WithValue, shape: AttentionShape) -> nn.Linear | None:
-    """Return the branch's own map to its values, None where it shares attention's."""
+    """Return the separate value map of the branch, None if it shares attention's values."""
     return nn.Linear(shape.width, shape.inner_width) if option.value == "own" else None

@@ -10,7 +10,7 @@ from search_space.shape import AttentionShape
 
 
 class Branch(ConvolutionBranch):
-    """The same kernel at every position, over the block's input itself."""
+    """The same kernel at every position, applied to the input of the block."""
 
     value: None = None
 
@@ -25,6 +25,6 @@ class Branch(ConvolutionBranch):
         value: Float[Tensor, "batch seq inner"],
         padding_mask: PaddingMask,
     ) -> Float[Tensor, "batch seq inner"]:
-        """Return the convolved input; query and value play no part."""
+        """Return the convolved input; query and value are unused."""
         mixed: Tensor = self.convolution(x, padding_mask)
         return mixed

@@ -1,6 +1,6 @@
-"""Dynamic convolution: each token makes its kernel from itself. Wu et al. 2019, arXiv 1901.10430, section 3.2.
+"""Dynamic convolution: each token generates its kernel. Wu et al. 2019, arXiv 1901.10430, section 3.2.
 
-Without the gated linear unit of the paper; `search_space/convolution/dynamic.py` says why.
+Without the gated linear unit of the paper; `search_space/convolution/dynamic.py` gives the reason.
 """
 
 from jaxtyping import Float
@@ -14,7 +14,7 @@ from search_space.shape import AttentionShape
 
 
 class Branch(ConvolutionBranch):
-    """A map to the values; every value makes the kernel that slides over its own neighbourhood."""
+    """A value map; each value generates the kernel for its own neighbourhood."""
 
     def __init__(self, option: Dynamic, shape: AttentionShape) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class Branch(ConvolutionBranch):
         value: Float[Tensor, "batch seq inner"],
         padding_mask: PaddingMask,
     ) -> Float[Tensor, "batch seq inner"]:
-        """Return the convolved values; the kernel at a position depends on the token there alone."""
+        """Return the convolved values; the kernel at a position depends on that token only."""
         logits = self.generate(value).unflatten(-1, (self.heads, -1))
         values = without_padding(value, padding_mask).unflatten(-1, (self.heads, -1))
         return dynamic_window_sum(values, logits).flatten(-2)

@@ -13,7 +13,7 @@ from search_space.shape import AttentionShape
 
 
 class HeadKernels(nn.Module):
-    """A kernel per head, the same at every position and for all channels of the head."""
+    """One kernel per head, shared by all positions and all channels of the head."""
 
     def __init__(self, kernel_size: int, shape: AttentionShape) -> None:
         super().__init__()
@@ -21,7 +21,7 @@ class HeadKernels(nn.Module):
         self.head_width = shape.head_width
 
     def initialise_parameters(self, generator: torch.Generator) -> None:
-        """Start near the moving average."""
+        """Initialise near the moving average."""
         truncated_normal(self.logits, generator)
 
     def forward(self) -> Float[Tensor, "kernel inner"]:
@@ -30,7 +30,7 @@ class HeadKernels(nn.Module):
 
 
 class Branch(ConvolutionBranch):
-    """A map to the values, then a sliding window with one kernel per head."""
+    """A value map, then a sliding window with one kernel per head."""
 
     def __init__(self, option: Lightweight, shape: AttentionShape) -> None:
         super().__init__()
@@ -44,5 +44,5 @@ class Branch(ConvolutionBranch):
         value: Float[Tensor, "batch seq inner"],
         padding_mask: PaddingMask,
     ) -> Float[Tensor, "batch seq inner"]:
-        """Return the convolved values; the query plays no part."""
+        """Return the convolved values; the query is unused."""
         return depthwise_window_sum(without_padding(value, padding_mask), self.kernels())

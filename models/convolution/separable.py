@@ -1,4 +1,4 @@
-"""Depthwise-separable convolution over tokens: a kernel per channel, then a map across channels."""
+"""Depthwise-separable convolution over tokens: a kernel per channel, then a pointwise map across channels."""
 
 import torch
 from jaxtyping import Float
@@ -10,14 +10,14 @@ from search_space.shape import AttentionShape
 
 
 class DepthwiseKernel(nn.Module):
-    """One kernel per channel, without bias; it starts as a moving average (1/k, ConvBERT's release)."""
+    """One kernel per channel, without bias; initialised to a moving average (1/k, ConvBERT's release)."""
 
     def __init__(self, kernel_size: int, width: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(kernel_size, width))
 
     def initialise_parameters(self, generator: torch.Generator) -> None:
-        """Start every tap at 1/k; nothing is drawn."""
+        """Set every tap to 1/k; nothing is drawn from the generator."""
         nn.init.constant_(self.weight, 1 / len(self.weight))
 
     def forward(self, x: Float[Tensor, "batch seq width"]) -> Float[Tensor, "batch seq width"]:
@@ -26,7 +26,7 @@ class DepthwiseKernel(nn.Module):
 
 
 class SeparableConvolution(nn.Module):
-    """From the width to the inner width; padding is zeroed before the kernel slides."""
+    """A separable convolution from the width to the inner width; padding is zeroed first."""
 
     def __init__(self, kernel_size: int, shape: AttentionShape) -> None:
         super().__init__()
@@ -44,5 +44,5 @@ class SeparableConvolution(nn.Module):
 def without_padding(
     x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask
 ) -> Float[Tensor, "batch seq width"]:
-    """Return the tokens with padding set to zero, as if the sequence ended there."""
+    """Return the tokens with padding set to zero, the same as zero padding at the end of the sequence."""
     return x if padding_mask is None else x.masked_fill(~padding_mask[..., None], 0.0)

@@ -1,4 +1,4 @@
-"""Span-based dynamic convolution: each token's kernel is made from its neighbourhood. arXiv 2008.02496, eq. 4-6.
+"""Span-based dynamic convolution: each kernel is generated from the token's neighbourhood. arXiv 2008.02496, eq. 4-6.
 
 As in the released code, one map with bias generates all heads' kernels.
 """
@@ -14,7 +14,7 @@ from search_space.shape import AttentionShape
 
 
 class Branch(ConvolutionBranch):
-    """The kernel is a softmax over taps of a map of query times span key."""
+    """The kernel is a softmax, over the taps, of a linear map of query times span key."""
 
     def __init__(self, option: SpanDynamic, shape: AttentionShape) -> None:
         super().__init__()

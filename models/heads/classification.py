@@ -1,4 +1,4 @@
-"""Fine-tuning head for sentences and pairs: one vector per sequence, dropout, one map (ELECTRA's release)."""
+"""Fine-tuning head for sentences and pairs: pooling, dropout, one linear map (ELECTRA's release)."""
 
 from typing import Literal
 
@@ -12,10 +12,10 @@ Pooling = Literal["first", "mean"]
 
 
 class ClassificationHead(nn.Module):
-    """One logit per label, from the raw [CLS] vector (`first`) or from the mean over the real tokens (`mean`).
+    """One logit per label, from the [CLS] vector (`first`) or from the mean without padding (`mean`).
 
-    ELECTRA and ConvBERT take the first. A model that has seen little text has not learned to gather a sequence
-    in its first token; the mean asks less of it.
+    ELECTRA and ConvBERT use `first`. A briefly pretrained model has not yet learned to summarise a sequence in
+    [CLS], which `mean` does not need.
     """
 
     def __init__(self, architecture: Architecture, labels: int, pooling: Pooling, dropout_rate: float) -> None:

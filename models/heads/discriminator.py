@@ -1,4 +1,4 @@
-"""The output layer of replaced token detection: was this token in the text? Clark et al. 2020, ELECTRA's release."""
+"""The discriminator head of replaced token detection: original or replaced. Clark et al. 2020, ELECTRA's release."""
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -9,7 +9,7 @@ from search_space.architecture import Architecture
 
 
 class DiscriminatorHead(nn.Module):
-    """A map of the width, GELU, and one number per token."""
+    """A linear map, GELU, and one logit per token."""
 
     def __init__(self, architecture: Architecture) -> None:
         super().__init__()

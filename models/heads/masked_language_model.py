@@ -1,4 +1,4 @@
-"""The output layer of masked language modelling, at the predicted positions alone. BERT and ELECTRA's generator."""
+"""The head of masked language modelling, for the predicted positions only. BERT and ELECTRA's generator."""
 
 import torch
 from jaxtyping import Float, Int
@@ -6,12 +6,12 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu, linear
 
 from models.encoder import NORM_EPSILON
-from models.kernels.vocabulary_cross_entropy import Uniforms, word_loss
+from models.kernels.vocabulary_cross_entropy import Uniforms, vocabulary_cross_entropy
 from search_space.architecture import Architecture
 
 
 class MaskedLanguageModelHead(nn.Module):
-    """A map to the embedding width, GELU, normalisation, then the embedding table itself with a bias per word."""
+    """A linear map to the embedding width, GELU, layer norm, then the tied embedding table with a bias per token."""
 
     def __init__(self, architecture: Architecture) -> None:
         super().__init__()
@@ -29,11 +29,11 @@ class MaskedLanguageModelHead(nn.Module):
         self,
         x: Float[Tensor, "predicted width"],
         table: Float[Tensor, "vocab embedding"],
-        answers: Int[Tensor, " predicted"],
+        targets: Int[Tensor, " predicted"],
         uniforms: Uniforms = None,
     ) -> tuple[Float[Tensor, ""], Int[Tensor, " predicted"]]:
-        """Return the mean cross-entropy in nats, and words drawn at the uniform numbers (see `word_loss`)."""
-        return word_loss(self._embedded(x), table, self.words.bias, answers, uniforms)
+        """Return the mean cross-entropy in nats, and tokens sampled at the uniform numbers."""
+        return vocabulary_cross_entropy(self._embedded(x), table, self.words.bias, targets, uniforms)
 
     def _embedded(self, x: Float[Tensor, "predicted width"]) -> Float[Tensor, "predicted embedding"]:
         embedded: Tensor = self.norm(gelu(self.transform(x)))
@@ -43,17 +43,17 @@ class MaskedLanguageModelHead(nn.Module):
 def gather_masked(
     x: Float[Tensor, "batch seq width"], positions: Int[Tensor, "batch predictions"]
 ) -> Float[Tensor, "predicted width"]:
-    """Return the vectors at the asked positions, row by row; predicted = batch x predictions."""
+    """Return the vectors at the given positions, row by row; predicted = batch x predictions."""
     return x.gather(1, positions[..., None].expand(-1, -1, x.shape[-1])).flatten(0, 1)
 
 
 class TokenBias(nn.Module):
-    """One bias per word, starting at zero."""
+    """One bias per token of the vocabulary, initially zero."""
 
     def __init__(self, vocabulary_size: int) -> None:
         super().__init__()
         self.bias = nn.Parameter(torch.empty(vocabulary_size))
 
     def initialise_parameters(self, generator: torch.Generator) -> None:
-        """Start at zero; nothing is drawn."""
+        """Set the bias to zero; nothing is drawn from the generator."""
         nn.init.zeros_(self.bias)

@@ -1,4 +1,4 @@
-"""Fine-tuning head for answers inside a text: where they start and end. Devlin et al. 2018, section 4.2."""
+"""Fine-tuning head for extractive question answering: start and end logits. Devlin et al. 2018, section 4.2."""
 
 from jaxtyping import Float
 from torch import Tensor, nn

@@ -1,4 +1,4 @@
-"""The same weights here and in transformers' ConvBERT, ELECTRA and BERT: their two names and their two layouts.
+"""Names and layouts of the weights in this project and in transformers' ConvBERT, ELECTRA and BERT.
 
 Source: transformers 5.23, modeling_convbert.py, modeling_electra.py, modeling_bert.py.
 """
@@ -15,25 +15,25 @@ Map = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Layout:
-    """How the axes of a tensor lie; its values are the same on both sides."""
+    """Order of a tensor's axes in this project and in transformers; the values are equal."""
 
-    to_theirs: Map
-    to_ours: Map
+    to_transformers: Map
+    from_transformers: Map
 
 
 SAME = Layout(lambda value: value, lambda value: value)
 KERNEL_PER_CHANNEL = Layout(lambda value: value.T[:, None], lambda value: value[:, 0].T)
-"""Ours [kernel channels], their Conv1d's [channels 1 kernel]."""
+"""[kernel channels] here, [channels 1 kernel] in the Conv1d of transformers."""
 ONE_TAP = Layout(lambda value: value[..., None], lambda value: value[..., 0])
-"""Ours [outputs inputs] or [outputs], theirs with an axis of one at the end."""
+"""[outputs inputs] or [outputs] here, with a trailing axis of size 1 in transformers."""
 
 
 @dataclass(frozen=True)
 class WeightPair:
-    """One parameter under its two names."""
+    """One parameter: its name in this project and in transformers."""
 
-    ours: str
-    theirs: str
+    name: str
+    transformers_name: str
     layout: Layout = SAME
 
 
@@ -60,64 +60,66 @@ BRANCH: Modules = (
     ("attention.branch.value", "attention.self.conv_out_layer"),
     ("attention.branch.generate", "attention.self.conv_kernel_layer"),
 )
-OUR_SPAN_KEY, THEIR_SPAN_KEY = "attention.branch.span_key", "attention.self.key_conv_attn_layer"
+SPAN_KEY_NAME, TRANSFORMERS_SPAN_KEY = "attention.branch.span_key", "attention.self.key_conv_attn_layer"
 SPAN_KEY = (
-    WeightPair(f"{OUR_SPAN_KEY}.depthwise.weight", f"{THEIR_SPAN_KEY}.depthwise.weight", KERNEL_PER_CHANNEL),
-    WeightPair(f"{OUR_SPAN_KEY}.pointwise.weight", f"{THEIR_SPAN_KEY}.pointwise.weight", ONE_TAP),
-    WeightPair(f"{OUR_SPAN_KEY}.pointwise.bias", f"{THEIR_SPAN_KEY}.bias", ONE_TAP),
+    WeightPair(f"{SPAN_KEY_NAME}.depthwise.weight", f"{TRANSFORMERS_SPAN_KEY}.depthwise.weight", KERNEL_PER_CHANNEL),
+    WeightPair(f"{SPAN_KEY_NAME}.pointwise.weight", f"{TRANSFORMERS_SPAN_KEY}.pointwise.weight", ONE_TAP),
+    WeightPair(f"{SPAN_KEY_NAME}.pointwise.bias", f"{TRANSFORMERS_SPAN_KEY}.bias", ONE_TAP),
 )
 VOCABULARY_HEAD: Modules = (
     ("head.transform", "generator_predictions.dense"),
     ("head.norm", "generator_predictions.LayerNorm"),
 )
-JUDGE: Modules = (
+DISCRIMINATOR_HEAD: Modules = (
     ("judge.transform", "discriminator_predictions.dense"),
     ("judge.verdict", "discriminator_predictions.dense_prediction"),
 )
 
 
 def encoder_pairs(architecture: Architecture) -> tuple[WeightPair, ...]:
-    """Return every parameter of the architecture's encoder, as long as `config.obstacles` finds none."""
+    """Return every parameter of the architecture's encoder, provided that `config.obstacles` yields none."""
     projection = () if architecture.embedding_width == architecture.width else PROJECTION
-    block = _whole(BLOCK)
+    block = _weights_and_biases(BLOCK)
     if architecture.convolution.branch_width_ratio:
-        block = (*block, *_whole(BRANCH), *SPAN_KEY)
+        block = (*block, *_weights_and_biases(BRANCH), *SPAN_KEY)
     blocks = (
-        WeightPair(f"blocks.{number}.{pair.ours}", f"encoder.layer.{number}.{pair.theirs}", pair.layout)
+        WeightPair(f"blocks.{number}.{pair.name}", f"encoder.layer.{number}.{pair.transformers_name}", pair.layout)
         for number in range(architecture.depth)
         for pair in block
     )
-    tables = (WeightPair(f"{ours}.weight", f"{theirs}.weight") for ours, theirs in TABLES)
-    return (*tables, *_whole(NORM), *_whole(projection), *blocks)
+    tables = (WeightPair(f"{name}.weight", f"{transformers_name}.weight") for name, transformers_name in TABLES)
+    return (*tables, *_weights_and_biases(NORM), *_weights_and_biases(projection), *blocks)
 
 
 def head_pairs(objective: str) -> tuple[WeightPair, ...]:
     """Return the head that an objective adds to the encoder.
 
-    The map to the vocabulary is the embedding table itself on both sides, so that its bias alone is named.
+    The output table is tied to the embedding table in both, so only its bias is listed.
     """
     if objective == "masked_language_model":
-        return (*_whole(VOCABULARY_HEAD), WeightPair("head.words.bias", "generator_lm_head.bias"))
-    return _whole(JUDGE)
+        return (*_weights_and_biases(VOCABULARY_HEAD), WeightPair("head.words.bias", "generator_lm_head.bias"))
+    return _weights_and_biases(DISCRIMINATOR_HEAD)
 
 
 def under(prefix: str, pairs: Iterable[WeightPair]) -> tuple[WeightPair, ...]:
-    """Return the pairs with their names inside a larger model of theirs."""
-    return tuple(replace(pair, theirs=f"{prefix}.{pair.theirs}") for pair in pairs)
+    """Return the pairs with a prefix on the names in transformers."""
+    return tuple(replace(pair, transformers_name=f"{prefix}.{pair.transformers_name}") for pair in pairs)
 
 
-def to_theirs(weights: Mapping[str, Tensor], pairs: Iterable[WeightPair]) -> dict[str, Tensor]:
-    """Return the pairs' weights under their names and in their layout."""
-    return {pair.theirs: pair.layout.to_theirs(weights[pair.ours]).contiguous() for pair in pairs}
+def to_transformers(weights: Mapping[str, Tensor], pairs: Iterable[WeightPair]) -> dict[str, Tensor]:
+    """Return the pairs' weights with the names and layouts of transformers."""
+    return {pair.transformers_name: pair.layout.to_transformers(weights[pair.name]).contiguous() for pair in pairs}
 
 
-def to_ours(weights: Mapping[str, Tensor], pairs: Iterable[WeightPair]) -> dict[str, Tensor]:
-    """Return the pairs' weights under our names and in our layout."""
-    return {pair.ours: pair.layout.to_ours(weights[pair.theirs]).contiguous() for pair in pairs}
+def from_transformers(weights: Mapping[str, Tensor], pairs: Iterable[WeightPair]) -> dict[str, Tensor]:
+    """Return the pairs' weights with the names and layouts of this project."""
+    return {pair.name: pair.layout.from_transformers(weights[pair.transformers_name]).contiguous() for pair in pairs}
 
 
-def _whole(modules: Modules) -> tuple[WeightPair, ...]:
+def _weights_and_biases(modules: Modules) -> tuple[WeightPair, ...]:
     """Return the weight and the bias of each module."""
     return tuple(
-        WeightPair(f"{ours}.{part}", f"{theirs}.{part}") for ours, theirs in modules for part in ("weight", "bias")
+        WeightPair(f"{name}.{part}", f"{transformers_name}.{part}")
+        for name, transformers_name in modules
+        for part in ("weight", "bias")
     )

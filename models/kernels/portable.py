@@ -1,7 +1,7 @@
-"""The window operators in torch alone, for every device and every type.
+"""The window operators in plain torch, for every device and data type.
 
-Both operators shift and accumulate: no unfolded copy of the values is ever made, and only the values and the
-kernels are kept for the backward pass. A tap that falls outside the sequence meets a zero.
+Both operators shift and accumulate: the values are never unfolded, and only the values and the kernels are saved for
+the backward pass. A tap outside the sequence reads zero.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def depthwise_window_sum(
 
 
 def _taps(length: int, kernel_size: int) -> Iterator[tuple[int, slice, slice]]:
-    """Yield every tap with the outputs it reaches and the inputs it reads."""
+    """Yield every tap with the slices of its outputs and inputs."""
     for tap in range(kernel_size):
         offset = tap - kernel_size // 2
         first, last = max(0, -offset), length - max(0, offset)

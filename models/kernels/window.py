@@ -1,8 +1,8 @@
-"""Weighted sums over a window of neighbouring tokens, with the few tensors that their gradients need.
+"""Window operators: weighted sums over neighbouring tokens, with memory-efficient gradients.
 
-No unfolded copy of the values is ever made, and only the values and the weights are kept for the backward pass. A tap
-that falls outside the sequence meets a zero. The compiled operators do it on processors, Triton on GPUs, where they
-can be had; `portable` says the same in torch, for every device and type.
+The values are never unfolded, and only the values and the weights are saved for the backward pass. A tap outside the
+sequence reads zero. Compiled operators run on processors and Triton on GPUs if available; `portable` is the reference
+in plain torch, for every device and data type.
 """
 
 from functools import cache

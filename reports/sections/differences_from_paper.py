@@ -55,7 +55,7 @@ def _rows(results: Results) -> Iterator[Row]:
     whole, _ = paper_rows(results) or (None, {})
     for assumption in whole.assumptions if whole is not None else ():
         yield {"where": "assumed", "what": assumption}
-    yield {"where": "always", "what": "; ".join(published().departures_told)}
+    yield {"where": "always", "what": "; ".join(published().departure_texts)}
 
 
 def _by_arm(results: Results) -> dict[str, list[str]]:

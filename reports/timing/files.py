@@ -17,7 +17,7 @@ SVG_NAME, PNG_NAME = "speed.svg", "speed.png"
 def write_report(record: TimingRecord, folder: Path) -> tuple[Path, ...]:
     """Write the report beside the record and return the files, each there whole or not at all.
 
-    Raises EnvironmentRefused where a file cannot be written.
+    Raises MachineError where a file cannot be written.
     """
     analysis = Analysis(record)
     report = report_of(analysis)

@@ -22,13 +22,13 @@ PARTS = {
 
 
 def render(record: TimingRecord, form: str) -> str:
-    """Return the report in a format. Raises ConfigurationRefused for a format that does not exist."""
+    """Return the report in a format. Raises ConfigurationError for a format that does not exist."""
     analysis = Analysis(record)
     return rendered(report_of(analysis), analysis, form)
 
 
 def rendered(report: Report, analysis: Analysis, form: str) -> str:
-    """Return a report that is built already in a format. Raises ConfigurationRefused as `render` does."""
+    """Return a report that is built already in a format. Raises ConfigurationError as `render` does."""
     return page(report, analysis) if form == "html" else render_report(report, form)
 
 

@@ -1,7 +1,7 @@
-"""Make the held-out questions of an experiment: one corrupted set, the same for every arm.
+"""Builds the held-out evaluation set of an experiment: one corrupted set, the same for every arm.
 
-MaskedBatch language modelling covers tokens of the validation split. For replaced token detection a reference
-generator, the baseline's, is first trained on the training split and then fills the covered positions once.
+Masked language modelling masks tokens of the validation split. For replaced token detection a reference generator,
+the baseline's, is first trained on the training split and then samples the tokens at the masked positions once.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ import torch
 from foundation.errors import DataError
 from foundation.randomness import stream
 from foundation.schema import JsonValue
-from models.kernels.vocabulary_cross_entropy import drawn_words
+from models.kernels.vocabulary_cross_entropy import sample_tokens
 from models.precision import autocast_to
 from runners.stages.context import StageContext
 from runners.stages.declarations import EvaluationSetStage
@@ -25,48 +25,49 @@ from tasks.progress import place
 from tasks.tokenizer import WordPiece, load_tokenizer
 from tasks.tokens import read_tokens
 
-QUESTIONS_SEED = 20081901  # of no meaning; questions do not belong to any pretraining seed
+EVALUATION_SEED = 20081901  # arbitrary; the evaluation set is the same for every pretraining seed
 
 
 def compute(stage: EvaluationSetStage, context: StageContext) -> dict[str, JsonValue]:
-    """Write the questions and return how many there are."""
+    """Write the evaluation set; return its numbers of sequences and of predicted positions."""
     tokens = context.inputs["tokens"]
-    words = load_tokenizer(tokens)
-    masked = _masked(stage, context, Batches(read_tokens(tokens / "validation.npy"), words, _length(stage)), words)
-    questions = EvaluationSet(masked.shown, masked.positions, masked.answers)
+    tokenizer = load_tokenizer(tokens)
+    held_out = Batches(read_tokens(tokens / "validation.npy"), tokenizer, _length(stage))
+    masked = _masked(stage, context, held_out, tokenizer)
+    evaluation_set = EvaluationSet(masked.inputs, masked.masked_positions, masked.targets)
     if stage.objective == "replaced_token_detection":
-        lesson = TrainingData(
+        training_data = TrainingData(
             candidate=stage.reference,
-            batches=Batches(read_tokens(tokens / "train.npy"), words, _length(stage)),
-            words=words,
-            seed=QUESTIONS_SEED,
+            batches=Batches(read_tokens(tokens / "train.npy"), tokenizer, _length(stage)),
+            tokenizer=tokenizer,
+            seed=EVALUATION_SEED,
             horizon_tokens=stage.generator_tokens,
         )
-        questions = _replaced(stage, lesson, masked, context)
-    questions.save(context.folder)
-    return {"sequences": len(questions.shown), "questions": int(questions.answers.size)}
+        evaluation_set = _replaced(stage, training_data, masked, context)
+    evaluation_set.save(context.folder)
+    return {"sequences": len(evaluation_set.inputs), "questions": int(evaluation_set.targets.size)}
 
 
 def _length(stage: EvaluationSetStage) -> int:
     return stage.reference.recipe.sequence_length
 
 
-def _masked(stage: EvaluationSetStage, context: StageContext, batches: Batches, words: WordPiece) -> MaskedBatch:
+def _masked(stage: EvaluationSetStage, context: StageContext, batches: Batches, tokenizer: WordPiece) -> MaskedBatch:
     if batches.sequences < stage.sequences:
-        message = f"the validation split gives {batches.sequences} sequences; {stage.sequences} were asked for"
+        message = f"the validation split gives {batches.sequences} sequences; {stage.sequences} are needed"
         raise DataError(f"{message} (pretraining.held_out_sequences)")
     context.progress(f"building the held-out set: {stage.sequences:,} sequences", 0.0)
     chosen = np.linspace(0, batches.sequences - 1, stage.sequences).astype(np.int64)
     masking = stage.reference.objective
     assert isinstance(masking, MaskedLanguageModel)
-    return mask(batches.sequence(chosen), masking, words, stream(QUESTIONS_SEED, "held-out masking"))
+    return mask(batches.sequence(chosen), masking, tokenizer, stream(EVALUATION_SEED, "held-out masking"))
 
 
 def _replaced(
-    stage: EvaluationSetStage, lesson: TrainingData, masked: MaskedBatch, context: StageContext
+    stage: EvaluationSetStage, training_data: TrainingData, masked: MaskedBatch, context: StageContext
 ) -> EvaluationSet:
     recipe = stage.reference.recipe
-    model = build_model(stage.reference, None, QUESTIONS_SEED)
+    model = build_model(stage.reference, None, EVALUATION_SEED)
     assert isinstance(model, masked_language_model.Model)
     steps = recipe.steps(stage.generator_tokens)
 
@@ -75,21 +76,21 @@ def _replaced(
         context.progress(what, share, step.loss, step.tokens_per_second)
 
     optimiser = adamw(model, recipe.weight_decay, (recipe.adam_beta1, recipe.adam_beta2), recipe.adam_epsilon)
-    train(model, lesson, optimiser, range(steps), after)
+    train(model, training_data, optimiser, range(steps), after)
     model.eval()
-    random = stream(QUESTIONS_SEED, "held-out sampling")
-    shown, answers = masked.shown.copy(), np.zeros_like(masked.shown)
-    whole = EvaluationSet(masked.shown, masked.positions, masked.answers)
+    random = stream(EVALUATION_SEED, "held-out sampling")
+    inputs, targets = masked.inputs.copy(), np.zeros_like(masked.inputs)
+    original = EvaluationSet(masked.inputs, masked.masked_positions, masked.targets)
     first = 0
-    for part in whole.parts():
-        what = place("building the held-out set", "sequence", first, len(shown))
-        context.progress(what, first / len(shown))
-        rows = slice(first, first := first + len(part.shown))
+    for part in original.parts():
+        what = place("building the held-out set", "sequence", first, len(inputs))
+        context.progress(what, first / len(inputs))
+        rows = slice(first, first := first + len(part.inputs))
         with torch.inference_mode(), autocast_to(recipe.precision, model.encoder.device):
-            logits = model.predict(model.tensor(part.shown), model.tensor(part.positions))
+            logits = model.predict(model.tensor(part.inputs), model.tensor(part.positions))
         uniforms = torch.from_numpy(random.random(len(logits), dtype=np.float32)).to(logits.device)
-        samples = drawn_words(logits, uniforms).cpu().numpy().reshape(part.answers.shape)
-        np.put_along_axis(shown[rows], part.positions, samples, axis=1)
-        np.put_along_axis(answers[rows], part.positions, (samples != part.answers).astype(np.int64), axis=1)
-    everywhere = np.broadcast_to(np.arange(shown.shape[1]), shown.shape).copy()
-    return EvaluationSet(shown, everywhere, answers)
+        samples = sample_tokens(logits, uniforms).cpu().numpy().reshape(part.targets.shape)
+        np.put_along_axis(inputs[rows], part.positions, samples, axis=1)
+        np.put_along_axis(targets[rows], part.positions, (samples != part.targets).astype(np.int64), axis=1)
+    everywhere = np.broadcast_to(np.arange(inputs.shape[1]), inputs.shape).copy()
+    return EvaluationSet(inputs, everywhere, targets)

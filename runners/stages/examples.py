@@ -95,7 +95,7 @@ def refuse_changed(task: DownstreamTask, stage: ExamplesStage | ContaminationSta
 def _windows(
     stage: ExamplesStage, task: DownstreamTask, words: WordPiece, context: StageContext
 ) -> dict[str, JsonValue]:
-    """Write the windows of SQuAD's questions and return how many there are. Raises DataRefused and ConflictError."""
+    """Write the windows of SQuAD's questions and return how many there are. Raises DataError and ConflictError."""
     assert task.files is not None
     assert task.squad is not None
     assert stage.data is not None

@@ -1,4 +1,4 @@
-"""Train a candidate from one token mark to the next, measuring the held-out loss on the way."""
+"""Pretrains a candidate from one token mark to the next and evaluates the held-out loss at given updates."""
 
 import json
 import math
@@ -31,10 +31,10 @@ TRAIN_CURVE_POINTS = 200
 
 
 def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]:
-    """Return the curves and the held-out loss at the end. Raises Diverged."""
+    """Return the loss curves and the final held-out loss, in nats. Raises Diverged."""
     recipe = stage.candidate.recipe
-    lesson = lesson_of(stage, context.inputs["tokens"])
-    questions = EvaluationSet.load(context.inputs["evaluation_set"])
+    training_data = training_data_of(stage, context.inputs["tokens"])
+    evaluation_set = EvaluationSet.load(context.inputs["evaluation_set"])
     model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed))
     _load_initial_weights(stage, model)
     optimiser = _optimiser(model, recipe)
@@ -47,7 +47,7 @@ def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]
         if step.number % every == 0 or step.number == stage.to_step:
             curves.train.append([tokens, step.loss])
         if step.number in stage.evaluation_steps:
-            loss = held_out_loss(model, questions, recipe.precision)
+            loss = held_out_loss(model, evaluation_set, recipe.precision)
             if not math.isfinite(loss):
                 raise NotFinite(replace(step, loss=loss))
             curves.held_out.append([tokens, loss])
@@ -56,7 +56,7 @@ def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]
         context.progress("pretraining", share, step.loss, step.tokens_per_second)
 
     try:
-        train(model, lesson, optimiser, range(done, stage.to_step), after)
+        train(model, training_data, optimiser, range(done, stage.to_step), after)
     except NotFinite as end:
         seen = end.step.number * recipe.tokens_per_step
         raise Diverged({"tokens": seen, "loss": str(end.step.loss), **curves.document()}) from end
@@ -66,39 +66,39 @@ def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]
 
 
 def rehearse(stage: PretrainStage, tokens: Path) -> None:
-    """Train a model of the stage's candidate for one update and throw it away. Raises NotFinite."""
+    """Train a model of the stage's candidate for one update and discard it. Raises NotFinite."""
     recipe = stage.candidate.recipe
     model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed))
-    train(model, lesson_of(stage, tokens), _optimiser(model, recipe), range(1), lambda step: None)
+    train(model, training_data_of(stage, tokens), _optimiser(model, recipe), range(1), lambda step: None)
 
 
 def _optimiser(model: PretrainingModel, recipe: Recipe) -> torch.optim.AdamW:
     return adamw(model, recipe.weight_decay, (recipe.adam_beta1, recipe.adam_beta2), recipe.adam_epsilon)
 
 
-def lesson_of(stage: PretrainStage, tokens: Path) -> TrainingData:
-    """Return what the stage's model is trained on."""
+def training_data_of(stage: PretrainStage, tokens: Path) -> TrainingData:
+    """Return the batches, seed and schedule that the stage trains with."""
     recipe = stage.candidate.recipe
-    words = load_tokenizer(tokens)
-    batches = Batches(read_tokens(tokens / "train.npy"), words, recipe.sequence_length)
+    tokenizer = load_tokenizer(tokens)
+    batches = Batches(read_tokens(tokens / "train.npy"), tokenizer, recipe.sequence_length)
     horizon = stage.horizon_tokens or stage.to_step * recipe.tokens_per_step
-    return TrainingData(stage.candidate, batches, words, recipe.root_seed(stage.seed), horizon)
+    return TrainingData(stage.candidate, batches, tokenizer, recipe.root_seed(stage.seed), horizon)
 
 
 def _load_initial_weights(stage: PretrainStage, model: PretrainingModel) -> None:
-    """Put the start's weights into the encoder, where there is a start; heads keep what the seed drew."""
+    """Load the initial checkpoint into the encoder, if there is one; heads keep their random initialisation."""
     if stage.init_checkpoint is None:
         return
-    start = read_initial_checkpoint(Path(stage.init_checkpoint))
-    if start.weights_hash != stage.init_checkpoint_weights:
-        raise CorruptionError(f"{start.folder}: holds other weights than when the run began; run again")
-    start.verify(WEIGHTS)
-    load_weights(start.folder, model.encoder)
+    initial = read_initial_checkpoint(Path(stage.init_checkpoint))
+    if initial.weights_hash != stage.init_checkpoint_weights:
+        raise CorruptionError(f"{initial.folder}: its weights changed after the run began; run again")
+    initial.verify(WEIGHTS)
+    load_weights(initial.folder, model.encoder)
 
 
 @dataclass
 class _Curves:
-    """Losses in nats by tokens seen: of the training batches, and of the held-out questions."""
+    """Losses in nats by tokens seen: training batches, and evaluation set."""
 
     train: list[list[float]] = field(default_factory=list)
     held_out: list[list[float]] = field(default_factory=list)
@@ -111,7 +111,7 @@ class _Curves:
 
 
 class _Resumer:
-    """Keeps the place in a long stage, so that a killed one loses minutes and its result stays the same."""
+    """Periodic checkpoints of a long stage: a killed stage resumes from the last one, with the same result."""
 
     def __init__(self, folder: Path, model: PretrainingModel, optimiser: torch.optim.Optimizer) -> None:
         self._folder, self._model, self._optimiser = folder, model, optimiser
@@ -119,25 +119,27 @@ class _Resumer:
 
     def resume(self, from_step: int, previous: Path | None) -> tuple[int, _Curves]:
         """Return the updates already done, by this stage or the one before it, and this stage's curves so far."""
-        mine = self._folder / RESUME
-        if mine.is_dir():
-            place = _Place.model_validate_json(json.dumps(load_checkpoint(mine, self._model, self._optimiser)))
+        periodic = self._folder / RESUME
+        if periodic.is_dir():
+            place = _Place.model_validate_json(json.dumps(load_checkpoint(periodic, self._model, self._optimiser)))
             if place.stage != self._folder.name:
-                raise CorruptionError(f"{mine}: belongs to another stage, {place.stage}. Move it away and run again")
+                raise CorruptionError(
+                    f"{periodic}: belongs to another stage, {place.stage}. Move it away and run again"
+                )
             return place.step, _Curves(place.train_curve, place.held_out_curve)
         if previous is not None:
             load_checkpoint(previous / CHECKPOINT, self._model, self._optimiser)
         return from_step, _Curves()
 
     def keep(self, step: int, curves: _Curves) -> None:
-        """Write a checkpoint when the last one is old."""
+        """Write a checkpoint if the last one is older than SECONDS_BETWEEN_CHECKPOINTS."""
         if time.monotonic() - self._kept < SECONDS_BETWEEN_CHECKPOINTS:
             return
         save_checkpoint(self._folder / RESUME, self._model, self._optimiser, self._place(step, curves))
         self._kept = time.monotonic()
 
     def finish(self, step: int, curves: _Curves) -> None:
-        """Write the stage's own checkpoint and drop what only a killed run would have needed."""
+        """Write the stage's final checkpoint and delete the periodic one."""
         save_checkpoint(self._folder / CHECKPOINT, self._model, self._optimiser, self._place(step, curves))
         discard(self._folder / RESUME)
         for leftover in [*self._folder.glob("*.writing"), *self._folder.glob("*.gone")]:  # of a run that was killed

@@ -17,7 +17,7 @@ from tasks.squad.prepare import DEV, THRESHOLD
 from tasks.squad.questions import Question
 from tasks.squad.spans import with_threshold
 from tasks.squad.thresholds import chosen_threshold
-from tasks.squad.windows_on_disk import Answers, answers_of, load_asked
+from tasks.squad.windows_on_disk import Answers, answers_of, load_question_windows
 
 NULL_ODDS, TEXTS = "null_odds.json", "texts.json"
 
@@ -50,9 +50,9 @@ def answer_questions(version: Version, context: StageContext, logits_of: LogitsO
 
 
 def _answered(folder: Path, logits_of: LogitsOf) -> tuple[tuple[Question, ...], Answers]:
-    asked = load_asked(folder)
+    windows = load_question_windows(folder)
     try:
-        return asked.questions, answers_of(asked, logits_of(asked.rows))
+        return windows.questions, answers_of(windows, logits_of(windows.rows))
     except ValueError as wrong:
         raise Diverged({"error": f"{folder.name}: {wrong}"}) from wrong
 

@@ -1,4 +1,4 @@
-"""The pretraining loop, in the order in which things happen."""
+"""The pretraining loop, in the order of execution."""
 
 import math
 import time
@@ -22,25 +22,25 @@ from tasks.tokenizer import WordPiece
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What a model is trained on: its candidate, the text, a seed, and the budget its schedule is made for."""
+    """Inputs of a training run: the candidate, the batches, a seed, and the budget of the schedule in tokens."""
 
     candidate: Candidate
     batches: Batches
-    words: WordPiece
+    tokenizer: WordPiece
     seed: int
     horizon_tokens: int
 
 
 @dataclass(frozen=True)
 class Step:
-    """What one update did."""
+    """Result of one update."""
 
     number: int
     """Updates done, this one included."""
     loss: float
     """Training loss before the update, in nats."""
     tokens_per_second: float
-    """Since the loop started; for the eye, never part of a result."""
+    """Mean since the loop started; display only, never part of a result."""
 
 
 class NotFinite(Exception):
@@ -53,25 +53,25 @@ class NotFinite(Exception):
 
 def train(
     model: PretrainingModel,
-    lesson: TrainingData,
+    training_data: TrainingData,
     optimiser: torch.optim.Optimizer,
     steps: range,
     after: Callable[[Step], None],
 ) -> None:
-    """Train the model for `steps`, calling `after` behind every update. Raises NotFinite.
+    """Train the model for `steps` and call `after` after every update. Raises NotFinite.
 
-    Every batch, mask and dropout pattern is a function of the seed and the step alone, so a loop that starts in
-    the middle does what the whole loop would have done.
+    Every batch, mask and dropout pattern is a function of the seed and the step alone, so a resumed loop equals an
+    uninterrupted one.
     """
-    recipe, objective = lesson.candidate.recipe, lesson.candidate.objective
+    recipe, objective = training_data.candidate.recipe, training_data.candidate.objective
     started = time.monotonic()
     for number in steps:
         model.train()
-        random = stream(lesson.seed, "masking", number)
-        torch.manual_seed(stream_seed(lesson.seed, "dropout", number))
-        batch = lesson.batches.at(number, recipe.batch_sequences, lesson.seed)
-        masked = mask(batch, objective, lesson.words, random)
-        set_rate(optimiser, rate_at(recipe, number, lesson.horizon_tokens))
+        random = stream(training_data.seed, "masking", number)
+        torch.manual_seed(stream_seed(training_data.seed, "dropout", number))
+        batch = training_data.batches.at(number, recipe.batch_sequences, training_data.seed)
+        masked = mask(batch, objective, training_data.tokenizer, random)
+        set_rate(optimiser, rate_at(recipe, number, training_data.horizon_tokens))
         with autocast_to(recipe.precision, model.encoder.device):
             loss = model.loss(masked, random)
         optimiser.zero_grad(set_to_none=True)
@@ -85,11 +85,11 @@ def train(
         after(step)
 
 
-def held_out_loss(model: PretrainingModel, questions: EvaluationSet, precision: Precision = "float32") -> float:
-    """Return the mean loss in nats over the held-out questions, without dropout."""
+def held_out_loss(model: PretrainingModel, evaluation_set: EvaluationSet, precision: Precision = "float32") -> float:
+    """Return the mean loss in nats over the evaluation set, without dropout."""
     model.eval()
     with torch.inference_mode(), autocast_to(precision, model.encoder.device):
-        return model.held_out_loss(questions)
+        return model.held_out_loss(evaluation_set)
 
 
 def rate_at(recipe: Recipe, step: int, horizon_tokens: int) -> float:

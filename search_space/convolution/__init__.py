@@ -1,4 +1,4 @@
-"""How convolution is joined to self-attention: one file per option (ConvBERT, arXiv 2008.02496, Table 2)."""
+"""The convolution branch beside self-attention: one file per option (ConvBERT, arXiv 2008.02496, Table 2)."""
 
 from typing import Annotated
 

@@ -18,9 +18,9 @@ class Depthwise(WithKernel):
         return separable_parameters(shape, self.kernel_size)
 
     def operations(self, shape: AttentionShape) -> Operations:
-        """Return the operations of the branch on one token."""
+        """Return the operations of the branch per token."""
         return separable_operations(shape, self.kernel_size)
 
     def saved_activations(self, shape: AttentionShape) -> int:
-        """Return the values of one token that training keeps of the branch: the convolved input."""
+        """Return the values per token that the branch saves for the backward pass: the convolved input."""
         return shape.width

@@ -1,8 +1,8 @@
-"""Dynamic convolution: each token makes its kernel from itself. Wu et al. 2019, arXiv 1901.10430, section 3.2.
+"""Dynamic convolution: each token generates its kernel. Wu et al. 2019, arXiv 1901.10430, section 3.2.
 
-The gated linear unit (GLU) that Wu et al. and ConvBERT's text put before the kernel is left out, so that this mode
-differs from the span-based one in the source of the kernel and in nothing else. It is thus not the mode of ConvBERT's
-Table 2: `papers.toml` has the departure, and every report with such an arm states it.
+The gated linear unit (GLU) that Wu et al. and ConvBERT's text put before the kernel is left out, so that this option
+and the span-based one differ in the source of the kernel alone. It therefore differs from the option in ConvBERT's
+Table 2: the departure is in `papers.toml`, and every report with such an arm states it.
 """
 
 from typing import Literal
@@ -13,7 +13,7 @@ from search_space.shape import AttentionShape, linear_parameters
 
 
 class Dynamic(WithValue):
-    """A kernel per head and position, made from the current token alone."""
+    """A kernel per head and position, generated from the current token alone."""
 
     kind: Literal["dynamic"] = "dynamic"
     """Chooses dynamic convolution."""
@@ -23,11 +23,11 @@ class Dynamic(WithValue):
         return self.value_parameters(shape) + linear_parameters(shape.inner_width, self.taps(shape))
 
     def operations(self, shape: AttentionShape) -> Operations:
-        """Return the operations of the branch on one token."""
+        """Return the operations of the branch per token."""
         taps = self.taps(shape)
         kernels = linear(shape.inner_width, taps) + Operations(softmaxed=taps)
         return self.value_operations(shape) + kernels + weighted_window(shape, self.kernel_size)
 
     def saved_activations(self, shape: AttentionShape) -> int:
-        """Return the values of one token that training keeps of the branch: its own values and the kernels."""
-        return self.kept_own_values(shape) + self.taps(shape)
+        """Return the values per token that the branch saves for the backward pass: its own values and the kernels."""
+        return self.saved_own_values(shape) + self.taps(shape)

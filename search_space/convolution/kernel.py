@@ -1,4 +1,4 @@
-"""What the modes with a kernel share: its size, and the convolutions it is made for."""
+"""Shared by the options with a kernel: its size, and the parameter and operation counts of its convolutions."""
 
 from typing import Annotated, Literal
 
@@ -17,11 +17,11 @@ def _odd(kernel_size: int) -> int:
 
 
 KernelSize = Annotated[int, Field(ge=1, le=1023), AfterValidator(_odd)]
-"""Tokens under the kernel, centred on the output's own token."""
+"""Width of the kernel in tokens, centred on the output position."""
 
 
 class WithKernel(Schema):
-    """A mode that slides a kernel over the tokens beside the attention heads."""
+    """An option that slides a kernel over the tokens, beside the attention heads."""
 
     kernel_size: KernelSize = 9
     """Width of the kernel in tokens, odd. Default: best at length 128 in ConvBERT's section 4.2."""
@@ -33,22 +33,22 @@ class WithKernel(Schema):
 
 
 class WithValue(WithKernel):
-    """A mode that slides its kernel over mapped values."""
+    """An option that slides its kernel over linearly mapped values."""
 
     value: Literal["own", "shared"] = "own"
-    """Whose values are convolved. `own`: a map of the branch's own (ConvBERT's release). `shared`: attention's
-    (eq. 6)."""
+    """The values that are convolved. `own`: from a separate linear map (ConvBERT's release). `shared`: attention's
+    values (eq. 6)."""
 
     def value_parameters(self, shape: AttentionShape) -> int:
-        """Return the parameters of the branch's own value map, none where it is shared."""
+        """Return the parameters of the separate value map; 0 if the values are shared."""
         return linear_parameters(shape.width, shape.inner_width) if self.value == "own" else 0
 
     def value_operations(self, shape: AttentionShape) -> Operations:
-        """Return the operations of the branch's own value map on one token."""
+        """Return the operations of the separate value map per token."""
         return linear(shape.width, shape.inner_width) if self.value == "own" else Operations()
 
-    def kept_own_values(self, shape: AttentionShape) -> int:
-        """Return the values of one token that training keeps of the branch's own value map."""
+    def saved_own_values(self, shape: AttentionShape) -> int:
+        """Return the values per token that the separate value map saves for the backward pass."""
         return shape.inner_width if self.value == "own" else 0
 
     def taps(self, shape: AttentionShape) -> int:
@@ -62,10 +62,10 @@ def separable_parameters(shape: AttentionShape, kernel_size: int) -> int:
 
 
 def separable_operations(shape: AttentionShape, kernel_size: int) -> Operations:
-    """Return the operations of the separable convolution on one token."""
+    """Return the operations of the separable convolution per token."""
     return Operations(multiply_adds=shape.width * kernel_size) + linear(shape.width, shape.inner_width)
 
 
 def weighted_window(shape: AttentionShape, kernel_size: int) -> Operations:
-    """Return the operations of the weighted sum of `kernel_size` neighbours on one token."""
+    """Return the operations of the weighted sum of `kernel_size` neighbours per token."""
     return Operations(multiply_adds=shape.inner_width * kernel_size)

@@ -18,9 +18,9 @@ class Lightweight(WithValue):
         return self.value_parameters(shape) + self.taps(shape)
 
     def operations(self, shape: AttentionShape) -> Operations:
-        """Return the operations of the branch on one token."""
+        """Return the operations of the branch per token."""
         return self.value_operations(shape) + weighted_window(shape, self.kernel_size)
 
     def saved_activations(self, shape: AttentionShape) -> int:
-        """Return the values of one token that training keeps of the branch: its own values."""
-        return self.kept_own_values(shape)
+        """Return the values per token that the branch saves for the backward pass: its own values."""
+        return self.saved_own_values(shape)

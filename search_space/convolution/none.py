@@ -23,9 +23,9 @@ class NoConvolution(Schema):
         return 0
 
     def operations(self, shape: AttentionShape) -> Operations:
-        """Return the operations of the branch on one token: none."""
+        """Return the operations of the branch per token: none."""
         return Operations()
 
     def saved_activations(self, shape: AttentionShape) -> int:
-        """Return the values of one token that training keeps of the branch: none."""
+        """Return the values per token that the branch saves for the backward pass: none."""
         return 0

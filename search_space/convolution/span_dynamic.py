@@ -1,4 +1,4 @@
-"""Span-based dynamic convolution: each token's kernel is made from its neighbourhood. arXiv 2008.02496, eq. 4-6.
+"""Span-based dynamic convolution: each kernel is generated from the token's neighbourhood. arXiv 2008.02496, eq. 4-6.
 
 Sizes follow the release: one map with bias generates the kernels of all heads.
 """
@@ -11,13 +11,13 @@ from search_space.shape import AttentionShape, linear_parameters
 
 
 class SpanDynamic(WithValue):
-    """A kernel per head and position, made from the query times a key that has seen `kernel_size` tokens."""
+    """A kernel per head and position, generated from the query times a key that spans `kernel_size` tokens."""
 
     kind: Literal["span_dynamic"] = "span_dynamic"
     """Chooses span-based dynamic convolution, ConvBERT's own."""
     padding: Literal["masked", "as_released"] = "masked"
     """`masked`: padding counts as the end of the sequence. `as_released`: it enters the convolution, as in ConvBERT's
-    release, so that a sentence's result depends on the sentences beside it; for parity alone."""
+    release, so that a sequence's output depends on the other sequences of the batch; for parity only."""
 
     def parameters(self, shape: AttentionShape) -> int:
         """Return the parameters of the span key, the value map and the kernel generator."""
@@ -26,15 +26,15 @@ class SpanDynamic(WithValue):
         return span_key + self.value_parameters(shape) + generator
 
     def operations(self, shape: AttentionShape) -> Operations:
-        """Return the operations of the branch on one token."""
+        """Return the operations of the branch per token."""
         taps = self.taps(shape)
         span_key = separable_operations(shape, self.kernel_size) + Operations(products=shape.inner_width)
         kernels = linear(shape.inner_width, taps) + Operations(softmaxed=taps)
         return span_key + kernels + self.value_operations(shape) + weighted_window(shape, self.kernel_size)
 
     def saved_activations(self, shape: AttentionShape) -> int:
-        """Return the values of one token that training keeps of the branch.
+        """Return the values per token that the branch saves for the backward pass.
 
         The convolved input, the span key, its product with the query, the kernels, and its own values.
         """
-        return shape.width + 2 * shape.inner_width + self.taps(shape) + self.kept_own_values(shape)
+        return shape.width + 2 * shape.inner_width + self.taps(shape) + self.saved_own_values(shape)

@@ -1,7 +1,7 @@
-"""How operations are counted: the amounts that every convention prices, and one file per convention.
+"""FLOP accounting: operation counts per component, and one file per convention that turns counts into FLOPs.
 
-A part of a model says what it does (`Operations`); a convention says what each kind costs. A new option is then
-counted by every convention, and a new convention counts every option.
+A component declares its counts by kind (`Operations`); a convention declares the FLOPs of each kind. Every convention
+thus covers a new option, and a new convention covers every option.
 """
 
 from search_space.cost import electra, electra_corrected, matmul
@@ -10,6 +10,8 @@ from search_space.cost.flop_convention import Convention
 from search_space.cost.operation_counts import Operations, linear
 
 MATMUL = matmul.CONVENTION
-CONVENTIONS = {each.name: each for each in (MATMUL, electra.CONVENTION, electra_corrected.CONVENTION)}
+CONVENTIONS = {
+    convention.name: convention for convention in (MATMUL, electra.CONVENTION, electra_corrected.CONVENTION)
+}
 
 __all__ = ["CONVENTIONS", "MATMUL", "Component", "Convention", "Operations", "Role", "linear"]

@@ -1,4 +1,4 @@
-"""A part of a model as it is counted: parameters, operations on one token, and what training keeps of it."""
+"""A component of a model for cost accounting: parameters, operations per token, saved activations."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -8,7 +8,7 @@ from search_space.shape import AttentionShape
 
 
 class Role(StrEnum):
-    """What a part is for, in the order of the data."""
+    """The function of a component, in the order of the forward pass."""
 
     EMBEDDINGS = "embeddings"
     PROJECTION = "projection"
@@ -19,45 +19,45 @@ class Role(StrEnum):
     FEED_FORWARD = "feed-forward"
     NORMALISATIONS = "normalisations"
     VOCABULARY = "vocabulary head"
-    JUDGE = "judge head"
+    DISCRIMINATOR = "judge head"
 
     @property
     def in_block(self) -> bool:
-        """Whether every block has a part of this role."""
-        return self not in (Role.EMBEDDINGS, Role.PROJECTION, Role.VOCABULARY, Role.JUDGE)
+        """Whether every block has a component of this role."""
+        return self not in (Role.EMBEDDINGS, Role.PROJECTION, Role.VOCABULARY, Role.DISCRIMINATOR)
 
 
 @dataclass(frozen=True)
 class Component:
-    """One part, once; a model holds `copies` of it."""
+    """One component; a model has `copies` of it."""
 
     role: Role
     shape: AttentionShape
-    """The sizes of the attention sublayers of the model that the part belongs to."""
+    """Sizes of the attention sublayers of the model that the component belongs to."""
     parameters: int
     operations: Operations
-    """On one token."""
+    """Per token."""
     saved_activations: int = 0
-    """Values that training keeps of one token for the backward pass, dropout masks excluded."""
+    """Values per token that training saves for the backward pass, dropout masks excluded."""
     copies: int = 1
     owner: str = ""
-    """The model beside the encoder that the part belongs to; empty for the encoder and its heads."""
+    """The auxiliary model that the component belongs to; empty for the encoder and its heads."""
 
     @property
     def name(self) -> str:
-        """What a table calls it."""
+        """Name in tables: the role, preceded by the owner."""
         return f"{self.owner} {self.role}".lstrip()
 
     @property
     def all_parameters(self) -> int:
-        """Trainable values of all copies."""
+        """Trainable parameters of all copies."""
         return self.copies * self.parameters
 
     @property
     def of_predicted_tokens(self) -> bool:
-        """Whether it works on the predicted tokens alone."""
+        """Whether it is applied to the predicted tokens only."""
         return self.role is Role.VOCABULARY
 
     def of(self, owner: str, shared: bool) -> "Component":
-        """Return the part as another model's; where it is `shared`, its values are counted elsewhere."""
+        """Return the component under another owner; a `shared` one has 0 parameters here, counted elsewhere."""
         return replace(self, owner=owner, parameters=0 if shared else self.parameters)

@@ -1,6 +1,6 @@
-"""As ELECTRA counts (Clark et al. 2020, arXiv 2003.10555): its release's flops_computation.py, both slips kept.
+"""ELECTRA's convention (Clark et al. 2020, arXiv 2003.10555): its flops_computation.py, miscounts included.
 
-The training FLOPs that ELECTRA and ConvBERT print are these.
+The training FLOPs in the papers of ELECTRA and ConvBERT follow it.
 """
 
 from fractions import Fraction
@@ -22,8 +22,8 @@ PRICES = Operations(
 )
 
 
-def slips(part: Component, length: int) -> int:
-    """Return what the script counts too much or too little; neither matters much without a bottleneck."""
+def miscount(part: Component, length: int) -> int:
+    """Return the FLOPs per token that the script counts in excess, or misses (negative); small at γ = 1."""
     if part.role is Role.ATTENTION_SCORES:  # the weighted average of the values is charged at the block's width
         return PRICES.multiply_adds * length * (part.shape.width - part.shape.inner_width)
     if part.role is Role.NORMALISATIONS:  # attention's own is charged for one channel
@@ -35,7 +35,7 @@ CONVENTION = Convention(
     name="electra",
     rule="ELECTRA's flops_computation.py: dense lookups and activations count; an update is 2 forward passes",
     prices=PRICES,
-    training_passes=2,  # the script takes a backward pass for as dear as a forward one
+    training_passes=2,  # the script counts a backward pass as one forward pass
     predicted_share=Fraction(5, 32),  # 20 of 128
-    slip=slips,
+    miscount=miscount,
 )

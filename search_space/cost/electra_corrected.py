@@ -1,13 +1,13 @@
-"""As ELECTRA counts, without its script's two slips: the values at their own width, both normalisations whole."""
+"""ELECTRA's convention without the two miscounts of its script."""
 
 from dataclasses import replace
 
 from search_space.cost import electra
-from search_space.cost.flop_convention import no_slip
+from search_space.cost.flop_convention import no_miscount
 
 CONVENTION = replace(
     electra.CONVENTION,
     name="electra_corrected",
     rule="as electra, with the weighted average at its own width and both normalisations whole",
-    slip=no_slip,
+    miscount=no_miscount,
 )

@@ -1,4 +1,4 @@
-"""A counting convention: what each kind of operation costs, and how a whole pass and an update are made of them."""
+"""A FLOP convention: the FLOPs of each kind of operation, and the forward passes that an update costs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,39 +10,39 @@ from search_space.cost.operation_counts import Operations
 
 
 class KnownMiscount(Protocol):
-    """What a published count adds to the prices, or forgets, on one token of one copy of a part."""
+    """Correction that reproduces a known miscount of a published FLOP script, per token and copy of a component."""
 
     def __call__(self, part: Component, length: int) -> int:
-        """Return the operations, negative where too few are counted."""
+        """Return the FLOPs counted in excess; negative for FLOPs that the script misses."""
 
 
-def no_slip(part: Component, length: int) -> int:
-    """Return nothing: the prices are all there is."""
+def no_miscount(part: Component, length: int) -> int:
+    """Return 0: the convention counts exactly."""
     return 0
 
 
 @dataclass(frozen=True)
 class Convention:
-    """A named way of counting."""
+    """A named FLOP convention."""
 
     name: str
     rule: str
-    """In one line, for the foot of a table."""
+    """One line, for the footnote of a table."""
     prices: Operations
     training_passes: int
     """Forward passes that one update costs, the forward one included."""
     predicted_share: Fraction | None = None
-    """Share of the tokens that reach the output softmax; None for those that the objective predicts."""
-    slip: KnownMiscount = no_slip
+    """Share of the tokens that enter the output softmax; None: the positions that the objective predicts."""
+    miscount: KnownMiscount = no_miscount
 
     def part_flops(self, part: Component, length: int, predictions: int = 0) -> int:
-        """Return the operations of all copies of a part on one sequence of `length` tokens."""
-        once = part.operations.priced(self.prices) + self.slip(part, length)
+        """Return the FLOPs of all copies of a component on one sequence of `length` tokens."""
+        once = part.operations.priced(self.prices) + self.miscount(part, length)
         if not part.of_predicted_tokens:
             return part.copies * length * once
         predicted = predictions if self.predicted_share is None else self.predicted_share * length
         return int(part.copies * predicted * once)
 
     def flops(self, parts: Iterable[Component], length: int, predictions: int = 0) -> int:
-        """Return the operations of one forward pass over one sequence of `length` tokens."""
+        """Return the FLOPs of one forward pass over one sequence of `length` tokens."""
         return sum(self.part_flops(part, length, predictions) for part in parts)

@@ -1,7 +1,7 @@
 """Matrix products alone: a multiply-add is 2; lookups, biases, normalisations and activations are free.
 
 The convention of scaling laws (Kaplan et al. 2020, arXiv 2001.08361, section 2.1) and of torch's FlopCounterMode,
-with the convolutions' sliding windows, which are no matrix products, added.
+plus the sliding windows of the convolutions, which are not matrix products.
 """
 
 from search_space.cost.flop_convention import Convention

@@ -1,11 +1,11 @@
-"""What is done to one token, by kind and before any price: the common ground of all counting conventions."""
+"""Operation counts per token by kind, before a convention turns them into FLOPs."""
 
 from dataclasses import astuple, dataclass
 
 
 @dataclass(frozen=True)
 class Operations:
-    """Amounts by kind. A price list has the same fields: what one operation of each kind costs."""
+    """Counts by kind. A convention's prices have the same fields: the FLOPs of one operation of each kind."""
 
     multiply_adds: int = 0
     """Of matrix products and of weighted sums."""
@@ -16,23 +16,23 @@ class Operations:
     additions: int = 0
     """Of biases and residuals, element by element."""
     lookups: int = 0
-    """Multiply-adds of a lookup, were it a product with a one-hot vector."""
+    """Multiply-adds of a table lookup, counted as a product with a one-hot vector."""
     normalised: int = 0
-    """Elements that pass a layer normalisation."""
+    """Elements that a layer norm reads."""
     gelus: int = 0
     softmaxed: int = 0
-    """Elements that pass a softmax."""
+    """Elements that a softmax reads."""
     dropped: int = 0
-    """Elements that pass a dropout, whatever its rate."""
+    """Elements that a dropout reads, at any rate."""
 
     def __add__(self, other: "Operations") -> "Operations":
-        return Operations(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
+        return Operations(*(left + right for left, right in zip(astuple(self), astuple(other), strict=True)))
 
     def priced(self, prices: "Operations") -> int:
-        """Return what the amounts cost together."""
+        """Return the total FLOPs at these prices."""
         return sum(amount * price for amount, price in zip(astuple(self), astuple(prices), strict=True))
 
 
 def linear(inputs: int, outputs: int, groups: int = 1) -> Operations:
-    """Return the operations of a (grouped) linear map with bias on one token."""
+    """Return the operations of a (grouped) linear map with bias per token."""
     return Operations(multiply_adds=inputs * outputs // groups, additions=outputs)

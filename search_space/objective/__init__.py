@@ -1,4 +1,4 @@
-"""What pretraining teaches: one file per objective."""
+"""Pretraining objectives: one file per objective."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Masked language modelling: predict the covered tokens. Devlin et al. 2018, arXiv 1810.04805, section 3.1."""
+"""Masked language modelling: predict the masked tokens. Devlin et al. 2018, arXiv 1810.04805, section 3.1."""
 
 from typing import Literal
 
@@ -15,24 +15,28 @@ class MaskedLanguageModel(Masking):
     """Chooses masked language modelling."""
 
     def generator_of(self, architecture: Architecture, baseline: Architecture) -> Architecture | None:
-        """Return the generator that corrupts the input: none, masks suffice."""
+        """Return None: the input is corrupted by masks, without a generator."""
         return None
 
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int
     ) -> tuple[Component, ...]:
-        """Return what pretraining adds to the encoder and fine-tuning drops."""
+        """Return the components that pretraining adds to the encoder and fine-tuning drops."""
         return (vocabulary_head(architecture),)
 
 
 def vocabulary_head(architecture: Architecture) -> Component:
-    """Return the map to the embedding width, GELU, a normalisation, and the table of words, which is shared.
+    """Return a linear map to the embedding width, GELU, layer norm, and the tied token table.
 
-    The table's biases are parameters; ELECTRA's script charges no operation for them.
+    The biases of the table are counted as parameters; ELECTRA's script counts no operations for them.
     """
-    width, embedding_width, words = architecture.width, architecture.embedding_width, architecture.vocabulary_size
-    parameters = linear_parameters(width, embedding_width) + layer_norm_parameters(embedding_width) + words
+    width, embedding_width, vocabulary = (
+        architecture.width,
+        architecture.embedding_width,
+        architecture.vocabulary_size,
+    )
+    parameters = linear_parameters(width, embedding_width) + layer_norm_parameters(embedding_width) + vocabulary
     transform = linear(width, embedding_width) + Operations(gelus=embedding_width, normalised=embedding_width)
-    loss = Operations(softmaxed=words, lookups=words)  # the right word is looked up
-    logits = Operations(multiply_adds=embedding_width * words)
+    loss = Operations(softmaxed=vocabulary, lookups=vocabulary)  # lookup of the target
+    logits = Operations(multiply_adds=embedding_width * vocabulary)
     return Component(Role.VOCABULARY, architecture.attention_shape, parameters, transform + logits + loss)

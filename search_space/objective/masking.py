@@ -1,4 +1,4 @@
-"""How positions are chosen and covered, for every objective that masks. ELECTRA's release, configure_pretraining."""
+"""Masking: how positions are drawn and corrupted. ELECTRA's release, configure_pretraining."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -12,31 +12,31 @@ from search_space.cost import MATMUL, Component, Convention
 
 
 class Masking(Schema):
-    """A share of the tokens is predicted; most of them are covered by [MASK].
+    """A share of the tokens is predicted; most of them are replaced by [MASK].
 
     Positions are drawn without replacement (ELECTRA's release draws with replacement, which leaves about 13.8%
-    of a sequence of 128), special tokens and padding never.
+    of a sequence of 128). Special tokens and padding are never drawn.
     """
 
     mask_rate: float = Field(default=0.15, gt=0, lt=1)
     """Share of the tokens that is predicted. Default: BERT and ELECTRA-Small."""
     mask_token_share: Share = 0.85
-    """Share of the predicted positions that is shown as [MASK]; the rest keep their token. Default: ELECTRA."""
+    """Share of the predicted positions replaced by [MASK]; the rest keep their token. Default: ELECTRA."""
     random_token_share: Share = 0.0
-    """Share of the predicted positions that is shown as a random token; BERT covers 0.8 and randomises 0.1."""
+    """Share of the predicted positions replaced by a random token. BERT: 0.1, with 0.8 replaced by [MASK]."""
 
     def predictions(self, length: int) -> int:
-        """Return the predicted positions of `length` tokens: 19 of 128 at 15%, and never [CLS] or the last [SEP]."""
+        """Return the number of predicted positions: 19 of 128 at 15%; never [CLS] or the last [SEP]."""
         return max(1, min(length - 2, int((self.mask_rate + 0.005) * length)))
 
     @abstractmethod
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int
     ) -> tuple[Component, ...]:
-        """Return what pretraining adds to the encoder and fine-tuning drops."""
+        """Return the components that pretraining adds to the encoder and fine-tuning drops."""
 
     def head_parameters(self, architecture: Architecture, generator: Architecture | None) -> int:
-        """Return the values that pretraining adds to the encoder and fine-tuning drops."""
+        """Return the number of parameters that pretraining adds to the encoder and fine-tuning drops."""
         return sum(part.all_parameters for part in self.added_parts(architecture, generator, 1))
 
     def forward_flops(
@@ -46,7 +46,7 @@ class Masking(Schema):
         length: int,
         convention: Convention = MATMUL,
     ) -> int:
-        """Return the operations of one pretraining forward pass over a sequence of `length` tokens."""
+        """Return the FLOPs of one pretraining forward pass over a sequence of `length` tokens."""
         added = self.added_parts(architecture, generator, length)
         return convention.flops((*architecture.parts(length), *added), length, self.predictions(length))
 

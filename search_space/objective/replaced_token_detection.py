@@ -1,4 +1,4 @@
-"""Replaced token detection: say which tokens a small generator has put in. Clark et al. 2020, arXiv 2003.10555."""
+"""Replaced token detection: find the tokens that a small generator replaced. Clark et al. 2020, arXiv 2003.10555."""
 
 from typing import Literal
 
@@ -13,12 +13,12 @@ GENERATOR = "generator"
 
 
 class ReplacedTokenDetection(Masking):
-    """A generator fills the covered positions; the encoder judges every real token."""
+    """A generator samples tokens at the masked positions; the discriminator classifies every token."""
 
     kind: Literal["replaced_token_detection"] = "replaced_token_detection"
     """Chooses replaced token detection, with a generator beside the encoder."""
     generator: Literal["baseline", "own"] = "baseline"
-    """`baseline`: every arm meets the baseline's generator, so that only the encoder differs.
+    """`baseline`: every arm trains with the baseline's generator, so that only the encoder differs.
     `own`: the generator is built like the arm, as the paper does (ConvBERT's release)."""
     generator_ratio: Count = 4
     """By how much the generator is narrower than its model. Default: ELECTRA-Small; base models use 3."""
@@ -28,24 +28,24 @@ class ReplacedTokenDetection(Masking):
     """Weight of the discriminator's loss in the sum: λ of ELECTRA, arXiv 2003.10555, section 3.1."""
 
     def generator_of(self, architecture: Architecture, baseline: Architecture) -> Architecture | None:
-        """Return the generator that corrupts the input; its embeddings are those of the encoder."""
+        """Return the generator that corrupts the input; it shares the encoder's embeddings."""
         model = baseline if self.generator == "baseline" else architecture
         return model.shrunk(self.generator_ratio).with_embeddings_of(architecture)
 
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int
     ) -> tuple[Component, ...]:
-        """Return what pretraining adds and fine-tuning drops: the judge, the generator and its head."""
-        judge = judge_head(architecture)
+        """Return what pretraining adds and fine-tuning drops: the discriminator head, the generator and its head."""
+        discriminator = discriminator_head(architecture)
         if generator is None:
-            return (judge,)
+            return (discriminator,)
         parts = [part.of(GENERATOR, part.role is Role.EMBEDDINGS) for part in generator.parts(length)]
-        return (judge, *parts, vocabulary_head(generator).of(GENERATOR, shared=False))
+        return (discriminator, *parts, vocabulary_head(generator).of(GENERATOR, shared=False))
 
 
-def judge_head(architecture: Architecture) -> Component:
-    """Return a map of the width, GELU, and one number per token, whose bias ELECTRA's script does not charge."""
+def discriminator_head(architecture: Architecture) -> Component:
+    """Return a linear map, GELU, and a map to one logit, for whose bias ELECTRA's script counts no operation."""
     width = architecture.width
     parameters = linear_parameters(width, width) + linear_parameters(width, 1)
     operations = linear(width, width) + Operations(gelus=width, multiply_adds=width)
-    return Component(Role.JUDGE, architecture.attention_shape, parameters, operations)
+    return Component(Role.DISCRIMINATOR, architecture.attention_shape, parameters, operations)

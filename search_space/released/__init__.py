@@ -1,1 +1,1 @@
-"""What papers printed and what their released code sets."""
+"""Published results and the settings of released code."""

@@ -1,4 +1,4 @@
-"""Departures: how a candidate and its budget differ from a released model, read off the declarations."""
+"""Departures: how a candidate and its budget differ from a released model, from the declarations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,26 +12,26 @@ from search_space.released.models import Preset
 from search_space.released.papers import OptionDeparture, published
 
 NOT_NUMBERS = ("recipe.device", "recipe.activation_checkpointing", "recipe.noise_seed")
-"""What a release leaves to the machine, or what changes no expectation."""
+"""Fields that are not departures: they depend on the machine, or leave the expectation unchanged."""
 AS_UPDATES = ("recipe.schedule", "recipe.token_share")
-"""What is told in updates."""
+"""Fields compared in updates."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing in which a candidate is another than the released model."""
+    """One field in which a candidate differs from the released model."""
 
     name: str
     here: str
     there: str
 
     def __str__(self) -> str:
-        """`depth 2 (12)`: here, and in brackets there."""
+        """`depth 2 (12)`: the candidate's value, and the released model's in brackets."""
         return f"{self.name} {self.here} ({self.there})"
 
 
 def departures(candidate: Candidate, tokens: int, released: Preset) -> tuple[Difference, ...]:
-    """Return every difference; `tokens` is what an arm may spend, the candidate's own share of it not yet taken."""
+    """Return every difference; `tokens` is the budget of an arm, before the candidate's `token_share`."""
     return tuple(_departures(candidate, tokens, released))
 
 
@@ -51,25 +51,25 @@ def _departures(candidate: Candidate, tokens: int, released: Preset) -> Iterator
 
 
 def warmup_updates(recipe: Recipe) -> int:
-    """Return the updates until the rate is at its peak."""
+    """Return the number of warm-up updates."""
     return -(-recipe.schedule.warmup_tokens // recipe.tokens_per_step)
 
 
 def plain(candidate: Candidate, path: str) -> str:
-    """Return a candidate's value at a path as text: an option by its kind and what is not its default."""
+    """Return a candidate's value at a path as text: an option as its kind and its non-default fields."""
     value: object = candidate
     for name in absolute_path(path):
         value = getattr(value, name)
     if not isinstance(value, Schema):
         return str(value)
     fields = {name: getattr(value, name) for name in type(value).model_fields if name != VARIANT_KEY}
-    told = [f"{name} {each}" for name, each in fields.items() if each != type(value).model_fields[name].default]
+    changed = [f"{name} {field}" for name, field in fields.items() if field != type(value).model_fields[name].default]
     kind = str(getattr(value, VARIANT_KEY))
-    return f"{kind} with {', '.join(told)}" if told else kind
+    return f"{kind} with {', '.join(changed)}" if changed else kind
 
 
-def recipe_told(candidate: Candidate, tokens: int) -> str:
-    """Return how a candidate is trained, every number that a release names."""
+def recipe_text(candidate: Candidate, tokens: int) -> str:
+    """Return the training recipe as text, with every number that a release states."""
     recipe, objective = candidate.recipe, candidate.objective
     decays = "then linearly to 0" if recipe.schedule.kind == "linear" else "then constant"
     parts = [
@@ -86,21 +86,26 @@ def recipe_told(candidate: Candidate, tokens: int) -> str:
         weights = f"{objective.generator_weight:g} and {objective.discriminator_weight:g}"
         parts.append(f"generator 1/{objective.generator_ratio} of {owner} size, losses weighed {weights}")
     if recipe.long_sequence_share:
-        parts.append(f"then {_lengthening_told(recipe, tokens)}")
+        parts.append(f"then {_lengthening_text(recipe, tokens)}")
     return ", ".join(parts)
 
 
-def _lengthening_told(recipe: Recipe, tokens: int) -> str:
+def _lengthening_text(recipe: Recipe, tokens: int) -> str:
     updates = recipe.long_sequence_updates(recipe.steps(tokens))
     length = recipe.long_sequence_length
     return f"before tasks of long texts {updates:,} updates of {recipe.batch_sequences} x {length}, not in the FLOPs"
 
 
 def option_departures(*architectures: Architecture) -> tuple[OptionDeparture, ...]:
-    """Return where the options of architectures differ from the paper's modes of the same names, each once."""
+    """Return the departures of the architectures' options from the paper's options of the same name, each once."""
     known = published().option_departures.values()
-    found = (each for one in architectures for each in known if _chosen(one, each.axis) == each.kind)
-    return tuple(dict.fromkeys(found))
+    departures = (
+        departure
+        for architecture in architectures
+        for departure in known
+        if _chosen(architecture, departure.axis) == departure.kind
+    )
+    return tuple(dict.fromkeys(departures))
 
 
 def _chosen(architecture: Architecture, axis: str) -> str:

@@ -1,7 +1,7 @@
 """Published models by name: architecture, objective and recipe as released, and the updates they were trained for.
 
-The values are those of `papers.toml`, each under its source there. No encoder has a pooler here: BERT-base counts
-108,891,648, and 590,592 more with the map and tanh on its first token.
+The values are those of `papers.toml`, each under its source there. Encoders have no pooler: BERT-base counts
+108,891,648 parameters; the pooler would add 590,592.
 """
 
 import json
@@ -15,7 +15,7 @@ from search_space.released.papers import PublishedModel, PublishedRow, published
 
 @dataclass(frozen=True)
 class Preset:
-    """A published model: what it is, how long it was trained, and where that is written."""
+    """A published model: its candidate, its number of updates, and the source."""
 
     candidate: Candidate
     updates: int
@@ -45,7 +45,7 @@ PRESETS = MappingProxyType({name: _preset(model) for name, model in published().
 
 
 def preset_of(row: PublishedRow) -> Preset | None:
-    """Return what a row of a published table was trained as, None where the row is of no model that is known here."""
+    """Return the preset of a row of a published table; None if its model is unknown."""
     if row.model is None:
         return None
     released = PRESETS[row.model]
@@ -55,7 +55,7 @@ def preset_of(row: PublishedRow) -> Preset | None:
 
 
 def costs_of(row: PublishedRow) -> tuple[int | None, float | None]:
-    """Return a row's parameters and train FLOPs by ELECTRA's count: its own, else those of the model that it is."""
+    """Return a row's parameters and train FLOPs in ELECTRA's convention: as printed, else those of its model."""
     if row.model is None or any(not path.startswith("recipe.") for path in row.changes):
         return row.parameters, row.train_flops
     model = published().models[row.model]

@@ -1,6 +1,6 @@
-"""What papers print and releases contain, read from `papers.toml`: every value under its source.
+"""Published results and released settings, from `papers.toml`: every value with its source.
 
-What was not found is absent there, and absent is what it stays: a report shows `not found` and never a guess.
+A value that was not found is absent in the file, and a report shows `not found`.
 """
 
 import json
@@ -21,7 +21,7 @@ Fields = Mapping[str, Any]
 
 
 class Updates(Schema):
-    """For how long a model was trained."""
+    """Number of updates of a model's pretraining."""
 
     source: str
     in_all: Count
@@ -50,32 +50,32 @@ class PublishedModel(Schema):
 
 
 class PublishedRow(Schema):
-    """A row of a table: whose it is, what it cost, what it scored."""
+    """A row of a table: its model, its costs, its scores."""
 
     source: str
     sources: Mapping[str, str] = Field(default_factory=dict)
     """By column or field, the source of a value that is not from `source`."""
     model: str | None = None
-    """The released model that it is, or is a variant of."""
+    """The released model, or the one that the row is a variant of."""
     changes: Mapping[str, Any] = Field(default_factory=dict)
     """What the variant changes in the released model, as a design writes it."""
     updates: Count | None = None
-    """Where they are not the released model's own."""
+    """Set where they differ from those of the released model."""
     long_sequences: bool = False
-    """Whether it was trained on at a longer length, by `fine_tuning.lengthening`; what it costs leaves that out."""
+    """Whether training continued at a longer length, by `fine_tuning.lengthening`; the costs exclude it."""
     parameters: Count | None = None
     train_flops: float | None = None
     printed_parameters: str | None = None
     printed_train_flops: str | None = None
     direction: str | None = None
-    """What the text says of a row whose number was not found."""
+    """The paper's statement about a row whose number was not found."""
     note: str | None = None
     values: Mapping[str, float] = Field(default_factory=dict)
     """By column."""
     spreads: Mapping[str, float] = Field(default_factory=dict)
     """By column, the printed standard deviation over `seeds`."""
     seeds: Count | None = None
-    """How many runs a value is the mean of, where that is printed."""
+    """Number of runs that a value is the mean of, where printed."""
 
     def source_of(self, field: str) -> str:
         """Return the key of the source that a column's or a field's value is from."""
@@ -90,11 +90,11 @@ class PublishedTable(Schema):
     columns: Mapping[str, str]
     rows: Mapping[str, PublishedRow]
     assumptions: tuple[str, ...] = ()
-    """What this project assumes of the rows because no source says it."""
+    """Assumptions of this project about the rows that no source states."""
 
 
 class OptionDeparture(Schema):
-    """How an option of the search space differs from the paper's mode of the same name."""
+    """Departure of an option of the search space from the paper's option of the same name."""
 
     source: str
     axis: str
@@ -109,11 +109,11 @@ class Published(Schema):
 
     sources: Mapping[str, str]
     shared: Mapping[str, Fields]
-    """What all models' training has in common."""
+    """Training settings common to all models."""
     models: Mapping[str, PublishedModel]
     corpora: Mapping[str, Fields]
     departures: Mapping[str, Fields]
-    """Where training here is another than theirs, whatever an experiment declares."""
+    """Departures of this project's training from the releases, for every experiment."""
     option_departures: Mapping[str, OptionDeparture]
     fine_tuning: Mapping[str, Fields]
     noise: Mapping[str, Fields]
@@ -121,27 +121,27 @@ class Published(Schema):
 
     @property
     def lengthening(self) -> dict[str, Any]:
-        """The further updates of a row that was lengthened, as changes of a recipe."""
+        """The further updates at a longer length, as overrides of a recipe."""
         return {f"recipe.{name}": value for name, value in unsourced(self.fine_tuning["lengthening"]).items()}
 
-    def taught(self, task: str, size: str) -> dict[str, Any]:
-        """Return how the release's code teaches a task to a model of a size, `small` or `base`."""
+    def fine_tuning_settings(self, task: str, size: str) -> dict[str, Any]:
+        """Return the release's fine-tuning settings of a task for a model of a size, `small` or `base`."""
         known, own = self.fine_tuning, "squad" if task.startswith("squad_") else task
         parts = (known["defaults"], known["head"], known[size], known.get(own, {}))
         return {"swap_pairs": False} | {name: value for part in parts for name, value in unsourced(part).items()}
 
     @property
-    def departures_told(self) -> tuple[str, ...]:
-        """What no declaration changes, a line each."""
+    def departure_texts(self) -> tuple[str, ...]:
+        """The departures that apply to every experiment, one line each."""
         return tuple(str(text) for part in self.departures.values() for text in unsourced(part).values())
 
 
 def unsourced(fields: Fields) -> dict[str, Any]:
-    """Return the values without the source they stand under."""
+    """Return the values without their source."""
     return {name: value for name, value in fields.items() if name != "source"}
 
 
 @cache
 def published() -> Published:
-    """Return everything that is known of the papers and releases."""
+    """Return the content of `papers.toml`."""
     return Published.model_validate_json(json.dumps(tomllib.loads(FILE.read_text(encoding="utf-8"))))

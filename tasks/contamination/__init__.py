@@ -1,1 +1,1 @@
-"""What pretraining text holds of the dev sets: sentences and runs of words that stand in both."""
+"""Contamination: sentences and word n-grams that dev sets share with the pretraining text."""

@@ -1,8 +1,8 @@
-"""Overlap of a dev set with pretraining text: equal sentences and runs of 13 words. GPT-3, arXiv 2005.14165, app. C.
+"""Overlap of a dev set with pretraining text: equal sentences and word 13-grams. GPT-3, arXiv 2005.14165, app. C.
 
-An example overlaps where 13 words of one of its texts stand in one document in the same order without a gap, or
-where a sentence of it is a sentence or a line there. Only the dev set is held in memory: its runs of words are
-indexed and the documents stream past. Hashes of 64 bits find candidates and the words themselves decide.
+An example overlaps if one of its 13-grams occurs in a document, or if one of its sentences equals a sentence or line
+there. Only the n-grams of the dev set are in memory, in an index; the documents are streamed. 64-bit hashes find
+candidates, and a comparison of the words confirms them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,25 +17,25 @@ from tasks.contamination.words import BREAK, sentences_of, words_of
 from tasks.corpora.document import Document
 
 RUN_WORDS = 13  # GPT-3's largest
-FEWEST_SENTENCE_WORDS = 4  # ours: shorter ones ("See below.") recur in any text
-PIECES_JOINED = 8  # a sentence of the corpus may be broken over so many lines
+FEWEST_SENTENCE_WORDS = 4  # this project's choice: shorter ones ("See below.") occur in any text
+PIECES_JOINED = 8  # lines that a sentence of the corpus may span
 CHARACTERS_AT_ONCE = 1 << 19
 
-_BORDER = BREAK * 2  # between documents: a word that no dev set has, so nothing runs across it
+_BORDER = BREAK * 2  # between documents: a word of no dev set, so no n-gram crosses it
 _IS_BREAK, _IS_BORDER = -1, -2
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """Which examples of a dev set, counted from 0, the documents hold."""
+    """Examples of a dev set, numbered from 0, that occur in the documents."""
 
     examples: int
     untold: tuple[int, ...]
-    """Examples that are too short to tell: no sentence of 4 words, no run of 13."""
+    """Examples too short to test: no sentence of 4 words and no run of 13."""
     sentences: tuple[int, ...]
     runs: tuple[int, ...]
     found_in: dict[int, str]
-    """By example, the source of the first document that has something of it."""
+    """By example, the source of the first document that overlaps."""
 
     @property
     def overlapping(self) -> tuple[int, ...]:
@@ -44,12 +44,12 @@ class Overlap:
 
     @property
     def told(self) -> int:
-        """Examples long enough to tell."""
+        """Examples long enough to test."""
         return self.examples - len(self.untold)
 
 
 def overlap(examples: Sequence[Sequence[str]], documents: Iterable[Document]) -> Overlap:
-    """Return what the documents hold of the examples, each given by its texts."""
+    """Return the overlap of the documents with the examples, each given as its texts."""
     index = OverlapIndex(examples)
     for gathered in _gathered(documents):
         index.read(gathered)
@@ -57,7 +57,7 @@ def overlap(examples: Sequence[Sequence[str]], documents: Iterable[Document]) ->
 
 
 def _gathered(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """Yield the documents in batches of about half a million characters: many at once are quicker."""
+    """Yield the documents in batches of about half a million characters, for speed."""
     batch: list[Document] = []
     size = 0
     for document in documents:
@@ -70,7 +70,7 @@ def _gathered(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 class OverlapIndex:
-    """A dev set's runs and sentences, looked for in documents as they come."""
+    """Index of a dev set's n-grams and sentences, matched against streamed documents."""
 
     def __init__(self, examples: Sequence[Sequence[str]]) -> None:
         self._texts = {
@@ -87,7 +87,7 @@ class OverlapIndex:
         self._longest = max(self._sentences.lengths, default=0)
 
     def _indexed(self, places: NDArray[np.int64], texts: int) -> tuple[Runs, list[Integers]]:
-        """Return the distinct runs, and which of them each text has; a place is (text, start, end)."""
+        """Return the distinct runs and each text's runs; a place is (text, start, end)."""
         owners, starts, ends = places.T
         hashes, first, which = np.unique(self._own.hashes(starts, ends), return_index=True, return_inverse=True)
         runs = Runs(hashes, starts[first], (ends - starts)[first])
@@ -95,7 +95,7 @@ class OverlapIndex:
         return runs, [which[bounds[text] : bounds[text + 1]] for text in range(texts)]
 
     def read(self, documents: Sequence[Document]) -> None:
-        """Look for what is still missing in some documents."""
+        """Match the runs that were not found yet against a batch of documents."""
         texts = (document.text.replace(BREAK, " ") for document in documents)
         words = words_of(f"\n{_BORDER}\n".join(texts) + "\n")
         numbers = np.fromiter(map(self._words.get, words, repeat(UNKNOWN)), np.int64, len(words))
@@ -120,7 +120,7 @@ class OverlapIndex:
                 runs.take(run, whose.source(int(starts[place])))
 
     def overlap(self) -> Overlap:
-        """Return what was found so far."""
+        """Return the overlap with the documents read so far."""
         kinds = ((self._sentences, self._sentences_of), (self._runs, self._runs_of))
         sentences, runs = (tuple(self._having(found, of_text)) for found, of_text in kinds)
         untold = (
@@ -148,7 +148,7 @@ class OverlapIndex:
 
 @dataclass(frozen=True)
 class _Whose:
-    """Which document a word is of, from where the borders between documents are."""
+    """Maps a word position to its document, from the positions of the borders."""
 
     documents: Sequence[Document]
     borders: Integers
@@ -158,7 +158,7 @@ class _Whose:
 
 
 def _places(of_text: list[list[list[str]]]) -> tuple[Integers, Integers]:
-    """Return (text, start, end) of every sentence and whole text of 4 words or more, and of every run of 13."""
+    """Return (text, start, end) of every sentence and text of 4 or more words, and of every run of 13."""
     sentences: list[tuple[int, int, int]] = []
     runs: list[tuple[int, int, int]] = []
     start = 0

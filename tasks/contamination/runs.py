@@ -1,4 +1,4 @@
-"""Runs of words by their hashes: many are looked up at once. Karp and Rabin 1987, IBM J. Res. Dev. 31(2)."""
+"""Rolling hashes of word n-grams, vectorised. Karp and Rabin 1987, IBM J. Res. Dev. 31(2)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ Integers = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 
 UNKNOWN = 0
-"""The number of every word that the dev set does not have."""
+"""Number of all words outside the dev set."""
 
 _FACTOR = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2**64; the digits of the golden ratio
 _INVERSE = pow(_FACTOR, -1, 1 << 64)
@@ -19,12 +19,12 @@ _INVERSE = pow(_FACTOR, -1, 1 << 64)
 
 @dataclass
 class Runs:
-    """Distinct runs of words, by hash, and which of them the documents hold."""
+    """Distinct runs of words by hash, with those found in documents."""
 
     hashes: Hashes
     """Sorted."""
     starts: Integers
-    """Where each begins in the dev set's words."""
+    """Start of each run in the words of the dev set."""
     lengths: Integers
     source: list[str | None] = field(init=False)
 
@@ -34,7 +34,7 @@ class Runs:
 
     @cached_property
     def _sieve(self) -> tuple[np.uint64, NDArray[np.bool_]]:
-        """A table by the first bits of a hash: nine in ten of what is not here are passed over by one look."""
+        """Bitmap over the leading bits of the hashes, which rejects nine of ten absent hashes with one lookup."""
         bits = max(12, int(16 * len(self.hashes)).bit_length())
         shift = np.uint64(64 - bits)
         table = np.zeros(1 << bits, dtype=bool)
@@ -42,7 +42,7 @@ class Runs:
         return shift, table
 
     def candidates(self, hashes: Hashes) -> Iterator[tuple[int, int]]:
-        """Yield (place in `hashes`, run) for the runs that were not found yet."""
+        """Yield (index into `hashes`, run) for the runs not found yet."""
         if not len(self.hashes):
             return
         shift, table = self._sieve
@@ -52,14 +52,14 @@ class Runs:
         yield from zip(places[alike].tolist(), runs[alike].tolist(), strict=True)
 
     def take(self, run: int, source: str) -> None:
-        """Note a run as found; the first source stays."""
+        """Mark a run as found, and keep the first source."""
         if self.missing[run]:
             self.missing[run], self.source[run] = False, source
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Words as numbers, with the sums that give the hash of any run of them in two steps."""
+    """Words as numbers, with the prefix sums from which the hash of any run follows."""
 
     numbers: Integers
 
@@ -78,17 +78,17 @@ class Stretch:
         return np.concatenate(([0], np.cumsum(self.numbers == UNKNOWN)))
 
     def known(self, starts: Integers, ends: Integers) -> NDArray[np.bool_]:
-        """Return which of the runs consist of words that the dev set has."""
+        """Return a mask of the runs that consist of words of the dev set."""
         whole: NDArray[np.bool_] = self._unknown[ends] == self._unknown[starts]
         return whole
 
     def hashes(self, starts: Integers, ends: Integers) -> Hashes:
-        """Return one hash per run, wherever it stands."""
+        """Return one hash per run, independent of its position."""
         found: Hashes = (self._sums[ends] - self._sums[starts]) * self._powers[1][starts]
         return found
 
     def runs(self, length: int) -> tuple[Integers, Integers]:
-        """Return start and end of every run of so many words."""
+        """Return start and end of every run of `length` words."""
         starts = np.arange(max(0, len(self.numbers) - length + 1))
         return starts, starts + length
 

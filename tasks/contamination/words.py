@@ -1,10 +1,10 @@
-"""Words as GPT-3 compares them: between spaces, lower-cased, without punctuation. arXiv 2005.14165, appendix C."""
+"""Word normalisation as in GPT-3: lower case, without punctuation. arXiv 2005.14165, appendix C."""
 
 import re
 import string
 
 BREAK = "\x00"
-"""Stands behind each sentence and each line."""
+"""Inserted after each sentence and each line."""
 
 _SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*(?=\s)")
 _PARAGRAPH_END = re.compile(r"\n\s*\n")
@@ -13,7 +13,7 @@ _PUNCTUATION = string.punctuation.encode()
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, with a break behind each sentence and each line."""
+    """Return the words of a text, with a break after each sentence and each line."""
     text = _SENTENCE_END.sub(f" {BREAK} ", text.lower().replace("\n", f" {BREAK} "))
     plain = _FURTHER_PUNCTUATION.sub("", text).encode("utf-8", "replace")
     return plain.translate(None, delete=_PUNCTUATION).decode().split()

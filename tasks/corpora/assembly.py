@@ -1,4 +1,4 @@
-"""Assembly: a corpus becomes three files of documents without duplicates, split by source, the same on every run."""
+"""Corpus assembly: deduplicates a corpus and splits it by source into three files; deterministic."""
 
 import hashlib
 import json
@@ -18,19 +18,19 @@ Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 
 VALIDATION_PERCENT = 4
-TEST_PERCENT = 10  # downstream tasks are made from it; the train split has the other 86
+TEST_PERCENT = 10  # source of the downstream tasks; the train split has the remaining 86
 MINIMUM_CHARACTERS = {"train": 20_000, "validation": 500, "test": 500}
 SUMMARY_FILE = "corpus.json"
 
 
 class ReadableCorpus(Protocol):
-    """What assembly needs of a corpus: its documents in a fixed order; the generator returns unreadable files."""
+    """Interface of a corpus: documents in a fixed order; the generator returns the number of unreadable files."""
 
     def documents(self, progress: Progress) -> Generator[Document, None, int]: ...  # noqa: D102
 
 
 class SplitSize(Schema):
-    """How much one split holds."""
+    """Size of one split."""
 
     documents: int
     characters: int
@@ -38,7 +38,7 @@ class SplitSize(Schema):
 
 
 class CorpusSummary(Schema):
-    """What was assembled; `content_hash` is the sha256 over the three files in order."""
+    """Summary of an assembled corpus; `content_hash` is the sha256 over the three files in order."""
 
     content_hash: str
     splits: dict[Split, SplitSize]
@@ -58,7 +58,7 @@ def split_of(source: str) -> Split:
 def assemble(corpus: ReadableCorpus, folder: Path, progress: Progress) -> CorpusSummary:
     """Write train.jsonl, validation.jsonl, test.jsonl and corpus.json into an existing folder.
 
-    Raises DataError where a split is too small, with the figures of all splits.
+    Raises DataError if a split is too small, with the sizes of all splits.
     """
     sources: dict[Split, set[str]] = {split: set() for split in SPLITS}
     counts: Counter[str] = Counter()
@@ -93,7 +93,7 @@ def _distinct(corpus: ReadableCorpus, counts: Counter[str], progress: Progress) 
         except StopIteration as end:
             counts["unreadable"] = end.value
             return
-        verdict = duplicates.judge(document.text)
+        verdict = duplicates.classify(document.text)
         counts[verdict] += 1
         if verdict == "new":
             yield document
@@ -131,12 +131,12 @@ def _check_sizes(summary: CorpusSummary) -> None:
 
 
 def split_file(folder: Path, split: Split) -> Path:
-    """Return where a split lies in an assembled corpus."""
+    """Return the path of a split in an assembled corpus."""
     return folder / f"{split}.jsonl"
 
 
 def read_documents(folder: Path, split: Split) -> Iterator[Document]:
-    """Yield the documents of one split in their order; raises CorruptionError where a line is not one we wrote."""
+    """Yield the documents of one split in their order; raises CorruptionError at a malformed line."""
     path = split_file(folder, split)
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
@@ -147,7 +147,7 @@ def read_documents(folder: Path, split: Split) -> Iterator[Document]:
 
 
 def read_summary(folder: Path) -> CorpusSummary:
-    """Return the summary of an assembled corpus; raises CorruptionError where it cannot be read."""
+    """Return the summary of an assembled corpus; raises CorruptionError if it cannot be read."""
     try:
         return CorpusSummary.model_validate_json((folder / SUMMARY_FILE).read_text())
     except (OSError, ValueError) as damage:

@@ -1,4 +1,4 @@
-"""Every kind of corpus an experiment may name: a tagged union over `kind`."""
+"""The kinds of corpora: a tagged union over `kind`."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Docstrings of one Python source file, read with `ast`: nothing is imported and nothing is run."""
+"""Docstrings of one Python source file, read with `ast`: without importing or executing it."""
 
 import ast
 import warnings
@@ -23,10 +23,10 @@ class _Place:
 def documents_of_source(module: str, source: bytes) -> Iterator[Document]:
     """Yield the documents of one module in source order: the module, then its classes and functions.
 
-    Raises SyntaxError, ValueError or RecursionError where the source cannot be parsed.
+    Raises SyntaxError, ValueError or RecursionError if the source cannot be parsed.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # invalid escapes in other people's strings
+        warnings.simplefilter("ignore")  # invalid escapes in third-party strings
         tree = ast.parse(source)
     if module == TOPICS_MODULE:
         yield from _topics(tree)

@@ -1,11 +1,11 @@
-"""A document: one text of a corpus, where it came from, and what it documents if it documents code."""
+"""A document: one text of a corpus, its source, and the object that it documents, if any."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One text; `source` is the unit that splits are drawn by, so it is never in two of them."""
+    """One text. Splits are drawn by `source`, so the texts of a source are all in one split."""
 
     source: str  # dotted module name, file name, or file name with article or section
     text: str

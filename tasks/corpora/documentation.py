@@ -1,6 +1,6 @@
-"""The documentation corpus: docstrings of the standard library and of everything Steeplechase itself needs.
+"""The documentation corpus: docstrings of the standard library and of Steeplechase's dependencies.
 
-It is installed wherever Steeplechase runs, so the default experiment needs no network and no download.
+It is installed with Steeplechase, so the default experiment needs no download.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from tasks.corpora.document import Document
 from tasks.corpora.installed_modules import content_of, modules_of, runtime_closure, standard_library, version_of
 from tasks.progress import Progress, place
 
-READING_VERSION = 1  # raised whenever the same installed files give other documents
+READING_VERSION = 1  # raised when the documents of the same installed files change
 CHARACTERS_PER_MEGABYTE = 1_000_000
 READING = "reading documentation"
 
@@ -26,7 +26,7 @@ def _tuple_from_list(value: object) -> object:
 
 
 class DocumentationCorpus(Schema):
-    """English prose from docstrings, read with `ast` and never imported; a smaller corpus is a prefix of a larger."""
+    """English prose from docstrings, parsed with `ast`; a smaller corpus is a prefix of a larger one."""
 
     kind: Literal["documentation"] = "documentation"
     """Chooses the installed documentation, which needs no download."""
@@ -36,9 +36,9 @@ class DocumentationCorpus(Schema):
     """Stop reading after this many million characters; modules come in the order of a hash of their names."""
 
     def inputs(self) -> JsonValue:
-        """Return what will be read, and the limit: Python and every distribution, each with its modules' content.
+        """Return the inputs and the limit: Python and every distribution, each with the hash of its modules.
 
-        Raises EnvironmentRefused as reading does, and where a distribution asked for is not installed.
+        Raises MachineError as reading does, and if a requested distribution is not installed.
         """
         return {
             "kind": self.kind,
@@ -52,9 +52,9 @@ class DocumentationCorpus(Schema):
         }
 
     def documents(self, progress: Progress) -> Generator[Document, None, int]:
-        """Yield every document, modules in the order of a hash of their names; return how many files are no Python.
+        """Yield every document, modules in the order of a hash of their names; return the number of unparsable files.
 
-        Those are left out: templates with placeholders, mostly. Raises EnvironmentRefused for a file that is missing,
+        Those are skipped; most are templates with placeholders. Raises MachineError for a file that is missing,
         unreadable or not what its distribution installed, and where a distribution asked for is not installed.
         """
         files = dict(standard_library())
@@ -70,7 +70,11 @@ class DocumentationCorpus(Schema):
             source = files[module].read()
             try:
                 found = list(documents_of_source(module, source))
-            except (SyntaxError, ValueError, RecursionError):  # by the content alone, so the same on every run
+            except (
+                SyntaxError,
+                ValueError,
+                RecursionError,
+            ):  # a function of the content alone, so the same on every run
                 unreadable += 1
                 continue
             characters += sum(len(document.text) for document in found)

@@ -1,9 +1,9 @@
-"""Exact and near duplicates: shingles as in Broder 1997, sampled at anchor words so that one pass is enough.
+"""Exact and near duplicates: shingles as in Broder 1997, sampled at anchor words so that one pass suffices.
 
-A document is an exact duplicate when its words, case, digits and punctuation aside, were all seen before in the
-same order. It is a near duplicate when at least 80 % of its sampled six-word shingles already occur in documents
-that were kept. A shingle is sampled when its first word is an anchor, about one word in four, chosen by a hash of
-the word; a document with fewer than eight sampled shingles is judged by the exact rule alone.
+A document is an exact duplicate if an earlier document has the same words in the same order, ignoring case, digits
+and punctuation. It is a near duplicate if at least 80 % of its sampled six-word shingles occur in accepted documents.
+A shingle is sampled if its first word is an anchor: about one word in four, chosen by a hash of the word. Documents
+with fewer than eight sampled shingles are tested for exact duplicates only.
 """
 
 import hashlib
@@ -26,15 +26,15 @@ class _Anchors(dict[str, bool]):
 
 
 class DuplicateFilter:
-    """Remembers the documents kept so far, in about 100 bytes for every 30 words."""
+    """Index of the accepted documents; about 100 bytes per 30 words."""
 
     def __init__(self) -> None:
         self._texts: set[bytes] = set()
         self._shingles: set[int] = set()
         self._anchors = _Anchors()
 
-    def judge(self, text: str) -> Literal["new", "exact", "near"]:
-        """Return whether the text is new; a new text is remembered."""
+    def classify(self, text: str) -> Literal["new", "exact", "near"]:
+        """Return `new`, `exact` or `near`; a new text is added to the index."""
         words = _WORD.findall(text.lower())
         digest = hashlib.blake2b(" ".join(words).encode(), digest_size=12).digest()
         if digest in self._texts:

@@ -1,4 +1,4 @@
-"""How each kind of text file becomes documents: paragraphs, WikiExtractor articles, jsonl and parquet rows."""
+"""Readers of text files: paragraphs, WikiExtractor articles, jsonl and parquet rows as documents."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from tasks.corpora.file_lines import text_lines
 
 DOCUMENT_CHARACTERS = 1000  # a plain text is cut at the first blank line after this many characters
 LONGEST_DOCUMENT_CHARACTERS = 4000  # and at any line end after this many
-DOCUMENTS_PER_SECTION = 5  # neighbouring paragraphs share a source, so they stay in one split
+DOCUMENTS_PER_SECTION = 5  # neighbouring paragraphs share a source and therefore a split
 TEXT_COLUMN = "text"
 
 _ARTICLE_START = re.compile(r'<doc id="([^"]*)".*? title="([^"]*)"')

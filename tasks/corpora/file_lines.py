@@ -1,4 +1,4 @@
-"""Lines of UTF-8 text out of plain, gzip and xz files, refusing what is not text with file, line and byte offset."""
+"""Reads lines of UTF-8 text from plain, gzip and xz files; errors name file, line and byte offset."""
 
 import gzip
 import lzma
@@ -23,7 +23,7 @@ _SIGNATURES = {
 
 
 def check_signature(path: Path, name: str, suffix: str) -> None:
-    """Raise DataError where the first bytes of a file belong to another kind than its suffix says."""
+    """Raise DataError if the first bytes of a file contradict its suffix."""
     with path.open("rb") as file:
         start = file.read(8)
     found = next((kind for signature, kind in _SIGNATURES.items() if start.startswith(signature)), "")
@@ -35,7 +35,7 @@ def check_signature(path: Path, name: str, suffix: str) -> None:
 
 
 def text_lines(path: Path, name: str) -> Iterator[tuple[int, str]]:
-    """Yield (line number from 1, line without its end); `name` is how messages call the file.
+    """Yield (line number from 1, line without its end); `name` is the name of the file in messages.
 
     Raises DataError for bytes that are not UTF-8, NUL bytes, lines over 16 MiB, damaged or explosive archives.
     """

@@ -17,7 +17,7 @@ ROWS_PER_REPORT = 1000
 
 
 class HuggingFaceCorpus(Schema):
-    """One column of one split of a dataset on the hub; code from the hub is never run."""
+    """One column of one split of a dataset on the hub; code from the hub is never executed."""
 
     kind: Literal["huggingface"] = "huggingface"
     """Chooses a data set on the Hugging Face hub."""
@@ -41,7 +41,7 @@ class HuggingFaceCorpus(Schema):
     def documents(self, progress: Progress) -> Generator[Document, None, int]:
         """Yield each row's text in the order of the split; return 0, since no file is skipped.
 
-        Raises EnvironmentRefused without the extra or the network, DataError for a wrong split or column.
+        Raises MachineError without the extra or the network, DataError for a wrong split or column.
         """
         limit = None if self.maximum_megabytes is None else self.maximum_megabytes * CHARACTERS_PER_MEGABYTE
         characters = 0

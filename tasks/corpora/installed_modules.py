@@ -1,7 +1,7 @@
-"""Which Python modules are installed here: the standard library and a closure of distributions, as hashed files.
+"""Installed Python modules: the standard library and a dependency closure of distributions, as hashed files.
 
-A distribution's RECORD holds the sha256 of every file it installed (PEP 376; packaging.python.org, "Recording
-installed projects"), so that what would be read is known without reading it, and can be held to it when it is.
+A distribution's RECORD holds the sha256 of every installed file (PEP 376; packaging.python.org, "Recording
+installed projects"), so that the content is identified without reading it and verified when it is read.
 """
 
 import csv
@@ -31,9 +31,9 @@ Closure = dict[str, importlib.metadata.Distribution]
 
 
 def runtime_closure(roots: tuple[str, ...] | None) -> Closure:
-    """Return the distributions named and all they require here, by normal name, sorted.
+    """Return the distributions and all their requirements, by normalised name, sorted.
 
-    With None the closure is that of Steeplechase itself, its own code left out: editing it must not change a
+    None means the requirements of Steeplechase, without its own code, because editing it must not change a
     corpus. Raises MachineError if a root is not installed. Requirements under an extra are followed only
     where a requirement asks for that extra.
     """
@@ -83,9 +83,9 @@ class _Metadata(NamedTuple):
 
 @functools.cache
 def _metadata(distribution: importlib.metadata.Distribution) -> _Metadata:
-    """Return what METADATA's headers say; the description below them is long, and importlib parses it every time."""
+    """Return the headers of METADATA, without the long description, which importlib would parse at every call."""
     text = distribution.read_text("METADATA")
-    if text is None:  # installed by another tool than a wheel's
+    if text is None:  # not installed from a wheel
         return _Metadata(distribution.version, tuple(distribution.requires or ()))
     headers = HeaderParser().parsestr(text)
     return _Metadata(headers["Version"], tuple(headers.get_all("Requires-Dist", ())))
@@ -103,10 +103,10 @@ def _requirements(distribution: importlib.metadata.Distribution, extra: str) -> 
     needed = []
     for line in _metadata(distribution).requires:
         if not extra and "extra ==" in line and " or " not in line:
-            continue  # under an extra that is not asked for; parsing it takes most of the time
+            continue  # under an extra that is not requested; parsing is slow
         requirement = Requirement(line)
         if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
-            needed += [(requirement.name, asked) for asked in ("", *sorted(requirement.extras))]
+            needed += [(requirement.name, extra_name) for extra_name in ("", *sorted(requirement.extras))]
     return needed
 
 
@@ -115,12 +115,12 @@ class ModuleFile(NamedTuple):
 
     path: str
     hash: str
-    """As RECORD writes it: `sha256=` and the digest in URL-safe base64 without padding."""
+    """In the format of RECORD: `sha256=` and the digest in URL-safe base64 without padding."""
     owner: str
     """The distribution and its version, or the standard library."""
 
     def read(self) -> bytes:
-        """Return the content. Raises MachineError where it cannot be read or is not what was installed."""
+        """Return the content. Raises MachineError if it cannot be read or differs from its hash."""
         content = _content(Path(self.path), self.owner)
         if _hash(content) != self.hash:
             message = (
@@ -135,7 +135,7 @@ Modules = Mapping[str, ModuleFile]
 
 
 def standard_library() -> Modules:
-    """Return the modules of Python itself, which has no RECORD: their files are read. Raises MachineError."""
+    """Return the modules of the standard library, which has no RECORD, so files are hashed. Raises MachineError."""
     root, owner = sysconfig.get_path("stdlib"), "Python"
     found: dict[str, ModuleFile] = {}
     for folder, subfolders, names in os.walk(root, onerror=_refuse):
@@ -151,8 +151,8 @@ def standard_library() -> Modules:
 def modules_of(name: str, distribution: importlib.metadata.Distribution) -> Modules:
     """Return the modules of a distribution of that name.
 
-    Left out, as of the standard library: tests, vendored copies, generated protocol buffers, and names that are no
-    Python module. A file for which there is no hash is read; raises MachineError where that fails.
+    Skipped, as in the standard library: tests, vendored copies, generated protocol buffers, and names that are not
+    Python modules. A file without a recorded hash is read; raises MachineError if that fails.
     """
     root, owner = str(distribution.locate_file("")), f"{name} {version_of(distribution)}"
     found: dict[str, ModuleFile] = {}
@@ -166,13 +166,13 @@ def modules_of(name: str, distribution: importlib.metadata.Distribution) -> Modu
 
 
 def content_of(modules: Modules) -> str:
-    """Return the sha256 over the names and hashes of modules: what reading them all would give, and where no path."""
+    """Return the sha256 over the names and hashes of modules, independent of paths."""
     lines = "".join(f"{name} {modules[name].hash}\n" for name in sorted(modules))
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
 def _recorded(distribution: importlib.metadata.Distribution) -> Iterator[tuple[str, str]]:
-    """Yield the name and the hash of each file; where there is no RECORD, of what other installers have listed."""
+    """Yield the name and the hash of each file; without a RECORD, from the lists of other installers."""
     record = distribution.read_text("RECORD")
     if record is None:
         for entry in distribution.files or ():
@@ -200,7 +200,7 @@ def _refuse(error: OSError) -> None:
 
 
 def _module_name(file: str) -> str | None:
-    """Return the dotted name of a file by its path from where modules are found, None where it is left out."""
+    """Return the dotted name of a file by its path from where modules are found, None if it is skipped."""
     folder, _, name = file.rpartition("/")
     stem = name.removesuffix(".py")
     package = _package(folder)
@@ -211,6 +211,6 @@ def _module_name(file: str) -> str | None:
 
 @functools.cache
 def _package(folder: str) -> str | None:
-    """Return the dotted name of a folder, None where its files are left out."""
+    """Return the dotted name of a folder, None if its files are skipped."""
     parts = folder.split("/") if folder else []
     return None if any(map(_SKIPPED_FOLDERS.fullmatch, parts)) else ".".join(parts)

@@ -1,4 +1,4 @@
-"""From a raw docstring to English prose: code, doctests and tables taken out, what is not prose refused."""
+"""Extracts English prose from docstrings: removes code, doctests and tables, and rejects other text."""
 
 import inspect
 import re
@@ -76,7 +76,7 @@ def _indentation(line: str) -> int:
 
 
 def is_prose(text: str) -> bool:
-    """Return whether the text is long enough and reads mostly as English."""
+    """Return whether the text is long enough and mostly English prose."""
     if len(text) < MINIMUM_CHARACTERS:
         return False
     words = _WORD.findall(text.lower())

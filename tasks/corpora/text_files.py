@@ -1,4 +1,4 @@
-"""A corpus from files of one's own: txt, WikiExtractor output, jsonl (plain, gzip or xz) and parquet."""
+"""A corpus from local files: txt, WikiExtractor output, jsonl (plain, gzip or xz) and parquet."""
 
 import hashlib
 import os
@@ -15,7 +15,7 @@ from tasks.corpora.file_lines import check_signature
 from tasks.data_folder import missing, resolved
 from tasks.progress import Progress, place
 
-READING_VERSION = 1  # raised whenever the same files give other documents
+READING_VERSION = 1  # raised when the documents of the same files change
 COMPRESSIONS = (".gz", ".xz")
 READING = "reading text files"
 WANTED = (
@@ -99,7 +99,7 @@ def _files_below(root: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _paths_below(root: Path) -> Iterator[Path]:
-    """Yield what is under a folder, hidden names left out; `rglob` leaves out in silence what it may not list."""
+    """Yield the paths under a folder without hidden names; unlike `rglob`, reports folders that cannot be listed."""
 
     def refuse(failure: OSError) -> None:
         raise DataError(f"{failure.filename}: {failure.strerror}") from failure

@@ -1,1 +1,1 @@
-"""What the three tasks made of documentation share."""
+"""Shared by the three downstream tasks that are built from documentation."""

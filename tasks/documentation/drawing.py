@@ -1,4 +1,4 @@
-"""Drawing: balanced groups of examples, found module by module, become a train and a dev set that share no module."""
+"""Samples balanced groups of examples into a train and a dev set that share no module."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,13 +12,13 @@ from tasks.labelled.task import Example, Examples
 Item = TypeVar("Item")
 
 Group = tuple[Example, ...]
-"""Examples that balance one another (each text as often right as wrong) and are taken together or not at all."""
+"""Examples that balance one another (each text equally often correct and incorrect); sampled together."""
 
-MOST_GROUPS_PER_MODULE = 25  # no module may speak for the whole language
+MOST_GROUPS_PER_MODULE = 25  # so that no module dominates a set
 
 
 def by_module(documents: Iterable[Document]) -> dict[str, list[Document]]:
-    """Return the documents of each source, in their order."""
+    """Return the documents by source, in order."""
     ordered = sorted(documents, key=lambda document: document.source)
     return {source: list(found) for source, found in groupby(ordered, key=lambda document: document.source)}
 
@@ -27,9 +27,8 @@ def draw(task: str, groups: Mapping[str, Sequence[Group]], train_count: int, dev
     """Return train and dev examples from the groups of each module, at most 25 groups of each.
 
     Modules come in the order of a hash of their names, first for dev, then for train, in proportion to the counts;
-    a set takes a group of every module before it takes a second of any. It is cut at the last whole group, so it
-    may fall short of its count by less than one group. Raises DataError, with the figures, where there are not
-    enough.
+    a set takes one group of every module before a second of any. It contains whole groups only, so it may fall
+    short of its count by less than one group. Raises DataError, with the numbers, if there are too few.
     """
     modules = sorted(groups, key=lambda module: hashlib.sha256(f"{task}:{module}".encode()).digest())
     kept = [groups[module][:MOST_GROUPS_PER_MODULE] for module in modules]
@@ -57,7 +56,7 @@ def _size(module: Sequence[Group]) -> int:
 
 
 def _modules_holding(kept: list[Sequence[Group]], count: float) -> int:
-    """Return how many modules, from the first, hold at least so many examples."""
+    """Return how many modules, from the first, contain at least `count` examples."""
     held = 0
     for index, module in enumerate(kept):
         if held >= count:
@@ -78,5 +77,5 @@ def _round_robin(kept: list[Sequence[Group]], count: int) -> tuple[Example, ...]
 
 
 def in_hashed_order(items: Iterable[Item], key: Callable[[Item], str]) -> list[Item]:
-    """Return the items in the order of a hash of their keys: as good as random, and the same everywhere."""
+    """Return the items in the order of a hash of their keys: pseudo-random and deterministic."""
     return sorted(items, key=lambda item: hashlib.sha256(key(item).encode()).digest())

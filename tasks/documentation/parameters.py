@@ -14,7 +14,7 @@ _NEXT_HEADING = re.compile(r"^[A-Z][A-Za-z ]+\n[-=]{3,}", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter's name and where it stands: its entry begins at `entry`, its description is [start, end)."""
+    """A parameter: its name, the start of its entry, and the span [start, end) of its description."""
 
     name: str
     entry: int
@@ -23,7 +23,7 @@ class Parameter:
 
 
 def parameters(text: str) -> list[Parameter]:
-    """Return the parameters described in a docstring in order of place; their spans never overlap."""
+    """Return the parameters described in a docstring in order of position; their spans never overlap."""
     found = [*_numpy(text), *_google(text), *_sphinx(text)]
     ordered: list[Parameter] = []
     for parameter in sorted(found, key=lambda parameter: parameter.entry):

@@ -1,4 +1,4 @@
-"""Sentences of running prose in a docstring, its first lines above all; lists, fields and sections left out."""
+"""Sentences of running prose in a docstring, without lists, fields and section headings."""
 
 import re
 
@@ -14,7 +14,7 @@ _ABBREVIATION = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|Fig|Eq|No|al)\.$")
 
 
 def sentences(text: str) -> list[str]:
-    """Return the whole sentences of the running prose, in order, each on one line and of 6 to 30 words."""
+    """Return the complete sentences of the running prose, in order, each on one line with 6 to 30 words."""
     found = []
     for paragraph in _PARAGRAPH.split(text):
         if _NOT_PROSE.search(paragraph):
@@ -38,6 +38,6 @@ def _is_whole(sentence: str) -> bool:
 
 
 def first_paragraph(text: str) -> str:
-    """Return the first paragraph on one line, empty where it is a list, a field or a heading."""
+    """Return the first paragraph on one line, empty if it is a list, a field or a heading."""
     paragraph = _PARAGRAPH.split(text, maxsplit=1)[0]
     return "" if _NOT_PROSE.search(paragraph) else " ".join(paragraph.split())

@@ -1,14 +1,13 @@
 """Is this sentence of a docstring as it was written, or was its grammar broken? After CoLA (arXiv 1805.12471).
 
-Sentences come two by two from one module, each as written and broken, so all four balance one another. A break is
-one of three: in both sentences a function word and the content word beside it change places; a function word of
-one sentence and a content word of the other change places; or "is" in one and "are" in the other (has/have,
-was/were, does/do, this/these) change places. Shortcuts: within a group of four the broken sentences hold the same
-words, in total, as the written ones, and have the same number of words; so neither a word, nor a length, nor a
-module says anything about the label, and what remains is how words stand to one another. Capitals and punctuation
-never move: only lower-case words between the first and the last take part. Measured on the whole documentation
-corpus with 8000 train and 2000 dev examples, a logistic regression on words reaches a Matthews correlation of about
-2 (chance), on words and pairs of neighbours about 27: neighbours are word order, so this is a baseline to beat.
+Each group has two sentences of one module, each as written and broken. A break is one of three: in both sentences a
+function word and the adjacent content word are swapped; a function word of one sentence and a content word of the
+other are swapped; or "is" in one and "are" in the other (has/have, was/were, does/do, this/these) are swapped.
+Shortcuts: within a group the broken sentences have the same words in total, and the same lengths, as the written
+ones, so words, lengths and modules are uninformative about the label and only word order is left. Capitals and
+punctuation never move: only lower-case words between the first and the last are swapped. Measured on the full
+documentation corpus with 8000 train and 2000 dev examples, a logistic regression on unigrams reaches a Matthews
+correlation of about 2 (chance), on unigrams and bigrams about 27: bigrams see word order, so this is the baseline.
 """
 
 import re
@@ -32,7 +31,7 @@ Pair = tuple[Words, Words]
 
 
 def build(documents: Sequence[Document], train_count: int, dev_count: int) -> Examples:
-    """Return examples of single sentences; raises DataRefused where the documents give too few."""
+    """Return examples of single sentences; raises DataError if the documents give too few."""
     seen: set[str] = set()
     groups = {}
     for module, found in by_module(documents).items():
@@ -89,7 +88,7 @@ def _movable(words: Words) -> list[int]:
 
 
 def _words_exchanged(pair: Pair) -> Pair | None:
-    """Exchange a function word of the one for a content word of the other, or the other way round."""
+    """Swap a function word of one sentence with a content word of the other, or the reverse."""
     choices = [
         positions
         for positions in product(_movable(pair[0]), _movable(pair[1]))
@@ -99,7 +98,7 @@ def _words_exchanged(pair: Pair) -> Pair | None:
 
 
 def _neighbours_swapped(pair: Pair) -> Pair | None:
-    """Swap a function word and a content word side by side, in each of the two."""
+    """Swap a function word with an adjacent content word, in both sentences."""
     first, second = map(_swapped, pair)
     return None if first is None or second is None else (first, second)
 
@@ -118,7 +117,7 @@ def _swapped(words: Words) -> Words | None:
 
 
 def _chosen(choices: list[tuple[int, int]], pair: Pair) -> tuple[int, int]:
-    """Return one of the choices, as good as random and the same everywhere."""
+    """Return one of the choices, pseudo-random and deterministic."""
     text = " ".join([*pair[0], *pair[1]])
     return min(choices, key=lambda choice: zlib.crc32(f"{choice}:{text}".encode()))
 

@@ -1,10 +1,10 @@
 """Given a parameter's name, where in this piece of a docstring is it described? After SQuAD (arXiv 1606.05250).
 
-A context is two or more neighbouring parameter entries of one docstring, in numpy's, Google's or Sphinx's style,
-and every one of its parameters is asked for. Shortcuts: one context has as many answers as parameters, so position
-alone cannot tell them apart; a reader who ignores the name can only guess one of them. Names that stand twice in
-a context, or inside another description of it, are still asked: the entry is what is looked for. Where a corpus is
-small, contexts are also taken without their first entry.
+A context is two or more adjacent parameter entries of one docstring, in numpy, Google or Sphinx style, with one
+question for each of its parameters. Shortcuts: a context has as many answers as parameters, so a model that ignores
+the name can only guess one of them by position. Names that occur twice in a context, or inside another description,
+are still questions: the answer is the entry of the name. In small corpora, contexts are also used without their first
+entry.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ LONGEST_DESCRIPTION = 250  # characters
 
 
 def build(documents: Sequence[Document], train_count: int, dev_count: int) -> Examples:
-    """Return examples of (name, context, span); raises DataRefused where the documents give too few."""
+    """Return examples of (name, context, span); raises DataError if the documents give too few."""
     groups = {}
     seen: set[str] = set()
     for module, found in by_module(documents).items():
@@ -45,7 +45,7 @@ _Run = list[_Entry]
 
 
 def _runs(document: Document) -> Iterator[_Run]:
-    """Yield runs of two to six neighbours that fit one context; one that is too long or too short ends a run."""
+    """Yield runs of two to six neighbours that fit one context; an entry that is too long or too short ends a run."""
     run: _Run = []
     for parameter in parameters(document.text):
         usable = SHORTEST_DESCRIPTION <= parameter.end - parameter.start <= LONGEST_DESCRIPTION
@@ -98,6 +98,6 @@ TASK = DownstreamTask(
     form="span",
     labels=(),
     metrics=("f1", "exact_match"),
-    chance=0.48,  # measured: the F1 of the description of any one entry of the context, chosen blindly
+    chance=0.48,  # measured: F1 of a description chosen at random among the entries of the context
     build=build,
 )

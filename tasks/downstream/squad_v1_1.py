@@ -1,7 +1,7 @@
 """Which words of this paragraph answer the question? SQuAD 1.1, Rajpurkar et al. 2016, arXiv 1606.05250.
 
-Train and dev files are the official ones; the hidden test set is not at hand, so dev is reported. A paragraph longer
-than a window is read in several.
+Train and dev files are the official ones; the test set is hidden, so dev scores are reported. A paragraph longer
+than a window is split into overlapping windows.
 """
 
 from functools import partial
@@ -19,7 +19,7 @@ TASK = DownstreamTask(
     chance=0.0,
     files=published("v1.1", 87599, 10570),
     squad="v1.1",
-    judge=partial(score_files, "v1.1"),
+    evaluate=partial(score_files, "v1.1"),
     shortest_sequence=68,  # [CLS], a question of 64 tokens, [SEP], one token, [SEP]
     long_sequences=True,
 )

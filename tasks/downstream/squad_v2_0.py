@@ -1,7 +1,7 @@
 """As SQuAD 1.1, and some paragraphs have no answer. SQuAD 2.0, Rajpurkar et al. 2018, arXiv 1806.03822.
 
-The threshold of "no answer" is chosen on a tenth of the train file's paragraphs, which is not learned from, and never
-on dev. Train and dev files are the official ones; the hidden test set is not at hand, so dev is reported.
+The threshold of "no answer" is chosen on a tenth of the train file's paragraphs, which is excluded from training, and
+never on dev. Train and dev files are the official ones; the test set is hidden, so dev scores are reported.
 """
 
 from functools import partial
@@ -19,7 +19,7 @@ TASK = DownstreamTask(
     chance=0.0,
     files=published("v2.0", 130319, 11873),
     squad="v2.0",
-    judge=partial(score_files, "v2.0"),
+    evaluate=partial(score_files, "v2.0"),
     shortest_sequence=68,  # [CLS], a question of 64 tokens, [SEP], one token, [SEP]
     long_sequences=True,
 )

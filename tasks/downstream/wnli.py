@@ -3,7 +3,7 @@
 Source: the Winograd Schema Challenge, as GLUE recasts it.
 Split: the official train and dev files; the test file has no labels.
 Metric: accuracy. Chance: the larger class of dev. Train and dev share sentences with opposite answers, so a
-model that learns by heart falls below chance; the paper's GLUE score leaves the task out.
+model that memorises falls below chance; the paper's GLUE score leaves the task out.
 """
 
 from tasks.glue.columns import Columns, configuration

@@ -19,11 +19,11 @@ CORRELATIONS = frozenset({"matthews", "pearson", "spearman"})
 
 
 class AnswerTable(Protocol):
-    """What is asked of a task's table: its examples, and what a predicted text means."""
+    """Interface of a task's table: its examples, and the meaning of a predicted text."""
 
     @property
     def predictions(self) -> str:
-        """What a prediction may be, in words."""
+        """The allowed predictions, for messages."""
 
     def read(self, part: str, path: Path, name: str) -> Part:
         """Return the examples of a file; raises DataError with every mistake of it."""
@@ -38,7 +38,7 @@ def evaluate(
     """Return the task's metrics; `data` is GLUE's folder, the task's, or a labelled file.
 
     Raises DataError with every mistake of the predictions: labels that are none, rows that are missing, unknown
-    or told twice.
+    or duplicated.
     """
     if null_odds is not None:
         raise DataError(f"{null_odds}: {task.name} has no null odds; they belong to squad_v2_0")

@@ -19,7 +19,7 @@ def read_predictions(path: Path, rows: Sequence[str]) -> list[Told]:
 
     The leaderboard's table (`index`, `prediction`) and a JSON object name their rows; lines and a JSON list come in
     the order of the rows. Raises DataError where the file cannot be read as any of these, or where rows are
-    missing, unknown or told twice.
+    missing, unknown or duplicated.
     """
     if not path.is_file():
         raise DataError(f"{path}: no such file of predictions")
@@ -74,7 +74,7 @@ def _by_row(name: str, told: Iterator[tuple[int, str, str]], rows: Sequence[str]
         if row not in known:
             mistakes.add(number, f"row {row[:40]!r} is not one of the {len(rows)} labelled rows")
         elif row in found:
-            mistakes.add(number, f"row {row!r} is told in line {found[row][0]} too")
+            mistakes.add(number, f"duplicate row {row!r}, first in line {found[row][0]}")
         else:
             found[row] = (number, prediction)
     missing = [row for row in rows if row not in found]

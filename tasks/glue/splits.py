@@ -1,4 +1,4 @@
-"""A split of `datasets` as rows of text, so that they are checked and counted as those of a file are."""
+"""A split of `datasets` as rows of text, checked and counted like the rows of a file."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -9,11 +9,11 @@ from tasks.glue.table import Mistakes, Row
 from tasks.splits import LoadedSplit
 
 HIDDEN = -1
-"""The number of a label that is not told."""
+"""Number of a withheld label on the hub."""
 
 
 def rows_of_split(split: LoadedSplit, columns: Columns, hidden: str, mistakes: Mistakes) -> Iterator[Row]:
-    """Yield the rows of a split by number from 1, labels by their names; `hidden` stands for one that is not told.
+    """Yield the rows of a split by number from 1, labels by their names; `hidden` replaces a withheld label.
 
     A row whose text is none is a mistake and is not yielded.
     """
@@ -43,7 +43,7 @@ def check_columns(split: LoadedSplit, name: str, wanted: Sequence[str]) -> None:
 
 
 def check_numbers_have_names(split: LoadedSplit, column: str, name: str, expected: str) -> None:
-    """Raise DataError where labels are numbers that nothing names: their order is anybody's guess."""
+    """Raise DataError where labels are numbers that nothing names: their order is unknown."""
     unnamed = next((value for value in split.columns[column] if not isinstance(value, str)), None)
     if column not in split.label_names and unnamed is not None:
         message = f"{name}: {column} holds {unnamed!r:.40}, a number without a name"

@@ -19,19 +19,19 @@ class Row:
 
 
 class Mistakes:
-    """What is wrong with a file, collected so that all of it is told at once."""
+    """Collects the errors of a file, to report all of them at once."""
 
     def __init__(self, name: str) -> None:
         self.name, self.lines, self.count = name, list[str](), 0
 
     def add(self, line: int, message: str) -> None:
-        """Remember a mistake; the first twenty are told in full."""
+        """Add an error; the first twenty are reported in full."""
         self.count += 1
         if self.count <= MISTAKES_SHOWN:
             self.lines.append(f"{self.name}:{line}: {message}")
 
     def refuse(self) -> None:
-        """Raise DataError where there is a mistake."""
+        """Raise DataError if there are errors."""
         if self.count > MISTAKES_SHOWN:
             self.lines.append(f"{self.name}: {self.count - MISTAKES_SHOWN} more mistakes of {self.count}")
         if self.lines:

@@ -1,4 +1,4 @@
-"""What GLUE's tasks have in common: rows become examples, labels by their name and never by their place."""
+"""What GLUE's tasks have in common: rows become examples; labels are read by name, never by index."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ UNLABELLED = frozenset({"test", "mismatched_test", "diagnostic"})
 
 @dataclass(frozen=True, slots=True)
 class GlueTable:
-    """How the files of one task are read."""
+    """Format of one task's files."""
 
     folder: str
     counts: Mapping[str, int]  # examples of the official train and dev files
@@ -30,12 +30,12 @@ class GlueTable:
     parts: Mapping[str, str] = field(default_factory=lambda: dict(PARTS))
     labels: tuple[str, ...] = ()
     spellings: Mapping[str, int] = field(default_factory=dict)
-    """What a file may write for a label besides its name."""
+    """Alternative spellings of labels in files."""
     unanswered: frozenset[str] = frozenset()
-    """Answers that are none: the row is left out and counted."""
+    """Values that mean no label: such rows are skipped and counted."""
     value_range: tuple[float, float] | None = None
     unordered: bool = False
-    """Whether the two texts may change places without another answer."""
+    """Whether the task is symmetric in its two texts."""
     leaves_out_broken: bool = False
     """Whether rows with a wrong number of cells are left out and counted, since the published file has some."""
 
@@ -63,7 +63,7 @@ class GlueTable:
             value_range=self.value_range,
             unordered=self.unordered,
         )
-        return replace(task, judge=partial(evaluate, task, self))
+        return replace(task, evaluate=partial(evaluate, task, self))
 
     def read(self, part: str, path: Path, name: str) -> Part:
         """Return the examples of a file; raises DataError with every mistake of it."""
@@ -100,7 +100,7 @@ class GlueTable:
             label, value = self._answer(row, columns, mistakes)
             identity = str(place) if columns.row is None else row.cells[columns.row]
             if part in UNLABELLED and identity in seen:
-                mistakes.add(row.line, f"row {identity!r} stands in line {seen[identity]} too")
+                mistakes.add(row.line, f"duplicate row {identity!r}, first in line {seen[identity]}")
             seen[identity] = row.line
             second = None if columns.second is None else row.cells[columns.second]
             examples.append(Example(row.cells[columns.first], second, label, source=name, value=value, row=identity))
@@ -130,12 +130,12 @@ class GlueTable:
 
     @property
     def predictions(self) -> str:
-        """Return what a prediction may be, in words."""
+        """Return the allowed predictions, for messages."""
         return self.answers if self.value_range is None else "a finite number"
 
     @property
     def answers(self) -> str:
-        """Return what a reference may be, in words."""
+        """Return the allowed references, for messages."""
         if self.value_range is not None:
             return f"a number from {self.value_range[0]:g} to {self.value_range[1]:g}"
         return " or ".join([*self.labels, *self.spellings])

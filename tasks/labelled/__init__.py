@@ -1,1 +1,1 @@
-"""What all labelled tasks share: their declaration, encoded examples, scores."""
+"""Labelled tasks: declaration, encoded examples, scores."""

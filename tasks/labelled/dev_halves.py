@@ -1,8 +1,8 @@
-"""Two halves of a dev set: settings are chosen on one and reported on the other. The split never sees an answer.
+"""Selection and reporting half of a dev set. The split does not depend on labels.
 
-Each half holds whole groups of equal examples (of SQuAD: all questions on one paragraph), so that nothing stands in
-both, and their order is that of a hash of the group: the same halves for every arm and seed. Classes are not
-balanced: balancing would read answers.
+Each half contains whole groups of equal examples (of SQuAD: all questions on one paragraph), so the halves are
+disjoint. Groups are ordered by a hash: the same halves for every arm and seed. Classes are not balanced, because
+balancing would use labels.
 """
 
 import hashlib
@@ -18,12 +18,12 @@ SALT = b"choice half:"
 
 
 def choice_half(examples: EncodedExamples) -> NDArray[np.bool_]:
-    """Return which examples settings are chosen by: those of n // 2 of n groups. Raises DataError where n < 2."""
+    """Return a mask of the selection half: the examples of n // 2 of n groups. Raises DataError where n < 2."""
     return half_of_groups([_row(examples, number) for number in range(len(examples))])
 
 
 def half_of_groups(groups: Sequence[bytes]) -> NDArray[np.bool_]:
-    """Return which examples belong to the first half of the groups. Raises DataError under two groups."""
+    """Return a mask of the examples in the first half of the groups. Raises DataError under two groups."""
     hashes = [hashlib.sha256(SALT + group).digest() for group in groups]
     ordered = sorted(set(hashes))
     if len(ordered) < 2:

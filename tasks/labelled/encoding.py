@@ -1,4 +1,4 @@
-"""Examples as arrays: [CLS] first [SEP] second [SEP], as BERT reads them (arXiv 1810.04805, figure 2)."""
+"""Examples as arrays: [CLS] first [SEP] second [SEP], as in BERT (arXiv 1810.04805, figure 2)."""
 
 import json
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ from tasks.labelled.task import Example, Form
 from tasks.tokenizer import TokensWithOffsets, WordPiece
 
 DETAILS_FILE = "examples.json"
-SHORTEST_SIDE = 1  # tokens of each text that truncation leaves
-NO_OFFSET = -1  # where a token is not of `second`
-CLASSIFY_POSITION = 0  # where a lost answer points: the place SQuAD 2.0 gives to "no answer"
+SHORTEST_SIDE = 1  # minimum tokens of each text after truncation
+NO_OFFSET = -1  # offset of tokens outside `second`
+CLASSIFY_POSITION = 0  # position of a truncated answer: [CLS], as for "no answer" in SQuAD 2.0
 
 IntegerArray = NDArray[np.int32]
 
@@ -35,12 +35,12 @@ class EncodedExamples:
     offsets: (
         IntegerArray  # [example length 2], characters (start, end) in `second`; -1 elsewhere; length 0 without spans
     )
-    seconds: tuple[str, ...]  # the texts answers are cut from; empty where there is no span form
-    answers: tuple[str, ...]  # the right answers' texts; empty where there is no span form
+    seconds: tuple[str, ...]  # the contexts of the answers; empty without the span form
+    answers: tuple[str, ...]  # the reference answers; empty without the span form
     truncated: int  # examples that did not fit
     answers_lost: int  # examples whose answer was cut off, in whole or in part
-    values: tuple[float, ...] = ()  # the right answers of a task that asks for a number
-    rows: tuple[str, ...] = ()  # what the task's file calls each example; empty where it has no file
+    values: tuple[float, ...] = ()  # targets of a regression task
+    rows: tuple[str, ...] = ()  # identifier of each example in the task's file; empty without a file
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -51,7 +51,7 @@ class EncodedExamples:
         return self.truncated / max(len(self), 1)
 
     def answer_text(self, example: int, start: int, end: int) -> str:
-        """Return the text from token `start` to token `end`, both included; empty if that is no span of `second`."""
+        """Return the text from token `start` to token `end`, inclusive; empty if that is not a span of `second`."""
         span = self.offsets[example, start : end + 1]
         if len(span) == 0 or (span == NO_OFFSET).any():
             return ""
@@ -59,9 +59,9 @@ class EncodedExamples:
 
 
 def encode_examples(examples: Sequence[Example], form: Form, tokenizer: WordPiece, length: int) -> EncodedExamples:
-    """Return the examples in `length` tokens each; the longer text of a pair is cut first, a question never.
+    """Return the examples encoded to `length` tokens; the longer text of a pair is truncated first, a question never.
 
-    Raises ValueError where `length` leaves no room for one token of each text.
+    Raises ValueError if `length` has no room for one token of each text.
     """
     sides = 1 if form == "single" else 2
     room = length - 1 - sides
@@ -83,7 +83,7 @@ def _cut(text: TokensWithOffsets, length: int) -> TokensWithOffsets:
 
 
 def _fitted(first: int, second: int, room: int, form: Form) -> tuple[int, int]:
-    """Return how many tokens of each text stay."""
+    """Return the number of tokens of each text after truncation."""
     if first + second <= room:
         return first, second
     if form == "single":
@@ -187,6 +187,6 @@ def load_array(path: Path) -> Any:
         shape, _, dtype = npy_format.read_array_header_1_0(file)
     if dtype.str != "<i4":
         raise ValueError(f"{path.name} holds {dtype}, expected int32")
-    if 0 in shape:  # nothing cannot be memory-mapped
+    if 0 in shape:  # empty arrays cannot be memory-mapped
         return np.zeros(shape, dtype)
     return np.load(path, mmap_mode="r", allow_pickle=False)

@@ -1,4 +1,4 @@
-"""A downstream task: what a pretrained model is asked after fine-tuning, with its metrics and its chance level."""
+"""A downstream task: its form, labels, metrics, chance level and source of examples."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ Form = Literal["single", "pair", "span", "windows"]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One question: a text, or two; and its answer: a label, a value, or a span (start, end) of `second`."""
+    """One example: one or two texts, and its target: a label, a value, or a span (start, end) of `second`."""
 
     first: str
     second: str | None = None
@@ -41,7 +41,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """What a model is fine-tuned on and what it is judged by; made from documents, the two share no module."""
+    """Train and dev examples of a task; if built from documents, the two share no module."""
 
     train: tuple[Example, ...]
     dev: tuple[Example, ...]
@@ -68,9 +68,9 @@ class TaskFiles:
 
     folder: str  # its name in the official layout
     parts: Mapping[str, str]  # part -> the file's name, or a pattern that one file matches; train and dev first
-    origin: str  # where the files come from, for whoever lacks them
+    origin: str  # download page of the files, for messages
     read: Callable[[str, Path, str], Part] | None
-    """Called with the part, its file, and what messages call the file; raises DataRefused.
+    """Called with the part, its file, and what messages call the file; raises DataError.
 
     None where a file holds no examples that stand by themselves: SQuAD's are read whole.
     """
@@ -93,7 +93,7 @@ def folder_within(root: Path, folder: str, collection: str = "") -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A file of predictions in figures."""
+    """Metrics of a file of predictions."""
 
     metrics: Mapping[str, float | int]
     """By their official names, on the scale of the official script: GLUE's from -1 to 1, SQuAD's from 0 to 100."""
@@ -101,10 +101,10 @@ class Evaluation:
     """For the error stream: what a reader should know of how the figures came about."""
 
 
-Judge = Callable[[Path, Path, Path | None], Evaluation]
+Evaluate = Callable[[Path, Path, Path | None], Evaluation]
 """From the data (a folder or a labelled file), a file of predictions and, in SQuAD 2.0, one of null odds.
 
-Raises DataRefused with every mistake of a file.
+Raises DataError with every mistake of a file.
 """
 
 
@@ -122,7 +122,7 @@ class DownstreamTask:
     metrics: tuple[str, ...]  # the first is the primary one
     chance: float  # a share from 0 to 1, of the primary metric, without reading the text
     build: BuildExamples | None = None
-    """Called with the test split's documents, the train count and the dev count; raises DataRefused if too few."""
+    """Called with the test split's documents, the train count and the dev count; raises DataError if too few."""
     files: TaskFiles | None = None
     value_range: tuple[float, float] | None = None
     """The least and the greatest answer of a task that asks for a number; it has no labels."""
@@ -133,20 +133,20 @@ class DownstreamTask:
     long_sequences: bool = False
     """Whether it reads long texts, so that it begins behind `recipe.long_sequence_share` where there is one."""
     unordered: bool = False
-    """Whether the two texts of a pair may change places without another answer."""
-    judge: Judge | None = None
+    """Whether the task is symmetric in the two texts of a pair."""
+    evaluate: Evaluate | None = None
     """Scores a file of predictions by the official metrics, where the task has files."""
 
-    def asked(self, part: Literal["train", "dev"], most: int | None) -> int | None:
-        """Return how many examples of a part are taken where an experiment asks for `most`; None for all."""
+    def limit(self, part: Literal["train", "dev"], most: int | None) -> int | None:
+        """Return the maximum number of examples of a part if the experiment sets `most`; None for all."""
         if most is not None or self.files is not None:
             return most
         return TRAIN_EXAMPLES if part == "train" else DEV_EXAMPLES
 
     def expected(self, part: Literal["train", "dev"], most: int | None) -> int:
         """Return how many examples of a part there will be, by the official counts."""
-        asked, there = self.asked(part, most), self.files.counts[part] if self.files else None
-        counts = [count for count in (asked, there) if count is not None]
+        limit, available = self.limit(part, most), self.files.counts[part] if self.files else None
+        counts = [count for count in (limit, available) if count is not None]
         return min(counts)
 
     @property

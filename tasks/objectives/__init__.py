@@ -1,4 +1,4 @@
-"""What a model is taught in pretraining: one file per objective, named as in `search_space.objective`.
+"""Pretraining objectives as torch modules: one file per objective, named as in `search_space.objective`.
 
 Each file defines `Model(candidate, generator)`, a PretrainingModel.
 """
@@ -15,7 +15,7 @@ from tasks.objectives.pretraining_model import PretrainingModel
 def build_model(candidate: Candidate, generator: Architecture | None, seed: int) -> PretrainingModel:
     """Return a freshly initialised model of the candidate's objective, on the recipe's device.
 
-    It starts at the same values on every device.
+    The initial values are the same on every device.
     """
     module = import_module(f"tasks.objectives.{candidate.objective.kind}")
     model: PretrainingModel = module.Model(candidate, generator)

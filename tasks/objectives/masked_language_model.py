@@ -1,4 +1,4 @@
-"""MaskedBatch language modelling: predict the covered tokens. Devlin et al. 2018, arXiv 1810.04805, section 3.1."""
+"""Masked language modelling: predict the masked tokens. Devlin et al. 2018, arXiv 1810.04805, section 3.1."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -15,7 +15,7 @@ from tasks.objectives.pretraining_model import PretrainingModel
 
 
 class Model(PretrainingModel):
-    """An encoder with a vocabulary head; logits exist only where something is predicted."""
+    """An encoder with a vocabulary head; logits are computed at the predicted positions only."""
 
     def __init__(self, candidate: Candidate, generator: Architecture | None) -> None:
         super().__init__()
@@ -24,27 +24,27 @@ class Model(PretrainingModel):
         self.head = MaskedLanguageModelHead(candidate.architecture)
 
     @property
-    def words(self) -> Float[Tensor, "vocab embedding"]:
-        """The embedding table, which is the output table too."""
+    def token_table(self) -> Float[Tensor, "vocab embedding"]:
+        """The token embeddings, which are the output table too (tied weights)."""
         return self.encoder.embeddings.tokens.weight
 
     def predict(
-        self, shown: Int[Tensor, "batch seq"], positions: Int[Tensor, "batch predictions"]
+        self, inputs: Int[Tensor, "batch seq"], positions: Int[Tensor, "batch predictions"]
     ) -> Float[Tensor, "predicted vocab"]:
-        """Return the logits at the asked positions, row by row; predicted = batch x predictions."""
-        logits: Tensor = self.head(gather_masked(self.encoder(shown), positions), self.words)
+        """Return the logits at the predicted positions, row by row; predicted = batch x predictions."""
+        logits: Tensor = self.head(gather_masked(self.encoder(inputs), positions), self.token_table)
         return logits
 
     def loss(self, batch: MaskedBatch, random: np.random.Generator) -> Float[Tensor, ""]:
         """Return the mean cross-entropy in nats over the predicted positions."""
-        asked = gather_masked(self.encoder(self.tensor(batch.shown)), self.tensor(batch.positions))
-        loss, _ = self.head.loss(asked, self.words, self.tensor(batch.answers).flatten())
+        predicted = gather_masked(self.encoder(self.tensor(batch.inputs)), self.tensor(batch.masked_positions))
+        loss, _ = self.head.loss(predicted, self.token_table, self.tensor(batch.targets).flatten())
         return loss
 
-    def held_out_loss(self, questions: EvaluationSet) -> float:
-        """Return the mean cross-entropy in nats over all questions."""
+    def held_out_loss(self, evaluation_set: EvaluationSet) -> float:
+        """Return the mean cross-entropy in nats over all predicted positions."""
         total = 0.0
-        for part in questions.parts():
-            logits = self.predict(self.tensor(part.shown), self.tensor(part.positions))
-            total += cross_entropy(logits, self.tensor(part.answers).flatten(), reduction="sum").item()
-        return total / questions.answers.size
+        for part in evaluation_set.parts():
+            logits = self.predict(self.tensor(part.inputs), self.tensor(part.positions))
+            total += cross_entropy(logits, self.tensor(part.targets).flatten(), reduction="sum").item()
+        return total / evaluation_set.targets.size

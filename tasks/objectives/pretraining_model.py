@@ -1,4 +1,4 @@
-"""What every pretraining objective offers the training loop."""
+"""The interface between a pretraining objective and the training loop."""
 
 from abc import abstractmethod
 
@@ -13,18 +13,18 @@ from tasks.masking import MaskedBatch
 
 
 class PretrainingModel(nn.Module):
-    """The encoder that is kept, and whatever the objective adds to it."""
+    """The encoder, which fine-tuning uses, and the heads and models that the objective adds to it."""
 
     encoder: Encoder
 
     def tensor(self, array: NDArray[np.int64]) -> Tensor:
-        """Return the array as a tensor where the model is."""
+        """Return the array as a tensor on the model's device."""
         return torch.from_numpy(array).to(self.encoder.device)
 
     @abstractmethod
     def loss(self, batch: MaskedBatch, random: np.random.Generator) -> Tensor:
-        """Return the training loss of one masked batch in nats, averaged over what is asked; a scalar."""
+        """Return the training loss of one masked batch in nats, averaged over the predicted positions; a scalar."""
 
     @abstractmethod
-    def held_out_loss(self, questions: EvaluationSet) -> float:
-        """Return the mean loss in nats over all held-out questions."""
+    def held_out_loss(self, evaluation_set: EvaluationSet) -> float:
+        """Return the mean loss in nats over all predicted positions of the evaluation set."""

@@ -1,4 +1,4 @@
-"""Replaced token detection: say which tokens a small generator has put in. Clark et al. 2020, arXiv 2003.10555."""
+"""Replaced token detection: find the tokens that a generator replaced. Clark et al. 2020, arXiv 2003.10555."""
 
 import numpy as np
 import torch
@@ -18,7 +18,10 @@ from tasks.objectives.pretraining_model import PretrainingModel
 
 
 class Model(PretrainingModel):
-    """The encoder that is kept, a judge on top of it, and a generator that shares its embeddings and is dropped."""
+    """ELECTRA: a discriminator on the encoder, and a generator that shares its token embeddings.
+
+    Fine-tuning uses the encoder alone.
+    """
 
     def __init__(self, candidate: Candidate, generator: Architecture | None) -> None:
         super().__init__()
@@ -32,24 +35,25 @@ class Model(PretrainingModel):
         self.generator_head = MaskedLanguageModelHead(generator)
 
     def loss(self, batch: MaskedBatch, random: np.random.Generator) -> Float[Tensor, ""]:
-        """Return the weighted sum of the generator's and the judge's losses, in nats."""
-        shown, positions = self.tensor(batch.shown), self.tensor(batch.positions)
-        answers = self.tensor(batch.answers)
-        asked = gather_masked(self.generator(shown), positions)
-        uniforms = torch.from_numpy(random.random(answers.numel(), dtype=np.float32)).to(shown.device)
+        """Return the weighted sum of the generator's and the discriminator's losses, in nats."""
+        inputs, positions = self.tensor(batch.inputs), self.tensor(batch.masked_positions)
+        targets = self.tensor(batch.targets)
+        predicted = gather_masked(self.generator(inputs), positions)
+        uniforms = torch.from_numpy(random.random(targets.numel(), dtype=np.float32)).to(inputs.device)
         table = self.encoder.embeddings.tokens.weight
-        generator_loss, words = self.generator_head.loss(asked, table, answers.flatten(), uniforms)
-        samples = words.view_as(answers)
-        filled = shown.scatter(1, positions, samples)
-        replaced = torch.zeros_like(shown).scatter(1, positions, (samples != answers).long())
-        judge_loss = binary_cross_entropy_with_logits(self.judge(self.encoder(filled)), replaced.float())
-        return self.objective.generator_weight * generator_loss + self.objective.discriminator_weight * judge_loss
+        generator_loss, sampled = self.generator_head.loss(predicted, table, targets.flatten(), uniforms)
+        samples = sampled.view_as(targets)
+        corrupted = inputs.scatter(1, positions, samples)
+        replaced = torch.zeros_like(inputs).scatter(1, positions, (samples != targets).long())
+        discriminator_loss = binary_cross_entropy_with_logits(self.judge(self.encoder(corrupted)), replaced.float())
+        weights = self.objective
+        return weights.generator_weight * generator_loss + weights.discriminator_weight * discriminator_loss
 
-    def held_out_loss(self, questions: EvaluationSet) -> float:
-        """Return the judge's mean cross-entropy in nats over all tokens."""
+    def held_out_loss(self, evaluation_set: EvaluationSet) -> float:
+        """Return the discriminator's mean cross-entropy in nats over all tokens."""
         total = 0.0
-        for part in questions.parts():
-            logits = self.judge(self.encoder(self.tensor(part.shown)))
-            answers = self.tensor(part.answers).float()
-            total += binary_cross_entropy_with_logits(logits, answers, reduction="sum").item()
-        return total / questions.answers.size
+        for part in evaluation_set.parts():
+            logits = self.judge(self.encoder(self.tensor(part.inputs)))
+            targets = self.tensor(part.targets).float()
+            total += binary_cross_entropy_with_logits(logits, targets, reduction="sum").item()
+        return total / evaluation_set.targets.size

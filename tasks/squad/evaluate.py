@@ -1,4 +1,4 @@
-"""A predictions file scored on SQuAD's data file: what `steeplechase score squad_v1_1` and `squad_v2_0` say."""
+"""Scores a predictions file on SQuAD's data file, for `steeplechase score squad_v1_1` and `squad_v2_0`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ MOST_MISSING_TOLD = 3
 def score_files(version: Version, data: Path, predictions: Path, null_odds: Path | None = None) -> Evaluation:
     """Score predictions (identifier to text) on the official dev file, or on the one in a folder.
 
-    Raises DataRefused, all mistakes of a file at once, where one is missing or malformed.
+    Raises DataError, all mistakes of a file at once, where one is missing or malformed.
     """
     path = squad_file(data, version, "dev")
     file = read_squad(path, version)

@@ -1,4 +1,4 @@
-"""Whole JSON files, refused with file and place where they are not JSON, not UTF-8 or name a field twice."""
+"""Reads JSON files; errors for invalid JSON, invalid UTF-8 and duplicate fields name file and position."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ MOST_MISTAKES_TOLD = 10
 
 
 class Fields(dict[str, Any]):
-    """A JSON object that remembers which of its fields it named more than once; of those the last value holds."""
+    """A JSON object with the set of its duplicate fields; the last value of a duplicate field is used."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
@@ -28,7 +28,7 @@ class Fields(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class JsonFile:
-    """What a file holds, its objects as `Fields`, and the sha256 of its bytes."""
+    """Content of a file, its objects as `Fields`, and the sha256 of its bytes."""
 
     value: Any
     sha256: str
@@ -64,7 +64,7 @@ def read_json(path: Path) -> JsonFile:
 
 
 def whole_characters(text: str) -> bool:
-    """Whether a text can be written as UTF-8: JSON can spell half a surrogate pair, which is no character."""
+    """Whether a text can be encoded as UTF-8: JSON can contain lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -73,7 +73,7 @@ def whole_characters(text: str) -> bool:
 
 
 def told(mistakes: Iterable[str]) -> list[str]:
-    """Return the first ten mistakes and how many more there are."""
+    """Return the first ten errors and the number of further ones."""
     lines = list(mistakes)
     more = len(lines) - MOST_MISTAKES_TOLD
     return lines if more <= 0 else [*lines[:MOST_MISTAKES_TOLD], f"… and {more} more such mistakes"]

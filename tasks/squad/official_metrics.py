@@ -1,8 +1,8 @@
-"""The scores of SQuAD's official scripts, under their names and on their scale of 0 to 100.
+"""The metrics of SQuAD's official scripts, with their names and scale, 0 to 100.
 
 Source: evaluate-v1.1.py and evaluate-v2.0.py of https://rajpurkar.github.io/SQuAD-explorer. Predictions of other
-questions are ignored. A question without a prediction scores 0 and counts, as in the script for 1.1; that for 2.0
-leaves it out of the whole and then fails on its half.
+questions are ignored. A question without a prediction scores 0, as in the script of 1.1; the script of 2.0 omits it
+and then fails on the answerable subset.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,12 +14,12 @@ from tasks.metrics import exact_match, normal_answer, overlap_f1
 from tasks.squad.questions import Question
 from tasks.squad.thresholds import best_as_official
 
-OFFICIAL_NULL_THRESHOLD = 1.0  # the script's own, made for probabilities
+OFFICIAL_NULL_THRESHOLD = 1.0  # the script's default, meant for probabilities
 
 
 @dataclass(frozen=True)
 class SquadScores:
-    """What a predictions file reaches on a data file."""
+    """Metrics of a predictions file on a data file."""
 
     metrics: Mapping[str, float]
     """By official name; the counts (`total`) among them are whole numbers."""
@@ -60,24 +60,24 @@ def squad_scores(
 ) -> SquadScores:
     """Return the official scores of predictions (identifier to text).
 
-    `null_odds` (2.0 only) say by how much "no answer" is likelier than the text; above `null_threshold` the text
-    does not count. With them the scores hold `best_exact`, `best_f1` and their thresholds, found on this very data:
-    an upper bound, not a result. Raises DataError where odds are missing.
+    `null_odds` (2.0 only): score of "no answer" minus that of the text; above `null_threshold` the prediction is
+    "no answer". With them the metrics include `best_exact`, `best_f1` and their thresholds, chosen on the same
+    data: an upper bound, not a result. Raises DataError for missing odds.
     """
-    asked = {question.identifier for question in questions}
+    identifiers = {question.identifier for question in questions}
     missing = tuple(question.identifier for question in questions if question.identifier not in predictions)
     scores = question_scores(questions, predictions, version)
     if version == "v1.1":
-        metrics = {"exact_match": _mean(scores.exact, asked), "f1": _mean(scores.f1, asked)}
+        metrics = {"exact_match": _mean(scores.exact, identifiers), "f1": _mean(scores.f1, identifiers)}
     else:
         metrics = _with_unanswerable(questions, scores, predictions, null_odds, null_threshold)
-    return SquadScores(metrics, missing, sum(identifier not in asked for identifier in predictions))
+    return SquadScores(metrics, missing, sum(identifier not in identifiers for identifier in predictions))
 
 
 def after_threshold(
     scores: Mapping[str, float], answerable: Mapping[str, bool], null_odds: Mapping[str, float], threshold: float
 ) -> dict[str, float]:
-    """Return the scores where a question whose odds are above the threshold is said to have no answer."""
+    """Return the scores with "no answer" predicted for questions with odds above the threshold."""
     return {
         identifier: float(not answerable[identifier]) if null_odds.get(identifier, threshold) > threshold else score
         for identifier, score in scores.items()
@@ -119,7 +119,7 @@ def _refuse_missing_odds(
 
 
 def _right_answers(question: Question, version: Version) -> tuple[str, ...]:
-    """Return the distinct answers that count; 2.0 passes over those of which no word is left in normal form."""
+    """Return the distinct answers that count; 2.0 skips those that are empty in normal form."""
     texts = tuple(dict.fromkeys(answer.text for answer in question.answers))
     if version == "v1.1":
         return texts
@@ -127,7 +127,7 @@ def _right_answers(question: Question, version: Version) -> tuple[str, ...]:
 
 
 def _f1(prediction: str, answer: str, version: Version) -> float:
-    """Return F1 as the version has it: two texts without words agree in 2.0 and share nothing in 1.1."""
+    """Return F1 as defined by the version: two empty texts score 1 in 2.0 and 0 in 1.1."""
     if version == "v1.1" and not normal_answer(prediction):
         return 0.0
     return overlap_f1(prediction, answer)

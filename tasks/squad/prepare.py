@@ -1,4 +1,4 @@
-"""SQuAD's examples prepared on disk: the windows of what is learned from, tuned on and reported."""
+"""Writes SQuAD's windows to disk: train, threshold (2.0) and dev."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from tasks.squad.files import Part, is_official_name
 from tasks.squad.questions import Question, SquadFile
 from tasks.squad.subsets import held_out, taken
 from tasks.squad.windows import Windows, encode_windows
-from tasks.squad.windows_on_disk import as_rows, save_asked
+from tasks.squad.windows_on_disk import as_rows, save_questions
 from tasks.tokenizer import WordPiece
 
 TRAIN, THRESHOLD, DEV = "train", "threshold", "dev"
-"""What is learned from, what the threshold of "no answer" is chosen on (2.0 only), what is reported."""
+"""Parts: training; choice of the "no answer" threshold (2.0 only); evaluation."""
 
 
 @dataclass(frozen=True)
 class Amounts:
-    """How many questions at most, all where there is no number, and how many tokens a window has."""
+    """Maximum numbers of questions (None for all), and tokens per window."""
 
     train: int | None
     dev: int | None
@@ -33,7 +33,7 @@ def prepare(
 ) -> dict[str, JsonValue]:
     """Write the windows of every part into `folder` and return its figures by part.
 
-    Parts are capped by a hash of the questions' identifiers; where a cap bites, the figures say of how many. Raises
+    Parts are subsampled by a hash of the questions' identifiers; the figures then include the total. Raises
     DataError where a part is left without a question.
     """
     two = train.version == "v2.0"
@@ -58,7 +58,7 @@ def _write(part: str, questions: Sequence[Question], windows: Windows, folder: P
     if part == TRAIN:
         save_examples(as_rows(windows, with_offsets=False), folder / part)
     else:
-        save_asked(questions, windows, folder / part)
+        save_questions(questions, windows, folder / part)
 
 
 def _figures(questions: Sequence[Question], of: int, windows: Windows, file: SquadFile) -> dict[str, JsonValue]:

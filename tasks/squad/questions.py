@@ -11,7 +11,7 @@ from tasks.squad.json_files import Fields, read_json, told, whole_characters
 
 Kind = TypeVar("Kind")
 
-NEARBY_CHARACTERS = 32  # an answer that does not stand where the file says is looked for this far to either side
+NEARBY_CHARACTERS = 32  # search radius for an answer that is not at the position in the file
 MOST_NOTES = 5
 LONGEST_SHOWN = 40  # characters of a text in a message
 
@@ -20,7 +20,7 @@ _JSON_NAMES = {str: "a text", int: "a whole number", bool: "true or false", list
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer as annotated; `start` counts characters of the context, None where the text does not stand there."""
+    """An answer as annotated; `start` counts characters of the context, None if the text does not occur there."""
 
     text: str
     start: int | None
@@ -28,7 +28,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question on one paragraph; without answers where SQuAD 2.0 says that the paragraph has none."""
+    """One question on one paragraph; without answers if SQuAD 2.0 marks it as unanswerable."""
 
     identifier: str
     text: str
@@ -45,15 +45,15 @@ class Question:
 
 @dataclass(frozen=True)
 class SquadFile:
-    """All questions of one file, in its order, and what was odd about its answers."""
+    """All questions of one file, in order, and the irregular answers."""
 
     name: str
     version: Version
     questions: tuple[Question, ...]
     answers_moved: int
-    """Answers that stand not where the file says but within 32 characters of it; taken from there."""
+    """Number of answers found within 32 characters of their position in the file, and moved there."""
     answers_lost: int
-    """Answers that do not stand in the context near where the file says; good for scoring, not for training."""
+    """Number of answers not found near their position; used for scoring, not for training."""
     notes: tuple[str, ...]
     """Up to five of those answers, with their places."""
 
@@ -87,7 +87,7 @@ def read_document(value: Any, name: str, version: Version) -> SquadFile:
 
 @dataclass
 class _Reading:
-    """One walk through a file: questions and mistakes pile up, places are written as one would index the JSON."""
+    """Parses one file: collects questions and errors; positions are JSON paths."""
 
     name: str
     version: Version
@@ -144,7 +144,7 @@ class _Reading:
         return tuple(found)
 
     def _stands(self, text: str, start: int, context: str, place: str) -> int | None:
-        """Return where an answer stands: where the file says, else nearby, else nowhere; odd ones are counted."""
+        """Return the position of an answer: as in the file, else nearby, else None; irregular ones are counted."""
         if start >= 0 and context.startswith(text, start):
             return start
         near = _nearest(text, start, context)
@@ -171,7 +171,7 @@ class _Reading:
             self._mistake(place, "is_impossible is false, yet there are no answers")
 
     def _items(self, holder: Fields, key: str, prefix: str) -> Iterator[tuple[str, Fields]]:
-        """Yield (place, object) for the objects of a list, telling whatever else is in it."""
+        """Yield (place, object) for the objects of a list, and report other values as errors."""
         items = self._value(holder, key, list, prefix.removesuffix(".") or "the file")
         for index, item in enumerate(items or ()):
             place = f"{prefix}{key}[{index}]"
@@ -207,7 +207,7 @@ class _Reading:
 
 
 def _nearest(text: str, start: int, context: str) -> int | None:
-    """Return the occurrence of a text nearest to where it should start, at most 32 characters away."""
+    """Return the occurrence of a text nearest to `start`, at most 32 characters away."""
     first, last = max(0, start - NEARBY_CHARACTERS), start + NEARBY_CHARACTERS
     found = [place for place in range(first, min(last, len(context)) + 1) if context.startswith(text, place)]
     return min(found, key=lambda place: abs(place - start), default=None)

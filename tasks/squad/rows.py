@@ -13,7 +13,7 @@ COLUMNS = ("id", "title", "context", "question", "answers")
 
 
 def read_rows(split: LoadedSplit, version: Version, name: str) -> SquadFile:
-    """Return every question of a split, by the rules and the checks of the official files.
+    """Return every question of a split, with the rules and checks of the official files.
 
     Neighbouring rows with one context are a paragraph, those with one title an article. The rows of 2.0 do not say
     `is_impossible`: a question without answers is one. Raises DataError, all mistakes at once.
@@ -49,7 +49,7 @@ def _question(row: dict[str, Any], version: Version) -> Fields:
 
 
 def _answers(told: Any) -> Any:
-    """Return the answers one by one; whatever has another form is left for the reader to refuse."""
+    """Return the answers one by one; other forms are passed on and rejected by the reader."""
     texts, starts = (told.get("text"), told.get("answer_start")) if isinstance(told, dict) else (None, None)
     if not isinstance(texts, list) or not isinstance(starts, list) or len(texts) != len(starts):
         return told

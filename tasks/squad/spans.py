@@ -1,8 +1,8 @@
-"""From boundary logits to one text a question: the best spans of its windows together. BERT's release, run_squad.py.
+"""From boundary logits to one text per question: the best spans over its windows. BERT's release, run_squad.py.
 
-A span's score is its start's logit plus its end's. It starts where its window shows most context around, is at
-most 30 tokens long, and its text is cut out of the context as written. "No answer" scores the logits at [CLS], the
-lowest of the windows': one window that sees an answer is enough.
+A span's score is the sum of its start and end logits. It starts at a token with maximum context in its window and has
+at most 30 tokens; its text is a slice of the context. The score of "no answer" is the lowest [CLS] score over the
+windows, so one window with an answer suffices.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,19 +30,19 @@ class Span:
 
 @dataclass(frozen=True)
 class Found:
-    """What the windows of one question say together."""
+    """The best spans of one question over all its windows."""
 
     spans: tuple[Span, ...]
-    """The best first, no stretch of characters twice."""
+    """Best first, without duplicate spans."""
     null_score: float
 
     @property
     def null_odds(self) -> float:
-        """The score of "no answer" less that of the best span; 0 where there is no span at all."""
+        """Score of "no answer" minus that of the best span; 0 without spans."""
         return self.null_score - self.spans[0].score if self.spans else 0.0
 
     def text(self, context: str) -> str:
-        """Return the best span's text; empty where there is none."""
+        """Return the best span's text; empty if there is none."""
         return context[self.spans[0].start : self.spans[0].end] if self.spans else ""
 
 
@@ -73,7 +73,7 @@ def window_spans(
 
 
 def combined(windows: Sequence[Sequence[Span]], null_scores: Sequence[float], most: int = SPANS_PER_WINDOW) -> Found:
-    """Return what the windows of one question say together; a stretch that several propose keeps its best score."""
+    """Return the best spans over the windows of one question; a span in several windows has its best score."""
     best: dict[tuple[int, int], float] = {}
     for span in (span for spans in windows for span in spans):
         stretch = (span.start, span.end)

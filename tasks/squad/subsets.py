@@ -1,4 +1,4 @@
-"""Which of a file's questions are taken: so many of them, and a part that is held out to choose a threshold on."""
+"""Subsets of a file's questions: a subsample, and a held-out part for the choice of a threshold."""
 
 import hashlib
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def taken(questions: Sequence[Question], count: int | None) -> tuple[Question, .
 def held_out(questions: Sequence[Question]) -> tuple[tuple[Question, ...], tuple[Question, ...]]:
     """Return (to learn from, held out): a tenth of the paragraphs, by a hash of their text, with all their questions.
 
-    A paragraph that stands twice is on one side.
+    All copies of a duplicate paragraph are in one part.
     """
     aside = {
         context
@@ -36,7 +36,7 @@ def held_out(questions: Sequence[Question]) -> tuple[tuple[Question, ...], tuple
 
 
 def choice_half_of_questions(questions: Sequence[Question]) -> NDArray[np.bool_]:
-    """Return which questions settings are chosen by: those on half of the paragraphs. Raises DataRefused under 2."""
+    """Return a mask of the selection half: the questions on half of the paragraphs. Raises DataError under 2."""
     return half_of_groups([question.context.encode() for question in questions])
 
 

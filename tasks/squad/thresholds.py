@@ -1,6 +1,6 @@
-"""From which odds on a question is said to have no answer: SQuAD 2.0's threshold. arXiv 1810.04805, section 4.3.
+"""The threshold of "no answer" in SQuAD 2.0. arXiv 1810.04805, section 4.3.
 
-Odds are the score of "no answer" less that of the best text; above the threshold the text does not count.
+Odds are the score of "no answer" minus that of the best text; above the threshold the prediction is "no answer".
 """
 
 from collections.abc import Mapping
@@ -15,8 +15,8 @@ def best_as_official(
 ) -> tuple[float, float]:
     """Return the best mean score times 100 over all thresholds and that threshold, as evaluate-v2.0.py finds them.
 
-    It is an upper bound in two ways: the threshold is chosen on the data it is judged by, and questions with equal
-    odds are told apart. The script begins at 0 with every question unanswered, whatever the odds.
+    An upper bound in two ways: the threshold is chosen on the evaluated data, and questions with equal odds are
+    separated. The script starts at 0 with every question unanswered, for any odds.
     """
     current = best = float(sum(not has for has in answerable.values()))
     threshold = 0.0
@@ -37,7 +37,7 @@ def chosen_threshold(
 ) -> float:
     """Return the threshold with the highest mean score, halfway to the next odds; the lowest of equal ones.
 
-    For data that no result is reported on. Questions with equal odds stand on one side together. Below the lowest
+    For data that no result is reported on. Questions with equal odds are on the same side. Below the lowest
     odds by 1 every question is unanswered; without questions it is 0.
     """
     levels = sorted(set(null_odds.values()))
@@ -63,7 +63,7 @@ def _between(low: float, high: float) -> float:
 
 
 def _gain(score: float, answerable: bool, prediction: str) -> float:
-    """Return what a question adds once its text counts instead of "no answer"."""
+    """Return the change of the score if the text is predicted instead of "no answer"."""
     if answerable:
         return score
     return -1.0 if prediction else 0.0

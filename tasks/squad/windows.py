@@ -1,8 +1,8 @@
 """Questions as windows of their paragraphs: [CLS] question [SEP] piece [SEP]. BERT's release, run_squad.py.
 
-A paragraph that does not fit is shown in overlapping pieces. Lengths at paper scale, BERT's and ELECTRA's defaults:
-384 or 512 tokens a window, 128 from one piece's start to the next, 64 of the question. A training window without
-the whole answer points at [CLS], as does a question without an answer.
+A paragraph that does not fit is split into overlapping pieces. Defaults of BERT and ELECTRA: 384 or 512 tokens per
+window, a stride of 128 tokens, at most 64 tokens of the question. The target of a training window without the whole
+answer is [CLS], as for a question without an answer.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,14 +16,14 @@ from tasks.tokenizer import TokensWithOffsets, WordPiece
 
 IntegerArray = NDArray[np.int32]
 Bounds = tuple[int, int]
-"""Where a piece begins in its paragraph and how long it is, in tokens."""
+"""Start of a piece in its paragraph, and its length, in tokens."""
 
 LONGEST_QUESTION_TOKENS = 64
 WINDOW_STRIDE_TOKENS = 128
 SPECIAL_TOKENS_PER_WINDOW = 3
-NO_OFFSET = -1  # where a token is not of the paragraph
-CLASSIFY_POSITION = 0  # where "no answer in this window" points
-LENGTH_WEIGHT = 0.01  # between windows that show as much on both sides the longer one wins
+NO_OFFSET = -1  # offset of tokens outside the paragraph
+CLASSIFY_POSITION = 0  # target of "no answer in this window"
+LENGTH_WEIGHT = 0.01  # tie-break between windows with equal context: the longer one
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class Windows:
     starts: IntegerArray  # [window], first token of the answer; 0 where this window has none
     ends: IntegerArray  # [window], last token of the answer, inclusive; as `starts`
     offsets: IntegerArray  # [window length 2], characters (start, end) in the context; -1 elsewhere
-    most_context: IntegerArray  # [window length], 1 where no other window shows more around this token
-    questions: IntegerArray  # [window], the place of its question among those given
+    most_context: IntegerArray  # [window length], 1 if this window has the maximum context of the token
+    questions: IntegerArray  # [window], index of its question
     questions_cut: int  # questions of more than 64 tokens
-    answers_lost: int  # answerable questions that no window shows a whole answer of
+    answers_lost: int  # answerable questions without a window that contains a whole answer
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -50,21 +50,21 @@ def encode_windows(
 ) -> Windows:
     """Return every window of the questions, at least one for each, `length` tokens wide.
 
-    Where a window has less room than the stride, its room is the stride: no token is left out.
-    Raises ValueError where a question of 64 tokens would leave no room for a token of its paragraph.
+    If a window has less room than the stride, the stride is its room, so that no token is skipped.
+    Raises ValueError if a question of 64 tokens leaves no room for a token of its paragraph.
     """
     if length <= LONGEST_QUESTION_TOKENS + SPECIAL_TOKENS_PER_WINDOW:
         least = LONGEST_QUESTION_TOKENS + SPECIAL_TOKENS_PER_WINDOW + 1
         raise ValueError(f"windows of {length} tokens have no room for a question and a paragraph; at least {least}")
     texts = list(dict.fromkeys(question.context for question in questions))
     contexts = dict(zip(texts, tokenizer.encode_with_offsets(texts), strict=True))
-    asked = tokenizer.encode([question.text for question in questions])
+    question_tokens = tokenizer.encode([question.text for question in questions])
     pieces = [
         window_bounds(len(contexts[question.context].tokens), _room(length, tokens), stride)
-        for question, tokens in zip(questions, asked, strict=True)
+        for question, tokens in zip(questions, question_tokens, strict=True)
     ]
     rows = _Rows(sum(map(len, pieces)), length, tokenizer)
-    for place, (question, tokens, bounds) in enumerate(zip(questions, asked, pieces, strict=True)):
+    for place, (question, tokens, bounds) in enumerate(zip(questions, question_tokens, pieces, strict=True)):
         rows.questions_cut += len(tokens) > LONGEST_QUESTION_TOKENS
         rows.fill(place, tokens[:LONGEST_QUESTION_TOKENS], contexts[question.context], bounds)
         rows.answer(question, contexts[question.context], len(bounds))
@@ -85,9 +85,9 @@ def _bounds(count: int, room: int, stride: int) -> Iterator[Bounds]:
 
 
 def windows_with_most_context(bounds: Sequence[Bounds], count: int) -> NDArray[np.int64]:
-    """Return for each token of a paragraph the window that shows most around it, the first of equal ones.
+    """Return for each token of a paragraph the window with its maximum context, the first of equal ones.
 
-    What counts is the shorter of its two sides, and a hundredth of the window's length (run_squad.py).
+    Context is the minimum over the two sides, plus a hundredth of the window's length (run_squad.py).
     """
     token = np.arange(count)
     shown = np.full((len(bounds), count), -np.inf)
@@ -126,8 +126,8 @@ class _Rows:
         self.offsets = np.full((count, length, 2), NO_OFFSET, dtype=np.int32)
         self.questions_cut = self.answers_lost = 0
 
-    def fill(self, place: int, asked: list[int], context: TokensWithOffsets, bounds: Sequence[Bounds]) -> None:
-        head = [self._tokenizer.classify, *asked, self._tokenizer.separate]
+    def fill(self, place: int, question: list[int], context: TokensWithOffsets, bounds: Sequence[Bounds]) -> None:
+        head = [self._tokenizer.classify, *question, self._tokenizer.separate]
         best = windows_with_most_context(bounds, len(context.tokens))
         for number, (start, count) in enumerate(bounds):
             row, begin, end = self._next, len(head), len(head) + count

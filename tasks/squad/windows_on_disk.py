@@ -1,4 +1,4 @@
-"""Questions that a model is asked, with their windows: what is kept on disk between preparing and predicting."""
+"""Storage of SQuAD questions with their windows, between preparation and prediction."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,25 +20,25 @@ _ARRAYS = ("most_context", "questions")
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Windows as rows of a batch, which question each is of, and the questions."""
+class QuestionWindows:
+    """Windows as rows of a batch, the index of each window's question, and the questions."""
 
     rows: EncodedExamples  # [window ...]; the windows of one question are neighbours
     most_context: IntegerArray  # [window length], as in `Windows`
-    windows_of: IntegerArray  # [window], the place of its question
+    windows_of: IntegerArray  # [window], index of its question
     questions: tuple[Question, ...]
 
 
 @dataclass(frozen=True)
 class Answers:
-    """By question identifier: the best text, and by how much "no answer" scores above it."""
+    """By question identifier: the best text, and the score of "no answer" minus its score."""
 
     texts: dict[str, str]
     null_odds: dict[str, float]
 
 
 def as_rows(windows: Windows, with_offsets: bool) -> EncodedExamples:
-    """Return windows as examples to learn from; the offsets, half of their size, only serve predictions."""
+    """Return windows as training examples, without the offsets, which only predictions need."""
     count = len(windows)
     return EncodedExamples(
         tokens=windows.tokens,
@@ -55,13 +55,13 @@ def as_rows(windows: Windows, with_offsets: bool) -> EncodedExamples:
     )
 
 
-def save_asked(questions: Sequence[Question], windows: Windows, folder: Path) -> None:
+def save_questions(questions: Sequence[Question], windows: Windows, folder: Path) -> None:
     """Write questions and their windows into an existing folder."""
     save_examples(as_rows(windows, with_offsets=True), folder)
     for name in _ARRAYS:
         np.save(folder / f"{name}.npy", getattr(windows, name).astype("<i4"), allow_pickle=False)
     contexts = {context: place for place, context in enumerate(dict.fromkeys(each.context for each in questions))}
-    told = [
+    records = [
         {
             "id": each.identifier,
             "question": each.text,
@@ -72,22 +72,22 @@ def save_asked(questions: Sequence[Question], windows: Windows, folder: Path) ->
         }
         for each in questions
     ]
-    document = {"contexts": [*contexts], "questions": told}
+    document = {"contexts": [*contexts], "questions": records}
     (folder / QUESTIONS_FILE).write_text(json.dumps(document, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def load_asked(folder: Path) -> Asked:
-    """Return what was saved, arrays memory-mapped; raises CorruptionError where a file is damaged or missing."""
+def load_question_windows(folder: Path) -> QuestionWindows:
+    """Return what was saved, arrays memory-mapped; raises CorruptionError if a file is damaged or missing."""
     rows = load_examples(folder)
     try:
         most_context, windows_of = (load_array(folder / f"{name}.npy") for name in _ARRAYS)
     except (OSError, ValueError, EOFError) as damage:
         raise CorruptionError(f"{folder.name}: {damage!r}") from damage
-    return Asked(rows, most_context, windows_of, load_questions(folder))
+    return QuestionWindows(rows, most_context, windows_of, load_questions(folder))
 
 
 def load_questions(folder: Path) -> tuple[Question, ...]:
-    """Return the questions alone; raises CorruptionError where their file is damaged or missing."""
+    """Return the questions alone; raises CorruptionError if their file is damaged or missing."""
     try:
         document = json.loads((folder / QUESTIONS_FILE).read_text(encoding="utf-8"))
         contexts = document["contexts"]
@@ -106,25 +106,27 @@ def load_questions(folder: Path) -> tuple[Question, ...]:
         raise CorruptionError(f"{folder.name}/{QUESTIONS_FILE}: {damage!r}") from damage
 
 
-def answers_of(asked: Asked, logits: Iterable[NDArray[np.float32]]) -> Answers:
+def answers_of(encoded: QuestionWindows, logits: Iterable[NDArray[np.float32]]) -> Answers:
     """Return one text for each question from the boundary logits [seq 2] of every window, in order.
 
-    Raises ValueError where logits are not finite.
+    Raises ValueError for logits that are not finite.
     """
-    found = Answers({}, {})
-    for place, windows in groupby(_windows(asked, logits), key=lambda window: window[0]):
+    answers = Answers({}, {})
+    for place, windows in groupby(_windows(encoded, logits), key=lambda window: window[0]):
         spans, nulls = [], []
         for _, row, boundaries in windows:
             length = len(boundaries)
-            offsets, best = asked.rows.offsets[row, :length], asked.most_context[row, :length]
+            offsets, best = encoded.rows.offsets[row, :length], encoded.most_context[row, :length]
             spans.append(window_spans(boundaries, offsets, best))
             nulls.append(float(boundaries[0].sum()))
-        question, together = asked.questions[place], combined(spans, nulls)
-        found.texts[question.identifier] = together.text(question.context)
-        found.null_odds[question.identifier] = together.null_odds
-    return found
+        question, best_spans = encoded.questions[place], combined(spans, nulls)
+        answers.texts[question.identifier] = best_spans.text(question.context)
+        answers.null_odds[question.identifier] = best_spans.null_odds
+    return answers
 
 
-def _windows(asked: Asked, logits: Iterable[NDArray[np.float32]]) -> Iterator[tuple[int, int, NDArray[np.float32]]]:
-    for row, (place, boundaries) in enumerate(zip(asked.windows_of, logits, strict=True)):
+def _windows(
+    encoded: QuestionWindows, logits: Iterable[NDArray[np.float32]]
+) -> Iterator[tuple[int, int, NDArray[np.float32]]]:
+    for row, (place, boundaries) in enumerate(zip(encoded.windows_of, logits, strict=True)):
         yield int(place), row, boundaries

@@ -27,7 +27,7 @@ def exported(call: Call, tmp_path: Path) -> Path:
 WRONG_CONFIGS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "another model": ({"model_type": "gpt2"}, ["model_type: 'gpt2'"]),
     "an even kernel": ({"conv_kernel_size": 4}, ["conv_kernel_size: 4 is even"]),
-    "another ratio": ({"head_ratio": 4}, ["head_ratio: 4 cannot be read; allowed: 2"]),
+    "another ratio": ({"head_ratio": 4}, ["head_ratio: 4 is not supported; allowed: 2"]),
     "odd heads": ({"num_attention_heads": 3, "hidden_size": 33}, ["num_attention_heads: 2 does not divide heads 3"]),
     "groups": ({"num_groups": 3}, ["num_groups: 3 does not divide", "num_groups: 3 does not divide"]),
     "no number": ({"hidden_size": "32", "vocab_size": 0}, ["hidden_size: '32'", "vocab_size: 0"]),

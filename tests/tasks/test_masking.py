@@ -34,10 +34,10 @@ def test_every_row_asks_for_as_many_real_tokens_as_declared(
 ) -> None:
     shown = batch(length)
     masked = mask(shown, masking, WORDS, np.random.default_rng(seed))
-    assert masked.positions.shape == masked.answers.shape == (4, masking.predictions(length))
-    assert (np.diff(masked.positions, axis=1) > 0).all()
-    assert not np.isin(masked.answers, SPECIAL).any()
-    assert (np.take_along_axis(shown, masked.positions, 1) == masked.answers).all()
+    assert masked.masked_positions.shape == masked.targets.shape == (4, masking.predictions(length))
+    assert (np.diff(masked.masked_positions, axis=1) > 0).all()
+    assert not np.isin(masked.targets, SPECIAL).any()
+    assert (np.take_along_axis(shown, masked.masked_positions, 1) == masked.targets).all()
 
 
 @given(maskings(), st.integers(8, 96), st.integers(0, 2**32 - 1))
@@ -46,11 +46,11 @@ def test_what_is_not_asked_for_is_shown_as_it_stood(masking: MaskedLanguageModel
     untouched = before.copy()
     masked = mask(before, masking, WORDS, np.random.default_rng(seed))
     asked = np.zeros_like(before, dtype=bool)
-    np.put_along_axis(asked, masked.positions, True, 1)
-    assert (masked.shown[~asked] == untouched[~asked]).all()
+    np.put_along_axis(asked, masked.masked_positions, True, 1)
+    assert (masked.inputs[~asked] == untouched[~asked]).all()
     assert (before == untouched).all()
-    assert (masked.shown >= 0).all()
-    assert (masked.shown < WORDS.vocabulary_size).all()
+    assert (masked.inputs >= 0).all()
+    assert (masked.inputs < WORDS.vocabulary_size).all()
 
 
 def many(mask_token_share: float, random_token_share: float) -> MaskedBatch:
@@ -63,19 +63,19 @@ def many(mask_token_share: float, random_token_share: float) -> MaskedBatch:
 )
 def test_the_shares_are_those_declared(mask_token_share: float, random_token_share: float) -> None:
     masked = many(mask_token_share, random_token_share)
-    visible = np.take_along_axis(masked.shown, masked.positions, 1)
+    visible = np.take_along_axis(masked.inputs, masked.masked_positions, 1)
     mask_by_chance = random_token_share / WORDS.vocabulary_size
     kept_by_chance = random_token_share / WORDS.vocabulary_size
     for found, share in (
         (visible == WORDS.mask, mask_token_share + mask_by_chance),
-        (visible == masked.answers, 1 - mask_token_share - random_token_share + kept_by_chance),
+        (visible == masked.targets, 1 - mask_token_share - random_token_share + kept_by_chance),
     ):
         assert binomtest(int(found.sum()), found.size, min(1.0, share)).pvalue > UNLIKELY
 
 
 def test_random_tokens_come_from_the_whole_vocabulary() -> None:
     masked = many(0.0, 1.0)
-    visible = np.take_along_axis(masked.shown, masked.positions, 1)
+    visible = np.take_along_axis(masked.inputs, masked.masked_positions, 1)
     counts = np.bincount(visible.flatten(), minlength=WORDS.vocabulary_size)
     assert len(counts) == WORDS.vocabulary_size
     assert min(binomtest(int(count), visible.size, 1 / 40).pvalue for count in counts) > UNLIKELY
@@ -85,7 +85,7 @@ def test_every_real_position_is_as_likely_as_any_other() -> None:
     shown = np.full((20_000, 16), 9)
     shown[:, 0], shown[:, -1] = WORDS.classify, WORDS.separate
     masked = mask(shown, MaskedLanguageModel(), WORDS, np.random.default_rng(1))
-    counts = np.bincount(masked.positions.flatten(), minlength=16)
+    counts = np.bincount(masked.masked_positions.flatten(), minlength=16)
     assert counts[0] == counts[-1] == 0
     assert min(binomtest(int(count), 20_000, 2 / 14).pvalue for count in counts[1:-1]) > UNLIKELY
 
@@ -93,5 +93,5 @@ def test_every_real_position_is_as_likely_as_any_other() -> None:
 def test_the_generator_alone_decides() -> None:
     shown = batch(32)
     same = [mask(shown, MaskedLanguageModel(), WORDS, np.random.default_rng(seed)) for seed in (1, 1, 2)]
-    assert (same[0].shown == same[1].shown).all()
-    assert (same[0].positions != same[2].positions).any()
+    assert (same[0].inputs == same[1].inputs).all()
+    assert (same[0].masked_positions != same[2].masked_positions).any()

@@ -1,7 +1,7 @@
-"""The compiled operators: built once per machine with its own C compiler, kept, and done without where there is none.
+"""The compiled operators: built once per machine with its C compiler and cached; optional.
 
-Torch-free, because which operators compute a stage is part of the stage's key, and keys are known before anything
-runs. `STEEPLECHASE_NATIVE=0` does without them.
+Torch-free, because the choice of operators is part of a stage's key, and keys are computed before anything runs.
+`STEEPLECHASE_NATIVE=0` disables them.
 """
 
 import ctypes
@@ -21,19 +21,19 @@ SOURCES = tuple(Path(__file__).with_name(name) for name in ("operators.c", "oper
 FLAGS = ("-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC")
 SECONDS_TO_COMPILE = 60.0
 SECONDS_TO_ASK = 10.0
-LOAD = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"  # in a process of its own, which a damaged file may end
+LOAD = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"  # a separate process, which a damaged file may kill
 
 
 @cache
 def arithmetic() -> str:
-    """Return what computes the operators, as it stands in a stage's key: their rounding differs in the last bits."""
+    """Return the implementation of the operators, for stage keys, because implementations round differently."""
     compiler = shutil.which("cc")
     return "portable" if library() is None or compiler is None else f"native {_recipe(compiler)}"
 
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """Return the compiled operators, None where they cannot be had; nothing is raised and nothing printed."""
+    """Return the compiled operators, None if unavailable; never raises or prints."""
     compiler = shutil.which("cc")
     if os.environ.get("STEEPLECHASE_NATIVE") == "0" or compiler is None:
         return None
@@ -45,19 +45,19 @@ def library() -> ctypes.CDLL | None:
 
 @cache
 def _recipe(compiler: str) -> str:
-    """Return the digest of all that decides what is compiled, the machine aside: sources, flags, the compiler."""
+    """Return the digest of the compilation, without the machine: sources, flags, compiler version."""
     version = _said([compiler, "--version"], SECONDS_TO_ASK).partition(b"\n")[0]  # later lines may hold paths
     return _digest(version, " ".join(FLAGS).encode(), *(source.read_bytes() for source in SOURCES))
 
 
 def _compiled(compiler: str) -> Path:
-    """Return the compiled file, built anew where the one that was kept is not what was built.
+    """Return the path of the compiled library; rebuild it if the cached file is missing or damaged.
 
-    Its name ends in its own sha256: it is written, flushed and renamed, so that two builders do no harm, and a file
-    that a crash has torn is known before it is loaded (loading half a library ends the process with SIGBUS).
+    The name ends in the sha256 of the content, and the file is fsynced and renamed into place: concurrent builds are
+    safe, and a truncated file is detected before loading (which would kill the process with SIGBUS).
     """
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "steeplechase"
-    # a home may be shared by machines of different kinds
+    # machines of different types may share a home directory
     machine = f"{platform.machine()} {platform.node()} {compiler} {instructions() or platform.processor()}"
     name = f"operators-{_digest(machine.encode(), _recipe(compiler).encode())}"
     for kept in sorted(folder.glob(f"{name}-*.so")):
@@ -75,7 +75,7 @@ def _compiled(compiler: str) -> Path:
 
 
 def _said(command: list[str], seconds: float) -> bytes:
-    """Return what a command prints, in English. Raises OSError and subprocess.SubprocessError."""
+    """Return the output of a command in the C locale. Raises OSError and subprocess.SubprocessError."""
     environment = {**os.environ, "LC_ALL": "C"}
     done = subprocess.run(command, check=True, capture_output=True, timeout=seconds, env=environment)
     return done.stdout

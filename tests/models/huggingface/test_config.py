@@ -11,7 +11,7 @@ from torch import nn
 from foundation.schema import JsonValue
 from models.encoder import Encoder
 from models.huggingface import config
-from models.huggingface.weight_names import encoder_pairs, head_pairs, to_ours, to_theirs, under
+from models.huggingface.weight_names import encoder_pairs, from_transformers, head_pairs, to_transformers, under
 from models.initialisation import initialise
 from search_space.architecture import Architecture
 from search_space.convolution import NoConvolution, SpanDynamic
@@ -46,8 +46,8 @@ def test_every_weight_of_one_is_a_weight_of_the_other_in_its_shape(architecture:
     with torch.device("meta"):
         ours = dict(Encoder(architecture, 0.1).named_parameters())
     twins = encoder_pairs(architecture)
-    assert {twin.ours for twin in twins} == ours.keys()
-    converted = to_theirs(ours, twins)
+    assert {twin.name for twin in twins} == ours.keys()
+    converted = to_transformers(ours, twins)
     assert {name: value.shape for name, value in converted.items()} == {n: v.shape for n, v in theirs.items()}
 
 
@@ -58,7 +58,7 @@ def test_there_and_back_is_the_same_bits(architecture: Architecture) -> None:
     stir(encoder)
     ours = {name: value.detach() for name, value in encoder.named_parameters()}
     twins = encoder_pairs(architecture)
-    back = to_ours(to_theirs(ours, twins), twins)
+    back = from_transformers(to_transformers(ours, twins), twins)
     assert back.keys() == ours.keys()
     assert all(torch.equal(back[name], value) and back[name].is_contiguous() for name, value in ours.items())
 
@@ -103,5 +103,5 @@ def test_a_class_with_a_head_holds_the_encoder_and_the_head_and_nothing_else(
     tied = {"generator_lm_head.weight"}  # the table of the words itself
     names = {name for name, _ in theirs.named_parameters(remove_duplicate=False)} - tied
     assert {
-        twin.theirs for twin in (*under(family, encoder_pairs(read.architecture)), *head_pairs(objective))
+        twin.transformers_name for twin in (*under(family, encoder_pairs(read.architecture)), *head_pairs(objective))
     } == names

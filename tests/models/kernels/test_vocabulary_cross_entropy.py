@@ -1,4 +1,4 @@
-"""The loss over a vocabulary and the words drawn from it, compiled and in torch alone, against the definitions."""
+"""Cross-entropy over a vocabulary and tokens sampled from it, compiled and in torch, against the definitions."""
 
 import numpy as np
 import pytest
@@ -9,9 +9,9 @@ from torch.nn.functional import cross_entropy, linear
 
 from models.kernels import vocabulary_cross_entropy as module
 from models.kernels.native import bindings as calls
-from models.kernels.vocabulary_cross_entropy import drawn_words, word_loss
+from models.kernels.vocabulary_cross_entropy import sample_tokens, vocabulary_cross_entropy
 
-ROWS, WORDS, WIDTH = 40, 700, 16  # words: two whole blocks of the compiled operator and a part of one
+ROWS, WORDS, WIDTH = 40, 700, 16  # tokens: two whole blocks of the compiled operator and a part of one
 ROUNDING = {torch.float64: 1e-12, torch.float32: 2e-6, torch.bfloat16: 3e-2}
 TYPES = pytest.mark.parametrize("dtype", ROUNDING, ids=str)
 
@@ -40,7 +40,7 @@ def inputs(dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 def test_the_loss_and_its_gradients_are_those_of_cross_entropy(dtype: torch.dtype) -> None:
     *weights, answers = inputs(dtype)
     mine = [value.requires_grad_() for value in weights]
-    loss, _ = word_loss(*mine, answers)
+    loss, _ = vocabulary_cross_entropy(*mine, answers)
     its = [value.detach().double().requires_grad_() for value in weights]
     expected = cross_entropy(linear(*its), answers)
     assert loss.item() == pytest.approx(expected.item(), rel=ROUNDING[dtype])
@@ -57,7 +57,7 @@ def test_a_loss_can_be_taken_twice() -> None:
     """What is kept for the backward pass is left as it is."""
     *weights, answers = inputs(torch.float32)
     mine = [value.requires_grad_() for value in weights]
-    loss, _ = word_loss(*mine, answers)
+    loss, _ = vocabulary_cross_entropy(*mine, answers)
     first = torch.autograd.grad(loss, mine, retain_graph=True)
     assert all(map(torch.equal, first, torch.autograd.grad(loss, mine)))
 
@@ -65,33 +65,35 @@ def test_a_loss_can_be_taken_twice() -> None:
 def test_the_words_drawn_with_the_loss_are_those_of_the_cumulative_distribution() -> None:
     x, table, bias, answers = inputs(torch.float32)
     uniforms = torch.rand(ROWS, generator=torch.Generator().manual_seed(3))
-    _, words = word_loss(x, table, bias, answers, uniforms)
-    assert torch.equal(words, drawn_words(linear(x.double(), table.double(), bias.double()), uniforms))
-    assert torch.equal(word_loss(x, table, bias, answers)[1], answers)
+    _, tokens = vocabulary_cross_entropy(x, table, bias, answers, uniforms)
+    assert torch.equal(tokens, sample_tokens(linear(x.double(), table.double(), bias.double()), uniforms))
+    assert torch.equal(vocabulary_cross_entropy(x, table, bias, answers)[1], answers)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_drawn_words_follow_the_softmax(seed: int) -> None:
+def test_sampled_tokens_follow_the_softmax(seed: int) -> None:
     logits, rows = torch.tensor([0.0, 2.0, -1.0, 0.5, 1.0, -3.0]), 20_000
     uniforms = torch.rand(rows, generator=torch.Generator().manual_seed(seed))
     nowhere, answers = torch.zeros(rows, 1), torch.zeros(rows, dtype=torch.long)
-    _, words = word_loss(nowhere, torch.zeros(6, 1), logits, answers, uniforms)
+    _, tokens = vocabulary_cross_entropy(nowhere, torch.zeros(6, 1), logits, answers, uniforms)
     expected = logits.double().softmax(-1).numpy() * rows
-    assert chisquare(np.bincount(words.numpy(), minlength=6), expected).pvalue > 1e-4
+    assert chisquare(np.bincount(tokens.numpy(), minlength=6), expected).pvalue > 1e-4
 
 
 @pytest.mark.parametrize("uniform", [0.0, 0.5, 1 - 2**-24])
 def test_what_is_impossible_is_never_drawn(uniform: float) -> None:
-    """The ends of the uniform distribution meet words of probability zero at both ends of the vocabulary."""
+    """The ends of the uniform distribution meet tokens of probability zero at both ends of the vocabulary."""
     bias = torch.full((30_000,), -torch.inf)
     bias[100:29_000] = torch.randn(28_900, generator=torch.Generator().manual_seed(1))
     answers = torch.full((3,), 200)
-    _, words = word_loss(torch.zeros(3, 1), torch.zeros(30_000, 1), bias, answers, torch.full((3,), uniform))
-    assert (words >= 100).all()
-    assert (words < 29_000).all()
+    _, tokens = vocabulary_cross_entropy(
+        torch.zeros(3, 1), torch.zeros(30_000, 1), bias, answers, torch.full((3,), uniform)
+    )
+    assert (tokens >= 100).all()
+    assert (tokens < 29_000).all()
 
 
 def test_what_is_not_a_number_is_seen() -> None:
     x, table, bias, answers = inputs(torch.float32)
     x[3] = torch.nan
-    assert word_loss(x, table, bias, answers)[0].isnan()
+    assert vocabulary_cross_entropy(x, table, bias, answers)[0].isnan()

@@ -122,22 +122,22 @@ def test_a_rate_that_is_far_too_high_ends_as_not_finite(learner: Candidate) -> N
     assert all(map(math.isfinite, run.losses))
 
 
-def questions(learner: Candidate) -> EvaluationSet:
+def evaluation_set_of(learner: Candidate) -> EvaluationSet:
     batch = lesson(learner).batches.at(0, 8, 1)
     masked = mask(batch, learner.objective, WORDS, stream(1, "questions"))
-    return EvaluationSet(masked.shown, masked.positions, masked.answers)
+    return EvaluationSet(masked.inputs, masked.masked_positions, masked.targets)
 
 
 def test_an_evaluation_leaves_no_trace_in_training() -> None:
     """Dropout is off in it and on again after it, and no random number of the training is used up."""
     learner = learners(0.1)[4]
     plain, evaluated = Run.started(learner).train(0, 4), Run.started(learner)
-    asked, found = questions(learner), []
+    evaluation_set, losses = evaluation_set_of(learner), []
 
     def evaluate(_: Step) -> None:
-        found.append([held_out_loss(evaluated.model, asked) for _ in range(2)])
+        losses.append([held_out_loss(evaluated.model, evaluation_set) for _ in range(2)])
 
     train(evaluated.model, evaluated.lesson, evaluated.optimiser, range(4), evaluate)
     assert_bitwise_equal(plain, evaluated)
-    assert all(one == other for one, other in found)
-    assert found[-1][0] != found[0][0]
+    assert all(one == other for one, other in losses)
+    assert losses[-1][0] != losses[0][0]

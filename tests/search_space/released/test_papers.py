@@ -11,7 +11,7 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.cost import CONVENTIONS
 from search_space.overrides import apply
-from search_space.released.differences import departures, option_departures, recipe_told
+from search_space.released.differences import departures, option_departures, recipe_text
 from search_space.released.models import PRESETS, preset_of
 from search_space.released.papers import FILE, PublishedRow, published
 
@@ -160,7 +160,7 @@ def test_a_longer_row_is_the_same_recipe_for_more_updates() -> None:
 
 def test_a_recipe_is_told_in_the_releases_own_numbers() -> None:
     preset = PRESETS["convbert-base"]
-    told = recipe_told(preset.candidate, preset.tokens)
+    told = recipe_text(preset.candidate, preset.tokens)
     for part in ("1,000,000 updates of 256 x 128", "0.0002 after 10,000 updates", "weight decay 0.01", "dropout 0.1",
                  "15% of the tokens", "generator 1/3", "1 and 50"):  # fmt: skip
         assert part in told

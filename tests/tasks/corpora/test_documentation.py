@@ -132,16 +132,16 @@ def test_what_is_no_prose_is_left_out(text: str) -> None:
 @given(st.lists(st.sampled_from(["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]), min_size=1))
 def test_a_text_seen_before_is_a_duplicate_whatever_its_case_and_punctuation(words: list[str]) -> None:
     duplicates = DuplicateFilter()
-    assert duplicates.judge(" ".join(words)) == "new"
-    assert duplicates.judge(", ".join(words).upper() + "! 12") == "exact"
+    assert duplicates.classify(" ".join(words)) == "new"
+    assert duplicates.classify(", ".join(words).upper() + "! 12") == "exact"
 
 
 def test_a_text_changed_in_few_words_is_a_near_duplicate_and_another_is_not() -> None:
     words = [f"word{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(200)]
     duplicates = DuplicateFilter()
-    assert duplicates.judge(" ".join(words)) == "new"
-    assert duplicates.judge(" ".join([*words[:100], "changed", *words[101:]])) == "near"
-    assert duplicates.judge(" ".join(reversed(words))) == "new"
+    assert duplicates.classify(" ".join(words)) == "new"
+    assert duplicates.classify(" ".join([*words[:100], "changed", *words[101:]])) == "near"
+    assert duplicates.classify(" ".join(reversed(words))) == "new"
 
 
 def test_a_corpus_too_small_is_refused_with_figures(tmp_path: Path) -> None:

@@ -61,8 +61,8 @@ def _answers(name: str, folder: Path, rows: int) -> list[str]:
 @pytest.mark.parametrize("name", GLUE)
 def test_the_right_answers_score_full_marks_in_every_form(name: str, tmp_path: Path) -> None:
     right = _answers(name, tmp_path, 12)
-    judge = find_task(name).judge
-    assert judge is not None
+    evaluate = find_task(name).evaluate
+    assert evaluate is not None
     forms = {
         "lines.txt": "\n".join(right) + "\n",
         "table.tsv": "index\tprediction\n"
@@ -72,7 +72,7 @@ def test_the_right_answers_score_full_marks_in_every_form(name: str, tmp_path: P
     }
     for file, text in forms.items():
         (tmp_path / file).write_text(text, encoding="utf-8")
-        found = judge(tmp_path / "dev.tsv", tmp_path / file, None).metrics
+        found = evaluate(tmp_path / "dev.tsv", tmp_path / file, None).metrics
         assert found == pytest.approx(dict.fromkeys(found, 1.0))
 
 
@@ -91,14 +91,14 @@ def test_official_names() -> None:
 
 def test_one_prediction_for_all_is_remarked_and_a_correlation_is_then_0(tmp_path: Path) -> None:
     right = _answers("cola", tmp_path, 12)
-    judge = find_task("cola").judge
-    assert judge is not None
+    evaluate = find_task("cola").evaluate
+    assert evaluate is not None
     (tmp_path / "p").write_text("1\n" * 12, encoding="utf-8")
-    constant = judge(tmp_path / "dev.tsv", tmp_path / "p", None)
+    constant = evaluate(tmp_path / "dev.tsv", tmp_path / "p", None)
     assert constant.metrics["matthews_correlation"] == 0
     assert constant.remarks == ("p: all 12 predictions are '1'; a correlation then counts as 0",)
     (tmp_path / "p").write_text("\n".join(right), encoding="utf-8")
-    assert judge(tmp_path / "dev.tsv", tmp_path / "p", None).remarks == ()
+    assert evaluate(tmp_path / "dev.tsv", tmp_path / "p", None).remarks == ()
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32), min_size=12, max_size=12))
@@ -107,10 +107,10 @@ def test_one_prediction_for_all_is_remarked_and_a_correlation_is_then_0(tmp_path
 def test_predictions_of_a_value_may_be_any_finite_number(tmp_path: Path, told: list[float]) -> None:
     assume(len(set(told)) > 1)
     right = [float(answer) for answer in _answers("stsb", tmp_path, 12)]
-    judge = find_task("stsb").judge
-    assert judge is not None
+    evaluate = find_task("stsb").evaluate
+    assert evaluate is not None
     (tmp_path / "p").write_text("\n".join(map(repr, told)), encoding="utf-8")
-    found = judge(tmp_path / "dev.tsv", tmp_path / "p", None).metrics
+    found = evaluate(tmp_path / "dev.tsv", tmp_path / "p", None).metrics
     assert found["spearmanr"] == pytest.approx(spearmanr(told, right).statistic, abs=1e-9)
     assert found["pearson"] == pytest.approx(pearson(told, right))
 
@@ -118,38 +118,38 @@ def test_predictions_of_a_value_may_be_any_finite_number(tmp_path: Path, told: l
 @pytest.mark.parametrize("wrong", ["nan", "inf", "-inf", "much", ""])
 def test_a_prediction_of_a_value_that_is_no_finite_number_is_refused(wrong: str, tmp_path: Path) -> None:
     told = _answers("stsb", tmp_path, 12)
-    judge = find_task("stsb").judge
-    assert judge is not None
+    evaluate = find_task("stsb").evaluate
+    assert evaluate is not None
     (tmp_path / "p").write_text("\n".join([*told[:3], wrong, *told[4:]]), encoding="utf-8")
     with pytest.raises(DataError, match=f"p:4: '{wrong}' is no prediction; expected a finite number"):
-        judge(tmp_path / "dev.tsv", tmp_path / "p", None)
+        evaluate(tmp_path / "dev.tsv", tmp_path / "p", None)
 
 
 @pytest.mark.parametrize("value", ["5.2", "-0.1", "nan"])
 def test_a_reference_outside_the_range_is_refused(value: str, tmp_path: Path) -> None:
     told = _answers("stsb", tmp_path, 12)
-    dev, judge = tmp_path / "dev.tsv", find_task("stsb").judge
-    assert judge is not None
+    dev, evaluate = tmp_path / "dev.tsv", find_task("stsb").evaluate
+    assert evaluate is not None
     rows = dev.read_text(encoding="utf-8").split("\n")
     rows[3] = "\t".join([*rows[3].split("\t")[:-1], value])
     dev.write_text("\n".join(rows), encoding="utf-8")
     (tmp_path / "p").write_text("\n".join(told), encoding="utf-8")
     with pytest.raises(DataError, match="expected a number from 0 to 5"):
-        judge(dev, tmp_path / "p", None)
+        evaluate(dev, tmp_path / "p", None)
 
 
 @pytest.mark.parametrize(("name", "answer"), [("stsb", "2.5"), ("cola", "1")])
 def test_references_without_spread_are_remarked(name: str, answer: str, tmp_path: Path) -> None:
     told = _answers(name, tmp_path, 12)
-    dev, judge = tmp_path / "dev.tsv", find_task(name).judge
-    assert judge is not None
+    dev, evaluate = tmp_path / "dev.tsv", find_task(name).evaluate
+    assert evaluate is not None
     column = {"cola": 1}.get(name, -1)
     rows = [row.split("\t") for row in dev.read_text(encoding="utf-8").split("\n")[:-1]]
     for row in rows[-12:]:
         row[column] = answer
     dev.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
     (tmp_path / "p").write_text("\n".join(told), encoding="utf-8")
-    remarks = judge(dev, tmp_path / "p", None).remarks
+    remarks = evaluate(dev, tmp_path / "p", None).remarks
     assert remarks == (
         f"dev.tsv: all 12 references are {answer}; a correlation with them is undefined and counts as 0",
     )
@@ -160,7 +160,7 @@ def test_references_without_spread_are_remarked(name: str, answer: str, tmp_path
     [
         (
             "index\tprediction\n0\tentailment\n0\tentailment\n9\tentailment\n",
-            ["2 too", "'9' is not one", "3 of 4 rows"],
+            ["first in line 2", "'9' is not one", "3 of 4 rows"],
         ),
         ("entailment\nperhaps\n1\nnot_entailment\n", ["p:2: 'perhaps' is no prediction", "p:3: '1' is no"]),
         ("entailment\n", ["1 predictions for 4"]),
@@ -172,9 +172,9 @@ def test_references_without_spread_are_remarked(name: str, answer: str, tmp_path
 def test_wrong_predictions_are_told(text: str, told: list[str], tmp_path: Path) -> None:
     _answers("rte", tmp_path, 4)
     (tmp_path / "p").write_text(text, encoding="utf-8")
-    judge = find_task("rte").judge
-    assert judge is not None
+    evaluate = find_task("rte").evaluate
+    assert evaluate is not None
     with pytest.raises(DataError) as refusal:
-        judge(tmp_path / "dev.tsv", tmp_path / "p", None)
+        evaluate(tmp_path / "dev.tsv", tmp_path / "p", None)
     for words in told:
         assert words in "\n".join(refusal.value.lines)

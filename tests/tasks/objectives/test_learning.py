@@ -70,12 +70,12 @@ def test_the_first_loss_is_that_of_knowing_nothing(objective: Objective) -> None
     assert loss == pytest.approx(blind, rel=0.02)
 
 
-def questions(objective: Objective, rows: int) -> EvaluationSet:
+def evaluation_set_of(objective: Objective, rows: int) -> EvaluationSet:
     masked = masked_batch(objective, rows)
     if objective.kind == "masked_language_model":
-        return EvaluationSet(masked.shown, masked.positions, masked.answers)
-    everywhere = np.broadcast_to(np.arange(16), masked.shown.shape).copy()
-    return EvaluationSet(masked.shown, everywhere, (masked.shown == WORDS.mask).astype(np.int64))
+        return EvaluationSet(masked.inputs, masked.masked_positions, masked.targets)
+    everywhere = np.broadcast_to(np.arange(16), masked.inputs.shape).copy()
+    return EvaluationSet(masked.inputs, everywhere, (masked.inputs == WORDS.mask).astype(np.int64))
 
 
 @every_objective
@@ -83,13 +83,14 @@ def questions(objective: Objective, rows: int) -> EvaluationSet:
 def test_the_held_out_loss_does_not_depend_on_the_pieces(objective: Objective) -> None:
     model = model_of(candidate(convolutions()[-1], objective)).eval()
     stir(model)
-    asked = questions(objective, 2 * ROWS_AT_A_TIME + 7)
-    assert [len(part.shown) for part in asked.parts()] == [ROWS_AT_A_TIME, ROWS_AT_A_TIME, 7]
-    fields = (asked.shown, asked.positions, asked.answers)
+    evaluation_set = evaluation_set_of(objective, 2 * ROWS_AT_A_TIME + 7)
+    assert [len(part.inputs) for part in evaluation_set.parts()] == [ROWS_AT_A_TIME, ROWS_AT_A_TIME, 7]
+    fields = (evaluation_set.inputs, evaluation_set.positions, evaluation_set.targets)
     rows = [
-        model.held_out_loss(EvaluationSet(*(field[[row]] for field in fields))) for row in range(len(asked.shown))
+        model.held_out_loss(EvaluationSet(*(field[[row]] for field in fields)))
+        for row in range(len(evaluation_set.inputs))
     ]
-    assert model.held_out_loss(asked) == pytest.approx(np.mean(rows), rel=1e-5)
+    assert model.held_out_loss(evaluation_set) == pytest.approx(np.mean(rows), rel=1e-5)
     assert np.std(rows) > 0.01
 
 
@@ -98,7 +99,7 @@ def test_the_held_out_loss_of_masked_language_modelling_is_its_training_loss() -
     model = model_of(candidate(convolutions()[-1], objective)).eval()
     stir(model)
     loss = model.loss(masked_batch(objective, 9), np.random.default_rng(1)).item()
-    assert model.held_out_loss(questions(objective, 9)) == pytest.approx(loss, rel=1e-5)
+    assert model.held_out_loss(evaluation_set_of(objective, 9)) == pytest.approx(loss, rel=1e-5)
 
 
 @every_objective

@@ -15,7 +15,7 @@ from tasks.objectives import build_model
 from tasks.objectives.replaced_token_detection import Model
 from tests.factories.small_experiments import WORDS, candidate, convolutions, stir, text
 
-CERTAIN = 12  # a word that the generator of some tests always answers with
+CERTAIN = 12  # the token that the generator of some tests always samples
 VERDICT = 1.5  # the judge of some tests says this logit of every token
 
 
@@ -43,15 +43,15 @@ def test_only_the_asked_positions_are_filled() -> None:
     model, batch = built(ReplacedTokenDetection()), masked_batch()
     filled = seen_by_the_judge(model, batch).numpy()
     elsewhere = np.ones(filled.shape, dtype=bool)
-    np.put_along_axis(elsewhere, batch.positions, False, 1)
-    assert (filled[elsewhere] == batch.shown[elsewhere]).all()
+    np.put_along_axis(elsewhere, batch.masked_positions, False, 1)
+    assert (filled[elsewhere] == batch.inputs[elsewhere]).all()
     assert (filled[~elsewhere] != WORDS.mask).mean() > 0.9  # an untrained generator seldom says [MASK]
 
 
 def test_a_certain_generator_fills_in_its_word() -> None:
     model, batch = certain_model(ReplacedTokenDetection()), masked_batch()
     filled = seen_by_the_judge(model, batch).numpy()
-    assert (np.take_along_axis(filled, batch.positions, 1) == CERTAIN).all()
+    assert (np.take_along_axis(filled, batch.masked_positions, 1) == CERTAIN).all()
 
 
 def certain_model(objective: ReplacedTokenDetection) -> Model:
@@ -68,10 +68,10 @@ def certain_model(objective: ReplacedTokenDetection) -> Model:
 def test_a_correct_guess_counts_as_original(right: int) -> None:
     """Of two asked positions per row, `right` hold the generator's word; the others are replaced."""
     model, batch = certain_model(ReplacedTokenDetection(generator_weight=1e-12)), masked_batch()
-    answers = np.full_like(batch.answers, CERTAIN + 1)
-    answers[:, :right] = CERTAIN
-    assert answers.shape[1] == 2
-    loss = model.loss(replace(batch, answers=answers), np.random.default_rng(1)).item()
+    targets = np.full_like(batch.targets, CERTAIN + 1)
+    targets[:, :right] = CERTAIN
+    assert targets.shape[1] == 2
+    loss = model.loss(replace(batch, targets=targets), np.random.default_rng(1)).item()
     replaced = (2 - right) / 16
     said_replaced, said_original = math.log1p(math.exp(-VERDICT)), math.log1p(math.exp(VERDICT))
     assert loss == pytest.approx(50 * (replaced * said_replaced + (1 - replaced) * said_original), rel=1e-5)

@@ -13,7 +13,7 @@ from tasks.squad.spans import with_threshold
 from tasks.squad.subsets import held_out, taken
 from tasks.squad.thresholds import chosen_threshold
 from tasks.squad.windows import Windows, encode_windows
-from tasks.squad.windows_on_disk import answers_of, as_rows, load_asked, save_asked
+from tasks.squad.windows_on_disk import answers_of, as_rows, load_question_windows, save_questions
 from tasks.tokenizer import WordPiece
 from tests.factories.published_data import published
 
@@ -43,8 +43,8 @@ def test_a_model_that_knows_the_answers_scores_a_hundred(tmp_path: Path, tokeniz
     asked = questions()
     windows = encode_windows(asked, tokenizer, 100, stride=20)
     assert len(windows) > 2 * len(asked)
-    save_asked(asked, windows, tmp_path)
-    loaded = load_asked(tmp_path)
+    save_questions(asked, windows, tmp_path)
+    loaded = load_question_windows(tmp_path)
     assert loaded.questions == tuple(asked)
     assert loaded.rows.tokens.tolist() == windows.tokens.tolist()
     found = answers_of(loaded, knowing(windows))
@@ -59,10 +59,10 @@ def test_a_model_that_knows_the_answers_scores_a_hundred(tmp_path: Path, tokeniz
 
 def test_a_damaged_file_is_told(tmp_path: Path, tokenizer: WordPiece) -> None:
     asked = questions(2)
-    save_asked(asked, encode_windows(asked, tokenizer, 100), tmp_path)
+    save_questions(asked, encode_windows(asked, tokenizer, 100), tmp_path)
     (tmp_path / "questions.json").write_text("{}")
     with pytest.raises(CorruptionError, match=r"questions\.json"):
-        load_asked(tmp_path)
+        load_question_windows(tmp_path)
 
 
 def test_rows_to_learn_from_need_no_offsets(tokenizer: WordPiece) -> None:

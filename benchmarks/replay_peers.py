@@ -22,8 +22,8 @@ from rich.table import Table
 
 from runners.replay import POLICIES, Policy
 from runners.replay.curves.reading import read_curves
+from runners.replay.hurdle_settings import REDUCTION_FACTOR
 from runners.replay.replay import CurveTask, interval, replay
-from runners.replay.rungs import ETA
 from runners.replay.simulation import Action, View
 
 BUDGETS = (5.0, 10.0, 20.0)
@@ -58,7 +58,12 @@ def ray_policy(brackets: int) -> Policy:
     def moves(view: View, chance: np.random.Generator) -> Iterator[Action]:
         end = len(view.costs)
         scheduler = ASHAScheduler(
-            metric="value", mode="min", max_t=end, grace_period=1, reduction_factor=ETA, brackets=brackets
+            metric="value",
+            mode="min",
+            max_t=end,
+            grace_period=1,
+            reduction_factor=REDUCTION_FACTOR,
+            brackets=brackets,
         )
         for candidate in range(len(view.reached)):
             trial = RayTrial("replayed", stub=True)
@@ -75,11 +80,11 @@ def ray_policy(brackets: int) -> Policy:
 
 
 def _halving(end: int) -> Any:
-    return optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=ETA)
+    return optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=REDUCTION_FACTOR)
 
 
 def _hyperband(end: int) -> Any:
-    return optuna.pruners.HyperbandPruner(min_resource=1, max_resource=end, reduction_factor=ETA)
+    return optuna.pruners.HyperbandPruner(min_resource=1, max_resource=end, reduction_factor=REDUCTION_FACTOR)
 
 
 PEERS: dict[str, Policy] = {

@@ -29,55 +29,60 @@ def hurdle_policy(settings_of: Callable[[Numbers], HurdleSettings]) -> Policy:
     """Return the policy that runs candidates through a hurdle; its settings may depend on what each point costs."""
 
     def moves(view: View, chance: np.random.Generator) -> Iterator[Action]:
-        return _cohorts(view, settings_of(view.costs))
+        return SimulatedExecutor(view, settings_of(view.costs)).actions()
 
     return moves
 
 
-def _cohorts(view: View, settings: HurdleSettings) -> Iterator[Action]:
-    """Let cohort after cohort enter, in the order of drawing."""
-    trials: list[TrialView] = []
-    number = 0
-    while len(trials) < len(view.reached):
-        first, size = len(trials), settings.hurdle.cohort_size(number, settings.cohort)
-        for place in range(first, min(first + size, len(view.reached))):
-            features = tuple(view.features[place].tolist())
-            trials.append(TrialView(f"{place:08d}", number, State.MOVING, features=features))
-        yield from _until_all_have_ended(view, settings.hurdle, trials, first)
-        number += 1
+class SimulatedExecutor:
+    """Runs the candidates of a view through a hurdle, in the order in which they are drawn."""
 
+    def __init__(self, view: View, settings: HurdleSettings) -> None:
+        self._view, self._hurdle, self._cohort = view, settings.hurdle, settings.cohort
+        shares = np.array([*self._hurdle.rung_tokens, TOKENS]) / TOKENS
+        self._points_at_rungs = (np.searchsorted(view.costs, shares - 1e-9) + 1).tolist()
+        self._tokens = [int(cost * TOKENS) for cost in view.costs]
+        self._trials: list[TrialView] = []
 
-def _until_all_have_ended(view: View, hurdle: HurdleRule, trials: list[TrialView], first: int) -> Iterator[Action]:
-    """Train whoever may go on to the next rung, the earliest trial first; `trials` is kept up to date."""
-    marks = np.searchsorted(view.costs, np.array([*hurdle.rung_tokens, TOKENS]) / TOKENS - 1e-9) + 1
-    moving = list(range(first, len(trials)))
-    while moving:
-        place = moving[0]
-        yield Action(place, int(marks[trials[place].level]))
-        trials[place] = _arrived(view, place, trials[place], len(hurdle.rung_tokens))
-        _decide(hurdle, trials)
-        moving = [place for place in range(first, len(trials)) if trials[place].state is State.MOVING]
+    def actions(self) -> Iterator[Action]:
+        """Yield the trainings of one cohort after the other."""
+        number, candidates = 0, len(self._view.reached)
+        while (first := len(self._trials)) < candidates:
+            size = self._hurdle.cohort_size(number, self._cohort)
+            self._trials += [self._entered(place, number) for place in range(first, min(first + size, candidates))]
+            yield from self._actions_of_cohort(first)
+            number += 1
 
+    def _entered(self, place: int, cohort: int) -> TrialView:
+        features = tuple(self._view.features[place].tolist())
+        return TrialView(f"{place:08d}", cohort, State.MOVING, features=features)
 
-def _arrived(view: View, place: int, trial: TrialView, hurdles: int) -> TrialView:
-    """Return a trial that has trained as far as its next rung, or to its end, or has diverged on the way."""
-    points = int(view.reached[place])
-    seen = view.observed[place, :points].tolist()
-    if np.isinf(seen[-1]) or trial.level == hurdles:
-        return replace(trial, state=State.DONE)
-    tokens = (int(cost * TOKENS) for cost in view.costs[:points])
-    curve = tuple(zip(tokens, seen, strict=True))
-    return replace(trial, state=State.WAITING, values=(*trial.values, seen[-1]), curve=curve, settled=points)
+    def _actions_of_cohort(self, first: int) -> Iterator[Action]:
+        """Train whoever may go on to the next rung, the earliest trial first, until no trial may."""
+        places = range(first, len(self._trials))
+        while (place := next((one for one in places if self._trials[one].state is State.MOVING), None)) is not None:
+            yield Action(place, self._points_at_rungs[self._trials[place].level])
+            self._trials[place] = self._arrived(place)
+            self._decide(places)
 
+    def _arrived(self, place: int) -> TrialView:
+        """Return a trial that has trained as far as its next rung, or to its end, or has diverged on the way."""
+        trial, points = self._trials[place], int(self._view.reached[place])
+        values = self._view.observed[place, :points].tolist()
+        if np.isinf(values[-1]) or trial.level == len(self._hurdle.rung_tokens):
+            return replace(trial, state=State.DONE)
+        curve = tuple(zip(self._tokens[:points], values, strict=True))
+        return replace(trial, state=State.WAITING, values=(*trial.values, values[-1]), curve=curve, settled=points)
 
-def _decide(hurdle: HurdleRule, trials: list[TrialView]) -> None:
-    """Decide on every trial that can be decided on, until no further one can."""
-    while any(trial.state is State.WAITING for trial in trials):
-        decisions = hurdle.decide(Population(tuple(trials), TOKENS))
-        if not decisions:
-            return
-        for place, trial in enumerate(trials):
-            if trial.name in decisions:
-                decision = decisions[trial.name]
-                state = State.MOVING if decision.cleared else State.DONE
-                trials[place] = replace(trial, state=state, verdicts=(*trial.verdicts, decision))
+    def _decide(self, places: range) -> None:
+        """Decide on every trial of the cohort that can be decided on, until no further one can."""
+        while any(self._trials[place].state is State.WAITING for place in places):
+            decisions = self._hurdle.decide(Population(tuple(self._trials), TOKENS))
+            if not decisions:
+                return
+            for place in places:
+                trial = self._trials[place]
+                if trial.name in decisions:
+                    decision = decisions[trial.name]
+                    state = State.MOVING if decision.cleared else State.DONE
+                    self._trials[place] = replace(trial, state=state, verdicts=(*trial.verdicts, decision))

@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import optuna
 import pytest
 
 from configuration.arm import BASELINE
 from configuration.hurdles import Asha, Extrapolate, HurdleRule, Hyperband, ProgressiveMean, TopFraction
 from ledger.artifacts import Outcome
 from ledger.records import Status
+from runners.replay import POLICIES
 from runners.replay.simulated_executor import TOKENS, HurdleSettings, hurdle_policy
 from runners.replay.simulation import Numbers, Simulation
 from runners.work_queue import Failure, StageTask
@@ -28,7 +30,7 @@ HURDLES = (
 )
 
 
-def value(trial: str, point: int, seed: int) -> float:
+def curve_value(trial: str, point: int, seed: int) -> float:
     """Return a curve's value at a point; infinite for a candidate in ten from a point on."""
     diverges = [chance_of("diverges", trial, at, seed) < 0.05 for at in range(1, point + 1)]
     return np.inf if any(diverges) else chance_of(trial, point, seed)
@@ -46,7 +48,7 @@ def reached_in_run(folder: Path, hurdle: HurdleRule, seed: int) -> tuple[dict[st
         if work.trial is None:
             return simulated.curve(work)
         point = work.stage.declaration.to_step * simulated.TOKENS_PER_STEP * POINTS // RUN_TOKENS
-        found = value(work.trial, point, seed)
+        found = curve_value(work.trial, point, seed)
         if work.trial.startswith(BASELINE) or np.isinf(found):
             return Outcome(Status.DIVERGED, {"tokens": 64, "loss": "nan"}, 1.0)
         tokens = point * RUN_TOKENS // POINTS
@@ -77,7 +79,7 @@ class Recorded:
 def test_a_hurdle_stops_the_same_candidates_as_in_run(tmp_path: Path, hurdle: HurdleRule, seed: int) -> None:
     expected, cohorts = reached_in_run(tmp_path, hurdle, seed)
     sizes = [list(cohorts.values()).count(number) for number in range(max(cohorts.values()) + 1)]
-    values = np.array([[value(name, point, seed) for point in range(1, POINTS + 1)] for name in expected])
+    values = np.array([[curve_value(name, point, seed) for point in range(1, POINTS + 1)] for name in expected])
     values[:, 2] = values[:, 3]  # `run` does not look between the second rung and the end
     settings = HurdleSettings(Recorded(scaled(hurdle, TOKENS), sizes))  # type: ignore[arg-type]
     race = Simulation(values, np.array([0.25, 0.5, 0.75, 1.0]), np.zeros((len(values), 0)), 1000.0)
@@ -100,3 +102,26 @@ def test_every_candidate_is_started_and_every_cohort_ends(hurdle: HurdleRule) ->
     assert (race.reached > 0).all()
     assert (race.reached == POINTS).any()
     assert (race.reached < POINTS).any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_asha_stops_the_same_candidates_as_optuna(seed: int) -> None:
+    """An oracle: Optuna's pruner, asked after every point, as `benchmarks/replay_peers.py` does."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    values = np.random.default_rng(seed).random((40, 30))
+    pruner = optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=3)
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0), pruner=pruner)
+    expected = []
+    for curve in values.tolist():
+        trial = study.ask()
+        for points, value in enumerate(curve, 1):
+            trial.report(value, points)
+            if trial.should_prune():
+                break
+        pruned = points < len(curve)
+        study.tell(trial, None if pruned else value, optuna.trial.TrialState.PRUNED if pruned else None)
+        expected.append(points)
+    race = Simulation(values, np.arange(1, 31) / 30, np.zeros((40, 0)), 1000.0)
+    list(race.run(POLICIES["asha"], np.random.default_rng(0)))
+    assert race.reached.tolist() == expected
+    assert len(set(expected)) > 2

@@ -1,8 +1,8 @@
-"""Our policies beside Optuna's and Ray Tune's own ASHA and Hyperband, on the same curves and the same budget.
+"""Replay policies beside Optuna's and Ray Tune's own ASHA and Hyperband, on the same curves and the same budget.
 
 The peers' own objects decide (Optuna's pruners, Ray Tune's ASHAScheduler), one worker, no cluster; each is wrapped as
-a policy, so that it races in the same runner, pays the same for a point and meets the candidates in the same order.
-Their own defaults but for η = 3 and a first rung at the first point, as in our ASHA.
+a policy, so that it runs in the same simulation, pays the same for a point and meets candidates in the same order.
+Their own defaults but for η = 3 and a first rung at the first point, as in the replayed hurdles.
 Usage: python -m benchmarks.replay_peers CURVES [SEEDS [POLICY ...]]
 """
 
@@ -22,12 +22,12 @@ from rich.table import Table
 
 from runners.replay import POLICIES, Policy
 from runners.replay.curves.reading import read_curves
+from runners.replay.hurdle_settings import REDUCTION_FACTOR
 from runners.replay.replay import CurveTask, interval, replay
-from runners.replay.rungs import ETA
 from runners.replay.simulation import Action, View
 
 BUDGETS = (5.0, 10.0, 20.0)
-REFERENCE = "asha"
+REFERENCE = "successive_halving"
 DIVERGED = 1e12  # what the peers are told in place of an infinite loss
 
 
@@ -58,7 +58,12 @@ def ray_policy(brackets: int) -> Policy:
     def moves(view: View, chance: np.random.Generator) -> Iterator[Action]:
         end = len(view.costs)
         scheduler = ASHAScheduler(
-            metric="value", mode="min", max_t=end, grace_period=1, reduction_factor=ETA, brackets=brackets
+            metric="value",
+            mode="min",
+            max_t=end,
+            grace_period=1,
+            reduction_factor=REDUCTION_FACTOR,
+            brackets=brackets,
         )
         for candidate in range(len(view.reached)):
             trial = RayTrial("replayed", stub=True)
@@ -75,11 +80,11 @@ def ray_policy(brackets: int) -> Policy:
 
 
 def _halving(end: int) -> Any:
-    return optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=ETA)
+    return optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=REDUCTION_FACTOR)
 
 
 def _hyperband(end: int) -> Any:
-    return optuna.pruners.HyperbandPruner(min_resource=1, max_resource=end, reduction_factor=ETA)
+    return optuna.pruners.HyperbandPruner(min_resource=1, max_resource=end, reduction_factor=REDUCTION_FACTOR)
 
 
 PEERS: dict[str, Policy] = {
@@ -98,7 +103,12 @@ def main(path: Path, seeds: int, names: list[str]) -> None:
     chosen = {REFERENCE: POLICIES[REFERENCE], **chosen}
     found = {name: [_regrets(tasks, policy, budget, seeds) for budget in BUDGETS] for name, policy in chosen.items()}
     table = Table(box=None, title=f"normalised regret, {len(tasks)} tasks, {seeds} seeds; in brackets: / {REFERENCE}")
-    for heading in ("policy", *(f"{budget:g} trainings" for budget in BUDGETS), "worst task / asha", "seconds"):
+    for heading in (
+        "policy",
+        *(f"{budget:g} trainings" for budget in BUDGETS),
+        f"worst task / {REFERENCE}",
+        "seconds",
+    ):
         table.add_column(heading, justify="left" if heading == "policy" else "right")
     for name, per_budget in found.items():
         cells = [_cell(mine, its) for (mine, _), (its, _) in zip(per_budget, found[REFERENCE], strict=True)]

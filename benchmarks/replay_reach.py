@@ -21,7 +21,7 @@ from runners.replay.curves.synthetic import ADVERSARIAL, synthetic
 from runners.replay.replay import CurveTask, interval, replay
 from runners.replay.simulation import Simulation
 
-REFERENCE, BLIND = "asha", "random"
+REFERENCE, BLIND = "successive_halving", "random"
 AT = (5.0, 10.0)
 FULL = 20
 CROSSING_INSTANCES = (1, 2)

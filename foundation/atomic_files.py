@@ -13,19 +13,26 @@ from pathlib import Path
 from foundation.errors import ConflictError, MachineError
 
 
-def write_whole(path: Path, content: bytes) -> Path:
+def temporary_name(path: Path) -> Path:
+    """Return the name under which a file or directory is written, beside it; a killed process may leave it."""
+    return path.with_name(f".{path.name}.writing")
+
+
+def write_whole(path: Path, content: bytes, durable: bool = True) -> Path:
     """Write a file under a temporary name, flush it, rename it, and return its path: it is there whole or not at all.
 
     The temporary file is always a new one, so that a symbolic link under its name is replaced and never followed.
+    Without `durable` nothing is flushed: for what need not survive a power cut.
     """
-    temporary = path.with_name(f".{path.name}.writing")
+    temporary = temporary_name(path)
     temporary.unlink(missing_ok=True)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         return temporary.replace(path)
     except BaseException:
         with suppress(OSError):
@@ -79,6 +86,51 @@ def flush(path: Path) -> None:
         os.close(descriptor)
 
 
+def flush_tree(path: Path) -> None:
+    """Put a file, or a folder with all that is in it, on the disk."""
+    for each in [*path.rglob("*"), path]:
+        flush(each)
+
+
+def move_durably(temporary: Path, path: Path) -> Path:
+    """Flush a file, or a directory with all that is in it, rename it to `path`, flush that name, and return it."""
+    flush_tree(temporary)
+    moved = temporary.replace(path)
+    flush(path.parent)
+    return moved
+
+
+def remove_directory(folder: Path) -> None:
+    """Remove a directory, if it is there; a process killed on the way leaves no part of it under its name."""
+    former = temporary_name(folder.with_name(f"{folder.name}.former"))
+    shutil.rmtree(former, ignore_errors=True)
+    if folder.is_dir():
+        folder.rename(former)
+    shutil.rmtree(former, ignore_errors=True)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes have left under temporary names in a folder."""
+    for leftover in folder.glob("*.writing"):
+        if leftover.is_dir():
+            shutil.rmtree(leftover)
+        else:
+            leftover.unlink()
+
+
+@contextmanager
+def replaced_directory(folder: Path) -> Iterator[Path]:
+    """Give a directory to write into; when all of it is on disk it takes the place of `folder`."""
+    temporary = temporary_name(folder)
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    yield temporary
+    flush_tree(temporary)  # before the former one goes
+    remove_directory(folder)
+    temporary.rename(folder)
+    flush(folder.parent)
+
+
 def sha256_of(path: Path) -> str:
     """Return the sha256 of a file's bytes as 64 hexadecimal digits."""
     with path.open("rb") as file:
@@ -103,16 +155,13 @@ def atomic_directory(folder: Path, also: tuple[type[Exception], ...] = ()) -> It
     """
     refuse_existing(folder)
     refused: tuple[type[Exception], ...] = (OSError, *also)
-    temporary = folder.with_name(f".{folder.name}.writing")
+    temporary = temporary_name(folder)
     try:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
         yield temporary
-        for path in [*temporary.iterdir(), temporary]:
-            flush(path)
         refuse_existing(folder)
-        temporary.rename(folder)
-        flush(folder.parent)
+        move_durably(temporary, folder)
     except refused as error:
         raise MachineError(f"{folder}: cannot be written ({error})") from error
     finally:

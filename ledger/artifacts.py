@@ -15,7 +15,15 @@ from pathlib import Path
 
 from pydantic import Field
 
-from foundation.atomic_files import disk_refusals, flush, open_lock, read_regular, sha256_of, write_whole
+from foundation.atomic_files import (
+    disk_refusals,
+    flush,
+    move_durably,
+    open_lock,
+    read_regular,
+    sha256_of,
+    write_whole,
+)
 from foundation.errors import CorruptionError
 from foundation.schema import JsonValue, Schema, fingerprint
 from ledger.records import Status
@@ -114,16 +122,13 @@ class ArtifactStore:
             files=hashes,
         )
         write_whole(work / MANIFEST, manifest.sealed().model_dump_json().encode())
-        for path in [work, *work.rglob("*")]:
-            flush(path)
         target = self.folder(kind, key)
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
             shutil.rmtree(work)
             return
-        work.rename(target)
-        for folder in (target.parent, self.root):
-            flush(folder)
+        move_durably(work, target)
+        flush(self.root)
 
 
 class _Manifest(Schema):

@@ -1,24 +1,25 @@
-"""Policies of search: who trains next and how far, one file per policy, each a generator of moves.
+"""Search on recorded curves: policies that decide who trains next and how far, each a generator of actions.
 
 A policy decides from configurations and observed values alone, so it can be replayed on recorded curves in seconds.
+Hurdles are those of `run`, behind a simulated executor; the other policies have a file each.
 """
 
 from collections.abc import Mapping
 
-from runners.replay import asha, extrapolate, freeze_thaw, hyperband, progressive_mean, random, successive_halving
-from runners.replay import final_score_gp as architecture
+from runners.replay import extrapolate, final_score_gp, freeze_thaw, hurdle_settings, random
+from runners.replay.simulated_executor import hurdle_policy
 from runners.replay.simulation import Policy
 
 RECOMMENDED = "extrapolate"
 POLICIES: Mapping[str, Policy] = {
-    "architecture": architecture.moves,
-    "asha": asha.moves,
+    "architecture": final_score_gp.moves,
+    "asha": hurdle_policy(hurdle_settings.asha),
     "extrapolate": extrapolate.moves,
     "freeze_thaw": freeze_thaw.moves,
-    "hyperband": hyperband.moves,
-    "progressive_mean": progressive_mean.moves,
+    "hyperband": hurdle_policy(hurdle_settings.hyperband),
+    "progressive_mean": hurdle_policy(hurdle_settings.progressive_mean),
     "random": random.moves,
-    "successive_halving": successive_halving.moves,
+    "successive_halving": hurdle_policy(hurdle_settings.successive_halving),
 }
 
 __all__ = ["POLICIES", "RECOMMENDED", "Policy"]

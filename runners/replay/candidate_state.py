@@ -1,7 +1,7 @@
-"""What a search knows of its candidates, kept so that a decision costs the same however many were started.
+"""What a search has observed of its candidates, kept so that a decision costs the same however many were started.
 
-Promises and first looks are arrays over all candidates that one move changes in one place; whatever needs a spread
-takes it from the latest of those started.
+Forecasts and first values are arrays over all candidates that one action changes in one place; spreads are those of
+the latest candidates that were started.
 """
 
 from functools import cached_property
@@ -14,49 +14,49 @@ from runners.replay.simulation import Numbers, View
 
 Places = NDArray[np.int64]
 
-LOOK_COST = 0.04  # of a training: a first look takes so much
-LOOK_OF_TWO = 0.11  # up to this cost it takes two points, for there may be nothing to see before training began
-RECENT = 500  # of those started, the latest: whom spreads are taken from
+FIRST_LOOK_COST = 0.04  # of a training
+TWO_POINTS_COST = 0.11  # up to this cost a first look takes two points, as the first may precede training
+RECENT_STARTS = 500  # candidates that spreads are taken from, the latest started
 WORST = float(np.finfo(np.float64).max)
 
 
-class CandidateState:
-    """Promise, first look and progress of every candidate of a view; smaller promises are better."""
+class CandidateStates:
+    """Forecast, first value and progress of every candidate of a view; smaller is better."""
 
     def __init__(self, view: View) -> None:
         self.view, self.end = view, len(view.costs)
-        self.look = first_look(view.costs)
+        self.first_look_points = points_of_first_look(view.costs)
         self.best_seen = np.inf
-        self.promise = np.full(len(view.reached), np.inf)
-        """Forecast of the end [candidates], the end of those who are there; infinite unseen or diverged."""
-        self.open_promise = self.promise.copy()
-        """The same of those who can be carried on, else infinite [candidates]."""
-        self.looks = np.full(len(view.reached), np.inf)
-        """Value at the first look [candidates]; infinite not started, the largest number diverged."""
-        self.count = 0
+        self.forecast = np.full(len(view.reached), np.inf)
+        """Of the final value [candidates], of the finished that value; infinite where unseen or diverged."""
+        self.paused_forecast = self.forecast.copy()
+        """The same of those that can be continued, else infinite [candidates]."""
+        self.first_values = np.full(len(view.reached), np.inf)
+        """Value at the first look [candidates]; infinite where not started, the largest number where diverged."""
+        self.started_count = 0
         self._started = np.zeros(len(view.reached), dtype=np.int64)
         self._next = 0
 
     @property
     def started(self) -> Places:
-        """Who was started, in that order."""
-        return self._started[: self.count]
+        """The candidates that were started, in that order."""
+        return self._started[: self.started_count]
 
     @property
-    def opened(self) -> Places:
-        """Who can be carried on, in the order of drawing."""
-        return np.asarray(np.flatnonzero(np.isfinite(self.open_promise)))
+    def paused(self) -> Places:
+        """The candidates that can be continued, in random order."""
+        return np.asarray(np.flatnonzero(np.isfinite(self.paused_forecast)))
 
     @property
-    def fresh(self) -> int | None:
-        """The next in the order of drawing that was not started."""
+    def next_unstarted(self) -> int | None:
+        """The first in random order that was not started."""
         return self._next if self._next < len(self._started) else None
 
     @property
     def finished(self) -> Places:
-        """Who was trained to the end and did not diverge, in the order of starting."""
+        """The candidates trained to the end without divergence, in the order in which they were started."""
         ended = self.started[self.view.reached[self.started] == self.end]
-        return np.asarray(ended[np.isfinite(self.promise[ended])])
+        return np.asarray(ended[np.isfinite(self.forecast[ended])])
 
     @cached_property
     def costs(self) -> Numbers:
@@ -65,39 +65,39 @@ class CandidateState:
 
     def start(self, candidate: int) -> None:
         """Note that a candidate is about to be started."""
-        self._started[self.count] = candidate
-        self.count += 1
-        self.looks[candidate] = np.nan  # started, not yet seen
-        while self._next < len(self._started) and not np.isinf(self.looks[self._next]):
+        self._started[self.started_count] = candidate
+        self.started_count += 1
+        self.first_values[candidate] = np.nan  # started, not yet seen
+        while self._next < len(self._started) and not np.isinf(self.first_values[self._next]):
             self._next += 1
 
     def take_in(self, candidate: int) -> tuple[Numbers, bool]:
-        """Take in what a move has shown; return the candidate's values and whether it is at its end, finite."""
+        """Take in what an action has shown; return the candidate's values and whether it is finished and finite."""
         points = int(self.view.reached[candidate])
         seen = self.view.observed[candidate, :points]
         alive = bool(np.isfinite(seen[-1]))
         done = alive and points == self.end
         self.best_seen = min(self.best_seen, float(seen.min()))
-        if np.isnan(self.looks[candidate]):
-            self.looks[candidate] = seen[min(self.look, points) - 1] if alive else WORST
-        self.promise[candidate] = self._forecast(candidate, points) if alive else np.inf
-        self.open_promise[candidate] = np.inf if done else self.promise[candidate]
+        if np.isnan(self.first_values[candidate]):
+            self.first_values[candidate] = seen[min(self.first_look_points, points) - 1] if alive else WORST
+        self.forecast[candidate] = self._forecast(candidate, points) if alive else np.inf
+        self.paused_forecast[candidate] = np.inf if done else self.forecast[candidate]
         return seen, done
 
-    def spread_of_looks(self) -> float:
-        """Return how far apart the first looks of those started are."""
-        looks = self.looks[self.started[-RECENT:]]
-        return spread_of(looks[looks < WORST])
+    def first_value_spread(self) -> float:
+        """Return the robust spread of first values."""
+        first_values = self.first_values[self.started[-RECENT_STARTS:]]
+        return spread_of(first_values[first_values < WORST])
 
     def _forecast(self, candidate: int, points: int) -> float:
-        recent = self.started[-RECENT:]
+        recent = self.started[-RECENT_STARTS:]
         latest = self.view.observed[recent, np.maximum(self.view.reached[recent] - 1, 0)]
         curve = self.view.observed[candidate : candidate + 1]
         mean, _ = extrapolate(curve, np.array([points]), spread_of(latest))
         return float(mean[0])
 
 
-def first_look(costs: Numbers) -> int:
-    """Return how many points a first look takes: `LOOK_COST`, but two points where these are cheap."""
-    within = int(np.searchsorted(costs, LOOK_COST + 1e-9, side="right"))
-    return max(within, 2 if len(costs) > 1 and costs[1] <= LOOK_OF_TWO else 1)
+def points_of_first_look(costs: Numbers) -> int:
+    """Return how many points a first look takes: `FIRST_LOOK_COST`, but two points where these are cheap."""
+    within = int(np.searchsorted(costs, FIRST_LOOK_COST + 1e-9, side="right"))
+    return max(within, 2 if len(costs) > 1 and costs[1] <= TWO_POINTS_COST else 1)

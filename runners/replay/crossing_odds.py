@@ -1,29 +1,29 @@
-"""How far beginnings are to be trusted: the odds that ends have nothing to do with them, and what moves these odds.
+"""The odds that learning curves cross, so that first values say nothing of final values, and how evidence moves them.
 
-A control is trained to its end although it did not look well. If its end lies clearly below all that the promising
-arm has shown, curves cross here, and the control arm takes over. From then on every whole training speaks for one arm
-or the other. What is level within the spread of first looks speaks for neither.
+A control is trained to its end although its first value was bad. If it ends clearly below every value of the
+promising arm, curves cross, and the control arm takes over. From then on every whole training is evidence for one arm
+or the other, by a fixed factor; a difference within the spread of first values is evidence for neither.
 """
 
 from dataclasses import dataclass
 
-PRIOR = 0.3  # odds of crossing curves before any control
-CLEAR_WIN, WIN = 30.0, 8.0  # factors of a first win: against forecasts too, or only against what was seen
-MORE, LATER_LOSS = 1.5, 1.5  # factors of later controls
-LEADER_WINS, LEADER_LOSES = 3.0, 2.0  # factors of a promising candidate at its end
+PRIOR_ODDS = 0.3  # odds of crossing curves before any control
+FIRST_CLEAR_WIN, FIRST_WIN = 30.0, 8.0  # factors of a first win: against forecasts too, or only against what was seen
+LATER_WIN, LATER_LOSS = 1.5, 1.5  # factors of later controls
+PROMISING_WIN, PROMISING_LOSS = 3.0, 2.0  # factors of a promising candidate at its end
 
 
 @dataclass
-class Trust:
+class CrossingOdds:
     """The odds, and whether any control has won."""
 
-    odds: float = PRIOR
+    odds: float = PRIOR_ODDS
     crossing: bool = False
     promising_finished: bool = False
 
     @property
-    def lost(self) -> bool:
-        """Whether whole trainings come first now."""
+    def mistrusted(self) -> bool:
+        """Whether first values are mistrusted, so that whole trainings come first."""
         return self.crossing and self.odds > 1
 
     @property
@@ -35,13 +35,13 @@ class Trust:
         """Take in a control at its end: whether it clearly beats the promising, though it had looked worse."""
         if self.crossing:
             if self.promising_finished:
-                self.odds *= MORE if wins else 1 / LATER_LOSS
+                self.odds *= LATER_WIN if wins else 1 / LATER_LOSS
         elif wins and looked_worse:
             self.crossing = True
-            self.odds *= CLEAR_WIN if below_forecasts else WIN
+            self.odds *= FIRST_CLEAR_WIN if below_forecasts else FIRST_WIN
 
     def promising_ended(self, beats_controls: bool, clearly_beaten: bool) -> None:
         """Take in a promising candidate at its end, against the best end of a control."""
         self.promising_finished = True
         if self.crossing:
-            self.odds *= 1 / LEADER_WINS if beats_controls else LEADER_LOSES if clearly_beaten else 1.0
+            self.odds *= 1 / PROMISING_WIN if beats_controls else PROMISING_LOSS if clearly_beaten else 1.0

@@ -1,8 +1,8 @@
-"""Whom to train to the end where beginnings do not tell: what ends have shown of first looks and configurations.
+"""A Gaussian process over final values: which candidate to train to its end where first values are mistrusted.
 
-A Gaussian process over the rank of the first look and, in equal part, the configuration, fitted to whole trainings
-alone, with some credit for doubt. Where worse beginnings end better it learns that; where nothing tells, its choice
-is as good as one at random.
+Its features are the rank of the first value and, in equal part, the configuration; it is fitted to whole trainings
+alone and chooses by a lower confidence bound. Where bad first values end well it learns that; where nothing predicts
+the final value, its choice is as good as a random one.
 """
 
 import numpy as np
@@ -13,24 +13,24 @@ from runners.replay.simulation import Numbers
 
 Places = NDArray[np.int64]
 
-LENGTH = 0.4  # of the ranks of first looks
-SURE = 0.1  # variance that neither tells
-CREDIT = 0.5  # standard deviations
-HISTORY, SHORTLIST = 100, 200  # latest ends learnt from and latest candidates compared: a decision takes milliseconds
+FIRST_VALUE_LENGTH_SCALE = 0.4  # of the ranks of first values, in [0, 1]
+NOISE_VARIANCE = 0.1  # of final values scaled to the variance 1
+EXPLORATION = 0.5  # standard deviations below the mean
+HISTORY, SHORTLIST = 100, 200  # latest trainings fitted and latest candidates compared: a decision takes milliseconds
 
 
-def choose(finished: Places, ends: Numbers, opened: Places, looks: Numbers, features: Numbers) -> int:
-    """Return one of `opened`, given the `ends` of the finished; looks [candidates], features of all."""
-    finished, ends, opened = finished[-HISTORY:], ends[-HISTORY:], opened[-SHORTLIST:]
-    both = np.concatenate([finished, opened])
-    ranks = looks[both].argsort(kind="stable").argsort() / max(len(both) - 1, 1)
+def choose(finished: Places, final_values: Numbers, paused: Places, first_values: Numbers, features: Numbers) -> int:
+    """Return one of `paused`, given the finished with their final values; first values and features are of all."""
+    finished, final_values, paused = finished[-HISTORY:], final_values[-HISTORY:], paused[-SHORTLIST:]
+    both = np.concatenate([finished, paused])
+    ranks = first_values[both].argsort(kind="stable").argsort() / max(len(both) - 1, 1)
     table = np.column_stack([ranks, features[both]])
     known = len(finished)
-    process = GaussianProcess.fitted(table[:known], ends, SURE, _covariance)
+    process = GaussianProcess.fitted(table[:known], final_values, NOISE_VARIANCE, _covariance)
     mean, sd = process.predict(table[known:])
-    return int(opened[np.argmin(mean - CREDIT * sd)])
+    return int(paused[np.argmin(mean - EXPLORATION * sd)])
 
 
 def _covariance(one: Numbers, other: Numbers) -> Numbers:
-    by_look = np.exp(-0.5 * ((one[:, 0, None] - other[None, :, 0]) / LENGTH) ** 2)
+    by_look = np.exp(-0.5 * ((one[:, 0, None] - other[None, :, 0]) / FIRST_VALUE_LENGTH_SCALE) ** 2)
     return by_look if one.shape[1] == 1 else np.asarray(0.5 * by_look + 0.5 * kernel(one[:, 1:], other[:, 1:]))

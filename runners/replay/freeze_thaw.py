@@ -1,4 +1,4 @@
-"""Greedy freeze-thaw, blind to configurations: carry on whoever's log-linear forecast ends best, or start another.
+"""Greedy freeze-thaw without features: continue the candidate with the best log-linear forecast, or start another.
 
 A simple form of Swersky et al. 2014, arXiv 1406.3896, with a straight line through the values against log step in
 place of a Gaussian process: the known baseline that better policies have to beat.
@@ -10,24 +10,24 @@ import numpy as np
 
 from runners.replay.simulation import Action, Numbers, View
 
-EVERY = 3  # one new candidate in so many moves
-FIRST_LOOK = 2  # points, so that there is a slope
+START_EVERY = 3  # one new candidate in so many actions
+FIRST_POINTS = 2  # points, so that there is a slope
 
 
 def moves(view: View, chance: np.random.Generator) -> Iterator[Action]:
-    """Start a candidate in every third move, else carry the most promising one on by a point."""
-    end, promise, started, turn = len(view.costs), np.full(len(view.reached), np.inf), 0, 0
+    """Start a candidate in every third action, else continue the one with the best forecast by a point."""
+    end, forecast, started, turn = len(view.costs), np.full(len(view.reached), np.inf), 0, 0
     while True:
-        open_for_more = np.where(view.reached < end, promise, np.inf)
-        best = int(np.argmin(open_for_more))
-        fresh = started < len(view.reached) and (turn % EVERY == 0 or not np.isfinite(open_for_more[best]))
-        if not fresh and not np.isfinite(open_for_more[best]):
+        unfinished = np.where(view.reached < end, forecast, np.inf)
+        best = int(np.argmin(unfinished))
+        starts = started < len(view.reached) and (turn % START_EVERY == 0 or not np.isfinite(unfinished[best]))
+        if not starts and not np.isfinite(unfinished[best]):
             return
-        candidate = started if fresh else best
-        started, turn = started + fresh, turn + 1
-        yield Action(candidate, min(FIRST_LOOK, end) if fresh else int(view.reached[candidate]) + 1)
+        candidate = started if starts else best
+        started, turn = started + starts, turn + 1
+        yield Action(candidate, min(FIRST_POINTS, end) if starts else int(view.reached[candidate]) + 1)
         seen = view.observed[candidate, : view.reached[candidate]]
-        promise[candidate] = log_linear_end(seen, end) if np.isfinite(seen).all() else np.inf
+        forecast[candidate] = log_linear_end(seen, end) if np.isfinite(seen).all() else np.inf
 
 
 def log_linear_end(seen: Numbers, end: int) -> float:

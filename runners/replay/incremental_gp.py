@@ -1,8 +1,8 @@
-"""A Gaussian process that grows: candidates are learnt from and proposed one by one, each at the cost of its own row.
+"""A Gaussian process with incremental updates: one more observation costs one row of the inverse Cholesky factor.
 
-The covariance between the pool of those that may be proposed and those learnt from is kept, and so is the inverse of
-the Cholesky factor, to which one more candidate adds one row. A decision thus costs some products of a matrix and a
-vector, however long the study is. At `CAPACITY` candidates it forgets all but the best and the latest.
+The covariance between the pool of unstarted candidates and the observed ones is kept too, so that a decision costs
+some products of a matrix and a vector, however long the study is. At `CAPACITY` candidates it forgets all but the
+best and the latest.
 """
 
 import numpy as np
@@ -13,17 +13,17 @@ from analysis.gaussian_process import NOISE, Covariance, kernel
 Numbers = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-CAPACITY = 240  # candidates learnt from at most
-KEPT = 144  # of these when it is full: half the best, half the latest
-POOL = 400  # candidates that may be proposed
+CAPACITY = 240  # observed candidates at most
+KEPT_WHEN_FULL = 144  # of these when it is full: half the best, half the latest
+POOL_SIZE = 400  # unstarted candidates that are compared
 
 
-class GrowingProcess:
-    """Learns candidates by their place in `features` [candidates, features]; the pool is the next fresh ones."""
+class IncrementalGaussianProcess:
+    """Observes candidates by their row of `features` [candidates, features]; the pool is the next unstarted ones."""
 
     def __init__(self, features: Numbers, covariance: Covariance = kernel, noise: float = NOISE) -> None:
         self._features, self._covariance, self._noise = features, covariance, noise
-        self._next = min(POOL, len(features))
+        self._next = min(POOL_SIZE, len(features))
         self._pool = np.arange(self._next)
         self._known = np.zeros(0, dtype=np.int64)
         self._across = np.zeros((len(self._pool), CAPACITY))
@@ -40,10 +40,10 @@ class GrowingProcess:
         """The candidates learnt from, oldest first."""
         return self._known
 
-    def learn(self, candidate: int, promises: Numbers) -> None:
-        """Take one more candidate in, out of the pool; `promises` [candidates], smaller is better, tell the best."""
+    def learn(self, candidate: int, forecasts: Numbers) -> None:
+        """Take one more candidate in, out of the pool; `forecasts` [candidates] are smaller for better ones."""
         if len(self._known) == CAPACITY:
-            self._forget(promises)
+            self._forget(forecasts)
         self._leave_pool(candidate)
         size, row = len(self._known), self._features[candidate : candidate + 1]
         to_known = self._covariance(row, self._features[self._known])[0]
@@ -66,7 +66,7 @@ class GrowingProcess:
         return np.asarray(centre + amplitude * (self._across[: len(self._pool), :size] @ weights))
 
     def _leave_pool(self, candidate: int) -> None:
-        """Put the next fresh candidate in the place of one that has been started, or close the gap."""
+        """Put the next unstarted candidate in the place of one that has been started, or close the gap."""
         found = np.flatnonzero(self._pool == candidate)
         if not len(found):
             return
@@ -80,9 +80,9 @@ class GrowingProcess:
             self._across = np.delete(self._across, place, axis=0)
             self._pool = np.delete(self._pool, place)
 
-    def _forget(self, promises: Numbers) -> None:
-        order = promises[self._known].argsort(kind="stable")
-        kept = np.union1d(order[: KEPT // 2], np.arange(CAPACITY - KEPT // 2, CAPACITY))
+    def _forget(self, forecasts: Numbers) -> None:
+        order = forecasts[self._known].argsort(kind="stable")
+        kept = np.union1d(order[: KEPT_WHEN_FULL // 2], np.arange(CAPACITY - KEPT_WHEN_FULL // 2, CAPACITY))
         size = len(kept)
         self._known = self._known[kept]
         self._across[:, :size] = self._across[:, kept]

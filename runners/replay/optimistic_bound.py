@@ -1,8 +1,8 @@
-"""Whether a candidate may still win: the most hopeful reading of its curve against the best value seen.
+"""An optimistic bound of a candidate's final value, compared with the best value seen.
 
-A falling curve that bends upwards never falls faster than its tangent, so the line through its last half, carried to
-the end, is the best that can come of it. Curves that fall late are not so bound; for them a candidate is granted half
-as much again as the largest fall that another candidate went through after the same point.
+A convex falling curve lies above its tangent, so the line through its last half, extended to the end, bounds what it
+can reach. Curves that fall late are not convex; for them the bound is a fall half as large again as the largest that
+another candidate had after the same point.
 """
 
 import numpy as np
@@ -10,26 +10,26 @@ from numpy.typing import NDArray
 
 from runners.replay.simulation import Numbers, View
 
-FEW_POINTS = 3  # fewer have no slope that noise has not made
-FURTHEST = 64  # others that are looked at, those that came furthest: a decision stays in milliseconds
-MORE_THAN_OTHERS = 1.5  # a fall may be so many times the largest that others went through
+FEWEST_POINTS = 3  # fewer have no slope but that of the noise
+FURTHEST_OTHERS = 64  # other candidates compared with, those trained furthest: a decision takes milliseconds
+FALL_FACTOR = 1.5  # times the largest fall of others
 
 
-def may_still_win(view: View, candidate: int, started: NDArray[np.int64], best_seen: float) -> bool:
-    """Return whether the candidate's end may lie below the best value seen; the finished and diverged have none."""
+def may_still_be_best(view: View, candidate: int, started: NDArray[np.int64], best_seen: float) -> bool:
+    """Return whether the final value may lie below the best value seen; never for the finished and the diverged."""
     points = int(view.reached[candidate])
     seen = view.observed[candidate, :points]
     if points == len(view.costs) or not np.isfinite(seen[-1]):
         return False
-    if points < FEW_POINTS:
+    if points < FEWEST_POINTS:
         return True
-    fall = max(_along_tangent(seen, view.costs), MORE_THAN_OTHERS * _largest_later_fall(view, started, points))
+    fall = max(_along_tangent(seen, view.costs), FALL_FACTOR * _largest_later_fall(view, started, points))
     return bool(seen[-1] - fall < best_seen)
 
 
 def _along_tangent(seen: Numbers, costs: Numbers) -> float:
     """Return how far the line through the last half of the points falls until the end, one standard error steeper."""
-    window = max(FEW_POINTS, len(seen) // 2)
+    window = max(FEWEST_POINTS, len(seen) // 2)
     values, times = seen[-window:] - seen[-window:].mean(), costs[len(seen) - window : len(seen)]
     times = times - times.mean()
     slope = float(times @ values / (times @ times))
@@ -43,8 +43,8 @@ def _largest_later_fall(view: View, started: NDArray[np.int64], points: int) -> 
     further = started[view.reached[started] > points]
     if not len(further):
         return 0.0
-    if len(further) > FURTHEST:
-        further = further[np.argpartition(-view.reached[further], FURTHEST)[:FURTHEST]]
+    if len(further) > FURTHEST_OTHERS:
+        further = further[np.argpartition(-view.reached[further], FURTHEST_OTHERS)[:FURTHEST_OTHERS]]
     later = view.observed[further, points:]
     lowest = np.where(np.isnan(later), np.inf, later).min(axis=1)
     falls = view.observed[further, points - 1] - lowest

@@ -2,7 +2,6 @@
 
 import json
 import math
-import shutil
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,11 +9,12 @@ from pathlib import Path
 import torch
 
 from configuration.initial_checkpoint import WEIGHTS, read_initial_checkpoint
+from foundation.atomic_files import remove_directory, remove_leftovers
 from foundation.errors import CorruptionError
 from foundation.schema import JsonValue, Schema
 from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import PretrainStage
-from runners.training.checkpoint import discard, load_checkpoint, load_weights, save_checkpoint
+from runners.training.checkpoint import load_checkpoint, load_weights, save_checkpoint
 from runners.training.loop import NotFinite, Step, TrainingData, held_out_loss, train
 from runners.training.optimiser import adamw
 from search_space.recipe import Recipe
@@ -141,9 +141,8 @@ class _Resumer:
     def finish(self, step: int, curves: _Curves) -> None:
         """Write the stage's final checkpoint and delete the periodic one."""
         save_checkpoint(self._folder / CHECKPOINT, self._model, self._optimiser, self._place(step, curves))
-        discard(self._folder / RESUME)
-        for leftover in [*self._folder.glob("*.writing"), *self._folder.glob("*.gone")]:  # of a run that was killed
-            shutil.rmtree(leftover)
+        remove_directory(self._folder / RESUME)
+        remove_leftovers(self._folder)
 
     def _place(self, step: int, curves: _Curves) -> dict[str, JsonValue]:
         return {"stage": self._folder.name, "step": step, **curves.document()}

@@ -1,10 +1,11 @@
 """How far a running stage is: a small file that its worker rewrites and the driver reads, under either engine."""
 
 import json
-import os
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from foundation.atomic_files import write_whole
 
 SECONDS_BETWEEN_WRITES = 0.25
 
@@ -35,9 +36,8 @@ class ProgressFile:
             return
         self._written, self._phase = now, phase
         finite = loss if loss is not None and abs(loss) < float("inf") else None
-        temporary = self._path.with_suffix(f".{os.getpid()}")
-        temporary.write_text(json.dumps(asdict(StageProgress(what, share, finite, speed))))
-        temporary.replace(self._path)
+        content = json.dumps(asdict(StageProgress(what, share, finite, speed)))
+        write_whole(self._path, content.encode(), durable=False)
 
 
 def read_progress(path: Path) -> StageProgress | None:

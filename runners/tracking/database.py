@@ -10,7 +10,7 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
-from foundation.atomic_files import flush
+from foundation.atomic_files import move_durably, temporary_name
 from foundation.errors import CorruptionError, MachineError, UserError
 from runners.tracking.errors import reason_of
 from runners.tracking.locking import locked
@@ -68,14 +68,12 @@ def _made(file: Path) -> bool:
 def _make(file: Path, artifacts: Path) -> None:
     from runners.tracking.mlflow_client import make_database
 
-    unfinished = file.with_name(f"{file.name}.unfinished")
+    unfinished = temporary_name(file)
     for companion in SQLITE_COMPANIONS:
         Path(f"{unfinished}{companion}").unlink(missing_ok=True)
     with _ONE_MIGRATION:
         make_database(f"sqlite:///{unfinished}", str(artifacts))
-    flush(unfinished)
-    unfinished.replace(file)
-    flush(file.parent)
+    move_durably(unfinished, file)
 
 
 def _reject_foreign_database(file: Path) -> None:

@@ -1,6 +1,5 @@
 """Bring MLflow up to date with the ledger: every run exactly once, whatever was interrupted before."""
 
-import hashlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,6 +8,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
+from foundation.atomic_files import sha256_of
 from ledger.snapshot import Snapshot
 from runners.tracking.errors import TrackingUnavailable, reason_of
 from runners.tracking.locking import locked
@@ -98,7 +98,7 @@ class _Mirror:
         before = dict(self.known)
         updated = 0
         for run in runs:
-            hashes = {file.name: _file_hash(file) for file in run.files}
+            hashes = {file.name: sha256_of(file) for file in run.files}
             content = run.content(hashes)
             found = self.known.get(run.identity)
             if found is None or found.synced != content:
@@ -151,7 +151,3 @@ def _outdated(planned: Mapping[str, str], sent: Mapping[str, str]) -> dict[str, 
     changed = {key: value for key, value in planned.items() if key in sent and sent[key] != value}
     told = "; ".join(f"{key}: {value}" for key, value in sorted(changed.items()))
     return {OUTDATED_TAG: told[:1000]} if changed else {}
-
-
-def _file_hash(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()

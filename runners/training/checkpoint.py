@@ -5,7 +5,6 @@ sha256 of every file lies beside them and is verified on load.
 """
 
 import json
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from foundation.atomic_files import flush, sha256_of
+from foundation.atomic_files import replaced_directory, sha256_of
 from foundation.errors import CorruptionError
 from foundation.schema import JsonValue
 
@@ -25,34 +24,18 @@ def save_checkpoint(
     folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, place: Mapping[str, JsonValue]
 ) -> None:
     """Write a checkpoint into `folder`, which appears whole or not at all; `place` says where training stands."""
-    temporary = folder.with_name(f"{folder.name}.writing")
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
     names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
     moments = {
         f"{names[parameter]}:{moment}": value.cpu()
         for parameter, state in optimiser.state.items()
         for moment, value in state.items()
     }
-    save_file(
-        {name: value.detach().cpu().contiguous() for name, value in model.named_parameters()}, temporary / WEIGHTS
-    )
-    save_file(moments, temporary / OPTIMISER)
-    (temporary / PLACE).write_text(json.dumps(place))
-    (temporary / HASHES).write_text(json.dumps(_hashes(temporary)))
-    for path in [temporary, *temporary.iterdir()]:
-        flush(path)
-    discard(folder)
-    temporary.rename(folder)
-
-
-def discard(folder: Path) -> None:
-    """Remove a checkpoint; one that is killed on the way leaves no part of it under its name."""
-    gone = folder.with_name(f"{folder.name}.gone")
-    shutil.rmtree(gone, ignore_errors=True)
-    if folder.is_dir():
-        folder.rename(gone)
-    shutil.rmtree(gone, ignore_errors=True)
+    weights = {name: value.detach().cpu().contiguous() for name, value in model.named_parameters()}
+    with replaced_directory(folder) as temporary:
+        save_file(weights, temporary / WEIGHTS)
+        save_file(moments, temporary / OPTIMISER)
+        (temporary / PLACE).write_text(json.dumps(place))
+        (temporary / HASHES).write_text(json.dumps(_hashes(temporary)))
 
 
 def load_checkpoint(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, JsonValue]:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import runners.tracking.mlflow_client  # noqa: F401
+from foundation.atomic_files import temporary_name
 from runners.tracking import TrackingStore, mirror
 from tests.factories.mlflow_rows import rows
 from tests.factories.tracked_study import still_running, study
@@ -26,7 +27,7 @@ def mirror_and_kill(results: Path, runs: int, seconds: float) -> bool:
         os._exit(0)
     wait_for(child, lambda: runs_there(results / "mlflow.db") >= runs)
     if runs < 0:
-        wait_for(child, (results / "mlflow.db.unfinished").exists)
+        wait_for(child, temporary_name(results / "mlflow.db").exists)
     time.sleep(seconds)
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)

@@ -15,6 +15,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from foundation.atomic_files import move_durably
 from foundation.environment import instructions
 
 SOURCES = tuple(Path(__file__).with_name(name) for name in ("operators.c", "operators.h"))
@@ -69,9 +70,7 @@ def _compiled(compiler: str) -> Path:
         built = Path(scratch) / "operators.so"
         _said([compiler, *FLAGS, str(SOURCES[0]), "-o", str(built), "-lm"], SECONDS_TO_COMPILE)
         _said([sys.executable, "-I", "-c", LOAD, str(built)], SECONDS_TO_COMPILE)
-        with built.open("rb") as file:
-            os.fsync(file.fileno())
-        return built.replace(folder / f"{name}-{_digest(built.read_bytes())}.so")
+        return move_durably(built, folder / f"{name}-{_digest(built.read_bytes())}.so")
 
 
 def _said(command: list[str], seconds: float) -> bytes:

@@ -15,28 +15,33 @@ def as_pairs(moves: list[Action]) -> list[tuple[int, int]]:
 
 def test_successive_halving_keeps_the_best_third_of_nine() -> None:
     every = [(each, 1) for each in range(9)]
-    assert as_pairs(moves_of(POLICIES["successive_halving"], LEVELS, 9.0)) == [*every, (8, 3), (7, 3), (6, 3), (8, 9)]
+    assert as_pairs(moves_of(POLICIES["successive_halving"], LEVELS, 9.0)) == [*every, (6, 3), (7, 3), (8, 3), (8, 9)]
 
 
-def test_asha_promotes_as_soon_as_a_third_allows_it() -> None:
-    """Each newcomer is better than all before: of three and more it goes on at once; of three at rung 3 one ends."""
-    expected = [(0, 1), (1, 1), (2, 1), (2, 3), (3, 1), (3, 3), (4, 1), (4, 3), (4, 9)]
-    assert as_pairs(moves_of(POLICIES["asha"], LEVELS, 17 / 9)) == expected
+def test_asha_compares_each_with_those_before_it() -> None:
+    """Each newcomer is better than all before it, and goes on at every rung."""
+    expected = [(each, points) for each in range(3) for points in (1, 3, 9)]
+    assert as_pairs(moves_of(POLICIES["asha"], LEVELS, 3.0)) == expected
 
 
-def test_asha_goes_back_to_one_it_had_passed_over() -> None:
-    """Values fall behind: the first stays best; with six at the first rung the second best may follow."""
-    expected = [(0, 1), (1, 1), (2, 1), (0, 3), (3, 1), (4, 1), (5, 1), (1, 3)]
-    assert as_pairs(moves_of(POLICIES["asha"], LEVELS[::-1], 10 / 9)) == expected
+def test_asha_never_goes_back_to_one_that_it_has_stopped() -> None:
+    """Values get worse from candidate to candidate: the first goes on, the others are stopped at the first rung.
+
+    The bar is the best third of those at the rung, one at least: with six of them the second best would pass, but it
+    was stopped when there were two.
+    """
+    expected = [(0, 1), (0, 3), (0, 9), *((each, 1) for each in range(1, 9))]
+    assert as_pairs(moves_of(POLICIES["asha"], LEVELS[::-1], 9.0)) == expected
 
 
 def test_hyperband_begins_bold_and_ends_with_whole_trainings() -> None:
     values = np.linspace(0.9, 0.1, 17)[:, None] * np.ones((1, 9))
     found = as_pairs(moves_of(POLICIES["hyperband"], values, 50.0))
     assert found[:9] == [(each, 1) for each in range(9)]  # bracket 2: 9 from the first rung
-    assert found[9:13] == [(8, 3), (7, 3), (6, 3), (8, 9)]
-    assert found[13:19] == [*((each, 3) for each in range(9, 14)), (13, 9)]  # bracket 1: ceil(3/2 * 3) = 5
-    assert found[19:] == [(14, 9), (15, 9), (16, 9)]  # bracket 0: 3 whole trainings
+    assert found[9:13] == [(6, 3), (7, 3), (8, 3), (8, 9)]
+    second = [(each, points) for each in range(9, 14) for points in (1, 3)]  # bracket 1: ceil(3/2 * 3) = 5
+    assert found[13:24] == [*second, (13, 9)]
+    assert found[24:] == [(each, points) for each in (14, 15, 16) for points in (1, 3, 9)]  # 3 whole trainings
 
 
 def test_progressive_hurdles_stand_at_the_mean_and_do_not_move() -> None:

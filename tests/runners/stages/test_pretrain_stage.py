@@ -97,7 +97,7 @@ def test_a_killed_stage_carries_on_and_ends_the_same(
     for killed_at in (0.2, 0.5, 0.7):
         with pytest.raises(Killed):
             computed(stage(0, 12), inputs, tmp_path / "killed", killed_at)
-    (tmp_path / "killed" / "resume.writing").mkdir()  # killed in the middle of writing
+    (tmp_path / "killed" / ".resume.writing").mkdir()  # killed in the middle of writing
     assert computed(stage(0, 12), inputs, tmp_path / "killed") == whole
     assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
     assert [path.name for path in (tmp_path / "killed").iterdir()] == ["checkpoint"]

@@ -40,8 +40,8 @@ def test_a_checkpoint_is_replaced_whole(tmp_path: Path) -> None:
     run = Run.started(LEARNER).train(0, 2)
     run.save(folder, 2)
     (folder / "stray").touch()
-    (tmp_path / "one.writing").mkdir()  # what a killed writer leaves
-    (tmp_path / "one.writing" / "stray").touch()
+    (tmp_path / ".one.writing").mkdir()  # what a killed writer leaves
+    (tmp_path / ".one.writing" / "stray").touch()
     run.train(2, 4).save(folder, 4)
     assert [path.name for path in tmp_path.iterdir()] == ["one"]
     assert sorted(path.name for path in folder.iterdir()) == list(FILES)

@@ -10,7 +10,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from runners.training.checkpoint import discard, load_checkpoint, save_checkpoint
+from foundation.atomic_files import remove_directory
+from runners.training.checkpoint import load_checkpoint, save_checkpoint
 
 
 def learner() -> tuple[nn.Linear, torch.optim.AdamW]:
@@ -26,7 +27,7 @@ def save_forever(folder: Path) -> None:
                 parameter.fill_(step)
         save_checkpoint(folder, model, optimiser, {"step": step})
         if step % 3 == 2:
-            discard(folder)
+            remove_directory(folder)
 
 
 def killed_after(folder: Path, seconds: float) -> None:

@@ -7,9 +7,8 @@ from statistics import fmean
 from analysis.effects import Difference
 from configuration.arm import BASELINE
 from configuration.stage_label import PRETRAIN
-from ledger.records import TrialStatus
+from ledger.records import TrialStatus, curve_of
 from ledger.snapshot import TrialHistory
-from reports.reading import curve
 from reports.results import Results
 from reports.sanitise import printable
 from reports.sections.main_table import metric_columns
@@ -137,7 +136,7 @@ def whole_curves(trials: tuple[TrialHistory, ...]) -> tuple[dict[int, float], ..
 def _curve(trial: TrialHistory) -> dict[int, float]:
     points: dict[int, float] = {}
     for record in trial.finished(PRETRAIN):
-        points |= curve(record.result)
+        points |= curve_of(record)
     return points
 
 

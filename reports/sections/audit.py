@@ -15,14 +15,13 @@ from analysis.proportions import wilson
 from configuration.arm import BASELINE
 from configuration.stage_label import pretraining_marks
 from foundation.schema import JsonValue
-from ledger.json_values import number
 from ledger.metrics import final_loss
-from ledger.records import TrialStatus
+from ledger.records import TrialStatus, final_loss_of
 from ledger.snapshot import TrialHistory
 from reports.number_format import NOTHING, fixed
 from reports.results import Results
 from reports.sections.grids import Column, Grid, grid
-from reports.sections.table import Row, Table, table
+from reports.sections.table import Row, Table, number, table
 
 COLUMNS = "hurdle stopped audited wrong share low high beat_worst correlation tau_low tau_high n regret"
 DRAWS, LEAST_FOR_INTERVAL = 1000, 4
@@ -92,7 +91,7 @@ def _endings(results: Results) -> Iterator[tuple[str, Ending]]:
             final = final_loss(history, results.snapshot.labels)
         elif history.audit and (stop := _stop_of(history)) is not None:
             diverged = any(record.status.value == "diverged" for record in history.audit)
-            ends = [number(record.result.get("held_out_loss")) for record in history.audit if record.label == last]
+            ends = [final_loss_of(record) for record in history.audit if record.label == last]
             final = float("inf") if diverged else ends[-1] if ends else None
         if final is not None:
             less = added.get(history.trial.seed, 0.0)

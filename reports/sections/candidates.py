@@ -8,9 +8,9 @@ from analysis.effects import Difference, paired
 from configuration.arm import BASELINE
 from configuration.stage_label import PRETRAIN
 from foundation.schema import JsonValue, canonical_text
-from ledger.json_values import number
-from ledger.records import ArmRow, TrialStatus
+from ledger.records import ArmRow, TrialStatus, with_results
 from ledger.snapshot import TrialHistory
+from ledger.stage_results import PretrainResult, finite
 from reports.number_format import short
 from reports.results import Results
 from reports.sections.table import Row, Table, table
@@ -79,8 +79,9 @@ def _losses(results: Results, arm: str) -> Losses:
     """Return held-out loss by mark, then seed; a diverged trial does not count, however well it began."""
     losses: dict[int, dict[int, float]] = {}
     for history in results.trials[arm]:
-        for record in history.finished(PRETRAIN) if history.status is not TrialStatus.DIVERGED else ():
-            tokens, loss = number(record.result.get("tokens")), number(record.result.get("held_out_loss"))
+        finished = history.finished(PRETRAIN) if history.status is not TrialStatus.DIVERGED else ()
+        for _, result in with_results(finished, PretrainResult):
+            tokens, loss = finite(result.tokens), finite(result.held_out_loss)
             if tokens is not None and loss is not None:
                 losses.setdefault(int(tokens), {})[history.trial.seed] = loss
     return losses

@@ -15,14 +15,12 @@ from analysis.paired import ALPHA, vary
 from analysis.power import power, power_within
 from analysis.students_t import below
 from configuration.claims import Claim, Sign, parse_claim, parse_orderings
-from ledger.json_values import number
 from reports.number_format import NOTHING, UNKNOWN, fixed
 from reports.results import Results
 from reports.sections.details_text import difference_cell
 from reports.sections.grids import Cell, Column, Grid, grid
-from reports.sections.paper_comparison import candidate_of
 from reports.sections.post_hoc_additions import added_text
-from reports.sections.table import Row, Table, interval, table
+from reports.sections.table import Row, Table, interval, number, table
 from reports.statistics.metrics import Metric
 from search_space.released.differences import option_departures
 
@@ -110,7 +108,7 @@ def _rows(results: Results) -> Iterator[Row]:
 def _departing(results: Results, claim: Claim) -> str | None:
     """Return in which options the claim's arms differ from the paper's, None where in none."""
     arms = (arm for arm in results.arms if arm.name in (claim.first, claim.second))
-    found = option_departures(*(candidate_of(arm).architecture for arm in arms))
+    found = option_departures(*(arm.candidate.architecture for arm in arms))
     return "; ".join(each.brief for each in found) or None
 
 

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
-from ledger.json_values import number
 from reports.figures.pareto import pareto_grid
 from reports.number_format import NOTHING, UNKNOWN, distinct, fixed, short
 from reports.sections.audit import audit_grid
 from reports.sections.details_text import difference_cell
 from reports.sections.grids import Cell, Column, Grid, grid
 from reports.sections.matched_budget import MATCHED, matched_grids
-from reports.sections.table import Row, Table
+from reports.sections.table import Row, Table, number
 from reports.statistics.metrics import Metric
 
 LOSS_DECIMALS, SCORE_DECIMALS = 4, 1

@@ -1,10 +1,9 @@
 """Differences as cells: each knows how many intervals it shows."""
 
 from analysis.effects import Difference
-from ledger.json_values import number
 from reports.number_format import told
 from reports.sections.grids import Cell
-from reports.sections.table import Row
+from reports.sections.table import Row, number
 
 
 def interval_cell(difference: Difference, decimals: int) -> Cell:

@@ -9,9 +9,8 @@ from analysis.effects import Difference, SeedValues, paired
 from analysis.proportions import wilson
 from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS
-from ledger.records import TrialStatus
+from ledger.records import TrialStatus, curve_of
 from reports.number_format import fixed
-from reports.reading import curve
 from reports.results import Results
 from reports.sections.details_text import difference_cell
 from reports.sections.grids import Cell, Column, Grid, grid
@@ -63,7 +62,7 @@ def _filled(results: Results, arm: str, metric: Metric) -> SeedValues:
     found = [value for of_arm in results.values.values() for value in of_arm.get(metric.name, {}).values()]
     if metric.name == HELD_OUT_LOSS:
         records = (record for history in results.snapshot.histories for record in history.records)
-        found += [loss for record in records for loss in curve(record.result).values()]
+        found += [loss for record in records for loss in curve_of(record).values()]
     mine = results.values.get(arm, {}).get(metric.name, {})
     if not found:
         return mine

@@ -17,13 +17,12 @@ import numpy as np
 from analysis.effects import Difference, SeedValues, paired
 from analysis.paired import ALPHA, holm, t_p
 from configuration.designs.crossed import ROUNDING, Crossed
-from ledger.json_values import number
 from ledger.records import ArmRow
 from reports.number_format import NOTHING, p_text
 from reports.results import Results
 from reports.sections.details_text import difference_cell
 from reports.sections.grids import Cell, Column, Grid, grid
-from reports.sections.table import Row, Table, interval, table
+from reports.sections.table import Row, Table, interval, number, table
 from reports.statistics.crossed import arms_by_levels, runs_of
 from reports.statistics.levels import Factor, Place, factors_of
 from reports.statistics.metrics import Metric

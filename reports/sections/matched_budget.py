@@ -4,13 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from analysis.effects import Difference
 from configuration.arm import BASELINE
-from ledger.json_values import number
 from ledger.records import ArmRow
 from reports.number_format import NOTHING, UNKNOWN, scientific, short, signed
 from reports.results import Results
 from reports.sections.details_text import interval_cell
 from reports.sections.grids import Cell, Column, Grid, grid
-from reports.sections.table import Row, Table, table
+from reports.sections.table import Row, Table, number, table
 from reports.statistics.metrics import Metric
 
 MATCHED = "matched"

@@ -7,15 +7,13 @@ from collections.abc import Iterator
 
 from analysis.effects import Difference, Effect
 from configuration.metrics import DESCRIPTIONS, SCORE, PrimaryMetric
-from foundation.schema import JsonValue, canonical_text
-from ledger.json_values import number
+from foundation.schema import JsonValue
 from ledger.records import ArmRow
 from reports.number_format import NOTHING, fixed, mean_text, scientific, short
 from reports.results import Results
 from reports.sections.grids import Column, Grid, grid
-from reports.sections.table import Row, Table, table
+from reports.sections.table import Row, Table, number, table
 from reports.statistics.metrics import Metric
-from search_space.candidate import Candidate
 from search_space.cost import CONVENTIONS
 from search_space.released.papers import PublishedRow, PublishedTable, published
 
@@ -36,11 +34,6 @@ def paper_rows(results: Results) -> tuple[PublishedTable, dict[str, str]] | None
         return None
     found = published().tables[paper.table]
     return found, {arm: row for arm, row in paper.rows.items() if row in found.rows}
-
-
-def candidate_of(arm: ArmRow) -> Candidate:
-    """Return what an arm's row of the ledger was written from."""
-    return Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
 
 
 def beside_table(results: Results, primary: PrimaryMetric) -> Table:
@@ -84,8 +77,8 @@ def _costs(results: Results, arm: ArmRow, rows: dict[str, str], row: PublishedRo
     yield {**_head(arm.name, rows, PARAMETERS, row), "n": 1, "mean": arm.parameters, "sd": None, "beware": None}
     tokens = results.setting.pretraining.tokens
     if tokens is not None:
-        flops = candidate_of(arm).train_flops(tokens, results.setting.baseline.architecture, ELECTRA)
-        long_sequences = candidate_of(arm).recipe.long_sequence_share
+        flops = arm.candidate.train_flops(tokens, results.setting.baseline.architecture, ELECTRA)
+        long_sequences = arm.candidate.recipe.long_sequence_share
         beware = f"both by ELECTRA's count{', both without the lengthening' if long_sequences else ''}"
         yield {**_head(arm.name, rows, TRAIN_FLOPS, row), "n": 1, "mean": flops, "sd": None, "beware": beware}
 

@@ -10,11 +10,10 @@ from statistics import median
 from analysis.power import smallest_effect
 from analysis.variance_components import Spread, spread_of
 from configuration.metrics import HELD_OUT_LOSS, SCORE
-from ledger.json_values import number
 from reports.number_format import NOTHING, decimals_for, fixed
 from reports.results import Results
 from reports.sections.grids import Column, Grid, grid
-from reports.sections.table import Row, Table, table
+from reports.sections.table import Row, Table, number, table
 from reports.statistics.metrics import Metric
 
 LOW_SHARE = 0.5

@@ -14,6 +14,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from pydantic_core import to_json
+
 from foundation.atomic_files import disk_refusals
 from foundation.errors import CorruptionError, MachineError
 from foundation.schema import JsonValue, canonical_text, fingerprint
@@ -173,7 +175,7 @@ class Ledger:
         found = []
         for place, _, content in self._rows(table):
             numbered = {"sequence": place} if table in SEQUENCED else {}
-            texts = {name: canonical_text(content[name]) for name in IN_JSON if name in content}
+            texts = {name: to_json(content[name]) for name in IN_JSON if name in content}
             try:
                 found.append(parsed(kind, {**content, **texts, **numbered}))
             except (ValueError, TypeError, KeyError) as fault:

@@ -119,6 +119,12 @@ def curve(work: StageTask) -> Outcome | Failure:
     return Outcome(Status.FINISHED, result, 1.0)
 
 
+def diverged(work: StageTask) -> Outcome:
+    """Return what a stage of a trial leaves that diverges."""
+    tuned = isinstance(work.stage.declaration, FineTuneStage)
+    return Outcome(Status.DIVERGED, {"step": 1, "loss": "nan"} if tuned else {"tokens": 64, "loss": "nan"}, 1.0)
+
+
 @dataclass
 class Track:
     """Where courses are run: a store, a ledger, and an engine that ends what it runs in an order of its own."""

@@ -136,3 +136,19 @@ def drawn_records(draw: st.DrawFn) -> Record:
     seconds = draw(st.floats(allow_nan=False, allow_infinity=False))
     trial, label, key, reused = draw(st.none() | TEXT), draw(TEXT), draw(TEXT), draw(st.booleans())
     return Record(0, trial, kind, label, key, status, result_of(kind, document, status), seconds, reused)
+
+
+SQUAD_PART: Mapping[str, Any] = {
+    "examples": 400,
+    "of": 400,
+    "windows": 1205,
+    "unanswerable": 0,
+    "questions_cut": 0,
+    "answers_lost": 12,
+    "answers_moved_in_file": 0,
+    "answers_misplaced_in_file": 0,
+    "file": "dev-v1.1.json",
+    "official_name": True,
+    "notes": [],
+}
+"""One part of a SQuAD task's examples."""

@@ -3,14 +3,14 @@
 C is attention mass at distance <= 4 over mass beyond. ConvBERT, arXiv 2008.02496, Table 8.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from statistics import fmean
 
-from configuration.measurements import ATTENTION
-from foundation.schema import JsonValue
-from ledger.json_values import number
+from ledger.records import with_results
 from ledger.snapshot import TrialHistory
+from ledger.stage_results import AttentionResult, Real
 
 ALL, TEXT, PER_HEAD = "all mass", "without [CLS] and [SEP]", "mean over heads"
 READINGS = (ALL, TEXT, PER_HEAD)
@@ -61,32 +61,22 @@ def uniform_concentration(length: int, within: int) -> float | None:
 
 def attention_of(history: TrialHistory) -> Attention | None:
     """Return what was measured of a trial, None where nothing was."""
-    records = history.finished(ATTENTION)
-    return _read(records[-1].result) if records else None
+    measured = [result for _, result in with_results(history.records, AttentionResult)]
+    return _read(measured[-1]) if measured else None
 
 
-def _read(result: Mapping[str, JsonValue]) -> Attention | None:
-    sizes = [number(result.get(name)) for name in ("length", "within", "sequences")]
-    rows = _rows(result.get("heads"))
-    if not rows or any(size is None for size in sizes) or any(len(row) != 6 for row in rows):
+def _read(result: AttentionResult) -> Attention | None:
+    heads = tuple(Head(int(layer), *mass) for layer, _, *mass in _finite(result.heads))
+    if not heads:
         return None
-    heads = tuple(Head(int(layer), *mass) for layer, _, *mass in rows)
-    length, within, sequences = (int(size or 0) for size in sizes)
-    maps = result.get("maps")
-    drawn = tuple(_rows(each) for each in maps) if isinstance(maps, list) else ()
-    return Attention(length, within, sequences, heads, drawn)
+    return Attention(result.length, result.within, result.sequences, heads, tuple(map(_finite, result.maps)))
 
 
-def _rows(value: JsonValue) -> Cells:
-    """Return rows of finite numbers, none at all where one is something else."""
-    rows = (
-        [[number(entry) for entry in row] for row in value if isinstance(row, list)]
-        if isinstance(value, list)
-        else []
-    )
-    if any(entry is None for row in rows for entry in row):
+def _finite(rows: Sequence[Sequence[Real]]) -> Cells:
+    """Return the rows, none at all where an entry is not finite."""
+    if not all(isfinite(entry) for row in rows for entry in row):
         return ()
-    return tuple(tuple(float(entry or 0.0) for entry in row) for row in rows)
+    return tuple(tuple(map(float, row)) for row in rows)
 
 
 def _ratio(near: float, far: float) -> float | None:

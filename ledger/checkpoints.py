@@ -1,18 +1,17 @@
 """A finished pretraining in a results folder, by the name of its trial: what was trained and where its files lie."""
 
-from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from configuration.stage_label import pretraining_marks
 from foundation.errors import ConfigurationError, MachineError, did_you_mean
-from foundation.schema import JsonValue, canonical_text
 from ledger.artifacts import ArtifactStore
 from ledger.database import Ledger
 from ledger.paths import ResultPaths
-from ledger.records import ArmRow, Record, Status
+from ledger.records import Record
 from ledger.snapshot import Snapshot, snapshot
+from ledger.stage_results import PretrainResult
 from search_space.candidate import Candidate
 
 TOKENS = "tokens"
@@ -27,8 +26,8 @@ class PretrainedTrial:
     trial: str
     """`arm/seed`, as in tables and in the ledger."""
     candidate: Candidate
-    result: Mapping[str, JsonValue]
-    """Tokens seen, losses: the result of its last pretraining stage."""
+    result: PretrainResult
+    """Of its last pretraining stage."""
     stage: Path
     """The verified folder of that stage; `checkpoint/` inside it holds the weights."""
     tokens: Path
@@ -45,21 +44,21 @@ def trained(folder: Path, trial: str | None) -> PretrainedTrial:
         found = snapshot(ledger)
     last = pretraining_marks(found.labels)[-1]
     ends = {
-        history.trial.name: (history.trial.arm, record)
+        history.trial.name: (history.trial.arm, record, record.result)
         for history in found.histories
         for record in history.records
-        if record.label == last and record.status is Status.FINISHED
+        if record.label == last and isinstance(record.result, PretrainResult)
     }
     name = _choose(folder, trial, found, tuple(ends))
-    arm, record = ends[name]
+    arm, record, result = ends[name]
     vocabulary = next(record for record in found.shared if record.stage == TOKENS)
     store = ArtifactStore(ResultPaths.of(folder).stages)
     return PretrainedTrial(
         experiment=found.experiment,
         scale=found.scale,
         trial=name,
-        candidate=_candidate(next(row for row in found.arms if row.name == arm)),
-        result=record.result,
+        candidate=next(row.candidate for row in found.arms if row.name == arm),
+        result=result,
         stage=_files(store, record),
         tokens=_files(store, vocabulary),
     )
@@ -75,10 +74,6 @@ def _choose(folder: Path, trial: str | None, found: Snapshot, finished: tuple[st
     if trial in known:
         raise ConfigurationError(f"{folder}: {trial} is {known[trial]} and has no weights of its end; {choices}")
     raise ConfigurationError(f"{folder}: {trial!r} is not a trial; {choices}.{did_you_mean(trial, known)}")
-
-
-def _candidate(arm: ArmRow) -> Candidate:
-    return Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
 
 
 def _files(store: ArtifactStore, record: Record) -> Path:

@@ -1,15 +1,13 @@
 """Leakage: how much of a task's dev set the pretraining text holds, and how much of it may be."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from analysis.proportions import wilson
 from configuration.experiment import Experiment
 from foundation.errors import DataError
-from foundation.schema import JsonValue
-from ledger.records import Record, Status
-
-CONTAMINATION = "contamination"
+from ledger.records import Record, with_results
+from ledger.stage_results import ContaminationResult
 
 
 @dataclass(frozen=True)
@@ -47,25 +45,10 @@ class Leakage:
 
 def leakages(records: Iterable[Record]) -> Iterator[Leakage]:
     """Yield what the finished records tell, task by task in the order of their names."""
-    finished = [one for one in records if one.stage == CONTAMINATION and one.status is Status.FINISHED]
-    by_task = {str(record.result["task"]): record for record in finished if "task" in record.result}
+    by_task = {result.task: result for _, result in with_results(records, ContaminationResult)}
     for task in sorted(by_task):
-        result = by_task[task].result
-        first = result.get("first")
-        yield Leakage(
-            task,
-            examples=_count(result, "examples"),
-            told=_count(result, "told"),
-            overlapping=_count(result, "overlapping"),
-            sentences=_count(result, "sentences"),
-            runs=_count(result, "runs"),
-            first=tuple(map(str, first)) if isinstance(first, list) else (),
-        )
-
-
-def _count(result: Mapping[str, JsonValue], name: str) -> int:
-    value = result.get(name)
-    return value if isinstance(value, int) else 0
+        one = by_task[task]
+        yield Leakage(task, one.examples, one.told, one.overlapping, one.sentences, one.runs, one.first)
 
 
 def refuse_leakage(experiment: Experiment, records: Iterable[Record]) -> None:

@@ -8,10 +8,10 @@ starts with an apostrophe (CWE-1236), which reading takes off again. `export.jso
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from foundation.atomic_files import sha256_of, write_whole
 from foundation.errors import CorruptionError, MachineError
@@ -19,7 +19,8 @@ from foundation.schema import JsonValue, canonical_text
 from ledger.amendments import FACT, amendments
 from ledger.csv_cells import escaped, unescaped
 from ledger.database import LedgerRows
-from ledger.records import ArmRow, Decision, Record, Status, TrialRow
+from ledger.records import ArmRow, Decision, Record, TrialRow
+from ledger.rows import IN_JSON, R, Row, columns, parsed, plain
 from ledger.sessions import session_facts
 from ledger.tuning_plan import CHOICES, TUNING
 
@@ -40,7 +41,6 @@ TEXTS = {
     "tuning_trial_of",
     "tuned_from",
 }
-Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def write_export(ledger: LedgerRows, folder: Path) -> tuple[Path, ...]:
     if target.is_symlink():
         raise MachineError(f"{target}: is a symbolic link, and nothing is written through one; move it away")
     target.mkdir(exist_ok=True)
-    tables: dict[str, Iterable[object]] = {
+    tables: dict[str, Iterable[Row]] = {
         "arms": ledger.arms(),
         "trials": ledger.trials(),
         "records": ledger.records(),
@@ -122,20 +122,20 @@ def read_export(folder: Path) -> ExportedLedger:
     )
 
 
-KINDS: dict[str, type[Any]] = {"arms": ArmRow, "trials": TrialRow, "records": Record, "decisions": Decision}
+KINDS: dict[str, type[Row]] = {"arms": ArmRow, "trials": TrialRow, "records": Record, "decisions": Decision}
 
 
-def _table(kind: type[Any], rows: Iterable[object]) -> str:
-    columns = tuple(field.name for field in fields(kind))
-    return _csv(columns, ([_cell(name, getattr(row, name)) for name in columns] for row in rows))
+def _table(kind: type[Row], rows: Iterable[Row]) -> str:
+    cells = ([_cell(name, value) for name, value in plain(row).items()] for row in rows)
+    return _csv(columns(kind), cells)
 
 
-def _csv(columns: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:
+def _csv(names: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:
     cells = [list(row) for row in rows]
     returns = any("\r" in cell for row in cells for cell in row)  # left unquoted by the writer; a reader ends there
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL)
-    writer.writerow(columns)
+    writer.writerow(names)
     writer.writerows(cells)
     return buffer.getvalue()
 
@@ -144,28 +144,24 @@ def _cell(name: str, value: Any) -> str:
     if value is None:
         return ""
     if name not in TEXTS:
-        return canonical_text([*value] if isinstance(value, tuple) else value)
+        return canonical_text(value)
     return escaped(str(value))
 
 
 def _value(name: str, cell: str) -> Any:
     if cell == "":
         return None
-    return unescaped(cell) if name in TEXTS else json.loads(cell)
+    if name in TEXTS:
+        return unescaped(cell)
+    return cell if name in IN_JSON else json.loads(cell)
 
 
-def _rows(path: Path, kind: Callable[..., Row]) -> tuple[Row, ...]:
-    known = tuple(field.name for field in fields(kind))  # type: ignore[arg-type]
+def _rows(path: Path, kind: type[R]) -> tuple[R, ...]:
     found = []
-    for line, row in _lines(path, known):
+    for line, row in _lines(path, columns(kind)):
         try:
-            content = {name: _value(name, cell) for name, cell in row.items()}
-            if "cohort" in content and isinstance(content["cohort"], list):
-                content["cohort"] = tuple(content["cohort"])
-            if "status" in content:
-                content["status"] = Status(content["status"])
-            found.append(kind(**content))
-        except (ValueError, TypeError) as fault:
+            found.append(parsed(kind, {name: _value(name, cell) for name, cell in row.items()}))
+        except (ValueError, TypeError, KeyError) as fault:
             raise CorruptionError(f"{path}:{line}: {fault}; restore the file") from fault
     return tuple(found)
 
@@ -175,15 +171,15 @@ def _lines(path: Path, known: tuple[str, ...]) -> Iterator[tuple[int, dict[str, 
     csv.field_size_limit(2**31 - 1)  # a record's curves are one cell
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.reader(file)
-        columns = next(reader, [])
-        unknown = [name for name in columns if name not in known]
-        if unknown or not columns:
+        written = next(reader, [])
+        unknown = [name for name in written if name not in known]
+        if unknown or not written:
             told = ", ".join(unknown) or "no columns"
             raise CorruptionError(f"{path}:1: {told}; a newer version may have written it. Known: {', '.join(known)}")
         for cells in reader:
-            if len(cells) != len(columns):
-                raise CorruptionError(f"{path}:{reader.line_num}: {len(cells)} cells under {len(columns)} columns")
-            yield reader.line_num, dict(zip(columns, cells, strict=True))
+            if len(cells) != len(written):
+                raise CorruptionError(f"{path}:{reader.line_num}: {len(cells)} cells under {len(written)} columns")
+            yield reader.line_num, dict(zip(written, cells, strict=True))
 
 
 def _verify(source: Path) -> None:

@@ -14,11 +14,14 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from pydantic_core import to_json
+
 from foundation.atomic_files import disk_refusals
 from foundation.errors import CorruptionError, MachineError
 from foundation.schema import JsonValue, canonical_text, fingerprint
 from ledger.database_copy import in_memory
-from ledger.records import ArmRow, Decision, Record, Status, TrialRow
+from ledger.records import ArmRow, Decision, Record, TrialRow
+from ledger.rows import IN_JSON, R, parsed, plain
 
 LEDGER_NAME = "ledger.sqlite"
 SCHEMA_VERSION = 1
@@ -40,6 +43,8 @@ OUTSIDE = {
 }
 """Faults of the machine; every other one is the file's."""
 
+SEQUENCED = ("records", "decisions")
+"""Tables whose rows hold their own number."""
 Row = TypeVar("Row", Record, Decision)
 
 
@@ -152,25 +157,30 @@ class Ledger:
 
     def arms(self) -> tuple[ArmRow, ...]:
         """Return the arms in the order of the table."""
-        return tuple(ArmRow(**content) for _, _, content in self._rows("arms"))
+        return self._parsed("arms", ArmRow)
 
     def trials(self) -> tuple[TrialRow, ...]:
         """Return the trials in the order in which they were declared."""
-        return tuple(TrialRow(**content) for _, _, content in self._rows("trials"))
+        return self._parsed("trials", TrialRow)
 
     def records(self) -> tuple[Record, ...]:
         """Return the records in the order in which they were written."""
-        return tuple(
-            Record(sequence, **{**content, "status": Status(content["status"])})
-            for sequence, _, content in self._rows("records")
-        )
+        return self._parsed("records", Record)
 
     def decisions(self) -> tuple[Decision, ...]:
         """Return the decisions in the order in which they were taken."""
-        return tuple(
-            Decision(sequence, **{**content, "cohort": tuple(content["cohort"])})
-            for sequence, _, content in self._rows("decisions")
-        )
+        return self._parsed("decisions", Decision)
+
+    def _parsed(self, table: str, kind: type[R]) -> tuple[R, ...]:
+        found = []
+        for place, _, content in self._rows(table):
+            numbered = {"sequence": place} if table in SEQUENCED else {}
+            texts = {name: to_json(content[name]) for name in IN_JSON if name in content}
+            try:
+                found.append(parsed(kind, {**content, **texts, **numbered}))
+            except (ValueError, TypeError, KeyError) as fault:
+                raise CorruptionError(f"{self.path}: {table} row {place}: {fault}; restore the file") from fault
+        return tuple(found)
 
     def _insert(self, table: str, name: str, content: JsonValue, or_ignore: bool = False) -> int:
         text = canonical_text(content)
@@ -245,8 +255,7 @@ def _refuse_irregular(path: Path, read_only: bool) -> None:
 def _document(row: ArmRow | TrialRow | Record | Decision) -> dict[str, JsonValue]:
     """Return a row as it is written; a field at its default leaves no trace, so older ledgers stay as they are."""
     usual = {field.name: field.default for field in fields(row)}
-    named = {name: value for name, value in vars(row).items() if value != usual[name]}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in named.items()}
+    return {name: value for name, value in plain(row).items() if getattr(row, name) != usual[name]}
 
 
 def _with_sequence(row: Row, sequence: int) -> Row:

@@ -8,12 +8,10 @@ from statistics import median
 from configuration.stage_label import PRETRAIN
 from foundation.environment import processor
 from foundation.errors import MachineError
-from foundation.schema import canonical, canonical_text
 from ledger.artifacts import ArtifactStore
 from ledger.database import Ledger
 from ledger.paths import ResultPaths
 from ledger.records import Record, Status
-from search_space.candidate import Candidate
 
 
 def seconds_per_operation(folder: Path) -> Mapping[str, float]:
@@ -31,21 +29,19 @@ def seconds_per_operation(folder: Path) -> Mapping[str, float]:
         document = ledger.fact("document")
     pretraining = document.get("pretraining") if isinstance(document, dict) else None
     tokens = pretraining.get("tokens") if isinstance(pretraining, dict) else None
-    baseline = Candidate.model_validate_json(canonical_text(dict(arms[0].candidate))).architecture if arms else None
+    baseline = arms[0].candidate.architecture if arms else None
     spent = _spent(records, ArtifactStore(ResultPaths.of(folder).stages))
     found: dict[str, float] = {}
     unsure: list[str] = []
     for arm in arms:
         if arm.tuning_trial_of is not None:
             continue  # trained on another budget
-        candidate = Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
         mine = [spent[trial.name] for trial in trials if trial.arm == arm.name and trial.name in spent]
         timed = [seconds for seconds in mine if seconds is not None]
         if mine and not timed:
             unsure.append(arm.name)
         elif timed and baseline is not None and isinstance(tokens, int):
-            operations = candidate.train_flops(tokens, baseline)
-            found[canonical_text(canonical(candidate))] = median(timed) / operations
+            found[arm.identity] = median(timed) / arm.candidate.train_flops(tokens, baseline)
     if unsure:
         raise MachineError(
             f"{folder}: the seconds of {', '.join(unsure)} are not surely those of pretraining alone (carried on "

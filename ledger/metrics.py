@@ -11,10 +11,10 @@ from configuration.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, SCORE, Prim
 from configuration.seeds import Values
 from configuration.stage_label import PRETRAIN, StageLabel, fine_tuning_cells, pretraining_marks
 from ledger.attention_locality import ALL, attention_of
-from ledger.json_values import number, numbers
-from ledger.records import Record, TrialRow
+from ledger.records import TrialRow, final_loss_of, with_results
 from ledger.selected_settings import chosen_records
 from ledger.snapshot import TrialHistory
+from ledger.stage_results import FineTuneResult
 from tasks.glue.scores import glue_scores
 
 
@@ -62,30 +62,20 @@ def final_loss(history: TrialHistory, labels: tuple[str, ...]) -> float | None:
     marks, finished = pretraining_marks(labels), history.finished(PRETRAIN)
     if not finished or (marks and marks[-1] != finished[-1].label):
         return None
-    return number(finished[-1].result.get("held_out_loss"))
+    return final_loss_of(finished[-1])
 
 
 def _task_values(
     history: TrialHistory, labels: tuple[str, ...], task: str
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
-    chosen = chosen_records(history.records, labels)
-    records = [record for record in chosen if record.result.get("task") == task]
+    chosen = with_results(chosen_records(history.records, labels), FineTuneResult)
+    of_task = {record.label: result for record, result in chosen if result.task == task}
     expected = {cell for cell in fine_tuning_cells(labels) if cell.task == task}
-    if not records or expected - {StageLabel.parse(record.label).cell for record in records}:
+    if not of_task or expected - {StageLabel.parse(label).cell for label in of_task}:
         return
-    scores = [_scores(record) for record in sorted(records, key=lambda record: record.label)]
+    scores = [of_task[label].finite_scores for label in sorted(of_task)]
     for metric in sorted(set.intersection(*map(set, scores))):
         yield metric, tuple(of_seed[metric] for of_seed in scores)
-
-
-def _scores(record: Record) -> dict[str, float]:
-    """Return the scores on dev, and those on further labelled parts under `metric part`."""
-    found = numbers(record.result.get("scores"))
-    for key, scores in record.result.items():
-        of, _, part = key.partition(" ")
-        if of == "scores" and part:
-            found |= {f"{metric} {part}": value for metric, value in numbers(scores).items()}
-    return found
 
 
 def results_by_arm(trials: Iterable[tuple[TrialRow, Mapping[str, float]]]) -> tuple[Values, Mapping[str, Set[int]]]:

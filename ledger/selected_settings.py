@@ -3,11 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from configuration.stage_label import FINE_TUNE, StageLabel
-from foundation.schema import JsonValue
 from ledger.records import Record, Status, TrialStatus
-
-CHOICE = "choice"
-"""What a searched fine-tuning keeps beside its scores: {score, n, reported, chosen_on, searched}."""
+from ledger.stage_results import FineTuneResult
 
 
 def chosen_records(records: Iterable[Record], labels: Sequence[str]) -> tuple[Record, ...]:
@@ -35,14 +32,8 @@ def _chosen(records: Sequence[Record | None]) -> Record | None:
 
 
 def _choice_score(record: Record) -> float:
-    score = choice_of(record).get("score")
-    return float(score) if isinstance(score, int | float) else float("-inf")
-
-
-def choice_of(record: Record) -> Mapping[str, JsonValue]:
-    """Return what a record was chosen by; empty where nothing was searched for."""
-    choice = record.result.get(CHOICE)
-    return choice if isinstance(choice, dict) else {}
+    choice = record.result.choice if isinstance(record.result, FineTuneResult) else None
+    return float("-inf") if choice is None or choice.score is None else float(choice.score)
 
 
 def lasting(statuses: Mapping[str, Status]) -> Iterator[Status]:

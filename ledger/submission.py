@@ -10,9 +10,10 @@ from foundation.errors import ConfigurationError
 from ledger.artifacts import ArtifactStore
 from ledger.database import Ledger
 from ledger.paths import ResultPaths
-from ledger.records import Record
+from ledger.records import Record, with_results
 from ledger.result_files import predictions_file
 from ledger.snapshot import Snapshot, TrialHistory, snapshot
+from ledger.stage_results import ExamplesResult, FineTuneResult
 from tasks.downstream import find_task
 from tasks.glue.submission import FILES, table_of
 from tasks.labelled.encoding import load_examples
@@ -45,10 +46,11 @@ def _history(folder: Path, found: Snapshot, trial: str) -> TrialHistory:
 
 
 def _files(found: Snapshot, history: TrialHistory, store: ArtifactStore) -> Iterator[tuple[str, str]]:
-    asked = {str(record.result.get("task")): record for record in found.shared if record.stage == EXAMPLES}
+    asked = {result.task: record for record, result in with_results(found.shared, ExamplesResult)}
     told: dict[str, Record] = {}
-    for record in sorted(history.finished(FINE_TUNE), key=lambda record: record.label):
-        told.setdefault(str(record.result["task"]), record)
+    finished = sorted(history.finished(FINE_TUNE), key=lambda record: record.label)
+    for record, result in with_results(finished, FineTuneResult):
+        told.setdefault(result.task, record)
     for (name, part), file in FILES.items():
         if name not in told or name not in asked:
             continue

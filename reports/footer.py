@@ -6,8 +6,8 @@ from analysis.paired import ALPHA
 from configuration.arm import BASELINE
 from configuration.seeds import first_seeds
 from configuration.stage_label import PRETRAIN
-from foundation.schema import JsonValue
-from ledger.records import WITHOUT_SCALES, Status, TrialStatus
+from ledger.records import WITHOUT_SCALES, TrialStatus, with_results
+from ledger.stage_results import CorpusResult, PretrainResult
 from reports.document import Notes
 from reports.grid import Grid
 from reports.number_format import short
@@ -109,31 +109,28 @@ def _left_out(points: tuple[tuple[str, ...], ...]) -> Iterator[tuple[str, str]]:
 def _corpus(results: Results) -> str:
     kind = results.experiment.corpus.kind
     records = [record for record in results.snapshot.shared if record.label == "corpus"]
-    finished = [record for record in records if record.status is Status.FINISHED]
-    if not finished:
+    read = [result for _, result in with_results(records, CorpusResult)]
+    if not read:
         return f"{kind} (not read yet)"
-    result = finished[-1].result
-    sizes = f"{_split_sizes(result.get('splits'))}{_left_unread(result.get('unreadable_files'))}"
-    return f"{kind}{sizes}, sha256 {str(result.get('content_hash'))[:HASH_DIGITS]}"
+    sizes = f"{_split_sizes(read[-1])}{_left_unread(read[-1].unreadable_files)}"
+    return f"{kind}{sizes}, sha256 {read[-1].content_hash[:HASH_DIGITS]}"
 
 
-def _left_unread(files: JsonValue) -> str:
+def _left_unread(files: int) -> str:
     """Return how many files of the documentation are left out; the same ones on every run."""
-    return f", {files} files left out that are no Python" if isinstance(files, int) and files else ""
+    return f", {files} files left out that are no Python" if files else ""
 
 
-def _split_sizes(splits: JsonValue) -> str:
-    sizes = splits if isinstance(splits, dict) else {}
-    documents = {name: size.get("documents") for name, size in sizes.items() if isinstance(size, dict)}
-    counts = [f"{count} {name}" for name, count in sorted(documents.items(), key=lambda item: SPLITS.index(item[0]))]
+def _split_sizes(read: CorpusResult) -> str:
+    counts = [f"{read.splits[name].documents} {name}" for name in SPLITS if name in read.splits]
     return f", documents: {', '.join(counts)}" if counts else ""
 
 
 def _tokens(results: Results) -> str:
     """Return the budget, and what finished trials saw where that is more: updates are whole."""
     histories = (h for h in results.snapshot.histories if h.status is TrialStatus.FINISHED)
-    seen = {record.result.get("tokens") for h in histories for record in h.finished(PRETRAIN)[-1:]}
-    counts = sorted(tokens for tokens in seen if isinstance(tokens, int))
+    last = (record for h in histories for record in h.finished(PRETRAIN)[-1:])
+    counts = sorted({int(result.tokens) for _, result in with_results(last, PretrainResult)})
     if not counts:
         return f"{short(results.experiment.pretraining.tokens)} planned, no trial has finished"
     span = short(counts[0]) if counts[0] == counts[-1] else f"{short(counts[0])} to {short(counts[-1])}"

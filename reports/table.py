@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from analysis.effects import Difference
 from foundation.schema import JsonValue
+from ledger.stage_results import finite
 
 Row = Mapping[str, JsonValue]
 
@@ -28,3 +29,8 @@ def table(name: str, columns: str, rows: Iterable[Row]) -> Table:
 def interval(difference: Difference) -> dict[str, JsonValue]:
     """Return a difference as the columns delta, low and high."""
     return {"delta": difference.delta, "low": difference.low, "high": difference.high}
+
+
+def number(cell: JsonValue) -> float | None:
+    """Return a cell of a table as a finite number, None where it is something else."""
+    return finite(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else None

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from configuration.fine_tuning_runs import FineTuningRun
 from configuration.metrics import primary_metric
-from foundation.schema import JsonValue
+from foundation.errors import CorruptionError
+from foundation.schema import JsonValue, canonical_text
 from ledger.artifacts import ArtifactStore, Outcome
 from ledger.records import Record, Status
 from ledger.result_files import other_parts, predictions_file, scores_name
-from ledger.selected_settings import CHOICE
+from ledger.rows import read_result
+from ledger.stage_results import FineTuneResult, StageResult
 from runners.stages.declarations import FineTuneStage
 from runners.stages.stage import Stage
 from tasks.downstream import find_task
@@ -30,24 +32,34 @@ from tasks.squad.windows_on_disk import load_questions
 
 def scored(
     stage: Stage, outcome: Outcome, store: ArtifactStore, teaching: FineTuningRun | None = None
-) -> dict[str, JsonValue]:
+) -> StageResult:
     """Return what the ledger keeps of a stage: its result, for a fine-tuning stage with the task's scores.
 
-    Where it is one combination of a search, also what it is chosen by; its scores are then of the other half.
+    Where it is one combination of a search, also what it is chosen by; its scores are then of the other half. Raises
+    CorruptionError where the stage store holds no result of that kind of stage.
     """
     told = stage.declaration
-    if not isinstance(told, FineTuneStage) or outcome.status is not Status.FINISHED:
-        return dict(outcome.result)
+    found = dict(outcome.result)
+    if isinstance(told, FineTuneStage) and outcome.status is Status.FINISHED:
+        found = {"task": told.task, "seed": told.seed, **_scores(stage, told, store, teaching), **found}
+    try:
+        return read_result(stage.kind, outcome.status, canonical_text(found))
+    except ValueError as fault:
+        raise CorruptionError(
+            f"{store.folder(stage.kind, stage.key)}: {fault}. Move the folder away and run again"
+        ) from fault
+
+
+def _scores(
+    stage: Stage, told: FineTuneStage, store: ArtifactStore, teaching: FineTuningRun | None
+) -> dict[str, JsonValue]:
     task = find_task(told.task)
     predicted = store.read(stage.kind, stage.key)
     asked = store.read("examples", stage.inputs["examples"].key)
     searched = teaching if teaching is not None and teaching.chosen_on is not None else None
-    scores = (
-        _of_labels(task, asked, predicted, searched)
-        if task.squad is None
-        else _of_squad(task, task.squad, asked, predicted, searched)
-    )
-    return {"task": told.task, "seed": told.seed, **scores, **outcome.result}
+    if task.squad is None:
+        return _of_labels(task, asked, predicted, searched)
+    return _of_squad(task, task.squad, asked, predicted, searched)
 
 
 def _of_squad(
@@ -63,7 +75,7 @@ def _of_squad(
     reported = np.ones(len(questions), dtype=bool)
     if searched is not None:
         chosen, reported = _parts(searched, len(questions), partial(choice_half_of_questions, questions))
-        found[CHOICE] = _choice(searched, scores(chosen)[task.metrics[0]], chosen, reported)
+        found["choice"] = _choice(searched, scores(chosen)[task.metrics[0]], chosen, reported)
     official = scores(reported)
     return {"scores": {metric: official[metric] for metric in task.metrics}, "official": {**official}, **found}
 
@@ -105,7 +117,7 @@ def chosen_by(
     chosen, reported = _parts(searched, len(dev), partial(choice_half, dev))
     return {
         "scores": {**scores(reported)},
-        CHOICE: _choice(searched, scores(chosen)[task.metrics[0]], chosen, reported),
+        "choice": _choice(searched, scores(chosen)[task.metrics[0]], chosen, reported),
     }
 
 
@@ -145,6 +157,5 @@ def references_of(
 
 def primary_score(record: Record) -> float | None:
     """Return a fine-tuning record's score by its task's primary metric, None where it has none."""
-    scores = record.result.get("scores")
-    found = scores.get(primary_metric(str(record.result["task"]))) if isinstance(scores, dict) else None
-    return float(found) if isinstance(found, int | float) else None
+    result = record.result
+    return result.score(primary_metric(result.task)) if isinstance(result, FineTuneResult) else None

@@ -52,8 +52,8 @@ def from_trial(folder: Path, trial: str | None) -> Exported:
         "arm": arm,
         "pretraining seed": seed,
         "objective": found.candidate.objective.kind,
-        "tokens seen": f"{found.result['tokens']:,}",
-        "held-out loss": f"{found.result['held_out_loss']} nats",
+        "tokens seen": f"{found.result.tokens:,}",
+        "held-out loss": f"{found.result.held_out_loss} nats",
         "checkpoint sha256": sha256_of(file),
         "vocabulary sha256": tokenizer.vocabulary_hash,
     }

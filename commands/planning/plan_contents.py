@@ -19,7 +19,6 @@ from foundation.errors import DataError, MachineError
 from foundation.schema import JsonValue
 from ledger.artifacts import ArtifactStore
 from ledger.paths import ResultPaths
-from ledger.records import ArmRow
 from reports.sections.single_change_effects import isolated_pairs
 from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import Prediction, predicted
@@ -184,9 +183,8 @@ def _claimed(chosen: Chosen) -> Iterator[tuple[str, str]]:
 def _pairs(arms: tuple[Arm, ...]) -> dict[str, tuple[str, ...]]:
     if len(arms) > PAIRS_AMONG_AT_MOST:
         return {}
-    rows = tuple(ArmRow(arm.name, 0, 0, {}, arm.changes, 0, 0, 0, arm.levels) for arm in arms)
     found: dict[str, tuple[str, ...]] = {}
-    for pair in isolated_pairs(rows, arms[0].candidate):
+    for pair in isolated_pairs(arms, arms[0].candidate):
         for name in (pair.arm, pair.reference):
             found[name] = (*found.get(name, ()), f"{pair.arm} − {pair.reference}")
     return found

@@ -12,7 +12,8 @@ from rich.text import Text
 from commands.terminal.screen import Screen, time_left
 from commands.terminal.trial_grid import ENDED, counts, trial_grid
 from ledger.artifacts import ArtifactStore
-from ledger.records import Record, Status, TrialStatus
+from ledger.records import Record, TrialStatus
+from ledger.stage_results import DivergedFineTuning, DivergedPretraining, FailedStage, FineTuneResult, PretrainResult
 from runners.cost_estimate.flops import effort
 from runners.stages.progress import StageProgress, read_progress
 from runners.work_queue import StageTask, WorkQueue
@@ -206,12 +207,15 @@ def _line(record: Record, number: str, left: str) -> str:
 
 
 def _found(record: Record) -> str:
-    if record.status is Status.FAILED:
-        return f"failed: {record.result.get('error')}"
-    if record.status is Status.DIVERGED:
-        return f"diverged at {record.result.get('tokens')} tokens"
-    scores = record.result.get("scores")
-    if isinstance(scores, dict):
-        return ", ".join(f"{metric} {value:.1f}" for metric, value in scores.items())
-    loss = record.result.get("held_out_loss")
-    return "done" if loss is None else f"held-out loss {loss:.4f}"
+    match record.result:
+        case FailedStage(error=error):
+            return f"failed: {error}"
+        case DivergedPretraining(tokens=tokens):
+            return f"diverged at {tokens} tokens"
+        case DivergedFineTuning(step=step):
+            return "diverged" if step is None else f"diverged at update {step}"
+        case FineTuneResult(scores=scores):
+            return ", ".join(f"{metric} {value:.1f}" for metric, value in scores.items())
+        case PretrainResult(held_out_loss=loss):
+            return f"held-out loss {loss:.4f}"
+    return "done"

@@ -6,14 +6,13 @@ not say, or else with the line's smallest, so that what seeds have in common is 
 whose losses cannot be compared still can be.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
 from analysis.effects import Difference
-from foundation.schema import JsonValue, canonical_text
+from foundation.schema import JsonValue, canonical, canonical_text
 from ledger.records import ArmRow
 from reports.sanitise import printable
 from reports.statistics.evidence import Evidence
@@ -198,11 +197,11 @@ def _shown(value: JsonValue) -> str:
 
 def fields_of(arm: ArmRow) -> Fields:
     """Return every value of an arm's candidate by its dotted path, defaults included."""
-    return _values(canonical_text(dict(arm.candidate)))
+    return _values(arm.candidate)
 
 
-def _values(document: str) -> Fields:
-    return dict(_flat(Candidate.model_validate_json(document).model_dump(mode="json"), ""))
+def _values(candidate: Candidate) -> Fields:
+    return dict(_flat(candidate.model_dump(mode="json"), ""))
 
 
 def _flat(document: Mapping[str, JsonValue], above: str) -> Iterator[tuple[str, JsonValue]]:
@@ -215,14 +214,15 @@ def _flat(document: Mapping[str, JsonValue], above: str) -> Iterator[tuple[str, 
 
 def usual_value(arm: ArmRow, path: str) -> float | None:
     """Return the default at a path, all else as in the arm."""
-    document = json.loads(canonical_text(dict(arm.candidate)))
+    document: dict[str, JsonValue] = canonical(arm.candidate)
     *above, name = path.split(".")
-    holder = document
+    holder: JsonValue = document
     for part in above:
-        holder = holder.get(part, {})
-    holder.pop(name, None)
+        holder = holder.get(part) if isinstance(holder, dict) else None
+    if isinstance(holder, dict):
+        holder.pop(name, None)
     try:
-        value = _values(canonical_text(document)).get(path)
+        value = _values(Candidate.model_validate_json(canonical_text(document))).get(path)
     except ValidationError:  # a field that every declaration must fill
         return None
     return float(value) if isinstance(value, int | float) else None

@@ -15,16 +15,15 @@ from analysis.proportions import wilson
 from configuration.arm import BASELINE
 from configuration.stage_label import pretraining_marks
 from foundation.schema import JsonValue
-from ledger.json_values import number
 from ledger.metrics import final_loss
-from ledger.records import TrialStatus
+from ledger.records import TrialStatus, final_loss_of
 from ledger.snapshot import TrialHistory
 from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, fixed
 from reports.section import Content, Section, with_rows
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
-from reports.table import Row, Table, table
+from reports.table import Row, Table, number, table
 
 COLUMNS = "hurdle stopped audited wrong share low high beat_worst correlation tau_low tau_high n regret"
 DRAWS, LEAST_FOR_INTERVAL = 1000, 4
@@ -94,7 +93,7 @@ def _endings(results: Results) -> Iterator[tuple[str, Ending]]:
             final = final_loss(history, results.snapshot.labels)
         elif history.audit and (stop := _stop_of(history)) is not None:
             diverged = any(record.status.value == "diverged" for record in history.audit)
-            ends = [number(record.result.get("held_out_loss")) for record in history.audit if record.label == last]
+            ends = [final_loss_of(record) for record in history.audit if record.label == last]
             final = float("inf") if diverged else ends[-1] if ends else None
         if final is not None:
             less = added.get(history.trial.seed, 0.0)

@@ -8,9 +8,9 @@ from analysis.effects import Difference, paired
 from configuration.arm import BASELINE
 from configuration.stage_label import PRETRAIN
 from foundation.schema import JsonValue, canonical_text
-from ledger.json_values import number
-from ledger.records import ArmRow, TrialStatus
+from ledger.records import ArmRow, TrialStatus, with_results
 from ledger.snapshot import TrialHistory
+from ledger.stage_results import PretrainResult, finite
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, UNKNOWN, distinct, fixed, short
 from reports.section import Content, Section
@@ -18,7 +18,7 @@ from reports.sections.difference_cells import difference_cell
 from reports.sections.trial_status import status_of
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
-from reports.table import Row, Table, table
+from reports.table import Row, Table, number, table
 
 LOSS_DECIMALS = 4
 
@@ -84,8 +84,9 @@ def _losses(results: Results, arm: str) -> Losses:
     """Return held-out loss by mark, then seed; a diverged trial does not count, however well it began."""
     losses: dict[int, dict[int, float]] = {}
     for history in results.trials[arm]:
-        for record in history.finished(PRETRAIN) if history.status is not TrialStatus.DIVERGED else ():
-            tokens, loss = number(record.result.get("tokens")), number(record.result.get("held_out_loss"))
+        finished = history.finished(PRETRAIN) if history.status is not TrialStatus.DIVERGED else ()
+        for _, result in with_results(finished, PretrainResult):
+            tokens, loss = finite(result.tokens), finite(result.held_out_loss)
             if tokens is not None and loss is not None:
                 losses.setdefault(int(tokens), {})[history.trial.seed] = loss
     return losses

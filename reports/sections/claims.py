@@ -15,17 +15,15 @@ from analysis.paired import ALPHA, vary
 from analysis.power import power, power_within
 from analysis.students_t import below
 from configuration.claims import Claim, Sign, parse_orderings
-from ledger.json_values import number
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, UNKNOWN, fixed
 from reports.section import Content, Section
 from reports.sections.difference_cells import difference_cell
-from reports.sections.paper_comparison import candidate_of
 from reports.sections.post_hoc_additions import added_text
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, interval, table
+from reports.table import Row, Table, interval, number, table
 from search_space.released.differences import option_departures
 
 COLUMNS = "claim by metric verdict probability power n delta low high afterwards departure"
@@ -111,7 +109,7 @@ def _rows(results: Results) -> Iterator[Row]:
 def _departing(results: Results, claim: Claim) -> str | None:
     """Return in which options the claim's arms differ from the paper's, None where in none."""
     arms = (arm for arm in results.arms if arm.name in (claim.first, claim.second))
-    found = option_departures(*(candidate_of(arm).architecture for arm in arms))
+    found = option_departures(*(arm.candidate.architecture for arm in arms))
     return "; ".join(each.brief for each in found) or None
 
 

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from ledger.records import with_results
 from ledger.selected_settings import chosen_records
+from ledger.stage_results import FineTuneResult
 from reports.statistics.results import Results
 
 TERM = "Collapsed fine-tunings"
-FLAG = "constant"
-"""The key of a record whose dev predictions are all equal; of a further part it is `constant PART`."""
 
 
 def constant_notes(results: Results) -> Iterator[tuple[str, str]]:
@@ -23,10 +23,9 @@ def _collapsed(results: Results) -> Iterator[str]:
     for arm in results.arms:
         every, constant = Counter[str](), Counter[tuple[str, str]]()
         for history in results.trials[arm.name]:
-            for record in chosen_records(history.records, labels):
-                task = str(record.result["task"])
-                every[task] += 1
-                constant.update((task, key) for key in record.result if key.partition(" ")[0] == FLAG)
-        for (task, key), count in sorted(constant.items()):
-            part = key.removeprefix(FLAG)
+            for _, result in with_results(chosen_records(history.records, labels), FineTuneResult):
+                every[result.task] += 1
+                parts = ("" if part == "dev" else f" {part}" for part in result.constant_parts)
+                constant.update((result.task, part) for part in parts)
+        for (task, part), count in sorted(constant.items()):
             yield f"{arm.name} on {task}{part} in {count} of {every[task]} fine-tunings"

@@ -1,10 +1,9 @@
 """Differences as cells: each knows how many intervals it shows."""
 
 from analysis.effects import Difference
-from ledger.json_values import number
 from reports.grid import Cell
 from reports.number_format import interval_text
-from reports.table import Row
+from reports.table import Row, number
 
 
 def interval_cell(difference: Difference, decimals: int) -> Cell:

@@ -6,7 +6,7 @@ from configuration.arm import BASELINE
 from configuration.released_fine_tuning import fine_tuning_differences, size_of
 from reports.grid import Column, Grid, grid
 from reports.section import Content, Section, with_rows
-from reports.sections.paper_comparison import candidate_of, paper_rows
+from reports.sections.paper_comparison import paper_rows
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.table import Row, Table, table
@@ -34,7 +34,7 @@ def departures_grid(found: Table) -> Iterator[Grid]:
 
 def options_departing(results: Results) -> tuple[OptionDeparture, ...]:
     """Return what the options of any arm differ in from the paper's modes of the same names."""
-    return option_departures(*(candidate_of(arm).architecture for arm in results.arms))
+    return option_departures(*(arm.candidate.architecture for arm in results.arms))
 
 
 def option_notes(results: Results) -> Iterator[tuple[str, str]]:
@@ -66,7 +66,7 @@ def _by_arm(results: Results) -> dict[str, list[str]]:
     for arm in results.arms:
         released = preset_of(whole.rows[rows[arm.name]]) if whole is not None and arm.name in rows else None
         if released is not None:
-            found[arm.name] = [str(each) for each in departures(candidate_of(arm), tokens, released)]
+            found[arm.name] = [str(each) for each in departures(arm.candidate, tokens, released)]
     if len(found) < 2:
         return found
     first, *others = found.values()

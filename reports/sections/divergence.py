@@ -9,10 +9,9 @@ from analysis.effects import Difference, SeedValues, paired
 from analysis.proportions import wilson
 from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS
-from ledger.records import TrialStatus
+from ledger.records import TrialStatus, curve_of
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import fixed
-from reports.reading import curve
 from reports.section import Content, Section
 from reports.sections.difference_cells import difference_cell
 from reports.statistics.evidence import Evidence
@@ -65,7 +64,7 @@ def _filled(results: Results, arm: str, metric: Metric) -> SeedValues:
     found = [value for of_arm in results.values.values() for value in of_arm.get(metric.name, {}).values()]
     if metric.name == HELD_OUT_LOSS:
         records = (record for history in results.snapshot.histories for record in history.records)
-        found += [loss for record in records for loss in curve(record.result).values()]
+        found += [loss for record in records for loss in curve_of(record).values()]
     mine = results.values.get(arm, {}).get(metric.name, {})
     if not found:
         return mine

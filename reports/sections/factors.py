@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from analysis.contrasts import ROUNDING
 from analysis.effects import Difference, SeedValues, paired
 from analysis.paired import ALPHA, holm, t_p
-from ledger.json_values import number
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, p_text
 from reports.section import Content, Section
@@ -21,7 +20,7 @@ from reports.statistics.crossed import CrossedArms, crossed_arms, missing_runs_n
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, interval, table
+from reports.table import Row, Table, interval, number, table
 
 Weights = Mapping[str, float]
 """By arm; they sum to 0."""

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from ledger.records import Status, TrialStatus
+from ledger.records import TrialStatus, with_results
 from ledger.snapshot import TrialHistory
+from ledger.stage_results import FailedStage
 from reports.sanitise import printable
 from reports.statistics.results import Results
 
@@ -28,8 +29,8 @@ def failures_of(results: Results) -> dict[str, list[str]]:
 
 
 def _reason(history: TrialHistory) -> str:
-    errors = [record.result.get("error") for record in history.records if record.status is Status.FAILED]
-    return printable(str(errors[-1])) if errors and errors[-1] else UNKNOWN_REASON
+    errors = [result.error for _, result in with_results(history.records, FailedStage)]
+    return printable(errors[-1]) if errors and errors[-1] else UNKNOWN_REASON
 
 
 def failures_clause(results: Results) -> str:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from analysis.effects import Difference
 from configuration.arm import BASELINE
-from ledger.json_values import number
 from ledger.records import ArmRow
 from reports.grid import Cell, Column, Grid, grid
 from reports.number_format import NOTHING, UNKNOWN, scientific, short, signed
@@ -13,7 +12,7 @@ from reports.sections.difference_cells import interval_cell
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, table
+from reports.table import Row, Table, number, table
 
 MATCHED = "matched"
 GROUP = "Δ [95%] (n)"

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from analysis.effects import Difference, Effect
 from configuration.metrics import DESCRIPTIONS, SCORE
-from foundation.schema import JsonValue, canonical_text
-from ledger.json_values import number
+from foundation.schema import JsonValue
 from ledger.records import ArmRow
 from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, fixed, mean_text, scientific, short
@@ -16,8 +15,7 @@ from reports.section import Content, Section, with_rows
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, table
-from search_space.candidate import Candidate
+from reports.table import Row, Table, number, table
 from search_space.cost import CONVENTIONS
 from search_space.released.papers import PublishedRow, PublishedTable, published
 
@@ -38,11 +36,6 @@ def paper_rows(results: Results) -> tuple[PublishedTable, dict[str, str]] | None
         return None
     found = published().tables[paper.table]
     return found, {arm: row for arm, row in paper.rows.items() if row in found.rows}
-
-
-def candidate_of(arm: ArmRow) -> Candidate:
-    """Return what an arm's row of the ledger was written from."""
-    return Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
 
 
 def comparison_table(results: Results) -> Table:
@@ -92,8 +85,8 @@ def _ours(effect: Effect | None) -> dict[str, JsonValue]:
 def _costs(results: Results, arm: ArmRow, rows: dict[str, str], row: PublishedRow) -> Iterator[Row]:
     yield {**_head(arm.name, rows, PARAMETERS, row), "n": 1, "mean": arm.parameters, "sd": None, "beware": None}
     tokens = results.experiment.pretraining.tokens
-    flops = candidate_of(arm).train_flops(tokens, results.experiment.baseline.architecture, ELECTRA)
-    long_sequences = candidate_of(arm).recipe.long_sequence_share
+    flops = arm.candidate.train_flops(tokens, results.experiment.baseline.architecture, ELECTRA)
+    long_sequences = arm.candidate.recipe.long_sequence_share
     caveat = f"both by ELECTRA's count{', both without the lengthening' if long_sequences else ''}"
     yield {**_head(arm.name, rows, TRAIN_FLOPS, row), "n": 1, "mean": flops, "sd": None, "beware": caveat}
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from configuration.metrics import PrimaryMetric
 from foundation.schema import JsonValue
-from ledger.json_values import number, numbers
-from ledger.records import Record, Status
+from ledger.records import Record, with_results
+from ledger.stage_results import ExamplesResult, finite
 from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, fixed
 from reports.section import Content, Section
@@ -17,31 +17,23 @@ SCORE_DECIMALS = 1
 
 def reference_table(shared: Iterable[Record], primary: PrimaryMetric) -> Table:
     """Return what can be had on each task without pretraining: by chance, and by counting words."""
-    records = {
-        str(record.result.get("task")): record
-        for record in shared
-        if record.stage == "examples" and record.status is Status.FINISHED
-    }
-    rows = (row for task in sorted(records) for row in _reference_rows(task, records[task], primary(task)))
+    made = {result.task: result for _, result in with_results(shared, ExamplesResult)}
+    rows = (row for task in sorted(made) for row in _reference_rows(made[task], primary(task)))
     return table("reference", "task metric chance bag_of_words train_examples dev_examples", rows)
 
 
-def _reference_rows(task: str, record: Record, primary: str) -> Iterator[Row]:
-    chance = {primary: number(record.result.get("chance"))}
-    words = numbers(record.result.get("bag_of_words"))
+def _reference_rows(made: ExamplesResult, primary: str) -> Iterator[Row]:
+    chance = {primary: finite(made.chance)}
+    words = {metric: finite(value) for metric, value in (made.bag_of_words or {}).items()}
     for metric in sorted(chance.keys() | words.keys(), key=lambda metric: (metric != primary, metric)):
         yield {
-            "task": task,
+            "task": made.task,
             "metric": metric,
             "chance": chance.get(metric),
             "bag_of_words": words.get(metric),
-            "train_examples": _count(record.result.get("train")),
-            "dev_examples": _count(record.result.get("dev")),
+            "train_examples": made.train.examples,
+            "dev_examples": made.dev.examples,
         }
-
-
-def _count(part: JsonValue) -> JsonValue:
-    return part.get("examples") if isinstance(part, dict) else None
 
 
 def reference_grid(references: Table) -> Iterator[Grid]:

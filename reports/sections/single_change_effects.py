@@ -3,11 +3,11 @@
 The baseline against an arm with one change is such a pair too, but the main table shows it already.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from configuration.arm import Arm
 from foundation.schema import JsonValue
-from ledger.records import ArmRow
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.section import Content, Section
 from reports.sections.difference_cells import difference_cell
@@ -31,13 +31,13 @@ class IsolatedPair:
     """The factor as the design names it, else the field that differs: `convolution.kernel_size`."""
 
 
-def isolated_pairs(arms: tuple[ArmRow, ...], baseline: Candidate) -> tuple[IsolatedPair, ...]:
+def isolated_pairs(arms: Sequence[Arm], baseline: Candidate) -> tuple[IsolatedPair, ...]:
     """Return every such pair in the arms' order; the reference has changes of its own, so it is not the baseline."""
     fields = {arm.name: fields_changed(arm.changes, baseline) for arm in arms}
     return tuple(_pairs(arms, fields))
 
 
-def _pairs(arms: tuple[ArmRow, ...], fields: Mapping[str, Changes]) -> Iterator[IsolatedPair]:
+def _pairs(arms: Sequence[Arm], fields: Mapping[str, Changes]) -> Iterator[IsolatedPair]:
     for arm in arms:
         for reference in arms:
             if not reference.changes:
@@ -59,7 +59,7 @@ def _extra(changes: Changes, reference: Changes) -> str | None:
     return next(iter(extra))
 
 
-def _factors(arm: ArmRow, reference: ArmRow) -> list[str]:
+def _factors(arm: Arm, reference: Arm) -> list[str]:
     """Return the factors of the design in which two arms differ; none where it gave them no levels."""
     if not (arm.levels and reference.levels):
         return []

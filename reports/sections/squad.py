@@ -2,42 +2,36 @@
 
 from collections.abc import Iterator
 
-from configuration.stage_label import FINE_TUNE, StageLabel
-from foundation.schema import JsonValue
-from ledger.records import Status
+from configuration.stage_label import FINE_TUNE
+from ledger.records import with_results
 from ledger.snapshot import Snapshot
-
-SQUAD = "squad_"
-"""How the names of SQuAD's tasks begin."""
+from ledger.stage_results import ExamplesResult, FineTuneResult, SquadPart
 
 
 def squad_notes(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Yield (task, what its scores rest on) for every SQuAD task whose examples have been made."""
-    for record in snapshot.shared:
-        task = StageLabel.parse(record.label).task or ""
-        if record.stage == "examples" and task.startswith(SQUAD) and record.status is Status.FINISHED:
-            learned, asked = _part(record.result.get("train")), _part(record.result.get("dev"))
-            yield task, f"learned from {learned}; asked {asked}{_threshold(snapshot, task)}"
+    for _, result in with_results(snapshot.shared, ExamplesResult):
+        if isinstance(result.train, SquadPart) and isinstance(result.dev, SquadPart):
+            told = f"learned from {_part(result.train)}; asked {_part(result.dev)}"
+            yield result.task, f"{told}{_threshold(snapshot, result.task)}"
 
 
-def _part(figures: JsonValue) -> str:
-    split = figures if isinstance(figures, dict) else {}
-    count, of = split.get("examples"), split.get("of")
-    some = f"all {count}" if count == of else f"{count} of {of}"
-    cut = "" if split.get("official_name") else ", not the official file"
-    lost = f", {split['answers_lost']} without a whole answer in a window" if split.get("answers_lost") else ""
-    return f"{some} questions of {split.get('file')}{cut}{lost}"
+def _part(part: SquadPart) -> str:
+    some = f"all {part.examples}" if part.examples == part.of else f"{part.examples} of {part.of}"
+    cut = "" if part.official_name else ", not the official file"
+    lost = f", {part.answers_lost} without a whole answer in a window" if part.answers_lost else ""
+    return f"{some} questions of {part.file}{cut}{lost}"
 
 
 def _threshold(snapshot: Snapshot, task: str) -> str:
     """Return which thresholds of "no answer" the trials have chosen, on what; nothing where there is none."""
     records = [record for history in snapshot.histories for record in history.finished(FINE_TUNE)]
-    mine = [record.result for record in records if record.result.get("task") == task]
-    values = sorted(value for each in mine if isinstance(value := each.get("null_threshold"), float))
+    mine = [result for _, result in with_results(records, FineTuneResult) if result.task == task]
+    values = sorted(each.null_threshold for each in mine if each.null_threshold is not None)
     if not values:
         return ""
     first = mine[0]
     span = f"{values[0]:.2f}" if values[0] == values[-1] else f"{values[0]:.2f} to {values[-1]:.2f}"
-    questions, without = first["threshold_questions"], first["threshold_unanswerable"]
+    questions, without = first.threshold_questions, first.threshold_unanswerable
     chosen_on = f"{questions} held-out train questions, {without} of them without an answer"
     return f"; threshold of no answer {span}, the best for F1 on {chosen_on}; never chosen on dev"

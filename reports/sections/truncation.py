@@ -6,16 +6,14 @@ in windows, and `squad.py` has its lost answers beside its files.
 
 from collections.abc import Iterable, Iterator
 
-from foundation.schema import JsonValue
-from ledger.json_values import number
-from ledger.records import Record, Status
+from ledger.records import Record, with_results
+from ledger.stage_results import EncodedPart, ExamplesResult, SquadPart, finite
 from reports.section import Content, Section, with_rows
 from reports.statistics.evidence import Evidence
-from reports.table import Row, Table, table
+from reports.table import Row, Table, number, table
 
 TRUNCATION = "truncation"
 TERM = "Truncated inputs"
-STAGE = "examples"
 SPLITS = ("train", "dev", "test")
 NOTED = ("dev", "train")
 """The splits of the note, which says first what scores were measured on."""
@@ -27,21 +25,22 @@ def truncation_table(shared: Iterable[Record]) -> Table:
 
 
 def _rows(shared: Iterable[Record]) -> Iterator[Row]:
-    encoded = [one for one in shared if one.stage == STAGE and one.status is Status.FINISHED]
-    for record in sorted(encoded, key=lambda one: str(one.result.get("task"))):
+    encoded = [result for _, result in with_results(shared, ExamplesResult)]
+    for result in sorted(encoded, key=lambda one: one.task):
         for split in SPLITS:
-            figures = record.result.get(split)
-            if isinstance(figures, dict) and ("truncated_share" in figures or "answers_lost" in figures):
-                yield _row(str(record.result["task"]), split, figures)
+            part = result.parts.get(split)
+            share = part.truncated_share if isinstance(part, EncodedPart) else None
+            if part is not None and (share is not None or part.answers_lost is not None):
+                yield _row(result.task, split, part, finite(share))
 
 
-def _row(task: str, split: str, figures: dict[str, JsonValue]) -> Row:
+def _row(task: str, split: str, part: EncodedPart | SquadPart, share: float | None) -> Row:
     return {
         "task": task,
         "split": split,
-        "examples": figures.get("examples"),
-        "truncated_share": number(figures.get("truncated_share")),
-        "answers_lost": figures.get("answers_lost"),
+        "examples": part.examples,
+        "truncated_share": share,
+        "answers_lost": part.answers_lost,
     }
 
 

@@ -10,14 +10,13 @@ from statistics import median
 from analysis.power import smallest_effect
 from analysis.variance_components import Spread, spread_of
 from configuration.metrics import HELD_OUT_LOSS, SCORE
-from ledger.json_values import number
 from reports.grid import Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, decimals_for, fixed
 from reports.section import Content, Section
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, table
+from reports.table import Row, Table, number, table
 
 LOW_SHARE = 0.5
 """A task is of low variance where its spread is at most this share of the tasks' median."""

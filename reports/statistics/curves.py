@@ -1,9 +1,8 @@
 """Held-out curves of trials: loss in nats by tokens seen."""
 
 from configuration.stage_label import PRETRAIN
-from ledger.records import TrialStatus
+from ledger.records import TrialStatus, curve_of
 from ledger.snapshot import TrialHistory
-from reports.reading import curve
 
 
 def whole_curves(trials: tuple[TrialHistory, ...]) -> tuple[dict[int, float], ...]:
@@ -17,5 +16,5 @@ def whole_curves(trials: tuple[TrialHistory, ...]) -> tuple[dict[int, float], ..
 def _curve(trial: TrialHistory) -> dict[int, float]:
     points: dict[int, float] = {}
     for record in trial.finished(PRETRAIN):
-        points |= curve(record.result)
+        points |= curve_of(record)
     return points

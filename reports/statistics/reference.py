@@ -11,8 +11,8 @@ from statistics import fmean, stdev
 from analysis.paired import ALPHA, holm, vary
 from analysis.students_t import below
 from configuration.metrics import SCORE
-from ledger.json_values import number
-from ledger.records import Status
+from ledger.records import with_results
+from ledger.stage_results import ExamplesResult, finite
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 
@@ -22,11 +22,8 @@ def chance_of(results: Results, metric: Metric) -> float | None:
 
     None for the held-out loss, and where a task has no known reference.
     """
-    levels = {
-        str(record.result.get("task")): number(record.result.get("chance"))
-        for record in results.snapshot.shared
-        if record.stage == "examples" and record.status is Status.FINISHED
-    }
+    made = with_results(results.snapshot.shared, ExamplesResult)
+    levels = {result.task: finite(result.chance) for _, result in made}
     tasks = results.tasks if metric.name == SCORE else (metric.name,)
     known = [level for task in tasks if (level := levels.get(task)) is not None]
     return fmean(known) if known and len(known) == len(tasks) else None

@@ -109,8 +109,7 @@ def _measurement(
             warm_up = None if outcome is None else outcome.warm_up_seconds
     if arm is None:
         return Measured(record.stage, "cpu", 0.0, record.seconds, 0, size, warm_up)
-    candidate = Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
-    operations, device = _operations(record, candidate, asked), candidate.recipe.device
+    operations, device = _operations(record, arm.candidate, asked), arm.candidate.recipe.device
     return Measured(record.stage, device, operations, record.seconds, arm.parameters, size, warm_up)
 
 

@@ -8,7 +8,7 @@ from configuration.hurdles.population import Population
 from configuration.seeds import first_seeds
 from configuration.stage_label import StageLabel
 from ledger.database import Ledger
-from ledger.records import Decision, Record, Status
+from ledger.records import Decision, Record, Status, curve_of, final_loss_of
 from runners.scheduling.trial import Trial
 from runners.scoring import primary_score
 
@@ -33,7 +33,7 @@ class Judges:
         """Give the trial what a record brings: a value at a hurdle, points of its curve."""
         value = self._value(record) if record.label in trial.judged else None
         if record.label in trial.marks and not self._settings.hurdle.probe:
-            trial.curve |= _curve(record)
+            trial.curve |= curve_of(record)
         if value is not None:
             trial.curve[_tokens(record.label)] = value
         trial.take(record, value)
@@ -42,8 +42,8 @@ class Judges:
         """Return what a hurdle looks at, such that smaller is better; None where there is no number."""
         if record.status is not Status.FINISHED:
             return None
-        found = primary_score(record) if self._settings.hurdle.probe else record.result.get("held_out_loss")
-        return self._sign * float(found) if isinstance(found, int | float) else None
+        found = primary_score(record) if self._settings.hurdle.probe else final_loss_of(record)
+        return None if found is None else self._sign * found
 
     def settle(self) -> None:
         """Judge everyone who can be judged, until nobody new can.
@@ -87,17 +87,6 @@ class Judges:
         known = self._ledger.fact(AUDIT)
         assert isinstance(known, list)
         yield from (every[str(name)] for name in known)
-
-
-def _curve(record: Record) -> dict[int, float]:
-    points = record.result.get("held_out_curve")
-    found = {}
-    for point in points if isinstance(points, list) else ():
-        if isinstance(point, list) and len(point) == 2:
-            tokens, value = point
-            if isinstance(tokens, int | float) and isinstance(value, int | float):
-                found[int(tokens)] = float(value)
-    return found
 
 
 def _tokens(label: str) -> int:

@@ -12,10 +12,10 @@ from configuration.experiment import Experiment
 from configuration.fine_tuning_runs import fine_tuning_runs
 from configuration.stage_label import LONG_SEQUENCE_PHASE
 from configuration.tuning_experiment import tuning_view
-from foundation.schema import JsonValue, canonical, canonical_text
 from ledger.artifacts import ArtifactStore, Outcome
 from ledger.database import Ledger
 from ledger.records import ArmRow, Record, Status, TrialRow, TrialStatus
+from ledger.stage_results import FailedStage
 from runners.dag import SharedStages, judged_labels, kind_of, pretrain_labels, trial_stages
 from runners.scheduling.apply_hurdles import AUDIT, Judges
 from runners.scheduling.groundwork import ATTEMPTS, refusal_of, refuse_another_key
@@ -25,7 +25,6 @@ from runners.search.extra_seeds import extra_seeds
 from runners.search.next_arms import ArmEntry, next_cohort
 from runners.stages.stage import Stage
 from runners.work_queue import Failure, StageTask
-from search_space.candidate import Candidate
 
 ENDED = (Status.FINISHED, Status.DIVERGED)
 
@@ -180,7 +179,7 @@ class Course:
         self._attempts[trial.row.name, work.label] = attempt
         if failure.worker_died and attempt < ATTEMPTS:
             return
-        result: dict[str, JsonValue] = {"error": failure.error, "trace": failure.trace, "attempts": attempt}
+        result = FailedStage(error=failure.error, trace=failure.trace, attempts=attempt)
         name, stage = trial.row.name, work.stage
         kind = kind_of(work.label, stage)
         record = Record(0, name, kind, work.label, stage.key, Status.FAILED, result, 0.0, False)
@@ -191,18 +190,7 @@ class Course:
         """Read what the ledger holds: arms and trials as they were declared, records, decisions."""
         arms = {arm.name: arm for arm in self._ledger.arms()}
         for row in self._ledger.trials():
-            arm = arms[row.arm]
-            candidate = Candidate.model_validate_json(canonical_text(dict(arm.candidate)))
-            known = Arm(
-                arm.name,
-                candidate,
-                arm.changes,
-                arm.levels,
-                arm.matches,
-                tuning_trial_of=arm.tuning_trial_of,
-                tuned_from=arm.tuned_from,
-            )
-            self._enter(known, row, arm.cohort)
+            self._enter(arms[row.arm], row, arms[row.arm].cohort)
         for record in self._ledger.records():
             if record.trial is not None and record.status in ENDED:
                 trial = self.trials[record.trial]
@@ -286,19 +274,11 @@ class Course:
     def _row(self, arm: Arm) -> ArmRow:
         candidate, baseline = arm.candidate, self._experiment.baseline
         return ArmRow(
-            name=arm.name,
+            **vars(arm),
             position=len({trial.row.arm for trial in self.trials.values()}),
             cohort=self._cohort,
-            candidate=canonical(candidate),
-            changes=dict(arm.changes),
             parameters=candidate.architecture.parameters,
             forward_flops=candidate.architecture.forward_flops(candidate.recipe.sequence_length),
             train_flops=candidate.train_flops(self._asked(arm).pretraining.tokens, baseline.architecture),
-            levels=dict(arm.levels),
-            matches=arm.matches,
-            matched_arm=arm.matched_arm,
-            matched_spend=arm.matched_spend,
-            tuning_trial_of=arm.tuning_trial_of,
-            tuned_from=arm.tuned_from,
             after_record=self._ledger.last_of_trials(),
         )

@@ -4,6 +4,7 @@ from foundation.errors import ConflictError, MachineError, UserError
 from ledger.artifacts import ArtifactStore, Outcome
 from ledger.database import Ledger
 from ledger.records import Record, Status, TrialRow, TrialStatus
+from runners.scoring import scored
 from runners.stages.stage import Stage
 from runners.work_queue import Failure, StageTask
 
@@ -95,9 +96,8 @@ class Groundwork:
 
     def _record(self, label: str, stage: Stage, outcome: Outcome, reused: bool) -> None:
         if label not in self._recorded:
-            record = Record(
-                0, None, stage.kind, label, stage.key, outcome.status, outcome.result, outcome.seconds, reused
-            )
+            result = scored(stage, outcome, self._store)
+            record = Record(0, None, stage.kind, label, stage.key, outcome.status, result, outcome.seconds, reused)
             self.recorded.append(self._ledger.add_record(record))
         assert outcome.status is Status.FINISHED
         self._finished.add(label)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from configuration.hurdles.decision import HurdleDecision
 from configuration.hurdles.population import State, TrialView
-from ledger.records import Record, Status, TrialRow, TrialStatus
+from ledger.records import Record, Status, TrialRow, TrialStatus, final_loss_of
 from ledger.selected_settings import standing_of
 from runners.stages.stage import Stage
 
@@ -102,9 +102,8 @@ class Trial:
     def take(self, record: Record, value: float | None) -> None:
         """Take in a record that ends a stage, with the value that it brings to a hurdle."""
         self.statuses[record.label] = record.status
-        loss = record.result.get("held_out_loss")
-        if record.label == self.marks[-1] and record.status is Status.FINISHED and isinstance(loss, int | float):
-            self.final_loss = float(loss)
+        if record.label == self.marks[-1] and record.status is Status.FINISHED:
+            self.final_loss = final_loss_of(record)
         if record.label in self.judged:
             self.values.append(value)
             self.settled = len(self.curve)

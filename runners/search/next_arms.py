@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from configuration.arm import BASELINE, Arm, changed_arm
 from configuration.experiment import Experiment
 from configuration.seeds import first_seeds
-from foundation.schema import JsonValue, canonical_text
+from foundation.schema import JsonValue
 from ledger.database import Ledger
 from runners.search.history import SearchHistory
 from runners.search.optuna_sampler import importance, propose
@@ -51,7 +51,7 @@ def _entries(
     experiment: Experiment, past: SearchHistory, points: tuple[dict[str, JsonValue], ...], arms: int
 ) -> tuple[ArmEntry, ...]:
     """Return an entry per point: a new candidate, or one that is known at its next seed."""
-    known = {canonical_text(dict(arm.candidate)): arm.name for arm in past.arms}
+    known = {arm.identity: arm.name for arm in past.arms}
     again: dict[str, int] = {}
     entries: list[ArmEntry] = []
     for point in points:

@@ -8,7 +8,7 @@ from configuration.designs.search import MEASURED
 from configuration.experiment import Experiment
 from configuration.stage_label import PRETRAIN, StageLabel, fine_tuning_cells
 from foundation.schema import JsonValue
-from ledger.records import ArmRow
+from ledger.records import ArmRow, final_loss_of
 from ledger.selected_settings import chosen_records
 from ledger.snapshot import TrialHistory
 from runners.dag import fine_tune_labels, pretrain_labels
@@ -56,8 +56,8 @@ def at_the_same_seeds(
 
 
 def _losses(history: TrialHistory) -> list[float]:
-    found = (record.result["held_out_loss"] for record in history.finished(PRETRAIN))
-    return [float(loss) for loss in found if isinstance(loss, int | float)]
+    found = map(final_loss_of, history.finished(PRETRAIN))
+    return [loss for loss in found if loss is not None]
 
 
 def _measured(experiment: Experiment, arm: ArmRow, history: TrialHistory) -> Mapping[str, float]:

@@ -15,7 +15,7 @@ from configuration.tuning_points import AT, Point, change_size, grid_points, nam
 from configuration.validation.tuning import impossible_for
 from foundation.schema import JsonValue
 from ledger.database import Ledger
-from ledger.records import TrialStatus
+from ledger.records import TrialStatus, final_loss_of
 from ledger.snapshot import TrialHistory, histories_of
 from ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
 from ledger.tuning_selection import Choice, chosen, mean_over_seeds
@@ -141,5 +141,4 @@ def _value(view: Experiment, metric: str, history: TrialHistory) -> float | None
         return None
     if metric == "score":
         return score_of(view, history)
-    loss = history.finished(PRETRAIN)[-1].result.get("held_out_loss")
-    return float(loss) if isinstance(loss, int | float) else None
+    return final_loss_of(history.finished(PRETRAIN)[-1])

@@ -5,24 +5,27 @@ The names are `delta/…`, `final/…`, `further/…`, `held_out_loss_by_tokens`
 `train_loss_by_tokens`; the step of a curve is a number of tokens.
 """
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from configuration import metrics
 from configuration.measurements import ATTENTION
 from configuration.stage_label import FINE_TUNE, PRETRAIN, fine_tuning_cells, pretraining_marks
-from foundation.schema import JsonValue
 from ledger.metrics import values_of_trial
-from ledger.records import Record, Status
+from ledger.records import Record, with_results
 from ledger.selected_settings import chosen_records
 from ledger.snapshot import TrialHistory
+from ledger.stage_results import Curve, FineTuneResult, Pretraining, PretrainResult, Real, finite, finite_points
 from runners.tracking.mirrored_run import Point
 
 HELD_OUT_LOSS, SCORE = "final/held_out_loss", "final/score"
 DELTAS = {HELD_OUT_LOSS: "delta/held_out_loss", SCORE: "delta/score"}
-CURVES = {"held_out_curve": "held_out_loss_by_tokens", "train_curve": "train_loss_by_tokens"}
+HELD_OUT_CURVE, TRAIN_CURVE = "held_out_loss_by_tokens", "train_loss_by_tokens"
+CURVES: Mapping[str, Callable[[Pretraining], Curve]] = {
+    HELD_OUT_CURVE: lambda result: result.held_out_curve,
+    TRAIN_CURVE: lambda result: result.train_curve,
+}
 AUDIT = "audit/"
 """Before the name of a curve: what a stopped trial was trained on for the audit of the hurdles."""
 DIGITS = 6  # significant, of a final value; the ledger and the report have all
@@ -37,13 +40,6 @@ class FinalValue:
     sequence: int
 
 
-def number(value: JsonValue) -> float | None:
-    """Return a finite number, None for everything else: what is not finite never becomes a metric."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return float(value)
-
-
 def thinned(points: Sequence[Point], limit: int) -> tuple[Point, ...]:
     """Return at most `limit` points, evenly chosen, the first and the last among them."""
     if len(points) <= limit:
@@ -56,10 +52,10 @@ def curve_points(history: TrialHistory, labels: Sequence[str]) -> Iterator[Point
     """Yield the curves over tokens. Each record is thinned by itself, so that its points never change later."""
     records = [record for record in (*history.records, *history.audit) if record.stage == PRETRAIN]
     limit = max(2, LONGEST_CURVE_POINTS // max(1, len(pretraining_marks(labels))))
-    for name, metric in CURVES.items():
+    for metric, curve in CURVES.items():
         seen, elapsed = 0, 0.0
         for record in records:
-            measured = [(tokens, loss) for tokens, loss in _curve(record, name) if tokens > seen]
+            measured = [(tokens, loss) for tokens, loss in finite_points(_points(record, curve)) if tokens > seen]
             points = [
                 Point(
                     f"{AUDIT if record in history.audit else ''}{metric}",
@@ -81,7 +77,7 @@ def final_values(history: TrialHistory, labels: tuple[str, ...]) -> dict[str, Fi
     tasks = tasks_of(labels)
     found = {}
     for metric, values in values_of_trial(history, labels, tasks, metrics.primary_metric):
-        value = number(fmean(values))
+        value = finite(fmean(values))
         if value is not None:
             found[_key(metric, tasks)] = FinalValue(value, _sequence(history, labels, metric))
     return found
@@ -130,14 +126,14 @@ def final_points(values: Iterable[tuple[str, FinalValue]]) -> tuple[Point, ...]:
 
 def not_finite(history: TrialHistory, labels: Sequence[str]) -> tuple[str, ...]:
     """Return what could not become a metric, for a tag."""
-    finals = [f"{key}: {value}" for key, value in _final_entries(history, labels) if number(value) is None]
+    finals = [f"{key}: {value}" for key, value in _final_entries(history, labels) if finite(value) is None]
     curves = [
-        f"{CURVES[name]} at {tokens} tokens: {loss}"
+        f"{metric} at {tokens} tokens: {loss}"
         for record in history.records
         if record.stage == PRETRAIN
-        for name in CURVES
-        for tokens, loss in _pairs(record, name)
-        if number(loss) is None
+        for metric, curve in CURVES.items()
+        for tokens, loss in _points(record, curve)
+        if finite(loss) is None
     ]
     return (*finals, *curves)
 
@@ -147,17 +143,18 @@ def audit_told(history: TrialHistory) -> str:
     ends = [record for record in history.audit if record.stage == PRETRAIN]
     if not ends:
         return ""
-    result, status = ends[-1].result, ends[-1].status
-    ended = f"held-out loss {result['held_out_loss']:.4g}" if status is Status.FINISHED else status.value
-    return f"trained on past its stop to {result.get('tokens', '?')} tokens: {ended}"
+    result, ended = ends[-1].result, ends[-1].status.value
+    if isinstance(result, PretrainResult):
+        ended = f"held-out loss {result.held_out_loss:.4g}"
+    seen = result.tokens if isinstance(result, Pretraining) else "?"
+    return f"trained on past its stop to {seen} tokens: {ended}"
 
 
-def _final_entries(history: TrialHistory, labels: Sequence[str]) -> Iterator[tuple[str, JsonValue]]:
-    for record in history.finished(PRETRAIN):
-        yield f"{HELD_OUT_LOSS.rpartition('/')[2]} of {record.label}", record.result["held_out_loss"]
-    for record in chosen_records(history.records, labels):
-        scores = record.result["scores"]
-        for metric, value in scores.items() if isinstance(scores, dict) else ():
+def _final_entries(history: TrialHistory, labels: Sequence[str]) -> Iterator[tuple[str, Real]]:
+    for record, result in with_results(history.finished(PRETRAIN), PretrainResult):
+        yield f"{HELD_OUT_LOSS.rpartition('/')[2]} of {record.label}", result.held_out_loss
+    for record, tuned in with_results(chosen_records(history.records, labels), FineTuneResult):
+        for metric, value in tuned.scores.items():
             yield f"{metric} of {record.label}", value
 
 
@@ -171,7 +168,8 @@ def _key(metric: str, tasks: Sequence[str]) -> str:
 def _sequence(history: TrialHistory, labels: Sequence[str], metric: str) -> int:
     """Return the latest record that a value rests on."""
     task = metric.partition(":")[0]
-    of_task = [record for record in chosen_records(history.records, labels) if record.result.get("task") == task]
+    tuned = with_results(chosen_records(history.records, labels), FineTuneResult)
+    of_task = [record for record, result in tuned if result.task == task]
     stage = {metrics.HELD_OUT_LOSS: PRETRAIN, metrics.ATTENTION_DIAGONAL: ATTENTION}.get(metric, FINE_TUNE)
     return max(record.sequence for record in of_task or history.finished(stage))
 
@@ -180,18 +178,8 @@ def _mean(values: Sequence[FinalValue]) -> FinalValue:
     return FinalValue(fmean(value.value for value in values), max(value.sequence for value in values))
 
 
-def _curve(record: Record, name: str) -> Iterator[tuple[int, float]]:
-    for tokens, loss in _pairs(record, name):
-        step, value = number(tokens), number(loss)
-        if step is not None and value is not None:
-            yield int(step), value
-
-
-def _pairs(record: Record, name: str) -> Iterator[tuple[JsonValue, JsonValue]]:
-    pairs = record.result.get(name)
-    for pair in pairs if isinstance(pairs, list) else ():
-        if isinstance(pair, list) and len(pair) == 2:
-            yield pair[0], pair[1]
+def _points(record: Record, curve: Callable[[Pretraining], Curve]) -> Curve:
+    return curve(record.result) if isinstance(record.result, Pretraining) else ()
 
 
 def _shares(measured: Sequence[tuple[int, float]], start: int) -> Iterator[tuple[int, float, float]]:

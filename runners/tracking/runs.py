@@ -80,10 +80,9 @@ class _Projection:
     def arms(self, rows: Sequence[ArmRow]) -> Iterator[MirroredRun]:
         """Yield every arm, followed by its trials."""
         for arm in rows:
-            candidate = Candidate.model_validate_json(json.dumps(arm.candidate))
-            yield self.arm(arm, candidate)
+            yield self.arm(arm)
             for place, history in enumerate(self.snapshot.of_arm(arm.name), start=1):
-                yield self.trial(arm, candidate, history, place)
+                yield self.trial(arm, history, place)
 
     def study(self, artifacts: Sequence[Path]) -> MirroredRun:
         snapshot = self.snapshot
@@ -105,11 +104,11 @@ class _Projection:
             files=tuple(artifacts),
         )
 
-    def arm(self, arm: ArmRow, candidate: Candidate) -> MirroredRun:
+    def arm(self, arm: ArmRow) -> MirroredRun:
         histories = self.snapshot.of_arm(arm.name)
         standing, identity = arm_standing(histories), f"{self.identity}/{arm.name}"
-        tags = self._tags("arm", (arm.name, ALL, _convolution(candidate)), standing, identity)
-        parameters, whole = shortened(flat_parameters(candidate))
+        tags = self._tags("arm", (arm.name, ALL, _convolution(arm.candidate)), standing, identity)
+        parameters, whole = shortened(flat_parameters(arm.candidate))
         return MirroredRun(
             identity=identity,
             parent=self.identity,
@@ -123,11 +122,11 @@ class _Projection:
             texts=_whole(whole),
         )
 
-    def trial(self, arm: ArmRow, candidate: Candidate, history: TrialHistory, place: int) -> MirroredRun:
+    def trial(self, arm: ArmRow, history: TrialHistory, place: int) -> MirroredRun:
         identity = f"{self.identity}/{arm.name}/{history.trial.seed}"
         labels = self.snapshot.labels
-        groups = (arm.name, str(history.trial.seed), _convolution(candidate))
-        parameters, whole = shortened(flat_parameters(candidate))
+        groups = (arm.name, str(history.trial.seed), _convolution(arm.candidate))
+        parameters, whole = shortened(flat_parameters(arm.candidate))
         lost = not_finite(history, labels)
         reason = stop_reason(history)
         told = {"stop_reason": reason, "non_finite": cut("; ".join(lost)), "audit": audit_told(history)}

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 
 from foundation.schema import JsonValue
-from runners.tracking.measurements import CURVES, DELTAS, HELD_OUT_LOSS, SCORE
+from runners.tracking.measurements import DELTAS, HELD_OUT_CURVE, HELD_OUT_LOSS, SCORE, TRAIN_CURVE
 from runners.tracking.mirrored_run import MirroredRun, RunStatus
 
 TAG_PREFIX = "mlflow.sharedViewState."
@@ -19,7 +19,6 @@ ARMS_VIEW = "arms"
 TRIALS_VIEW = "trials"
 DEFINED = 1_767_225_600_000  # milliseconds since 1970: 1 January 2026, so that sending a view again changes nothing
 PARAMETERS = "size/parameters"
-TRAIN_CURVE, HELD_OUT_CURVE = CURVES["train_curve"], CURVES["held_out_curve"]
 FIXED_COLUMNS = {"attributes.`Run Name`": 170, "runDateAndNestInfo": 145, "duration": 80}
 """The page's own columns, pinned to the left, with their widths in pixels."""
 WIDTH_PIXELS = {PARAMETERS: 140, "standing": 100, "stop_reason": 260, "audit": 260}

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ledger.records import Record, Status, TrialStatus
 from ledger.snapshot import TrialHistory
+from ledger.stage_results import DivergedFineTuning, DivergedPretraining, FailedStage, StageResult
 from runners.tracking.errors import redacted
 from runners.tracking.mirrored_run import RunStatus
 
@@ -35,9 +36,9 @@ def stop_reason(history: TrialHistory) -> str:
         return f"hurdle {decision.level + 1}: {_against(decision.value, decision.threshold)}"
     for record in history.records:
         if history.status is TrialStatus.DIVERGED and record.status is Status.DIVERGED:
-            return _told("diverged", record, ("tokens", "loss"))
+            return _told("diverged", record)
         if history.status is TrialStatus.FAILED and record.status is Status.FAILED:
-            return _told("failed", record, ("error",))
+            return _told("failed", record)
     return ""
 
 
@@ -52,9 +53,16 @@ def _against(value: float | None, threshold: float | None) -> str:
     return f"{mine} against {'no hurdle yet' if threshold is None else f'{threshold:.{digits}g}'}"
 
 
-def _told(what: str, record: Record, names: Sequence[str]) -> str:
-    facts = ", ".join(f"{name} {record.result[name]}" for name in names if name in record.result)
-    return cut(redacted(f"{what} in {record.label}: {facts}"))
+def _told(what: str, record: Record) -> str:
+    return cut(redacted(f"{what} in {record.label}: {_facts(record.result)}"))
+
+
+def _facts(result: StageResult) -> str:
+    if isinstance(result, DivergedPretraining):
+        return f"tokens {result.tokens}, loss {result.loss}"
+    if isinstance(result, DivergedFineTuning):
+        return "" if result.loss is None else f"loss {result.loss}"
+    return f"error {result.error}" if isinstance(result, FailedStage) else ""
 
 
 def cut(text: str) -> str:

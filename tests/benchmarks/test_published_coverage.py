@@ -1,12 +1,12 @@
 """The coverage that `docs/statistics.md` gives for the published search's curves is that of its published ledger."""
 
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 
 from benchmarks.forecast_coverage import SHARES, judged
 from ledger.csv_export import read_export
+from ledger.records import curve_of
 from reports.statistics.backtest import Curve
 from tests.factories.paths import ROOT
 
@@ -18,8 +18,7 @@ def curves() -> dict[str, Curve]:
     trials: dict[str, dict[int, float]] = {}
     for record in read_export(ROOT / "reports" / "published" / "search-laptop").records():
         if record.stage == "pretrain" and record.trial:
-            points: Any = record.result["held_out_curve"]
-            trials.setdefault(record.trial, {}).update({int(at): float(loss) for at, loss in points})
+            trials.setdefault(record.trial, {}).update(curve_of(record))
     whole = {trial: curve for trial, curve in trials.items() if max(curve) >= END}
     arms = sorted({trial.partition("/")[0] for trial in whole})
     of_arm = {arm: [curve for trial, curve in whole.items() if trial.startswith(f"{arm}/")] for arm in arms}

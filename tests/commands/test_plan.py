@@ -19,6 +19,7 @@ from runners.scheduling.course import Course
 from search_space.cost import MATMUL
 from tests.factories.command_calls import ROOT, TABLE, Call
 from tests.factories.plans import kept, planned, written
+from tests.factories.stage_results import plausible
 
 COMPONENTS = ROOT / "experiments" / "components.yaml"
 
@@ -106,7 +107,17 @@ def test_time_and_disk_scale_with_the_work_from_what_was_measured(tmp_path: Path
             seconds = arm.train_flops / 1e6 if label.startswith("pretrain") else 5.0
             kept(store, stage, b"x" * arm.parameters)
             ledger.add_record(
-                Record(0, "baseline/1", stage.kind, label, stage.key, Status.FINISHED, {}, seconds, False)
+                Record(
+                    0,
+                    "baseline/1",
+                    stage.kind,
+                    label,
+                    stage.key,
+                    Status.FINISHED,
+                    plausible(stage.kind),
+                    seconds,
+                    False,
+                )
             )
     plan = plan_of(chosen, MATMUL, places)
     assert plan.prediction is not None
@@ -133,7 +144,17 @@ def test_seconds_that_count_a_workers_start_give_way_to_those_that_do_not(tmp_pa
             Course(experiment, shared, store, ledger)
             (label, stage), *_ = trial_stages(experiment, shared, experiment.baseline, seed).items()
             kept(store, stage, b"", warm_up)
-            record = Record(0, f"baseline/{seed}", stage.kind, label, stage.key, Status.FINISHED, {}, seconds, False)
+            record = Record(
+                0,
+                f"baseline/{seed}",
+                stage.kind,
+                label,
+                stage.key,
+                Status.FINISHED,
+                plausible(stage.kind),
+                seconds,
+                False,
+            )
             ledger.add_record(record)
         (pace,) = {one.seconds for one in surely_timed(measured_under(places.root, store))}
         predictions.append((pace, plan_of(chosen, MATMUL, places).prediction))

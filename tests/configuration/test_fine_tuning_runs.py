@@ -15,8 +15,9 @@ from configuration.fine_tuning import FineTuning
 from configuration.fine_tuning_runs import fine_tuning_runs
 from foundation.errors import DataError
 from ledger.artifacts import Outcome
-from ledger.records import Record, Status, TrialStatus
+from ledger.records import Record, Status, TrialStatus, with_results
 from ledger.selected_settings import chosen_records
+from ledger.stage_results import FineTuneResult
 from models.downstream_model import build_fine_tuned
 from runners.dag import fine_tune_labels, shared_stages, trial_stages
 from runners.scoring import chosen_by
@@ -31,6 +32,7 @@ from tasks.labelled.encoding import EncodedExamples
 from tasks.labelled.task import Example
 from tests.factories import simulated_training as simulated
 from tests.factories import small_experiments as small
+from tests.factories.stage_results import result_of
 
 RATES = {
     "encoder.embeddings.tokens.weight": 0.4096,
@@ -160,8 +162,14 @@ def choice(found: FineTuning, labels: list[int], predicted: dict[str, list[int]]
     records = []
     for teaching in fine_tuning_runs(found):
         if teaching.seed == 1:
-            result = {"task": task.name, "seed": 1, **chosen_by(teaching, task, dev, predicted[teaching.label])}
-            records.append(Record(0, "t", "fine_tune", teaching.label, "key", Status.FINISHED, result, 1.0, False))
+            result = {
+                "task": task.name,
+                "seed": 1,
+                "examples": len(labels),
+                **chosen_by(teaching, task, dev, predicted[teaching.label]),
+            }
+            tuned = result_of("fine_tune", result)
+            records.append(Record(0, "t", "fine_tune", teaching.label, "key", Status.FINISHED, tuned, 1.0, False))
     (chosen,) = chosen_records(records, [record.label for record in records])
     return chosen
 
@@ -192,10 +200,11 @@ def test_the_best_of_the_choice_half_is_reported_by_the_other_half() -> None:
     right[names[2]] = [1 - label if mine else label for label, mine in zip(labels, chosen, strict=True)]
     best = choice(found, labels, right)
     assert best.label == names[1]
-    assert best.result["scores"]["accuracy"] == 0.0  # type: ignore[index,call-overload]
-    told = best.result["choice"]
-    assert isinstance(told, dict)
-    assert (told["score"], told["n"], told["reported"], told["chosen_on"]) == (100.0, 10, 10, "held_out_half")
+    assert isinstance(best.result, FineTuneResult)
+    assert best.result.scores["accuracy"] == 0.0
+    told = best.result.choice
+    assert told is not None
+    assert (told.score, told.n, told.reported, told.chosen_on) == (100.0, 10, 10, "held_out_half")
 
 
 def test_on_dev_the_choice_is_by_what_is_reported() -> None:
@@ -207,11 +216,11 @@ def test_on_dev_the_choice_is_by_what_is_reported() -> None:
         name: 5.0 * sum(one == other for one, other in zip(each, labels, strict=True))
         for name, each in predicted.items()
     }
-    scores, told = best.result["scores"], best.result["choice"]
-    assert isinstance(scores, dict)
-    assert isinstance(told, dict)
-    assert scores["accuracy"] == told["score"] == pytest.approx(max(accuracies.values()))
-    assert (told["n"], told["reported"]) == (20, 20)
+    assert isinstance(best.result, FineTuneResult)
+    scores, told = best.result.scores, best.result.choice
+    assert told is not None
+    assert scores["accuracy"] == told.score == pytest.approx(max(accuracies.values()))
+    assert (told.n, told.reported) == (20, 20)
 
 
 @given(st.lists(st.integers(0, 1), min_size=4, max_size=60), st.sampled_from([1, 2, 3]))
@@ -250,6 +259,6 @@ def test_a_combination_that_diverges_loses_and_a_trial_diverges_where_all_do(tmp
     assert chosen_records(histories["narrow"].records, labels) == ()
     assert histories["baseline"].status is not TrialStatus.DIVERGED
     chosen = chosen_records(histories["baseline"].records, labels)
-    assert [record.result["seed"] for record in chosen] == [1, 2]
+    assert [result.seed for _, result in with_results(chosen, FineTuneResult)] == [1, 2]
     assert all("peak_learning_rate=0.0001" in record.label for record in chosen)
     assert not chosen_records(histories["baseline"].records[:-1], labels)[1:]  # before all have ended, none counts

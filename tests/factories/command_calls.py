@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ledger.records import Record, Status
 from tests.factories.paths import ROOT
+from tests.factories.stage_results import result_of
 
 MAIN = [sys.executable, "-m", "commands.main"]
 TABLE = ROOT / "experiments" / "table2.yaml"
@@ -34,7 +35,7 @@ def record(trial: str, label: str, number: int) -> Record:
     kind = "pretrain" if pretrained else "fine_tune"
     if not pretrained:
         found = {"task": task, "seed": int(seed), "scores": {primary[task]: 50.0 + number}, "examples": 64}
-    return Record(0, trial, kind, label, "key", Status.FINISHED, found, 1.0, False)
+    return Record(0, trial, kind, label, "key", Status.FINISHED, result_of(kind, found), 1.0, False)
 
 
 def listed(folder: Path) -> dict[str, bytes | None]:

@@ -4,10 +4,15 @@ from pathlib import Path
 
 from ledger.database import Ledger
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow
+from search_space.candidate import Candidate
+from search_space.recipe import Recipe
+from tests.factories.stage_results import result_of
 
 
 def arm(position: int) -> ArmRow:
-    return ArmRow(f"arm-{position}", position, 0, {"recipe": {"dropout": 0.1}}, {"heads": position}, 10, 20, 2**60)
+    candidate = Candidate(recipe=Recipe(dropout=0.2))
+    costs = {"parameters": 10, "forward_flops": 20, "train_flops": 2**60}
+    return ArmRow(f"arm-{position}", candidate, {"heads": position}, position=position, cohort=0, **costs)
 
 
 def filled(path: Path) -> Ledger:
@@ -18,7 +23,8 @@ def filled(path: Path) -> Ledger:
         ledger.add_arm(arm(position))
         ledger.add_trial(TrialRow(f"arm-{position}/1", f"arm-{position}", 1))
     for number, status in enumerate((Status.FAILED, Status.FINISHED, Status.DIVERGED, Status.FINISHED)):
-        result = {"held_out_loss": 5.5 + number}
+        loss, of_end = 5.5 + number, {Status.FAILED: {"error": "no"}, Status.DIVERGED: {"tokens": 64, "loss": "nan"}}
+        result = result_of("pretrain", of_end.get(status, {"tokens": 64, "held_out_loss": loss}), status)
         ledger.add_record(Record(0, "arm-1/1", "pretrain", f"p@{number // 2}", "key", status, result, 0.25, False))
     for level in range(2):
         ledger.add_decision(Decision(0, "arm-1/1", level, not level, 5.5, 6.5, ("arm-0/1",)))

@@ -10,6 +10,8 @@ from ledger.tuning_plan import TuningPlan
 from ledger.tuning_selection import Choice
 from reports.document import Report
 from reports.figures.figure import Picture
+from search_space.candidate import Candidate
+from tests.factories.stage_results import PLAUSIBLE, result_of
 
 Data = TypeVar("Data")
 TOKENS = 2_000_000
@@ -46,7 +48,16 @@ def search_design(**more: Any) -> dict[str, Any]:
 
 
 def arm(name: str, position: int, changes: Mapping[str, Any]) -> ArmRow:
-    return ArmRow(name, position, 0, {}, changes, 13_483_008 - position * 300_000, 10**9, 127 * 10**16)
+    return ArmRow(
+        name,
+        Candidate(),
+        changes,
+        position=position,
+        cohort=0,
+        parameters=13_483_008 - position * 300_000,
+        forward_flops=10**9,
+        train_flops=127 * 10**16,
+    )
 
 
 @dataclass
@@ -64,7 +75,8 @@ class Trial:
         return f"{self.arm}/{self.seed}"
 
     def record(self, stage: str, label: str, result: Mapping[str, Any], status: Status = Status.FINISHED) -> "Trial":
-        self.records.append(Record(len(self.records), self.name, stage, label, "key", status, result, 1.0, False))
+        found = result_of(stage, result, status)
+        self.records.append(Record(len(self.records), self.name, stage, label, "key", status, found, 1.0, False))
         return self
 
     def pretrained(self, loss: float, tokens: int = TOKENS) -> "Trial":
@@ -97,12 +109,11 @@ class Trial:
 
 
 def shared(stage: str, label: str, result: Mapping[str, Any]) -> Record:
-    return Record(0, None, stage, label, "key", Status.FINISHED, result, 1.0, False)
+    return Record(0, None, stage, label, "key", Status.FINISHED, result_of(stage, result), 1.0, False)
 
 
 def corpus_record() -> Record:
-    splits = {name: {"documents": count, "sources": 9} for name, count in (("train", 8600), ("validation", 400))}
-    return shared("corpus", "corpus", {"content_hash": "0123456789abcdef" * 4, "splits": splits})
+    return shared("corpus", "corpus", PLAUSIBLE["corpus"])
 
 
 def examples_record(task: str) -> Record:

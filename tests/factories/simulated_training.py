@@ -24,6 +24,7 @@ from runners.scheduling.groundwork import Groundwork
 from runners.stages.declarations import FineTuneStage, PretrainStage
 from runners.work_queue import Failure, StageTask, WorkQueue
 from tasks.labelled.encoding import EncodedExamples, save_examples
+from tests.factories.stage_results import PLAUSIBLE
 
 DEV_EXAMPLES = 6
 TOKENS_PER_STEP = 64
@@ -106,13 +107,22 @@ def curve(work: StageTask) -> Outcome | Failure:
     """Return what the stage finds: losses that fall and cross, drawn by candidate and seed."""
     told = work.stage.declaration
     if not isinstance(told, PretrainStage):
-        return Outcome(Status.FINISHED, {}, 1.0)
+        found = {**PLAUSIBLE[work.stage.kind]}
+        if isinstance(told, FineTuneStage):  # the driver adds the rest
+            found = {"examples": DEV_EXAMPLES}
+        return Outcome(Status.FINISHED, found, 1.0)
     candidate, tokens = canonical_text(canonical(told.candidate)), told.to_step * TOKENS_PER_STEP
     start, slope = chance_of(candidate, told.seed), chance_of(candidate, "slope")
     loss = 8 + start - (1 + slope) * tokens / 2560
     points: list[Any] = [[tokens, loss]]
     result = {"tokens": tokens, "held_out_loss": loss, "held_out_curve": points, "train_curve": points}
     return Outcome(Status.FINISHED, result, 1.0)
+
+
+def diverged(work: StageTask) -> Outcome:
+    """Return what a stage of a trial leaves that diverges."""
+    tuned = isinstance(work.stage.declaration, FineTuneStage)
+    return Outcome(Status.DIVERGED, {"step": 1, "loss": "nan"} if tuned else {"tokens": 64, "loss": "nan"}, 1.0)
 
 
 @dataclass
@@ -192,11 +202,11 @@ def publish(store: ArtifactStore, work: StageTask, end: Outcome) -> None:
 
 def found(snapshot: Snapshot) -> dict[str, Any]:
     """Return everything that a table is made from, without what the order of ends may change."""
-    arms = [(arm.name, arm.position, arm.cohort, canonical_text(dict(arm.candidate))) for arm in snapshot.arms]
+    arms = [(arm.name, arm.position, arm.cohort, arm.identity) for arm in snapshot.arms]
     trials = {
         history.trial.name: (
             history.status,
-            {record.label: (record.key, record.status, dict(record.result)) for record in history.records},
+            {record.label: (record.key, record.status, record.result.as_json) for record in history.records},
             [(one.level, one.cleared, one.value, one.threshold, one.cohort) for one in history.decisions],
         )
         for history in snapshot.histories

@@ -6,8 +6,10 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from ledger.records import ArmRow, Decision, Record, Status, TrialRow, TrialStatus
+from ledger.records import ArmRow, Decision, Record, Status, TrialRow, TrialStatus, final_loss_of
 from ledger.snapshot import Snapshot, TrialHistory
+from ledger.stage_results import DivergedPretraining, FineTuneResult, PretrainResult
+from search_space.candidate import Candidate
 
 KINDS = ("none", "depthwise", "lightweight", "dynamic", "span_dynamic")
 SEEDS = (1, 2, 3)
@@ -53,7 +55,16 @@ def arm_row(position: int) -> ArmRow:
     }
     changes = {"architecture.convolution": convolution} if position else {}
     parameters = 13_483_008 + 90_000 * position
-    return ArmRow(name, position, 0, candidate, changes, parameters, 3 * 10**9, FLOPS_PER_TOKEN * MARKS[-1])
+    return ArmRow(
+        name,
+        Candidate.model_validate(candidate),
+        changes,
+        position=position,
+        cohort=0,
+        parameters=parameters,
+        forward_flops=3 * 10**9,
+        train_flops=FLOPS_PER_TOKEN * MARKS[-1],
+    )
 
 
 def history(arm: ArmRow, seed: int, sequence: Iterator[int]) -> TrialHistory:
@@ -71,14 +82,14 @@ def history(arm: ArmRow, seed: int, sequence: Iterator[int]) -> TrialHistory:
             f"{task}#{tuning}",
             f"key-{trial.name}-{task}-{tuning}",
             Status.FINISHED,
-            {
-                "task": task,
-                "seed": tuning,
-                "scores": {
+            FineTuneResult(
+                task=task,
+                seed=tuning,
+                scores={
                     metric: round(0.6 + 0.02 * arm.position + 0.01 * seed + 0.003 * tuning, 4) for metric in metrics
                 },
-                "examples": 1000,
-            },
+                examples=1000,
+            ),
             12.5,
             reused=False,
         )
@@ -93,11 +104,13 @@ def ended_early(trial: TrialRow, arm: ArmRow, sequence: Iterator[int]) -> TrialH
     """Return a trial that diverged (seed 1) or was stopped at hurdle 1."""
     first = pretrained(trial.name, 0, 5.3, sequence)
     if trial.seed == 1:
-        result = {**first.result, "tokens": 312_320, "loss": "nan"}
-        del result["held_out_loss"]
+        assert isinstance(first.result, PretrainResult)
+        curves = {"held_out_curve": first.result.held_out_curve, "train_curve": first.result.train_curve}
+        result = DivergedPretraining(tokens=312_320, loss="nan", **curves)
         diverged = replace(first, status=Status.DIVERGED, result=result)
         return TrialHistory(trial, (diverged,), (), TrialStatus.DIVERGED)
-    loss = float(first.result["held_out_loss"])  # type: ignore[arg-type]
+    loss = final_loss_of(first)
+    assert loss is not None
     decision = Decision(next(sequence), trial.name, 0, False, loss, 5.2, ("baseline/1",))
     return TrialHistory(trial, (first,), (decision,), TrialStatus.STOPPED)
 
@@ -106,13 +119,13 @@ def pretrained(name: str, part: int, floor: float, sequence: Iterator[int]) -> R
     """Return the record of one part of pretraining, with a loss at every step and four held-out losses."""
     start, end = (0, *MARKS)[part], MARKS[part]
     steps = range(start + TOKENS_PER_STEP, end + 1, TOKENS_PER_STEP)
-    held_out = [[tokens, _loss(tokens, floor)] for tokens in range(start + 125_000, end + 1, 125_000)]
-    result: dict[str, Any] = {
-        "tokens": end,
-        "held_out_loss": held_out[-1][1],
-        "held_out_curve": held_out,
-        "train_curve": [[tokens, _loss(tokens, floor) + 0.05 * math.sin(tokens / 9000)] for tokens in steps],
-    }
+    held_out = tuple((tokens, _loss(tokens, floor)) for tokens in range(start + 125_000, end + 1, 125_000))
+    result = PretrainResult(
+        tokens=end,
+        held_out_loss=held_out[-1][1],
+        held_out_curve=held_out,
+        train_curve=tuple((tokens, _loss(tokens, floor) + 0.05 * math.sin(tokens / 9000)) for tokens in steps),
+    )
     label = f"pretrain@{end}"
     return Record(next(sequence), name, "pretrain", label, f"key-{name}-{part}", Status.FINISHED, result, 81.0, False)
 

@@ -17,6 +17,7 @@ from runners.stages.context import StageContext
 from runners.stages.progress import ProgressFile
 from tasks.corpora.assembly import SUMMARY_FILE, CorpusSummary, SplitSize, split_file
 from tests.factories import simulated_training as simulated
+from tests.factories.stage_results import result_of
 
 SENTENCES = [f"The {number} birds of island {number} sing in tree {number}." for number in range(40)]
 
@@ -60,7 +61,17 @@ def found(folder: Path, *texts: str) -> Record:
     (folder / "work").mkdir()
     place = StageContext({"corpus": corpus(folder / "corpus", *texts)}, folder / "work", ProgressFile(folder / "p"))
     result = compute(stage.declaration, place)  # type: ignore[arg-type]
-    return Record(0, None, stage.kind, "contamination mrpc", stage.key, Status.FINISHED, result, 1.0, False)
+    return Record(
+        0,
+        None,
+        stage.kind,
+        "contamination mrpc",
+        stage.key,
+        Status.FINISHED,
+        result_of("contamination", result),
+        1.0,
+        False,
+    )
 
 
 def test_what_was_planted_is_counted_with_its_lines_and_told_beneath_the_tables(tmp_path: Path) -> None:
@@ -70,7 +81,7 @@ def test_what_was_planted_is_counted_with_its_lines_and_told_beneath_the_tables(
     low, high = wilson(2, 20)
     counts = ("task", "dev_examples", "long_enough", "overlapping", "share", "low", "high", "by_sentence", "by_run")
     assert [row[name] for name in counts] == ["mrpc", 20, 20, 2, 0.1, low, high, 2, 0]
-    assert record.result["first"] == ["dev.tsv:5 (in page 1)", "dev.tsv:7 (in page 1)"]
+    assert record.result.as_json["first"] == ("dev.tsv:5 (in page 1)", "dev.tsv:7 (in page 1)")
     ((_, note),) = leakage_notes([record])
     assert note.startswith("mrpc 2 of 20 dev examples (10.00% [2.79, 30.10]). Counted: a sentence of 4 words")
 

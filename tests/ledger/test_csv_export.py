@@ -1,6 +1,7 @@
 """An export gives the ledger's rows back, every one of them as it was, and refuses what is not what was written."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ from foundation.errors import CorruptionError, MachineError
 from ledger.csv_export import EXPORT_FOLDER, SEAL, ExportedLedger, has_export, read_export, write_export
 from ledger.database import Ledger
 from ledger.reading import snapshot_at
-from ledger.records import ArmRow, Decision, Record, Status, TrialRow
+from ledger.records import ArmRow, Decision, Record, TrialRow
+from search_space.candidate import Candidate
 from tests.factories.ledger_rows import everything, filled
+from tests.factories.stage_results import drawn_records
 
 NAMES = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1, max_size=12)
 VALUES = st.recursive(
@@ -25,6 +28,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
     max_leaves=6,
 )
+COSTS = {"position": 0, "cohort": 0, "parameters": 1, "forward_flops": 2, "train_flops": 2**70}
 DOCUMENTS = st.dictionaries(NAMES, VALUES, max_size=3)
 
 
@@ -37,6 +41,7 @@ def exported(rows: ExportedLedger, folder: Path) -> ExportedLedger:
     name=NAMES,
     other=st.none() | NAMES,
     document=DOCUMENTS,
+    record=drawn_records(),
     value=st.none() | st.floats(-1e9, 1e9),
     flag=st.booleans(),
 )
@@ -45,15 +50,16 @@ def test_any_row_comes_back_as_it_was(
     name: str,
     other: str | None,
     document: dict[str, object],
+    record: Record,
     value: float | None,
     flag: bool,
 ) -> None:
     rows = ExportedLedger(
         Path(),
         {"experiment": name, "document": document or None},  # type: ignore[dict-item]
-        (ArmRow(name, 0, 0, document, {}, 1, 2, 2**70, document, other),),  # type: ignore[arg-type]
+        (ArmRow(name, Candidate(), document, document, other, **COSTS),),  # type: ignore[arg-type]
         (TrialRow(name, name, 2**32 - 1, None if flag else 3),),
-        (Record(1, other, name, name, name, Status.DIVERGED, document, 0.1, flag),),  # type: ignore[arg-type]
+        (replace(record, sequence=1, trial=other, label=name, key=name),),
         (Decision(1, name, 0, flag, value, value, (name, "b")),),
     )
     back = exported(rows, tmp_path_factory.mktemp("export"))
@@ -77,7 +83,7 @@ def test_a_ledgers_rows_come_back_and_equal_rows_give_equal_bytes(tmp_path: Path
 
 def test_a_name_that_a_spreadsheet_would_run_is_text_there(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.sqlite")
-    ledger.add_arm(ArmRow("+wider", 0, 0, {}, {}, 1, 2, 3))
+    ledger.add_arm(ArmRow("+wider", Candidate(), {}, **COSTS))
     write_export(ledger, tmp_path)
     assert "\n'+wider," in (tmp_path / EXPORT_FOLDER / "arms.csv").read_text()
     assert read_export(tmp_path).arms()[0].name == "+wider"

@@ -16,19 +16,21 @@ from hypothesis import strategies as st
 
 from foundation.errors import CorruptionError, MachineError
 from ledger.database import LEDGER_NAME, Ledger
-from ledger.records import Decision, Record, Status, TrialRow
+from ledger.records import Decision, Record, TrialRow
 from tests.factories.ledger_rows import arm, everything, filled
 from tests.factories.paths import ROOT
+from tests.factories.stage_results import drawn_records
 
 APPEND_FOREVER = """
 import sys
 from pathlib import Path
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.records import Record, Status
+from ledger.stage_results import EvaluationSetResult
 ledger = Ledger(Path(sys.argv[1]))
 for number in range(10**6):
-    result = {"loss": number}
-    ledger.add_record(Record(0, "a/1", "pretrain", f"p@{number}", "key", Status.FINISHED, result, 0.5, False))
+    result = EvaluationSetResult(sequences=1, questions=number)
+    ledger.add_record(Record(0, "a/1", "evaluation_set", f"p@{number}", "key", Status.FINISHED, result, 0.5, False))
     print(number, flush=True)
 """
 
@@ -40,18 +42,6 @@ PLAIN = st.recursive(
     max_leaves=8,
 )
 DOCUMENTS = st.dictionaries(TEXT, PLAIN, max_size=4)
-RECORDS = st.builds(
-    Record,
-    sequence=st.just(0),
-    trial=st.none() | TEXT,
-    stage=TEXT,
-    label=TEXT,
-    key=TEXT,
-    status=st.sampled_from(Status),
-    result=DOCUMENTS,
-    seconds=FINITE,
-    reused=st.booleans(),
-)
 DECISIONS = st.builds(
     Decision,
     sequence=st.just(0),
@@ -64,7 +54,10 @@ DECISIONS = st.builds(
 )
 
 
-@given(st.lists(RECORDS, max_size=4), st.lists(DECISIONS, max_size=4, unique_by=lambda one: (one.trial, one.level)))
+@given(
+    st.lists(drawn_records(), max_size=4),
+    st.lists(DECISIONS, max_size=4, unique_by=lambda one: (one.trial, one.level)),
+)
 @settings(max_examples=60)
 def test_rows_come_back_as_they_were_written_numbered_in_their_order(
     records: list[Record], decisions: list[Decision]
@@ -143,8 +136,8 @@ def test_what_is_read_while_a_run_writes_is_whole_and_never_older_than_what_was_
         for _ in range(25):
             told += [json.loads(writer.stdout.readline()) for _ in range(3)]
             with closing(Ledger.at(tmp_path)) as ledger:
-                seen = [record.result["loss"] for record in ledger.records()]
-                assert seen == [record.result["loss"] for record in ledger.records()]  # it stays as it was read
+                seen = [record.result.questions for record in ledger.records()]
+                assert seen == [record.result.questions for record in ledger.records()]  # it stays as it was read
             assert seen[: len(told)] == told
             assert len(seen) >= before
             before = len(seen)
@@ -174,6 +167,6 @@ def test_whatever_a_killed_writer_had_acknowledged_is_there(tmp_path: Path, want
         os.kill(writer.pid, signal.SIGKILL)
         acknowledged += [json.loads(line) for line in writer.stdout if line.endswith("\n")]
     with closing(Ledger(path)) as ledger:
-        kept = [record.result["loss"] for record in ledger.records()]
+        kept = [record.result.questions for record in ledger.records()]
     assert kept[: len(acknowledged)] == acknowledged
     assert len(kept) <= len(acknowledged) + 1

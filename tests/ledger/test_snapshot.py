@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ledger.database import Ledger
 from ledger.records import Decision, Record, Status, TrialRow, TrialStatus
 from ledger.snapshot import history_of, snapshot
+from tests.factories.stage_results import PLAUSIBLE, result_of
 
 TRIAL = TrialRow("dynamic/1", "dynamic", 1)
 LABELS = ("pretrain@1", "pretrain@2", "task#1", "task#2")
@@ -21,7 +22,9 @@ FINISHED, DIVERGED, FAILED = Status.FINISHED, Status.DIVERGED, Status.FAILED
 
 def record(sequence: int, label: str, status: Status, trial: str | None = TRIAL.name) -> Record:
     stage = "pretrain" if label.startswith("pretrain") else "fine_tune"
-    return Record(sequence, trial, stage, label, f"key-{sequence}", status, {"number": sequence}, 1.0, reused=False)
+    ends = {FAILED: {"error": "no"}, DIVERGED: {"tokens": 1, "loss": "nan"} if stage == "pretrain" else {"step": 1}}
+    result = result_of(stage, ends.get(status, PLAUSIBLE[stage]), status)
+    return Record(sequence, trial, stage, label, f"key-{sequence}", status, result, 1.0, reused=False)
 
 
 def records(*statuses: Status) -> list[Record]:

@@ -5,7 +5,6 @@ fragment is no longer in the story.
 """
 
 import csv
-import json
 from collections.abc import Iterator
 from functools import cache
 from itertools import combinations
@@ -18,10 +17,12 @@ import pytest
 from analysis.paired import interval, t_p
 from analysis.power import smallest_effect
 from configuration.metrics import HELD_OUT_LOSS, SCORE
+from configuration.stage_label import StageLabel
 from ledger.csv_export import read_export
+from ledger.records import final_loss_of, with_results
+from ledger.stage_results import AttentionResult, ExamplesResult, PretrainResult, finite_points
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from search_space.candidate import Candidate
 from tests.reports.test_stories import PUBLISHED, results_in, stories
 
 scipy_stats = pytest.importorskip("scipy.stats", reason="the independent statistics are scipy's")
@@ -162,8 +163,8 @@ def late_batches(name: str, arm: str, other: str, tokens: int) -> Iterator[tuple
     for record in read_export(PUBLISHED / name).records():
         owner, _, seed = (record.trial or "").rpartition("/")
         if record.stage == "pretrain" and owner in found:
-            curve: Any = record.result["train_curve"]
-            found[owner][int(seed)] = {int(at): float(loss) for at, loss in curve}
+            assert isinstance(record.result, PretrainResult)
+            found[owner][int(seed)] = dict(finite_points(record.result.train_curve))
     for seed in sorted(found[arm]):
         mine, theirs = found[arm][seed], found[other][seed]
         shared = sorted(mine.keys() & theirs.keys())
@@ -183,8 +184,8 @@ def heads() -> Iterator[str]:
 def table8() -> Iterator[str]:
     shares: dict[str, list[float]] = {}
     for record in read_export(PUBLISHED / "table8-laptop").records():
-        rows: Any = record.result.get("heads") if record.trial else None
-        if rows:
+        if isinstance(record.result, AttentionResult):
+            rows = record.result.heads
             whole, text = sum(row[2] + row[3] for row in rows), sum(row[4] + row[5] for row in rows)
             shares.setdefault(str(record.trial).rpartition("/")[0], []).append(100 * (1 - text / whole))
     without, beside = shares["baseline"] + shares["bottleneck"], shares["dynamic"] + shares["span_dynamic"]
@@ -197,11 +198,14 @@ def search() -> Iterator[str]:
     rows = read_export(PUBLISHED / "search-laptop")
     for record in rows.records():
         if record.stage == "pretrain" and record.trial:
-            losses.setdefault(record.trial, {})[int(record.label.partition("@")[2])] = as_float(record.result)
+            loss, mark = final_loss_of(record), StageLabel.parse(record.label).tokens
+            assert loss is not None
+            assert mark is not None
+            losses.setdefault(record.trial, {})[mark] = loss
     stopped = {decision.trial for decision in rows.decisions() if not decision.cleared}
     yield f"{len(stopped)} of the {len(losses)} trials were stopped, and {len(losses) - len(stopped)} came through"
     mark, end = 3_600_000, 18_000_000
-    candidates = {arm.name: Candidate.model_validate_json(json.dumps(arm.candidate)) for arm in rows.arms()}
+    candidates = {arm.name: arm.candidate for arm in rows.arms()}
     kinds = {name: candidate.architecture.convolution.kind for name, candidate in candidates.items()}
     plain = [trial for trial in losses if kinds[trial.partition("/")[0]] == "none"]
     first = {trial: loss[mark] for trial, loss in losses.items()}
@@ -280,15 +284,14 @@ def test_the_front_pages_caveat_has_the_evaluation_sets_error() -> None:
 def test_truncated_shares_and_lost_answers_are_those_of_the_records() -> None:
     page = " ".join((PUBLISHED / "README.md").read_text(encoding="utf-8").split("\n## ", 1)[0].split())
     figures = {
-        record.label.removeprefix("examples "): record.result["dev"]
+        result.task: result.dev
         for name in ("table2-laptop", "table2-wikipedia")
-        for record in read_export(PUBLISHED / name).records()
-        if record.stage == "examples"
+        for _, result in with_results(read_export(PUBLISHED / name).records(), ExamplesResult)
     }
-    share = {task: f"{100 * part.get('truncated_share', 0):.1f}%" for task, part in figures.items()}  # type: ignore[union-attr, operator]
-    answers: Any = figures["docs_answer"]
-    assert f"{share['docs_answer']} of `docs_answer`'s {answers['examples']:,} dev inputs" in page
-    assert f"the answers of {answers['answers_lost']} are cut off" in page
+    share = {task: f"{100 * (getattr(part, 'truncated_share', 0) or 0):.1f}%" for task, part in figures.items()}
+    answers = figures["docs_answer"]
+    assert f"{share['docs_answer']} of `docs_answer`'s {answers.examples:,} dev inputs" in page
+    assert f"the answers of {answers.answers_lost} are cut off" in page
     assert (
         f"{share['mrpc']} of MRPC's dev inputs, {share['rte']} of RTE's and {share['stsb']} of STS-B's are cut"
         in page

@@ -6,9 +6,10 @@ from contextlib import closing
 from pathlib import Path
 
 from configuration.stage_label import PRETRAIN
-from foundation.schema import JsonValue
+from foundation.schema import JsonValue, canonical
 from ledger.database import Ledger
 from ledger.records import Record, Status
+from ledger.stage_results import Pretraining, PretrainResult
 from runners.replay.curves.recorded import RecordedCurves, recorded
 
 
@@ -24,27 +25,18 @@ def read(folder: Path) -> RecordedCurves:
             seeds[arm_of[record.trial]].setdefault(record.trial, {}).update(_points(record))
     points = {arm: _mean(list(curves.values())) for arm, curves in seeds.items()}
     trained = {arm: curve for arm, curve in points.items() if curve}
-    configs: dict[str, Mapping[str, JsonValue]] = {arm.name: arm.candidate for arm in arms}
+    configs: dict[str, Mapping[str, JsonValue]] = {arm.name: canonical(arm.candidate) for arm in arms}
     return recorded(folder.name, configs, _until_diverged(trained), maximise=False)
 
 
 def _points(record: Record) -> dict[float, float]:
     """Return held-out loss by tokens; NaN at the tokens where the stage diverged."""
-    found: dict[float, float] = {}
-    curve = record.result.get("held_out_curve")
-    for point in curve if isinstance(curve, list) else []:
-        if isinstance(point, list) and len(point) == 2:
-            found[_number(point[0])] = _number(point[1])
-    tokens = _number(record.result.get("tokens"))
-    if record.status is Status.DIVERGED and math.isfinite(tokens):
-        found[tokens] = math.nan
-    elif math.isfinite(tokens) and "held_out_loss" in record.result:
-        found[tokens] = _number(record.result["held_out_loss"])
-    return {step: value for step, value in found.items() if math.isfinite(step)}
-
-
-def _number(value: JsonValue) -> float:
-    return math.nan if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
+    result = record.result
+    if not isinstance(result, Pretraining):
+        return {}
+    end = result.held_out_loss if isinstance(result, PretrainResult) else math.nan
+    points = {**dict(result.held_out_curve), result.tokens: end}
+    return {float(step): float(value) for step, value in points.items() if math.isfinite(step)}
 
 
 def _mean(curves: list[dict[float, float]]) -> dict[float, float]:

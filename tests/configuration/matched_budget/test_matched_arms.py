@@ -15,13 +15,13 @@ from configuration.designs import ListDesign
 from configuration.matched_budget import Match, add_matched_arms
 from configuration.matched_budget.adjustable_sizes import dimension, nearest
 from foundation.environment import manifest
-from foundation.schema import canonical
 from ledger.artifacts import ArtifactStore, Outcome
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.measured_throughput import seconds_per_operation
 from ledger.records import ArmRow, Record, Status, TrialRow
 from search_space.candidate import Candidate
 from search_space.overrides import apply, difference
+from tests.factories.stage_results import plausible
 
 TOKENS = 10_000_000
 PATHS = {
@@ -178,6 +178,9 @@ def test_a_twin_in_tokens_sees_whole_updates_of_its_own() -> None:
     assert recipe.steps(TOKENS) == recipe.own_tokens(TOKENS) // recipe.tokens_per_step
 
 
+COSTS = {"cohort": 0, "parameters": 1, "forward_flops": 1, "train_flops": 1}
+
+
 def measured_folder(
     folder: Path, arms: dict[str, tuple[Candidate, float]], untimed: frozenset[str] = frozenset()
 ) -> Path:
@@ -187,12 +190,14 @@ def measured_folder(
     ledger.set_fact("manifest", manifest())
     ledger.set_fact("document", {"pretraining": {"tokens": TOKENS}})
     for position, (name, (candidate, seconds)) in enumerate(arms.items()):
-        ledger.add_arm(ArmRow(name, position, 0, canonical(candidate), {}, 1, 1, 1))
+        ledger.add_arm(ArmRow(name, candidate, {}, position=position, **COSTS))
         for seed in (1, 2, 3):
             ledger.add_trial(TrialRow(f"{name}/{seed}", name, seed))
             took = seconds * (10 if seed == 3 else 1)  # one seed ran beside something else
             key = f"{name}-{seed}"
-            ledger.add_record(Record(0, f"{name}/{seed}", "pretrain", "p", key, Status.FINISHED, {}, took, False))
+            ledger.add_record(
+                Record(0, f"{name}/{seed}", "pretrain", "p", key, Status.FINISHED, plausible("pretrain"), took, False)
+            )
             warm_up = None if f"{name}/{seed}" in untimed else 8.0
             with store.computing(key) as work:
                 store.publish("pretrain", key, work, Outcome(Status.FINISHED, {}, took, warm_up))

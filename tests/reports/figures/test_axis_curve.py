@@ -13,6 +13,7 @@ from ledger.snapshot import Snapshot
 from reports.figures.axis_curve import cut_of
 from reports.figures.axis_curve_data import AxisCurve, AxisPanel
 from reports.report import build
+from search_space.candidate import Candidate
 from tests.factories.reports import Trial, document, figure_data, picture, snapshot, table2
 
 KERNELS = (1, 3, 5, 9, 33)
@@ -24,15 +25,18 @@ def candidate(kernel: int | None, length: int = 64, depth: int = 2) -> dict[str,
     return {"architecture": sizes, "recipe": {"sequence_length": length}}
 
 
+def row(name: str, place: int, given: Mapping[str, Any]) -> ArmRow:
+    costs = {"parameters": 10, "forward_flops": 10, "train_flops": 10}
+    return ArmRow(name, Candidate.model_validate(given), {}, position=place, cohort=0, **costs)
+
+
 def view(candidates: Mapping[str, Mapping[str, Any]], seeds: tuple[int, ...] = (1, 2, 3)) -> Snapshot:
     trials = [
         Trial(arm, seed).pretrained(5 - position / 10 + seed / 7 + (position * seed) % 3 / 100)
         for position, arm in enumerate(candidates)
         for seed in seeds
     ]
-    rows = tuple(
-        ArmRow(arm, place, 0, given, {}, 10, 10, 10) for place, (arm, given) in enumerate(candidates.items())
-    )
+    rows = tuple(row(arm, place, given) for place, (arm, given) in enumerate(candidates.items()))
     whole = snapshot(trials, {}, resolved=document(seeds=seeds))
     return Snapshot(whole.experiment, whole.scale, whole.document, whole.labels, rows, whole.histories, whole.shared)
 
@@ -90,7 +94,7 @@ def far_off(by: float) -> AxisPanel:
     trials = [
         Trial(f"k{k}", seed).pretrained(loss + (k * seed) % 5 / 200) for k, loss in losses.items() for seed in (1, 2)
     ]
-    rows = tuple(ArmRow(arm, place, 0, given, {}, 10, 10, 10) for place, (arm, given) in enumerate(arms.items()))
+    rows = tuple(row(arm, place, given) for place, (arm, given) in enumerate(arms.items()))
     whole = snapshot(trials, {}, resolved=document(seeds=(1, 2)))
     curve = figure_data(build(replace(whole, arms=rows)), AxisCurve)
     assert curve is not None

@@ -10,6 +10,8 @@ from ledger.records import ArmRow
 from ledger.snapshot import Snapshot
 from reports.figures.ladder import Ladder
 from reports.report import build
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
 from tests.factories.reports import Trial, document, figure_data, picture, snapshot
 
 PARTS = ("wide", "bottleneck", "convolution")  # not in the order of the alphabet
@@ -23,7 +25,15 @@ def view(extra: dict[str, dict[str, bool]] | None = None, seeds: tuple[int, ...]
     levels |= extra or {}
     arms = tuple(
         ArmRow(
-            name, place, 0, {"architecture": {"heads": 2 ** (place % 3)}}, {}, 1000 + place, 10, 10**12 + place, given
+            name,
+            Candidate(architecture=Architecture(heads=2 ** (place % 3))),
+            {},
+            given,
+            position=place,
+            cohort=0,
+            parameters=1000 + place,
+            forward_flops=10,
+            train_flops=10**12 + place,
         )
         for place, (name, given) in enumerate(levels.items())
     )

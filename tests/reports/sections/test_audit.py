@@ -13,6 +13,7 @@ from scipy.stats import kendalltau
 from configuration.hurdles.audit import Audit
 from ledger.records import Record, Status
 from ledger.snapshot import Snapshot
+from ledger.stage_results import PretrainResult
 from reports.report import build, primary_metric
 from reports.sections.audit import audit_sentence, audit_table, interval_of_share, weighted_tau
 from reports.statistics.results import Results, results_of
@@ -42,7 +43,7 @@ def raced(final: Callable[[float], float], share: float, count: int = 40) -> Sna
         trial = Trial(arm, 1).pretrained(value, MARK).judged(0, value < bar, value, bar)
         trials.append(trial.pretrained(final(value)) if value < bar else trial)
         if trial.name in chosen:
-            result = {"tokens": TOKENS, "held_out_loss": final(value)}
+            result = PretrainResult(tokens=TOKENS, held_out_loss=final(value))
             histories.append(
                 Record(9, trial.name, "pretrain", f"pretrain@{TOKENS}", "key", Status.FINISHED, result, 1.0, False)
             )

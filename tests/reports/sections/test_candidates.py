@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from configuration.metrics import primary_metric
 from ledger.records import Record, Status, TrialStatus
 from ledger.snapshot import Snapshot
+from ledger.stage_results import PretrainResult
 from reports.number_format import distinct
 from reports.report import build
 from reports.sections.candidates import candidates_table
@@ -139,7 +140,7 @@ def test_a_search_without_a_result_says_why() -> None:
 def with_audit(final: float) -> Snapshot:
     losses = {"baseline": {1: (7.0, 6.0)}, "c001": {1: (7.5,)}, "c002": {1: (6.8, 5.9)}}
     found = searched(losses, seeds=(1,))
-    result = {"tokens": TOKENS, "held_out_loss": final}
+    result = PretrainResult(tokens=TOKENS, held_out_loss=final)
     record = Record(9, "c001/1", "pretrain", f"pretrain@{TOKENS}", "key", Status.FINISHED, result, 1.0, False)
     histories = (replace(one, audit=(record,)) if one.trial.name == "c001/1" else one for one in found.histories)
     return replace(found, histories=tuple(histories))
@@ -165,7 +166,15 @@ def test_a_candidate_that_sets_a_hurdle_is_not_counted_as_judged_by_it() -> None
     found = replace(found, histories=tuple(trial.history() for trial in trials))
     audits = {
         name: Record(
-            9, name, "pretrain", f"pretrain@{TOKENS}", "key", Status.FINISHED, {"held_out_loss": 6.5}, 1, False
+            9,
+            name,
+            "pretrain",
+            f"pretrain@{TOKENS}",
+            "key",
+            Status.FINISHED,
+            PretrainResult(tokens=TOKENS, held_out_loss=6.5),
+            1,
+            False,
         )
         for name in ("c001/1", "c002/1")
     }

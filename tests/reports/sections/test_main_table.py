@@ -165,7 +165,7 @@ def test_importance_is_shown_where_it_is_known() -> None:
 
 def test_a_diverged_fine_tuning_leaves_the_pretraining_counted() -> None:
     trial = Trial("baseline", 1, TrialStatus.DIVERGED).pretrained(6.0)
-    trial.record("fine_tune", "docs_pair#1", {"tokens": 1, "loss": "nan"}, Status.DIVERGED)
+    trial.record("fine_tune", "docs_pair#1", {"step": 1, "loss": "nan"}, Status.DIVERGED)
     found = build(snapshot([trial], tasks=("docs_pair",)))
     counts = {row["metric"]: row["n"] for row in rows(found, "results", arm="baseline")}
     assert counts == {"held_out_loss": 1, "score": 0, "docs_pair": 0}

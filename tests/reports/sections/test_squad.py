@@ -4,16 +4,17 @@ from foundation.schema import JsonValue
 from ledger.records import Record, Status, TrialRow, TrialStatus
 from ledger.snapshot import Snapshot, TrialHistory
 from reports.sections.squad import squad_notes
+from tests.factories.stage_results import PLAUSIBLE, SQUAD_PART, result_of
 
 
 def examples(task: str, **parts: JsonValue) -> Record:
-    result: dict[str, JsonValue] = {"task": task, **parts}
+    result = result_of("examples", {**PLAUSIBLE["examples"], "task": task, **parts})
     return Record(0, None, "examples", f"examples {task}", "key", Status.FINISHED, result, 1.0, False)
 
 
 def tuned(trial: str, task: str, threshold: float) -> TrialHistory:
-    counts: dict[str, JsonValue] = {"threshold_questions": 40, "threshold_unanswerable": 12}
-    result: dict[str, JsonValue] = {"task": task, "null_threshold": threshold, **counts}
+    found = {"task": task, "null_threshold": threshold, "threshold_questions": 40, "threshold_unanswerable": 12}
+    result = result_of("fine_tune", {**PLAUSIBLE["fine_tune"], **found})
     record = Record(0, trial, "fine_tune", f"{task}#1", "key", Status.FINISHED, result, 1.0, False)
     return TrialHistory(TrialRow(trial, "baseline", 1, None), (record,), (), TrialStatus.FINISHED)
 
@@ -22,8 +23,22 @@ def snapshot(*shared: Record, histories: tuple[TrialHistory, ...] = ()) -> Snaps
     return Snapshot("squad", "whole", {}, (), (), histories, shared)
 
 
-WHOLE: JsonValue = {"examples": 10570, "of": 10570, "file": "dev-v1.1.json", "official_name": True, "answers_lost": 0}
-CUT: JsonValue = {"examples": 50, "of": 90, "file": "train-v1.1.cut.json", "official_name": False, "answers_lost": 3}
+WHOLE: JsonValue = {
+    **SQUAD_PART,
+    "examples": 10570,
+    "of": 10570,
+    "file": "dev-v1.1.json",
+    "official_name": True,
+    "answers_lost": 0,
+}
+CUT: JsonValue = {
+    **SQUAD_PART,
+    "examples": 50,
+    "of": 90,
+    "file": "train-v1.1.cut.json",
+    "official_name": False,
+    "answers_lost": 3,
+}
 
 
 def test_files_and_counts_are_told() -> None:

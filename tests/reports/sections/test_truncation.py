@@ -6,11 +6,13 @@ from dataclasses import replace
 import pytest
 
 from foundation.schema import JsonValue
-from ledger.records import Record
+from ledger.records import Record, with_results
+from ledger.stage_results import ExamplesResult
 from reports.formats import render
 from reports.report import Report, build
 from reports.sections.truncation import TERM, TRUNCATION, truncation_notes, truncation_table
 from tests.factories.reports import Trial, document, primary, shared, snapshot
+from tests.factories.stage_results import SQUAD_PART
 
 ANSWERS: dict[str, JsonValue] = {
     "train": {"examples": 1999, "truncated_share": 0.7159, "answers_lost": 754},
@@ -20,15 +22,19 @@ PAIRS: dict[str, JsonValue] = {
     "train": {"examples": 3668, "truncated_share": 0.0, "answers_lost": 0},
     "dev": {"examples": 408, "truncated_share": 0.875, "answers_lost": 0},
 }
-WINDOWS: dict[str, JsonValue] = {"dev": {"examples": 400, "windows": 1205, "answers_lost": 12}}
+WINDOWS: dict[str, JsonValue] = {"dev": dict(SQUAD_PART)}
 
 
 def examples(task: str, parts: dict[str, JsonValue]) -> Record:
-    return shared("examples", f"examples {task}", {"task": task, "chance": None, "bag_of_words": None, **parts})
+    return shared(
+        "examples",
+        f"examples {task}",
+        {"task": task, "chance": None, "bag_of_words": None, "train": {"examples": 9}, **parts},
+    )
 
 
 def report(*records: Record) -> Report:
-    tasks = tuple(str(record.result["task"]) for record in records)
+    tasks = tuple(result.task for _, result in with_results(records, ExamplesResult))
     found = snapshot([Trial("baseline", 1).pretrained(3.0)], {"baseline": {}}, (), resolved=document(tasks))
     return build(replace(found, shared=(*found.shared, *records)), primary=primary)
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from ledger.records import final_loss_of
 from ledger.snapshot import Snapshot, Tuning
 from ledger.tuning_selection import Choice
 from reports.by_recipe import at_own_recipes, at_shared_recipe
@@ -62,10 +63,7 @@ def test_both_differences_are_those_of_their_own_tables_and_families() -> None:
 
 def test_an_arm_at_its_own_recipe_is_held_against_the_baseline_at_its_own() -> None:
     view = tuned()
-    values = {
-        arm.name: [float(str(one.records[-1].result["held_out_loss"])) for one in view.of_arm(arm.name)]
-        for arm in view.arms
-    }
+    values = {arm.name: [final_loss_of(one.records[-1]) or 0.0 for one in view.of_arm(arm.name)] for arm in view.arms}
     pairs = {"narrow": ("narrow", "baseline@own"), "dynamic": ("dynamic@own", "baseline@own")}
     for row in rows(build(view, primary=primary), "tuned"):
         mine, its = (values[name] for name in pairs[row["arm"]])

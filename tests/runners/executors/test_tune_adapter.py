@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ledger.artifacts import Outcome
 from ledger.records import Status, TrialStatus
+from ledger.stage_results import FailedStage
 from runners.executors.ray_trainable import gpu_share
 from runners.executors.tune_adapter import CONTINUE, FINISHED, TuneAdapter
 from runners.scheduling.course import Course
@@ -80,8 +81,9 @@ def test_a_stage_is_tried_again_until_its_process_has_died_three_times_and_no_de
         return
     for history in histories:
         (failed,) = [record for record in history.records if record.status is Status.FAILED]
-        assert failed.result["error"] == f"the trial's process died {ATTEMPTS} times: The actor died."
-        assert failed.result["attempts"] == ATTEMPTS
+        assert isinstance(failed.result, FailedStage)
+        assert failed.result.error == f"the trial's process died {ATTEMPTS} times: The actor died."
+        assert failed.result.attempts == ATTEMPTS
 
 
 @settings(max_examples=25)

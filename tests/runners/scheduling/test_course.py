@@ -18,6 +18,7 @@ from runners.scheduling.course import Course
 from runners.scheduling.groundwork import ATTEMPTS, StageFailed
 from runners.work_queue import Failure, StageTask
 from tests.factories.simulated_training import SMALL, TABLE, Track, curve, folder_of, found, small_table
+from tests.factories.stage_results import plausible
 
 
 def failing(label: str, *ends: Outcome | Failure) -> Any:
@@ -36,6 +37,7 @@ def failing(label: str, *ends: Outcome | Failure) -> Any:
 DIED = Failure("the worker process ended with code -9", worker_died=True)
 RAISED = Failure("ValueError: no", 'Traceback\n  File "tokens.py", line 3, in compute\n    raise\nValueError: no')
 DIVERGED = Outcome(Status.DIVERGED, {"tokens": 64, "loss": "nan"}, 1.0)
+TUNING_DIVERGED = Outcome(Status.DIVERGED, {"step": 1, "loss": "nan"}, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +52,7 @@ DIVERGED = Outcome(Status.DIVERGED, {"tokens": 64, "loss": "nan"}, 1.0)
         ("docs_pair#1", [RAISED], TrialStatus.FAILED, 1),
         ("pretrain@2560", [DIED, RAISED], TrialStatus.FAILED, 2),
         ("pretrain@2560", [DIVERGED], TrialStatus.DIVERGED, 1),
-        ("docs_pair#1", [DIVERGED], TrialStatus.DIVERGED, 1),
+        ("docs_pair#1", [TUNING_DIVERGED], TrialStatus.DIVERGED, 1),
     ],
 )
 def test_a_trial_stands_as_its_stages_ended(
@@ -79,7 +81,8 @@ def test_a_failed_trial_is_tried_again_by_the_next_run_and_a_diverged_one_is_not
     expected = found(Track(experiment, calm).run())
     Track(experiment, failed, failing(label, RAISED)).run()
     assert found(Track(experiment, failed).run()) == expected
-    before = found(Track(experiment, diverged, failing(label, DIVERGED)).run())
+    end = DIVERGED if label.startswith("pretrain") else TUNING_DIVERGED
+    before = found(Track(experiment, diverged, failing(label, end)).run())
     again = Track(experiment, diverged)
     assert (found(again.run()), again.computed) == (before, [])
 
@@ -97,7 +100,7 @@ def test_a_shared_stage_that_raises_stops_the_run_and_one_whose_worker_dies_is_t
         Track(small_table(tmp_path), tmp_path, failing("tokens", RAISED)).run()
     assert told.value.exit_code == MachineError.exit_code  # lines for the user, never a traceback
     assert told.value.lines[1:-1] == ('  at File "tokens.py", line 3, in compute',)
-    with pytest.raises(StageFailed, match="questions: the worker process"):
+    with pytest.raises(StageFailed, match="evaluation_set: the worker process"):
         Track(small_table(tmp_path), tmp_path, failing("evaluation_set", *[DIED] * ATTEMPTS)).run()
     assert Track(small_table(tmp_path), tmp_path, failing("evaluation_set", DIED, DIED)).run().over
 
@@ -149,6 +152,7 @@ def test_results_from_other_data_or_code_are_never_mixed_with_todays(tmp_path: P
         if label != "corpus":
             Course(experiment, shared_stages(experiment), ArtifactStore(tmp_path), ledger)  # declares the trials
         trial = None if label == "corpus" else "narrow/1"
-        ledger.add_record(Record(0, trial, label, label, "another key", Status.FINISHED, {}, 0.5, False))
+        kind = label.partition("@")[0]
+        ledger.add_record(Record(0, trial, kind, label, "another key", Status.FINISHED, plausible(kind), 0.5, False))
     with pytest.raises(ConflictError, match=f"{label} was made from other data, code or library versions"):
         Track(experiment, tmp_path).run()

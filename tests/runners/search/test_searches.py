@@ -11,7 +11,7 @@ import pytest
 
 from configuration.experiment import Experiment
 from ledger.artifacts import Outcome
-from ledger.records import Status, TrialStatus
+from ledger.records import TrialStatus
 from runners.search.observations import at_the_same_seeds
 from runners.search.optuna_sampler import Observation
 from runners.work_queue import Failure, StageTask
@@ -51,7 +51,7 @@ def unlucky(work: StageTask) -> Outcome | Failure:
     if work.trial is None or work.trial.startswith("baseline"):
         return curve(work)
     if luck < 0.2:
-        return Outcome(Status.DIVERGED, {"tokens": 64, "loss": "nan"}, 1.0)
+        return simulated.diverged(work)
     return curve(work)
 
 

@@ -4,8 +4,10 @@ from collections.abc import Iterable
 
 import pytest
 
+from configuration.stage_label import StageLabel
 from foundation.schema import canonical
 from ledger.records import Record, Status, TrialRow
+from ledger.stage_results import PretrainResult
 from runners.scheduling.trial import Trial
 from runners.stages.declarations import CorpusStage
 from runners.stages.stage import Stage
@@ -13,6 +15,7 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
 from tasks.corpora.documentation import DocumentationCorpus
+from tests.factories.stage_results import PLAUSIBLE, result_of
 
 ANY_STAGE = Stage(CorpusStage(corpus=DocumentationCorpus(), read={}))
 LABELS = ("pretrain@10", "short#1", "short#2", "long_sequence_phase", "long#1", "long#2")
@@ -23,7 +26,11 @@ def trial(statuses: Iterable[tuple[str, Status]]) -> Trial:
     stages = dict.fromkeys(LABELS, ANY_STAGE)
     found = Trial(TrialRow("arm/1", "arm", 1, None), 0, stages, ("pretrain@10",), gates=("long_sequence_phase",))
     for label, status in statuses:
-        found.take(Record(0, "arm/1", "stage", label, "key", status, {"held_out_loss": 1.0}, 0.0, False), None)
+        kind = StageLabel.parse(label).kind
+        lost = {"step": 9} if kind == "fine_tune" else {"tokens": 9, "loss": "nan"}
+        found_end = {**PLAUSIBLE[kind], **({"held_out_loss": 1.0} if kind == "pretrain" else {})}
+        result = result_of(kind, {FAILED: {"error": "no"}, DIVERGED: lost}.get(status, found_end), status)
+        found.take(Record(0, "arm/1", kind, label, "key", status, result, 0.0, False), None)
     return found
 
 
@@ -55,7 +62,15 @@ def test_the_loss_of_a_trial_is_that_before_the_lengthening() -> None:
     found = trial([("pretrain@10", DONE)])
     found.take(
         Record(
-            0, "arm/1", "long_sequence_phase", "long_sequence_phase", "key", DONE, {"held_out_loss": 0.5}, 0.0, False
+            0,
+            "arm/1",
+            "long_sequence_phase",
+            "long_sequence_phase",
+            "key",
+            DONE,
+            PretrainResult(tokens=9, held_out_loss=0.5),
+            0.0,
+            False,
         ),
         None,
     )

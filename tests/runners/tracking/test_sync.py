@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from foundation.schema import JsonValue
 from ledger.records import Status, TrialStatus
 from ledger.snapshot import Snapshot, TrialHistory
+from ledger.stage_results import FailedStage, FineTuneResult, PretrainResult
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.mirrored_run import IDENTITY_TAG
 from runners.tracking.parameters import short_code, shortened
@@ -128,7 +128,9 @@ def test_a_value_that_is_not_finite_is_a_tag_and_never_a_metric(store: TrackingS
 def test_a_trial_that_is_tried_again_loses_its_reason(store: TrackingStore) -> None:
     whole = study(arms=1, seeds=(1,))
     (history,) = whole.histories
-    last = replace(history.records[-1], status=Status.FAILED, result={"error": "out of memory at http://a:b@host/"})
+    last = replace(
+        history.records[-1], status=Status.FAILED, result=FailedStage(error="out of memory at http://a:b@host/")
+    )
     broken = replace(history, records=(*history.records[:-1], last), status=TrialStatus.FAILED)
     mirror(replace(whole, histories=(broken,)), store)
     assert values_of_tag(store.database_file, "stop_reason") == {
@@ -188,10 +190,12 @@ def test_points_that_were_sent_do_not_move_when_the_trial_goes_on() -> None:
 def _with_odd_values(snapshot: Snapshot) -> Snapshot:
     (history,) = snapshot.histories
     pretrain, tuned = history.records[0], history.records[LABELS.index("docs_pair#2")]
-    curve: list[JsonValue] = [[1024, 9.0], [2048, math.nan], [3072, None], [4096, 8.0]]
+    assert isinstance(pretrain.result, PretrainResult)
+    assert isinstance(tuned.result, FineTuneResult)
+    curve = ((1024, 9.0), (2048, math.nan), (3072, -math.inf), (4096, 8.0))
     odd = {
-        pretrain.label: replace(pretrain, result={**pretrain.result, "train_curve": curve}),
-        tuned.label: replace(tuned, result={**tuned.result, "scores": {"accuracy": math.inf}}),
+        pretrain.label: replace(pretrain, result=pretrain.result.model_copy(update={"train_curve": curve})),
+        tuned.label: replace(tuned, result=tuned.result.model_copy(update={"scores": {"accuracy": math.inf}})),
     }
     records = tuple(odd.get(record.label, record) for record in history.records)
     return replace(snapshot, histories=(replace(history, records=records),))

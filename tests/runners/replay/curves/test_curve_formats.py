@@ -12,10 +12,14 @@ from hypothesis import strategies as st
 from foundation.errors import DataError, MachineError, UserError
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.records import ArmRow, Record, Status, TrialRow
+from ledger.stage_results import DivergedPretraining
 from runners.replay.curves import plain
 from runners.replay.curves.reading import read_curves
 from runners.replay.curves.recorded import from_table
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
 from tests.factories.published_data import published
+from tests.factories.stage_results import result_of
 
 POINTS = [
     {"candidate": "a", "config": {"x": 1, "kind": "wide"}, "step": 1, "value": 3.0},
@@ -162,10 +166,17 @@ def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
         read_curves(tmp_path)
 
 
+COSTS = {"cohort": 0, "parameters": 1, "forward_flops": 1, "train_flops": 1}
+
+
+def wide(place: int) -> Candidate:
+    return Candidate(architecture=Architecture(feed_forward_width=64 * (1 + place)))
+
+
 def test_a_ledger_of_ours_is_the_mean_over_seeds(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / LEDGER_NAME)
     for place, arm in enumerate(("baseline", "wide", "stopped", "diverged")):
-        ledger.add_arm(ArmRow(arm, place, 0, {"width": place}, {}, 1, 1, 1))
+        ledger.add_arm(ArmRow(arm, wide(place), {}, position=place, **COSTS))
         for seed in (1, 2):
             ledger.add_trial(TrialRow(f"{arm}/{seed}", arm, seed))
             marks = (10, 20) if arm in ("baseline", "wide") else (10,)
@@ -173,9 +184,19 @@ def test_a_ledger_of_ours_is_the_mean_over_seeds(tmp_path: Path) -> None:
                 loss = 6.0 - tokens / 10 - place + seed / 10
                 result = {"tokens": tokens, "held_out_loss": loss, "held_out_curve": [[tokens, loss]]}
                 ledger.add_record(
-                    Record(0, f"{arm}/{seed}", "pretrain", f"p@{tokens}", "k", Status.FINISHED, result, 1.0, False)
+                    Record(
+                        0,
+                        f"{arm}/{seed}",
+                        "pretrain",
+                        f"p@{tokens}",
+                        "k",
+                        Status.FINISHED,
+                        result_of("pretrain", result),
+                        1.0,
+                        False,
+                    )
                 )
-    broken = {"tokens": 15, "loss": "nan"}
+    broken = DivergedPretraining(tokens=15, loss="nan")
     ledger.add_record(Record(0, "diverged/1", "pretrain", "p@20", "k", Status.DIVERGED, broken, 1.0, False))
     ledger.close()
     (found,) = read_curves(tmp_path)

@@ -1,0 +1,113 @@
+"""Rows of a ledger as plain JSON values and back: the one serialiser behind the database and the CSV export."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from configuration.stage_label import FINE_TUNE, LONG_SEQUENCE_PHASE, PRETRAIN, PROBE
+from foundation.schema import JsonValue, canonical
+from ledger.records import ArmRow, Decision, Record, Status, TrialRow
+from ledger.stage_results import (
+    AttentionResult,
+    ContaminationResult,
+    CorpusResult,
+    DivergedFineTuning,
+    DivergedPretraining,
+    EvaluationSetResult,
+    ExamplesResult,
+    FailedStage,
+    FineTuneResult,
+    PretrainResult,
+    StageResult,
+    TokensResult,
+)
+from search_space.candidate import Candidate
+
+Row = ArmRow | TrialRow | Record | Decision
+R = TypeVar("R", ArmRow, TrialRow, Record, Decision)
+
+FINISHED: Mapping[str, type[StageResult]] = {
+    "corpus": CorpusResult,
+    "tokens": TokensResult,
+    "examples": ExamplesResult,
+    "contamination": ContaminationResult,
+    "evaluation_set": EvaluationSetResult,
+    "attention": AttentionResult,
+    PRETRAIN: PretrainResult,
+    LONG_SEQUENCE_PHASE: PretrainResult,
+    FINE_TUNE: FineTuneResult,
+    PROBE: FineTuneResult,
+}
+"""What a finished stage of each kind gives."""
+DIVERGED: Mapping[str, type[StageResult]] = {
+    PRETRAIN: DivergedPretraining,
+    LONG_SEQUENCE_PHASE: DivergedPretraining,
+    FINE_TUNE: DivergedFineTuning,
+    PROBE: DivergedFineTuning,
+}
+IN_JSON = ("candidate", "result")
+"""Fields that `parsed` takes as JSON text."""
+_ARM_FIRST = ("name", "position", "cohort", "candidate", "changes", "parameters", "forward_flops", "train_flops")
+
+
+def read_result(stage: str, status: Status, document: str | bytes) -> StageResult:
+    """Return the result of a stage from its JSON. Raises ValueError, in one line, where it is none of that stage."""
+    ends = {Status.FINISHED: FINISHED, Status.DIVERGED: DIVERGED}.get(status)
+    kind = FailedStage if ends is None else ends.get(stage)
+    if kind is None:
+        raise ValueError(f"{stage!r} is no kind of stage that {'diverges' if status is Status.DIVERGED else 'ends'}")
+    try:
+        return kind.model_validate_json(document)
+    except ValidationError as error:
+        raise ValueError(f"the result of a {status.value} {stage} stage: {first_fault(error)}") from error
+
+
+def first_fault(error: ValidationError) -> str:
+    """Return the first of the faults as one line: where, and what."""
+    fault, more = error.errors(include_url=False)[0], error.error_count() - 1
+    place = ".".join(map(str, fault["loc"]))
+    return f"{place}: {fault['msg']}" + (f" (and {more} more)" if more else "")
+
+
+def columns(kind: type[Row]) -> tuple[str, ...]:
+    """Return the names of a row's fields in the order of an export."""
+    names = tuple(field.name for field in fields(kind))
+    if kind is not ArmRow:
+        return names
+    return (*_ARM_FIRST, *(name for name in names if name not in _ARM_FIRST))
+
+
+def plain(row: Row) -> dict[str, JsonValue]:
+    """Return a row's values by column."""
+    return {name: _plain(getattr(row, name)) for name in columns(type(row))}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Candidate):
+        return canonical(value)
+    if isinstance(value, StageResult):
+        return value.as_json
+    if isinstance(value, Mapping):
+        return dict(value)
+    return [*value] if isinstance(value, tuple) else value
+
+
+def parsed(kind: type[R], content: Mapping[str, Any]) -> R:
+    """Return a row from its values, of which `IN_JSON` are JSON text.
+
+    Raises ValueError or TypeError, in one line, where they are no such row.
+    """
+    values = dict(content)
+    if kind is ArmRow:
+        try:
+            values["candidate"] = Candidate.model_validate_json(values["candidate"])
+        except ValidationError as error:
+            raise ValueError(f"candidate: {first_fault(error)}") from error
+    if kind is Record:
+        values["status"] = Status(values["status"])
+        values["result"] = read_result(str(values["stage"]), values["status"], values["result"])
+    if kind is Decision:
+        values["cohort"] = tuple(values["cohort"])
+    return kind(**values)

@@ -1,0 +1,154 @@
+"""Results of stages for tests: read from the JSON that a ledger would hold, and a plausible one of every kind."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from hypothesis import strategies as st
+
+from ledger.records import Record, Status
+from ledger.rows import read_result
+from ledger.stage_results import StageResult
+
+
+def result_of(stage: str, document: Mapping[str, Any], status: Status = Status.FINISHED) -> StageResult:
+    """Return the result that a ledger would hold so."""
+    return read_result(stage, status, json.dumps(document))
+
+
+CURVE = [[64, 7.5], [128, 7.25]]
+PLAUSIBLE: Mapping[str, Mapping[str, Any]] = {
+    "corpus": {
+        "corpus": "documentation",
+        "content_hash": "0123456789abcdef" * 4,
+        "splits": {
+            name: {"documents": count, "characters": 1000 * count, "sources": 9}
+            for name, count in (("train", 8600), ("validation", 400))
+        },
+        "exact_duplicates": 0,
+        "near_duplicates": 0,
+        "unreadable_files": 0,
+    },
+    "tokens": {
+        "vocabulary": "0123456789abcdef" * 4,
+        "vocabulary_size": 30522,
+        "train": {"documents": 8600, "tokens": 10**7, "unknown": 3},
+        "validation": {"documents": 400, "tokens": 10**5, "unknown": 0},
+    },
+    "evaluation_set": {"sequences": 64, "questions": 1234},
+    "examples": {
+        "task": "docs_pair",
+        "chance": 50.0,
+        "train": {"examples": 4000},
+        "dev": {"examples": 1000},
+        "bag_of_words": {"accuracy": 51.25},
+    },
+    "contamination": {
+        "task": "docs_pair",
+        "examples": 9,
+        "told": 8,
+        "overlapping": 0,
+        "sentences": 0,
+        "runs": 0,
+        "run_words": 13,
+        "first": [],
+    },
+    "pretrain": {"tokens": 128, "held_out_loss": 7.25, "train_curve": CURVE, "held_out_curve": CURVE},
+    "long_sequence_phase": {"tokens": 256, "held_out_loss": 7.0, "train_curve": CURVE, "held_out_curve": CURVE},
+    "fine_tune": {"task": "docs_pair", "seed": 1, "examples": 64, "scores": {"accuracy": 62.5}},
+    "probe": {"task": "docs_pair", "seed": 1, "examples": 64, "scores": {"accuracy": 62.5}},
+    "attention": {
+        "sequences": 2,
+        "length": 4,
+        "within": 1,
+        "heads": [[0, 0, 0.5, 0.5, 0.25, 0.25]],
+        "maps": [[[100]]],
+    },
+}
+"""By kind, what a stage that has finished leaves in a ledger."""
+
+
+def plausible(stage: str) -> StageResult:
+    """Return a result of a finished stage, with numbers of no meaning."""
+    return result_of(stage, PLAUSIBLE[stage])
+
+
+REAL = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
+WHOLE = st.integers(0, 2**53)
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+SCORES = st.dictionaries(TEXT, REAL, max_size=3)
+POINTS = st.lists(st.tuples(REAL, REAL).map(list), max_size=4)
+CURVES = {"train_curve": POINTS, "held_out_curve": POINTS}
+PART = st.fixed_dictionaries({"examples": WHOLE}, optional={"truncated_share": REAL, "answers_lost": WHOLE})
+TEST_PART = {"test": PART}
+CHOICE = st.fixed_dictionaries(
+    {"score": REAL, "n": WHOLE, "reported": WHOLE, "chosen_on": TEXT, "searched": st.dictionaries(TEXT, REAL)}
+)
+DRAWN: Mapping[tuple[str, Status], st.SearchStrategy[dict[str, Any]]] = {
+    ("pretrain", Status.FINISHED): st.fixed_dictionaries({"tokens": REAL, "held_out_loss": REAL}, optional=CURVES),
+    ("pretrain", Status.DIVERGED): st.fixed_dictionaries({"tokens": REAL, "loss": TEXT}, optional=CURVES),
+    ("pretrain", Status.FAILED): st.fixed_dictionaries(
+        {"error": TEXT}, optional={"trace": TEXT, "attempts": st.integers(1, 3)}
+    ),
+    ("fine_tune", Status.FINISHED): st.fixed_dictionaries(
+        {"task": TEXT, "seed": WHOLE, "examples": WHOLE, "scores": SCORES},
+        optional={
+            "official": SCORES,
+            "choice": CHOICE,
+            "constant": st.just(True),
+            "constant test": st.just(True),
+            "scores test": SCORES,
+            "others": st.dictionaries(TEXT, WHOLE, max_size=2),
+            "null_threshold": REAL,
+        },
+    ),
+    ("probe", Status.DIVERGED): st.fixed_dictionaries({"task": TEXT, "seed": WHOLE, "step": WHOLE, "loss": TEXT}),
+    ("examples", Status.FINISHED): st.fixed_dictionaries(
+        {"task": TEXT, "chance": st.none() | REAL, "bag_of_words": st.none() | SCORES, "train": PART, "dev": PART},
+        optional={"bag_of_words_examples": WHOLE, **TEST_PART},
+    ),
+    ("evaluation_set", Status.FINISHED): st.fixed_dictionaries({"sequences": WHOLE, "questions": WHOLE}),
+    ("attention", Status.FINISHED): st.fixed_dictionaries(
+        {
+            "sequences": WHOLE,
+            "length": WHOLE,
+            "within": WHOLE,
+            "heads": st.lists(st.tuples(*[REAL] * 6).map(list), max_size=3),
+            "maps": st.lists(st.lists(st.lists(REAL, max_size=2), max_size=2), max_size=2),
+        }
+    ),
+    **{(kind, Status.FINISHED): st.just(dict(PLAUSIBLE[kind])) for kind in ("corpus", "tokens", "contamination")},
+}
+"""By kind and end, results as JSON."""
+
+
+@st.composite
+def ends(draw: st.DrawFn) -> tuple[str, Status, dict[str, Any]]:
+    """Draw a kind of stage, how it ended, and the JSON of what it left."""
+    kind, status = draw(st.sampled_from(list(DRAWN)))
+    return kind, status, draw(DRAWN[kind, status])
+
+
+@st.composite
+def drawn_records(draw: st.DrawFn) -> Record:
+    """Draw a record of any kind."""
+    kind, status, document = draw(ends())
+    seconds = draw(st.floats(allow_nan=False, allow_infinity=False))
+    trial, label, key, reused = draw(st.none() | TEXT), draw(TEXT), draw(TEXT), draw(st.booleans())
+    return Record(0, trial, kind, label, key, status, result_of(kind, document, status), seconds, reused)
+
+
+SQUAD_PART: Mapping[str, Any] = {
+    "examples": 400,
+    "of": 400,
+    "windows": 1205,
+    "unanswerable": 0,
+    "questions_cut": 0,
+    "answers_lost": 12,
+    "answers_moved_in_file": 0,
+    "answers_misplaced_in_file": 0,
+    "file": "dev-v1.1.json",
+    "official_name": True,
+    "notes": [],
+}
+"""One part of a SQuAD task's examples."""

@@ -1,0 +1,19 @@
+"""Every published ledger is read into types and written back as the same bytes."""
+
+from pathlib import Path
+
+import pytest
+
+from ledger.csv_export import EXPORT_FOLDER, read_export, write_export
+
+PUBLISHED = sorted((Path(__file__).parents[2] / "reports" / "published").glob(f"*/{EXPORT_FOLDER}"))
+
+
+@pytest.mark.parametrize("ledger", PUBLISHED, ids=lambda path: path.parent.name)
+def test_a_published_ledger_is_written_back_byte_for_byte(ledger: Path, tmp_path: Path) -> None:
+    for written in write_export(read_export(ledger.parent), tmp_path):
+        assert written.read_bytes() == (ledger / written.name).read_bytes(), written.name
+
+
+def test_there_are_published_ledgers() -> None:
+    assert len(PUBLISHED) >= 9

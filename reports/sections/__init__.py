@@ -1,1 +1,1 @@
-"""Every table of a report, one file each."""
+"""Every section of a report, one file each, and the conditions that the footer states."""

@@ -1,1 +1,1 @@
-"""What the numbers say: means, paired differences, verdicts, forecasts' errors."""
+"""Numbers from a ledger: results by arm and metric, paired differences, verdicts, forecasts, the Pareto front."""

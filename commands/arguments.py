@@ -10,9 +10,7 @@ import typer
 from configuration.experiment import Experiment
 from configuration.matched_budget import THROUGHPUT
 from configuration.timing.experiment import TimingExperiment
-from configuration.yaml import load, scales
-from configuration.yaml.reading import read_document
-from configuration.yaml.text import read_text
+from configuration.yaml import ConfigurationFile, read_file
 from foundation.errors import ConfigurationError, did_you_mean
 from ledger.measured_throughput import seconds_per_operation
 from ledger.records import WITHOUT_SCALES
@@ -71,31 +69,27 @@ class ChosenTiming:
 
 
 def choose(path: Path, scale: str | None) -> Chosen:
-    """Read an experiment. Raises ConfigurationError with every mistake of the file."""
-    if asks_for_time(path):
+    """Read an experiment that is no timing. Raises ConfigurationError with every mistake of the file."""
+    chosen = choose_any(path, scale)
+    if isinstance(chosen, ChosenTiming):
         raise ConfigurationError(f"{path}: a timing experiment; only plan and run read it, and report its results")
-    wanted = _wanted_scale(path, scale)
-    return Chosen(
-        load(path, Experiment, wanted, {THROUGHPUT: seconds_per_operation}), wanted or WITHOUT_SCALES, scales(path)
-    )
+    return chosen
 
 
-def choose_timing(path: Path, scale: str | None) -> ChosenTiming:
-    """Read a timing experiment. Raises ConfigurationError with every mistake of the file."""
-    wanted = _wanted_scale(path, scale)
-    return ChosenTiming(load(path, TimingExperiment, wanted), wanted or WITHOUT_SCALES)
+def choose_any(path: Path, scale: str | None) -> Chosen | ChosenTiming:
+    """Read an experiment; one with a `timing` section is a timing. Raises ConfigurationError with every mistake."""
+    file = read_file(path)
+    wanted = _wanted_scale(file, scale)
+    if "timing" in file.keys:
+        return ChosenTiming(file.declaration(TimingExperiment, wanted), wanted or WITHOUT_SCALES)
+    experiment = file.declaration(Experiment, wanted, {THROUGHPUT: seconds_per_operation})
+    return Chosen(experiment, wanted or WITHOUT_SCALES, file.scales)
 
 
-def asks_for_time(path: Path) -> bool:
-    """Return whether a file has a `timing` section, which is what makes it a timing experiment."""
-    document, _ = read_document(str(path), read_text(path))
-    return "timing" in document.nodes
-
-
-def _wanted_scale(path: Path, scale: str | None) -> str | None:
-    known = scales(path)
+def _wanted_scale(file: ConfigurationFile, scale: str | None) -> str | None:
+    known = file.scales
     if scale is None and known and DEFAULT_SCALE not in known:
-        raise ConfigurationError(f"{path}: choose one of its scales with --scale: {', '.join(known)}")
+        raise ConfigurationError(f"{file.name}: choose one of its scales with --scale: {', '.join(known)}")
     return scale or (DEFAULT_SCALE if known else None)
 
 

@@ -7,12 +7,11 @@ from typing import Annotated
 import typer
 
 from commands.arguments import (
+    ChosenTiming,
     ExperimentFile,
     FlopsName,
     Scale,
-    asks_for_time,
-    choose,
-    choose_timing,
+    choose_any,
     convention_named,
     folder_named,
 )
@@ -37,9 +36,9 @@ def plan(
 ) -> None:
     """Show every arm, its difference from the baseline, what it costs and fills, and what is in the cache."""
     convention = convention_named(flops)
-    if asks_for_time(experiment):
-        return plan_timing(choose_timing(experiment, scale), convention, as_json)
-    chosen = choose(experiment, scale)
+    chosen = choose_any(experiment, scale)
+    if isinstance(chosen, ChosenTiming):
+        return plan_timing(chosen, convention, as_json)
     places = ResultPaths.of(out) if out else ResultPaths.default(chosen.experiment.experiment, chosen.scale)
     contents = plan_of(chosen, convention, places)
     if as_json:

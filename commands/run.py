@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from commands.arguments import Chosen, ExperimentFile, Scale, asks_for_time, choose, choose_timing, folder_named
+from commands.arguments import Chosen, ChosenTiming, ExperimentFile, Scale, choose_any, folder_named
 from commands.report import TERMINAL, all_of
 from commands.stopping import Stopping, stopping
 from commands.terminal.live_view import LiveView
@@ -59,16 +59,15 @@ def run(
     ] = None,
 ) -> None:
     """Run an experiment, or carry on where it stands, and report what was found."""
-    if asks_for_time(experiment):
+    chosen = choose_any(experiment, scale)
+    if isinstance(chosen, ChosenTiming):
         if engine is not EngineName.LOCAL or address is not None:
             raise ConfigurationError(
                 f"{experiment}: a timing experiment runs alone in this process; leave --engine out"
             )
-        timed = choose_timing(experiment, scale)
         with stopping():
-            run_timing(timed, _places(timed.experiment.experiment, timed.scale, out))
+            run_timing(chosen, _places(chosen.experiment.experiment, chosen.scale, out))
         return
-    chosen = choose(experiment, scale)
     places = _places(chosen.experiment.experiment, chosen.scale, out)
     if has_timings(places.folder):
         raise ConflictError(f"{places.folder}: holds timings. Did you mean another --out folder?")

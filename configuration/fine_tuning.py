@@ -5,47 +5,59 @@ Values of the releases: configure_finetuning.py of ELECTRA and ConvBERT; the sea
 
 from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from foundation.schema import Count, JsonValue, PositiveNumber, Schema, Seed, Share
+from foundation.schema import Count, JsonValue, PositiveNumber, Schema, Seed, Share, partial
 from tasks.corpora.corpus import Corpus
 from tasks.dataset_folder import PublishedData
 
 ChosenOn = Literal["held_out_half", "dev"]
 
 
-class TaskSettings(Schema):
-    """What one task does otherwise; what is not named here is as for every task, and is not searched for."""
+class TaskExamples(Schema):
+    """The examples of a task: how many, and how they are made into sequences."""
 
     train_examples: Count | None = None
-    """Training examples of this task at most."""
+    """Training examples of a task at most; all of a published task, 4000 of one made from documents."""
     dev_examples: Count | None = None
-    """Dev examples of this task at most."""
-    epochs: Count | None = Field(default=None, examples=[10])
-    """Passes over this task's training examples."""
-    batch_examples: Count | None = None
-    """Training examples of a batch of this task."""
-    peak_learning_rate: PositiveNumber | None = None
-    """Largest learning rate on this task."""
-    layer_rate_decay: Share | None = Field(default=None, gt=0)
-    """Layer-wise learning-rate decay on this task."""
-    warmup_share: float | None = Field(default=None, ge=0, lt=1)
-    """Share of this task's updates in which the rate rises."""
-    weight_decay: float | None = Field(default=None, ge=0)
-    """Decoupled weight decay of AdamW on this task."""
-    dropout: float | None = Field(default=None, ge=0, lt=1)
-    """Dropout probability on this task."""
-    pooling: Literal["first", "mean"] | None = None
-    """What this task's label is read from."""
-    sequence_length: Count | None = None
-    """Tokens of a sequence of this task, longer texts are cut or windowed."""
-    swap_pairs: bool | None = None
-    """Whether this task's training pairs are there the other way round too."""
+    """Dev examples of a task at most; all of a published task, 1000 of one made from documents."""
+    sequence_length: Count = 128
+    """Tokens of a sequence; longer texts are cut, SQuAD's are read in windows."""
+    swap_pairs: bool = False
+    """Train on each pair the other way round too, where texts may change places: MRPC, STS-B, QQP.
+
+    ELECTRA's release swaps the first two alone; `by_task` says so task by task.
+    """
+
+
+class TaskTraining(Schema):
+    """How an encoder is trained on the examples of a task: what a fine-tuning stage computes with."""
+
+    epochs: Count = Field(default=3, examples=[10])
+    """Passes over the training examples."""
+    batch_examples: Count = 32
+    """Training examples of a batch."""
+    peak_learning_rate: PositiveNumber = 3e-4
+    """Largest learning rate. Default: ELECTRA-Small's and ConvBERT's releases."""
+    layer_rate_decay: Share = Field(default=1.0, gt=0)
+    """Each block learns at this share of the rate of the one above it; 0.8 in ELECTRA's and ConvBERT's releases."""
+    warmup_share: float = Field(default=0.1, ge=0, lt=1)
+    """Share of the updates in which the rate rises to its peak. Default: ELECTRA's release."""
+    weight_decay: float = Field(default=0.01, ge=0)
+    """Decoupled weight decay of AdamW."""
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    """Dropout probability while a task is taught."""
+    pooling: Literal["first", "mean"] = "first"
+    """What a label is read from: the [CLS] vector, as the releases do, or the mean over the tokens."""
+
+
+class TaskSettings(partial(TaskExamples, TaskTraining)):  # type: ignore[misc]
+    """What one task does otherwise; what is not named here is as for every task, and is not searched for."""
 
     @property
-    def changes(self) -> dict[str, object]:
+    def changes(self) -> dict[str, Any]:
         """The fields that are named."""
         return {name: value for name in type(self).model_fields if (value := getattr(self, name)) is not None}
 
@@ -88,7 +100,7 @@ class SettingsSearch(Schema):
             yield dict(zip(searched, values, strict=True))
 
 
-class FineTuning(Schema):
+class FineTuning(TaskExamples, TaskTraining):
     """The second stage: which tasks each pretrained model is asked, and how it is taught them."""
 
     tasks: tuple[str, ...] = ()
@@ -99,36 +111,14 @@ class FineTuning(Schema):
     """Where the tasks' documents come from; the pretraining corpus where none is named."""
     data: PublishedData | None = Field(default=None, examples=["data"])
     """Where the files of published tasks lie: the official layout's folder, or one that holds `glue` and `squad`."""
-    train_examples: Count | None = None
-    """Training examples of a task at most; all of a published task, 4000 of one made from documents."""
-    dev_examples: Count | None = None
-    """Dev examples of a task at most; all of a published task, 1000 of one made from documents."""
-    sequence_length: Count = 128
-    """Tokens of a sequence; longer texts are cut, SQuAD's are read in windows."""
-    epochs: Count = 3
-    """Passes over the training examples."""
-    batch_examples: Count = 32
-    """Training examples of a batch."""
-    peak_learning_rate: PositiveNumber = 3e-4
-    """Largest learning rate. Default: ELECTRA-Small's and ConvBERT's releases."""
-    layer_rate_decay: Share = Field(default=1.0, gt=0)
-    """Each block learns at this share of the rate of the one above it; 0.8 in ELECTRA's and ConvBERT's releases."""
-    swap_pairs: bool = False
-    """Train on each pair the other way round too, where texts may change places: MRPC, STS-B, QQP.
-
-    ELECTRA's release swaps the first two alone; `by_task` says so task by task.
-    """
     by_task: ByTask = Field(default_factory=dict, examples=[{"rte": {"epochs": 10}}])
     """What single tasks do otherwise."""
     search: SettingsSearch | None = None
     """Settings that are searched for, per task and fine-tuning seed."""
     max_overlap: Share | None = None
     """Largest share of a task's dev examples that may stand in the pretraining text; more is refused."""
-    pooling: Literal["first", "mean"] = "first"
-    """What a label is read from: the [CLS] vector, as the releases do, or the mean over the tokens."""
-    warmup_share: float = Field(default=0.1, ge=0, lt=1)
-    """Share of the updates in which the rate rises to its peak. Default: ELECTRA's release."""
-    weight_decay: float = Field(default=0.01, ge=0)
-    """Decoupled weight decay of AdamW."""
-    dropout: float = Field(default=0.1, ge=0, lt=1)
-    """Dropout probability while a task is taught."""
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """What a fine-tuning stage computes with."""
+        return {name: getattr(self, name) for name in TaskTraining.model_fields}

@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
-from typing import Annotated, Any, get_args
+from collections.abc import Collection, Iterator
+from typing import Annotated, Any, ClassVar, cast, get_args
 
 from pydantic import (
     BaseModel,
@@ -12,6 +12,7 @@ from pydantic import (
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     JsonValue,
+    create_model,
 )
 from pydantic_core import CoreSchema, core_schema
 
@@ -25,6 +26,8 @@ class Schema(BaseModel):
     """A frozen, strict value: unknown keys fail, types are never coerced, defaults are the baseline."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    described_by: ClassVar[tuple[type[BaseModel], ...]] = ()
+    """Where a declaration is made from others: those whose docstrings describe its fields."""
 
 
 PositiveNumber = Annotated[float, Field(gt=0)]
@@ -73,8 +76,19 @@ def _names_alone(union: Any) -> Iterator[str]:
             yield from map(str, get_args(option.model_fields[VARIANT_KEY].annotation))
 
 
-def canonical(declaration: BaseModel) -> dict[str, JsonValue]:
-    """Return the declaration as plain JSON without the fields that are at their default.
+def partial(*declarations: type[Schema]) -> type[Schema]:
+    """Return a declaration of all their fields, each of which may be left out: it is None then."""
+    fields: dict[str, Any] = {}
+    for name, field in ((name, field) for each in declarations for name, field in each.model_fields.items()):
+        bounded = cast("Any", Annotated)[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+        fields[name] = (bounded | None, Field(default=None, examples=field.examples))
+    made = create_model("Partial", __base__=Schema, **fields)
+    made.described_by = declarations
+    return made
+
+
+def canonical(declaration: BaseModel, always: Collection[str] = ()) -> dict[str, JsonValue]:
+    """Return the declaration as plain JSON without the fields that are at their default and not always written.
 
     An axis left at its default never enters a key, so adding an axis orphans no earlier result. The tag of a
     union (`kind`) is always kept: pydantic's own `exclude_defaults` drops it, and two options then share a key.
@@ -82,7 +96,7 @@ def canonical(declaration: BaseModel) -> dict[str, JsonValue]:
     document: dict[str, JsonValue] = {}
     for name, field in type(declaration).model_fields.items():
         value = getattr(declaration, name)
-        if name == VARIANT_KEY or value != field.get_default(call_default_factory=True):
+        if name == VARIANT_KEY or name in always or value != field.get_default(call_default_factory=True):
             document[name] = _plain(value)
     return document
 

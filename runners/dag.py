@@ -269,14 +269,7 @@ def _fine_tune(tuning: FineTuning, candidate: Candidate, task: str, seed: int) -
         precision=candidate.recipe.precision,
         task=task,
         seed=seed,
-        epochs=tuning.epochs,
-        batch_examples=tuning.batch_examples,
-        peak_learning_rate=tuning.peak_learning_rate,
-        warmup_share=tuning.warmup_share,
-        pooling=tuning.pooling,
-        weight_decay=tuning.weight_decay,
-        dropout=tuning.dropout,
-        layer_rate_decay=tuning.layer_rate_decay,
+        **tuning.training,
     )
 
 

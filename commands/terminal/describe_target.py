@@ -6,9 +6,7 @@ from pathlib import Path
 from commands.arguments import choose, not_one_of
 from configuration.arm import BASELINE
 from configuration.experiment import Experiment
-from configuration.yaml import load
-from configuration.yaml.reading import read_document
-from configuration.yaml.text import read_text
+from configuration.yaml import load, read_file
 from foundation.errors import ConfigurationError
 from foundation.schema import Schema
 from search_space.architecture import Architecture
@@ -49,7 +47,7 @@ def found(wanted: Wanted) -> tuple[Subject, Recipe]:
 
 def _model_of(path: Path) -> type[Schema]:
     """Return the declaration with the most fields among the file's keys; an architecture if there is none."""
-    keys = set(read_document(str(path), read_text(path))[0].nodes)
+    keys = read_file(path).keys
     return max(DOCUMENTS, key=lambda model: len(keys & set(model.model_fields)))
 
 

@@ -34,6 +34,10 @@ def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _docstrings(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
+    if "described_by" in vars(model):  # made from other declarations, without a source of its own
+        for each in vars(model)["described_by"]:
+            yield from _docstrings(each)
+        return
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
     assert isinstance(definition, ast.ClassDef)
     for field, after in pairwise(definition.body):

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar, cast, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ValidationError
 
@@ -16,7 +16,6 @@ from configuration.yaml.reading import read_document
 from configuration.yaml.scales import SCALES_KEY, documents, refuse_unknown, split
 from configuration.yaml.text import read_text
 from foundation.errors import Violation
-from foundation.schema import JsonValue
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -27,15 +26,6 @@ class _HasRules(Protocol):
 
 
 @dataclass(frozen=True)
-class _File:
-    """A file that has been read: its document without a scale (None) and at every scale, and the mistakes so far."""
-
-    name: str
-    documents: dict[str | None, Entries]
-    mistakes: tuple[Mistake, ...]
-
-
-@dataclass(frozen=True)
 class _Judged(Generic[ModelT]):
     """What one document became: a value, or the mistakes that keep it from being one."""
 
@@ -43,51 +33,76 @@ class _Judged(Generic[ModelT]):
     mistakes: tuple[Mistake, ...]
 
 
-def load(path: Path, model: type[ModelT], scale: str | None, context: Mapping[str, Any] | None = None) -> ModelT:
-    """Return the file's declaration at a scale, or without one.
+@dataclass(frozen=True)
+class ConfigurationFile:
+    """A file that has been read once: its document without a scale (None) and at every scale, and its mistakes."""
 
-    Every scale of the file is validated, whichever is asked for; `context` is pydantic's validation context.
-    Raises ConfigurationError with all mistakes by line, or MachineError where the file cannot be read.
+    name: str
+    document: Entries
+    """Everything in the file, with the scales that it has from another one."""
+    documents: dict[str | None, Entries]
+    mistakes: tuple[Mistake, ...]
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys at the top of the file, which tell one kind of file from another."""
+        return frozenset(self.document.nodes)
+
+    @property
+    def scales(self) -> tuple[str, ...]:
+        """The scales in the file's own order. Raises ConfigurationError where the file has unreadable values."""
+        self._refuse_mistakes()
+        return tuple(name for name in self.documents if name is not None)
+
+    def declaration(self, model: type[ModelT], scale: str | None, context: Mapping[str, Any] | None = None) -> ModelT:
+        """Return the declaration at a scale, or without one; every scale is validated, whichever is asked for.
+
+        `context` is pydantic's validation context. Raises ConfigurationError with all mistakes by line.
+        """
+        self._refuse_unknown(scale)
+        judged = {name: _judge(self, model, document, context) for name, document in self.documents.items()}
+        mistakes = [*self.mistakes, *_gathered(judged, scale)]
+        if mistakes:
+            refuse(mistakes)
+        value = judged[scale].value
+        assert value is not None
+        return value
+
+    def _refuse_unknown(self, scale: str | None) -> None:
+        if scale is not None:
+            known = tuple(name for name in self.documents if name is not None)
+            refuse_unknown(self.name, self.document, scale, known)
+
+    def _refuse_mistakes(self) -> None:
+        if self.mistakes:
+            refuse(self.mistakes)
+
+
+def read_file(path: Path) -> ConfigurationFile:
+    """Return a file's documents.
+
+    Raises MachineError where the file cannot be read, ConfigurationError where it is no YAML mapping.
     """
-    file = _read(path, scale)
-    judged = {name: _judge(file, model, document, context) for name, document in file.documents.items()}
-    mistakes = [*file.mistakes, *_gathered(judged, scale)]
-    if mistakes:
-        refuse(mistakes)
-    value = judged[scale].value
-    assert value is not None
-    return value
-
-
-def scales(path: Path) -> tuple[str, ...]:
-    """Return the names of the file's scales in its own order; raises as `load` does for text that cannot be read."""
-    return tuple(name for name in _readable(path, None).documents if name is not None)
-
-
-def resolved_document(path: Path, scale: str | None) -> dict[str, JsonValue]:
-    """Return the plain data that a scale stands for, before types: what a ledger keeps to show where it came from."""
-    document = plain(_readable(path, scale).documents[scale])
-    return cast("dict[str, JsonValue]", _with_lists(document))
-
-
-def _read(path: Path, scale: str | None) -> _File:
     name = str(path)
     written, mistakes = read_document(name, read_text(path))
     document, not_inherited = with_inherited_scales(path, written)
     base, overrides, malformed = split(name, document)
-    if scale is not None:
-        refuse_unknown(name, document, scale, tuple(overrides))
-    return _File(name, documents(base, overrides), (*mistakes, *not_inherited, *malformed))
+    return ConfigurationFile(name, document, documents(base, overrides), (*mistakes, *not_inherited, *malformed))
 
 
-def _readable(path: Path, scale: str | None) -> _File:
-    file = _read(path, scale)
-    if file.mistakes:
-        refuse(file.mistakes)
-    return file
+def load(path: Path, model: type[ModelT], scale: str | None, context: Mapping[str, Any] | None = None) -> ModelT:
+    """Return a file's declaration at a scale, or without one. Raises what reading it and declaring it raise."""
+    return read_file(path).declaration(model, scale, context)
 
 
-def _judge(file: _File, model: type[ModelT], document: Entries, context: Mapping[str, Any] | None) -> _Judged[ModelT]:
+def scales(path: Path) -> tuple[str, ...]:
+    """Return the names of a file's scales in its own order. Raises what reading it raises."""
+    return read_file(path).scales
+
+
+def _judge(
+    file: ConfigurationFile, model: type[ModelT], document: Entries, context: Mapping[str, Any] | None
+) -> _Judged[ModelT]:
     """Check types, then the declaration's own rules; rules are not asked of a text that was misread."""
     try:
         value = model.model_validate(plain(document), context=context)
@@ -124,9 +139,3 @@ def _gathered(judged: dict[str | None, _Judged[ModelT]], scale: str | None) -> l
 def _at(names: list[str | None]) -> str:
     named = [name for name in names if name is not None]
     return f"at scale {', '.join(named)}" if named else "without a scale"
-
-
-def _with_lists(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _with_lists(item) for key, item in value.items()}
-    return [_with_lists(item) for item in value] if isinstance(value, tuple) else value

@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from functools import lru_cache
 
 import yaml
 
@@ -16,9 +15,8 @@ MERGE_KEY = "<<"
 _INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})  # controls, formats, unassigned, private, breaks
 
 
-@lru_cache(maxsize=16)
 def read_document(file: str, text: str) -> tuple[Entries, tuple[Mistake, ...]]:
-    """Return the top mapping and the mistakes in it that reading can go on after; the same text is read once.
+    """Return the top mapping and the mistakes in it that reading can go on after.
 
     Raises ConfigurationError where it cannot: broken YAML, or no mapping at the top.
     """

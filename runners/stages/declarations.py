@@ -2,7 +2,8 @@
 
 from typing import ClassVar, Literal
 
-from foundation.schema import Count, JsonValue, PositiveNumber, Seed, Share
+from configuration.fine_tuning import TaskTraining
+from foundation.schema import Count, JsonValue, Seed
 from runners.stages.stage import StageDeclaration
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
@@ -113,26 +114,21 @@ class PretrainStage(StageDeclaration):
     """The sha256 of those weights."""
 
 
-class FineTuneStage(StageDeclaration):
+class FineTuneStage(StageDeclaration, TaskTraining):
     """Teach a pretrained encoder one task with one seed. Reads `pretrained` and `examples`."""
 
     stage: ClassVar[str] = "fine_tune"
     code_version: ClassVar[int] = 2
     libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
     uses_kernels: ClassVar[bool] = True
+    hashed_at_default: ClassVar[tuple[str, ...]] = (
+        *("epochs", "batch_examples", "peak_learning_rate", "warmup_share", "weight_decay", "dropout", "pooling"),
+    )
     architecture: Architecture
     task: str
     seed: Seed
-    epochs: Count
-    batch_examples: Count
-    peak_learning_rate: PositiveNumber
-    warmup_share: float
-    pooling: Literal["first", "mean"]
     device: Literal["cpu", "cuda"] = "cpu"
     precision: Literal["float32", "bfloat16"] = "float32"
-    weight_decay: float
-    dropout: float
-    layer_rate_decay: Share = 1.0
 
 
 class AttentionStage(StageDeclaration):

@@ -29,6 +29,8 @@ class StageDeclaration(Schema):
     """Distributions whose version changes the stage's numbers."""
     uses_kernels: ClassVar[bool] = False
     """Whether a model computes in it, so that the operators that do so change the last bits of its numbers."""
+    hashed_at_default: ClassVar[tuple[str, ...]] = ()
+    """Fields that enter the key whatever their value; any other does unless it is at its default."""
     hashed_instead: ClassVar[dict[str, str]] = {}
     """Fields that hold paths, with the field that says what lies there; the path itself never enters the key."""
 
@@ -48,7 +50,7 @@ class Stage:
     @cached_property
     def key(self) -> str:
         """Return the fingerprint of everything that changes the result, and of nothing else."""
-        said = canonical(self.declaration)
+        said = canonical(self.declaration, self.declaration.hashed_at_default)
         for path_field in self.declaration.hashed_instead:
             said.pop(path_field, None)
         environment: dict[str, JsonValue] = {name: installed_version(name) for name in self.declaration.libraries}

@@ -3,7 +3,7 @@
 import json
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from configuration.experiment import Experiment
-from configuration.fine_tuning import FineTuning
+from configuration.fine_tuning import FineTuning, TaskExamples, TaskSettings, TaskTraining
 from configuration.fine_tuning_runs import fine_tuning_runs
 from foundation.errors import DataError
 from ledger.artifacts import Outcome
@@ -77,6 +77,32 @@ def tuned(found: Experiment) -> dict[str, FineTuneStage]:
 def keys(found: Experiment) -> dict[str, str]:
     stages = trial_stages(found, shared_stages(found), found.baseline, 1)
     return {label: stage.key for label, stage in stages.items()}
+
+
+def another(field: Any) -> Any:
+    """Return a value that a field may have and that is not its default."""
+    if get_origin(field.annotation) is Literal:
+        return next(value for value in get_args(field.annotation) if value != field.default)
+    return field.default + 1 if field.annotation is int else field.default / 2
+
+
+@pytest.mark.parametrize("name", [*TaskTraining.model_fields])
+def test_every_setting_of_training_is_the_stages_and_a_single_tasks_and_in_the_key(name: str, tmp_path: Path) -> None:
+    value = another(TaskTraining.model_fields[name])
+    plain, label = experiment(tmp_path), "docs_pair#1"
+    for changed in (
+        experiment(tmp_path, **{name: value}),
+        experiment(tmp_path, by_task={"docs_pair": {name: value}}),
+    ):
+        told = {**tuned(plain)[label].model_dump(), name: value}
+        assert tuned(changed)[label].model_dump() == told
+        assert keys(changed)[label] != keys(plain)[label]
+
+
+def test_a_single_task_may_have_every_setting_that_all_tasks_have() -> None:
+    shared = {**TaskExamples.model_fields, **TaskTraining.model_fields}
+    assert shared.keys() == TaskSettings.model_fields.keys() < FineTuning.model_fields.keys()
+    assert TaskSettings().changes == {}
 
 
 def test_what_is_said_at_its_default_changes_no_key(tmp_path: Path) -> None:

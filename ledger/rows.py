@@ -57,7 +57,10 @@ def read_result(stage: str, status: Status, document: str | bytes) -> StageResul
     ends = {Status.FINISHED: FINISHED, Status.DIVERGED: DIVERGED}.get(status)
     kind = FailedStage if ends is None else ends.get(stage)
     if kind is None:
-        raise ValueError(f"{stage!r} is no kind of stage that {'diverges' if status is Status.DIVERGED else 'ends'}")
+        unknown = (
+            "is no kind of stage" if status is Status.FINISHED else f"is no kind of stage that is {status.value}"
+        )
+        raise ValueError(f"{stage!r} {unknown}; another version may have written it")
     try:
         return kind.model_validate_json(document)
     except ValidationError as error:

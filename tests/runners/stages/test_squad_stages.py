@@ -11,12 +11,12 @@ import pytest
 from configuration.experiment import Experiment
 from configuration.fine_tuning import FineTuning
 from configuration.fine_tuning_runs import FineTuningRun
+from configuration.stage_label import LONG_SEQUENCE_PHASE
 from foundation.errors import ConflictError, DataError
 from ledger.artifacts import ArtifactStore, Outcome
 from ledger.records import Status
 from ledger.result_files import predictions_file
-from ledger.selected_settings import CHOICE
-from runners.dag import LONG_SEQUENCE_PHASE, kind_of, shared_stages, trial_stages
+from runners.dag import kind_of, shared_stages, trial_stages
 from runners.scoring import scored
 from runners.stages.declarations import PretrainStage
 from runners.stages.execute import execute
@@ -89,7 +89,7 @@ def computed(folder: Path) -> tuple[ArtifactStore, dict[str, Stage], dict[str, d
     results = {}
     for label, stage in stages.items():
         outcome: Outcome = execute(Job.of(stage, str(store.root)))
-        results[label] = scored(stage, outcome, store)
+        results[label] = scored(stage, outcome, store).as_json
     return store, stages, results
 
 
@@ -117,8 +117,11 @@ def test_a_search_chooses_by_half_of_the_paragraphs_and_reports_the_other(folder
     store, stages, results = computed(folder)
     stage = stages["squad_v1_1#1"]
     searched = FineTuningRun("squad_v1_1", 1, FineTuning(), {"epochs": 12}, "held_out_half")
-    result = scored(stage, Outcome(Status.FINISHED, {}, 1.0), store, searched)
-    choice, asked = result[CHOICE], load_questions(store.read("examples", stages["examples squad_v1_1"].key) / "dev")
+    result = scored(stage, Outcome(Status.FINISHED, {"examples": 60}, 1.0), store, searched).as_json
+    choice, asked = (
+        result["choice"],
+        load_questions(store.read("examples", stages["examples squad_v1_1"].key) / "dev"),
+    )
     assert isinstance(choice, dict)
     assert (choice["n"], choice["reported"]) == (30, 30)
     half = choice_half_of_questions(asked)

@@ -17,7 +17,6 @@ from ledger.stage_results import FineTuneResult
 from ledger.tuning_plan import CHOICES
 from runners.stages.declarations import PretrainStage
 from runners.work_queue import Failure, StageTask
-from search_space.candidate import Candidate
 from search_space.overrides import difference
 from tests.factories.crashing_ledger import MortalLedger
 from tests.factories.simulated_training import SMALL, TOKENS_PER_STEP, Killed, Track, chance_of, curve, folder_of
@@ -34,10 +33,6 @@ LEAVES = best_at({DYNAMIC: 3e-3, "": SHARED_RATE})
 RANGE = {**TUNE, "vary": {RATE: {"log": [1e-4, 1e-2]}, "recipe.weight_decay": [0.0, 0.1]}, "trials": 4}
 
 
-def candidate_of(row: Any) -> Candidate:
-    return row.candidate
-
-
 @pytest.mark.parametrize("tune", [TUNE, RANGE, {**RANGE, "sampler": "random"}])
 def test_every_arm_is_tried_at_the_same_points_on_tunings_seeds_and_budget(tmp_path: Path, tune: Any) -> None:
     table = tuned(tmp_path, tune=tune)
@@ -46,7 +41,7 @@ def test_every_arm_is_tried_at_the_same_points_on_tunings_seeds_and_budget(tmp_p
     tried: dict[str, list[dict[str, Any]]] = {}
     for row in done.tuning.arms:
         arm = next(one for one in table.arms if one.name == row.tuning_trial_of)
-        tried.setdefault(arm.name, []).append(difference(arm.candidate, candidate_of(row)))
+        tried.setdefault(arm.name, []).append(difference(arm.candidate, row.candidate))
     assert list(tried) == [arm.name for arm in table.arms]
     assert all(points == tried[BASELINE] for points in tried.values())
     assert tried[BASELINE][0] == {}
@@ -65,7 +60,7 @@ def test_an_arm_is_entered_at_its_own_recipe_and_once_where_that_is_the_shared_o
     assert [arm.name for arm in done.arms] == ["baseline", "narrow", "dynamic", "dynamic@own"]
     raw, own = done.arms[-2:]
     assert own.tuned_from == "dynamic"
-    assert difference(candidate_of(raw), candidate_of(own)) == {RATE: 3e-3}
+    assert difference(raw.candidate, own.candidate) == {RATE: 3e-3}
     assert own.changes == {**raw.changes, RATE: 3e-3}
     assert [record.label for record in done.of_arm("dynamic@own")[0].records] == ["pretrain@2560", "docs_pair#1"]
     assert len(track.computed) == len(set(track.computed))

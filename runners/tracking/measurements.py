@@ -1,6 +1,6 @@
 """Curves and final values of trials and arms, as points of MLflow metrics.
 
-MLflow's comparisons open on the metric that was sent first, or on the first by name: so a loss is the first of both.
+MLflow's comparisons open with the metric sent first, or the first by name: a loss is the first of both.
 The names are `delta/…`, `final/…`, `further/…`, `held_out_loss_by_tokens`, `size/…`, `task/…` and
 `train_loss_by_tokens`; the step of a curve is a number of tokens.
 """
@@ -25,21 +25,21 @@ HELD_OUT_LOSS, SCORE = "final/held_out_loss", "final/score"
 DELTAS = {HELD_OUT_LOSS: "delta/held_out_loss", SCORE: "delta/score"}
 CURVES = {"held_out_curve": "held_out_loss_by_tokens", "train_curve": "train_loss_by_tokens"}
 AUDIT = "audit/"
-"""Before the name of a curve: what a stopped trial was trained on for the audit of the hurdles."""
-DIGITS = 6  # significant, of a final value; the ledger and the report have all
-LONGEST_CURVE_POINTS = 200  # per trial and curve; more than a screen can show apart
+"""Prefix of curves from the audit of the hurdles, which trains stopped trials to the end."""
+DIGITS = 6  # significant digits of a final value; the ledger and the report have all
+LONGEST_CURVE_POINTS = 200  # per trial and curve; more than a screen resolves
 
 
 @dataclass(frozen=True)
 class FinalValue:
-    """A value at the end of a trial, and the latest record that it rests on."""
+    """A final value of a trial, and the latest record that it depends on."""
 
     value: float
     sequence: int
 
 
 def number(value: JsonValue) -> float | None:
-    """Return a finite number, None for everything else: what is not finite never becomes a metric."""
+    """Return a finite number, None for everything else, since metrics are finite."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return float(value)
@@ -54,7 +54,7 @@ def thinned(points: Sequence[Point], limit: int) -> tuple[Point, ...]:
 
 
 def curve_points(history: TrialHistory, labels: Iterable[str]) -> Iterator[Point]:
-    """Yield the curves over tokens. Each record is thinned by itself, so that its points never change later."""
+    """Yield the curves over tokens. Each record is thinned separately, so that its points never change later."""
     records = [record for record in (*history.records, *history.audit) if record.stage == PRETRAIN]
     limit = max(2, LONGEST_CURVE_POINTS // max(1, sum(label.startswith(PRETRAIN) for label in labels)))
     for name, metric in CURVES.items():
@@ -75,9 +75,9 @@ def curve_points(history: TrialHistory, labels: Iterable[str]) -> Iterator[Point
 
 
 def final_values(history: TrialHistory, labels: tuple[str, ...]) -> dict[str, FinalValue]:
-    """Return what the trial was measured to be, as reports say it: the means over fine-tuning seeds.
+    """Return the final values of the trial, as in reports: means over fine-tuning seeds.
 
-    A value is there once all that it rests on is, and never changes later.
+    A value exists once all records that it depends on exist, and never changes later.
     """
     tasks = tasks_of(labels)
     found = {}
@@ -102,7 +102,7 @@ def arm_values(trials: Sequence[Mapping[str, FinalValue]]) -> Iterator[tuple[str
 def differences(
     mine: Mapping[int, Mapping[str, FinalValue]], baseline: Mapping[int, Mapping[str, FinalValue]]
 ) -> Iterator[tuple[str, FinalValue]]:
-    """Yield an arm's loss and score less the baseline's: mean, deviation and n over the seeds that both have."""
+    """Yield an arm's loss and score minus the baseline's: mean, standard deviation and n over common seeds."""
     for key, name in DELTAS.items():
         pairs = [
             (mine[seed][key], baseline[seed][key])
@@ -130,7 +130,7 @@ def final_points(values: Iterable[tuple[str, FinalValue]]) -> tuple[Point, ...]:
 
 
 def not_finite(history: TrialHistory, labels: Sequence[str]) -> tuple[str, ...]:
-    """Return what could not become a metric, for a tag."""
+    """Return the values that are not finite, for a tag."""
     finals = [f"{key}: {value}" for key, value in _final_entries(history, labels) if number(value) is None]
     curves = [
         f"{CURVES[name]} at {tokens} tokens: {loss}"
@@ -143,8 +143,8 @@ def not_finite(history: TrialHistory, labels: Sequence[str]) -> tuple[str, ...]:
     return (*finals, *curves)
 
 
-def audit_told(history: TrialHistory) -> str:
-    """Return how far the audit has trained a stopped trial, empty where it has not."""
+def audit_text(history: TrialHistory) -> str:
+    """Return how far the audit has trained a stopped trial, empty without an audit."""
     ends = [record for record in history.audit if record.stage == PRETRAIN]
     if not ends:
         return ""
@@ -170,7 +170,7 @@ def _key(metric: str, tasks: Sequence[str]) -> str:
 
 
 def _sequence(history: TrialHistory, labels: Sequence[str], metric: str) -> int:
-    """Return the latest record that a value rests on."""
+    """Return the latest record that a value depends on."""
     task = metric.partition(":")[0]
     of_task = [record for record in chosen_records(history.records, labels) if record.result.get("task") == task]
     stage = {metrics.HELD_OUT_LOSS: PRETRAIN, metrics.ATTENTION_DIAGONAL: ATTENTION}.get(metric, FINE_TUNE)
@@ -196,6 +196,6 @@ def _pairs(record: Record, name: str) -> Iterator[tuple[JsonValue, JsonValue]]:
 
 
 def _shares(measured: Sequence[tuple[int, float]], start: int) -> Iterator[tuple[int, float, float]]:
-    """Add to each point the share of the record's work that was done by then."""
+    """Add to each point the completed share of the record's work."""
     for tokens, loss in measured:
         yield tokens, loss, (tokens - start) / (measured[-1][0] - start)

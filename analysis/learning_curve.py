@@ -1,9 +1,9 @@
-"""Extrapolates learning curves: an average of power laws and a logarithm, with its uncertainty.
+"""Where a learning curve will end: power laws and a logarithm through its points, averaged, with their doubt.
 
 The family is that of Domhan et al. 2015 (Speeding up automatic hyperparameter optimization by extrapolation of
-learning curves) reduced for few points: value = floor + scale · step^-exponent for a few fixed
+learning curves) cut down to what few points can tell: value = floor + scale · step^-exponent for a few fixed
 exponents, and value = floor + scale · log(step). Each is linear in two unknowns, so all are fitted at once.
-Smaller values are better throughout. The final value of a curve with NaN or infinity is infinite.
+Smaller values are better throughout. A curve that has met NaN or infinity is given up: its end is infinite.
 """
 
 import numpy as np
@@ -14,20 +14,20 @@ from analysis.gaussian_process import NOISE, GaussianProcess
 Numbers = NDArray[np.float64]
 
 EXPONENTS = (0.0, 0.25, 0.5, 1.0)  # 0 stands for the logarithm, the slowest fall of the family
-RECENCY = 0.7  # a point's weight is its step to this power, since late points are most informative
-CALM = 0.05  # ridge on the scale, in units of the family's spread, so that two points alone do not imply a fall
-DOUBT = 0.35  # standard deviation per unit of remaining log step, in units of the spread between candidates
-CAP = 3.0  # cap on the values that the features' process is fitted to, in spreads from the median
-LEAST = 1e-3  # minimum standard deviation, in the same units
+RECENCY = 0.7  # a point's weight is its step to this power: what happened last tells most of what comes
+CALM = 0.05  # ridge on the scale, in units of a whole family's spread: two points alone do not promise a fall
+DOUBT = 0.35  # doubt per unit of log step still to go, in units of the spread between candidates
+CAP = 3.0  # spreads from the middle beyond which candidates are all alike to the process over features
+LEAST = 1e-3  # least doubt, in the same units: two finished curves that are level are not told apart by luck
 
 
 def predict_final(curves: Numbers, features: Numbers | None = None) -> tuple[Numbers, Numbers]:
     """Return the predicted final value of each candidate and its standard deviation, two arrays [candidates].
 
-    `curves` [candidates, points] holds values at evenly spaced points, smaller is better, NaN after the
-    last trained point; the last column is the end of training. Infinity marks divergence. `features` [candidates,
-    features] adds information from similar candidates, also for candidates without a point, whose default is the
-    mean and spread of the others. Raises ValueError if no candidate has a point.
+    `curves` [candidates, points] holds values at evenly spaced points, smaller is better, NaN from where a
+    candidate has not been trained; the last column is the end of training. Infinity marks divergence. `features`
+    [candidates, features] adds what like candidates did: it sharpens started curves and speaks for those not started,
+    which without it are given the mean and spread of the started ones. Raises ValueError where nothing is started.
     """
     reached = points_seen(curves)
     if not reached.any():
@@ -44,13 +44,13 @@ def predict_final(curves: Numbers, features: Numbers | None = None) -> tuple[Num
 
 
 def points_seen(curves: Numbers) -> NDArray[np.int64]:
-    """Return the number of observed points of each candidate, up to the last that is not NaN."""
+    """Return how many points of each candidate have been seen: up to the last that is not NaN."""
     points = np.arange(1, curves.shape[1] + 1)
     return np.asarray(np.max(np.where(np.isnan(curves), 0, points), axis=1), dtype=np.int64)
 
 
 def extrapolate(curves: Numbers, reached: NDArray[np.int64], spread: float | None = None) -> tuple[Numbers, Numbers]:
-    """Return mean and sd of the final value from each candidate's own points; inf if diverged, NaN if unobserved.
+    """Return mean and sd of the final value by each candidate's own points; infinite where it diverged, NaN unseen.
 
     `spread` is the scale of differences between candidates; without it, that of the last values seen.
     """
@@ -85,7 +85,7 @@ def _averaged(
     total = np.maximum(weights.sum(axis=1), 1e-12)
     for exponent in EXPONENTS:
         basis = -np.log(steps) if exponent == 0 else steps**-exponent
-        basis = basis / (basis[0] - basis[-1] or 1.0)  # scale is in units of the fall over the whole training
+        basis = basis / (basis[0] - basis[-1] or 1.0)  # one unit of scale is one unit of fall over the whole training
         centre = weights @ basis / total
         level = (weights * values).sum(axis=1) / total
         from_centre = basis[None, :] - centre[:, None]
@@ -105,7 +105,7 @@ def _averaged(
 
 
 def spread_of(values: Numbers) -> float:
-    """Return a robust spread of finite values: 0.74 of the range of the middle half, or of fewer values."""
+    """Return a robust spread of finite values: 0.74 of the range of the middle half, or what there is of one."""
     finite = values[np.isfinite(values)]
     if len(finite) < 2:
         return max(abs(float(finite[0])) * 0.1, 1e-12) if len(finite) else 1.0
@@ -116,9 +116,9 @@ def spread_of(values: Numbers) -> float:
 def with_features(
     mean: Numbers, sd: Numbers, started: NDArray[np.bool_], reached: NDArray[np.int64], features: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """Return mean and sd that combine each candidate's own curve with a prediction from features.
+    """Return mean and sd that join each candidate's own curve with what the others' features say of it.
 
-    The process is fitted to capped values, so that a few poor candidates do not set the scale.
+    The process learns capped values: a few hopeless candidates must not set the scale for all.
     """
     scale = spread_of(mean[started])
     centre = float(np.median(mean[started]))

@@ -14,9 +14,9 @@ from foundation.errors import ConflictError, MachineError
 
 
 def write_whole(path: Path, content: bytes) -> Path:
-    """Write a file atomically (temporary name, fsync, rename) and return its path.
+    """Write a file under a temporary name, flush it, rename it, and return its path: it is there whole or not at all.
 
-    The temporary file is always newly created: a symbolic link with its name is replaced, never followed.
+    The temporary file is always a new one, so that a symbolic link under its name is replaced and never followed.
     """
     temporary = path.with_name(f".{path.name}.writing")
     temporary.unlink(missing_ok=True)

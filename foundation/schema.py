@@ -29,7 +29,7 @@ class Schema(BaseModel):
 
 
 class ExponentText(str):
-    """A plain YAML scalar such as `1e-3`: text until a numeric field parses it (PyYAML issues 173 and 417)."""
+    """A plain YAML scalar such as `1e-3`: text until a numeric field asks for it (PyYAML issues 173 and 417)."""
 
     __slots__ = ()
 
@@ -58,17 +58,17 @@ def _number_inside(value: object) -> object:
 
 
 NamingValue = Annotated[Any, BeforeValidator(_whole_inside)]
-"""A value of an axis that names arms: whole numbers in any notation are integers, and `1e-3` keeps its text."""
+"""A value of an axis that names arms: a whole number is one however it is written, and `1e-3` keeps its text."""
 
 DrawnValue = Annotated[Any, BeforeValidator(_number_inside)]
-"""A value of an axis of a search: numbers in any notation are numbers."""
+"""A value of an axis that candidates are drawn from: every number is one however it is written."""
 
 Number = Annotated[float, BeforeValidator(_number_from_exponent)]
 """A finite real number; a whole number is accepted, and so is exponent notation (`1e-3`)."""
 
 PositiveNumber = Annotated[float, BeforeValidator(_number_from_exponent), Field(gt=0)]
 Share = Annotated[float, BeforeValidator(_number_from_exponent), Field(ge=0, le=1)]
-"""A share, from 0 to 1."""
+"""A share of a whole, from 0 to 1."""
 
 Whole = Annotated[int, BeforeValidator(whole_from_exponent)]
 """A whole number; exponent notation is accepted where it is whole (`2e6`). Every integer field is one of these."""

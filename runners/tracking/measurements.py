@@ -54,7 +54,7 @@ def thinned(points: Sequence[Point], limit: int) -> tuple[Point, ...]:
 
 
 def curve_points(history: TrialHistory, labels: Iterable[str]) -> Iterator[Point]:
-    """Yield the curves over tokens. Each record is thinned separately, so that its points never change later."""
+    """Yield the curves over tokens. Each record is thinned by itself, so that its points never change later."""
     records = [record for record in (*history.records, *history.audit) if record.stage == PRETRAIN]
     limit = max(2, LONGEST_CURVE_POINTS // max(1, sum(label.startswith(PRETRAIN) for label in labels)))
     for name, metric in CURVES.items():

@@ -1,7 +1,7 @@
-"""Checkpoints: weights and optimiser state as safetensors, the training position as JSON. No pickle is read.
+"""Checkpoints: weights and optimiser state as safetensors, the place in training as JSON. No pickle is read anywhere.
 
-A checkpoint is an atomic folder: written under a temporary name, fsynced, renamed. It contains the sha256 of every
-file, which is verified on load.
+A checkpoint is written under a temporary name, flushed, and renamed, so a folder is there whole or not at all; the
+sha256 of every file lies beside them and is verified on load.
 """
 
 import json
@@ -24,7 +24,7 @@ HASHES = "sha256.json"
 def save_checkpoint(
     folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, place: Mapping[str, JsonValue]
 ) -> None:
-    """Write a checkpoint atomically as `folder`; `place` is the training position."""
+    """Write a checkpoint into `folder`, which appears whole or not at all; `place` says where training stands."""
     temporary = folder.with_name(f"{folder.name}.writing")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
@@ -47,7 +47,7 @@ def save_checkpoint(
 
 
 def discard(folder: Path) -> None:
-    """Remove a checkpoint; an interrupted removal leaves no partial folder with its name."""
+    """Remove a checkpoint; one that is killed on the way leaves no part of it under its name."""
     gone = folder.with_name(f"{folder.name}.gone")
     shutil.rmtree(gone, ignore_errors=True)
     if folder.is_dir():
@@ -56,7 +56,7 @@ def discard(folder: Path) -> None:
 
 
 def load_checkpoint(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, JsonValue]:
-    """Load a checkpoint into the model and the optimiser and return its position. Raises CorruptionError."""
+    """Read a checkpoint into the model and the optimiser and return where training stood. Raises CorruptionError."""
     try:
         sound = json.loads((folder / HASHES).read_bytes()) == _hashes(folder)
     except (OSError, ValueError):
@@ -79,7 +79,7 @@ def load_checkpoint(folder: Path, model: nn.Module, optimiser: torch.optim.Optim
 
 
 def load_weights(folder: Path, model: nn.Module, prefix: str = "") -> None:
-    """Load the weights with a prefix into the model, whose parameters must be exactly these."""
+    """Read the weights whose names start with `prefix` into the model, which must have all of them and no others."""
     saved = load_file(folder / WEIGHTS)
     chosen = {name.removeprefix(prefix): value for name, value in saved.items() if name.startswith(prefix)}
     own = dict(model.named_parameters())

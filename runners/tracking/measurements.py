@@ -39,7 +39,7 @@ class FinalValue:
 
 
 def number(value: JsonValue) -> float | None:
-    """Return a finite number, None for everything else, since metrics are finite."""
+    """Return a finite number, None for everything else: what is not finite never becomes a metric."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return float(value)
@@ -130,7 +130,7 @@ def final_points(values: Iterable[tuple[str, FinalValue]]) -> tuple[Point, ...]:
 
 
 def not_finite(history: TrialHistory, labels: Sequence[str]) -> tuple[str, ...]:
-    """Return the values that are not finite, for a tag."""
+    """Return what could not become a metric, for a tag."""
     finals = [f"{key}: {value}" for key, value in _final_entries(history, labels) if number(value) is None]
     curves = [
         f"{CURVES[name]} at {tokens} tokens: {loss}"

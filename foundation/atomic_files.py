@@ -88,9 +88,7 @@ def sha256_of(path: Path) -> str:
 def refuse_existing(folder: Path) -> None:
     """Raise ConflictError if the path exists; nothing is ever overwritten."""
     if folder.exists() or folder.is_symlink():
-        raise ConflictError(
-            f"{folder}: is there already and is left as it is; name a folder that is not, or move it away"
-        )
+        raise ConflictError(f"{folder}: already exists and is unchanged; choose another name, or move it away")
 
 
 @contextmanager

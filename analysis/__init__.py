@@ -1,1 +1,1 @@
-"""Numbers alone: significance tests, intervals, models of curves. No files, no torch."""
+"""Statistics: significance tests, intervals, models of curves. No files, no torch."""

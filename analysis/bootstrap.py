@@ -1,7 +1,7 @@
-"""The median with its percentile bootstrap interval (Efron 1979, section 2): what repeated timings support.
+"""The median with its percentile bootstrap interval (Efron 1979, section 2), for repeated timings.
 
-scipy has it too and is the oracle in the tests; importing it would take longer than the report. Values are put in
-order first and the draws are fixed, so that equal values give equal intervals whatever order they came in.
+scipy is the oracle in the tests, but slower to import than the report takes. Values are sorted and the draws are
+fixed, so that the interval is independent of the order of the values.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ TAIL = (1 - CONFIDENCE) / 2
 
 @dataclass(frozen=True)
 class Estimate:
-    """A median over `n` values with its interval; a single value tells none."""
+    """A median over `n` values with its interval; the bounds are None for a single value."""
 
     n: int
     value: float
@@ -29,19 +29,19 @@ class Estimate:
 
     @property
     def inverse(self) -> "Estimate":
-        """The same seen from the other side of a ratio: 1 / value."""
+        """The estimate of the inverse ratio, 1 / value."""
         low, high = (None if bound is None else 1 / bound for bound in (self.high, self.low))
         return Estimate(self.n, 1 / self.value, low, high)
 
     def beyond(self, factor: float) -> int:
-        """Return 1 where the interval lies above a factor, -1 where below 1 / factor, 0 where it does not say."""
+        """Return 1 if the interval is above a factor, -1 if below 1 / factor, else 0."""
         if self.low is None or self.high is None:
             return 0
         return int(self.low > factor) - int(self.high < 1 / factor)
 
 
 def median(values: Sequence[float]) -> Estimate:
-    """Return the median of the values. Raises ValueError where there are none or one is not a finite number."""
+    """Return the median of the values. Raises ValueError for no values, or one that is not finite."""
     ordered = _ordered(values)
     if len(ordered) == 1:
         return Estimate(1, float(ordered[0]), None, None)

@@ -1,8 +1,7 @@
 """Means, spreads and paired differences over pretraining seeds. Student's paired t, two-sided 95%.
 
-The pretraining seed is the replicate (MultiBERTs, Sellam et al. 2021, arXiv 2106.16163); where there are several
-fine-tuning seeds their mean is taken before anything here sees a value. All sums are exact, so the order of trials
-never shows.
+The pretraining seed is the replicate (MultiBERTs, Sellam et al. 2021, arXiv 2106.16163); values of several
+fine-tuning seeds are averaged before. All sums are exact, so results are independent of the order of trials.
 """
 
 from collections.abc import Mapping
@@ -19,7 +18,7 @@ SeedValues = Mapping[int, float]
 
 @dataclass(frozen=True)
 class Difference:
-    """The mean of paired differences with its interval; None where there are too few pairs to say."""
+    """The mean of paired differences with its interval; None if there are too few pairs."""
 
     pairs: int = 0
     delta: float | None = None
@@ -39,7 +38,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Effect:
-    """One arm on one metric: over how many seeds, the mean, the sample's sd, and the difference to the baseline."""
+    """One arm on one metric: number of seeds, mean, sample standard deviation, and difference to the baseline."""
 
     n: int
     mean: float | None
@@ -48,7 +47,7 @@ class Effect:
 
 
 def effect(values: SeedValues, baseline: SeedValues | None, confidence: float = CONFIDENCE) -> Effect:
-    """Return the effect of an arm; the baseline itself has None to be compared with."""
+    """Return the effect of an arm; for the baseline itself, without a difference."""
     sample = list(values.values())
     return Effect(
         n=len(sample),
@@ -59,7 +58,7 @@ def effect(values: SeedValues, baseline: SeedValues | None, confidence: float = 
 
 
 def paired(values: SeedValues, others: SeedValues, confidence: float = CONFIDENCE) -> Difference:
-    """Return the mean of `values - others` over the seeds they share, with its interval from two pairs on."""
+    """Return the mean of `values - others` over the seeds they share, with its interval for two or more pairs."""
     differences = differences_of(values, others)
     if not differences:
         return Difference()

@@ -1,4 +1,4 @@
-"""Regular two-level fractions as linear codes: which factors are products of which others, and what is confounded.
+"""Regular two-level fractions as linear codes: generators, defining relation and aliases.
 
 Box and Hunter 1961, The 2^(k-p) fractional factorial designs, Technometrics 3. A factor is a non-zero vector over the
 basis factors; resolution R means that any R - 1 of the vectors are independent.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 
-EFFORT = 20_000  # vectors looked at before a size is given up: the known sizes need a few thousand
+EFFORT = 20_000  # search limit per size, in vectors; the known sizes need a few thousand
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Fraction:
 
     vectors: tuple[int, ...]
     basis: int
-    """Factors that are free; there are 2^basis runs."""
+    """Number of basis factors; the fraction has 2^basis runs."""
 
     @property
     def runs(self) -> int:
@@ -31,7 +31,7 @@ class Fraction:
         return tuple((vector & run).bit_count() % 2 for vector in self.vectors)
 
     def words(self) -> Iterator[tuple[int, ...]]:
-        """Yield the generators' words: sets of factors, by position, whose product is constant over the runs."""
+        """Yield the generators' words: sets of factors, by index, whose product is constant over the runs."""
         units = {vector: position for position, vector in enumerate(self.vectors) if vector.bit_count() == 1}
         for position, vector in enumerate(self.vectors):
             if vector.bit_count() > 1:
@@ -46,7 +46,7 @@ class Fraction:
         return tuple(sorted((tuple(sorted(word)) for word in found if word), key=lambda word: (len(word), word)))
 
     def aliases(self) -> tuple[tuple[tuple[int, ...], ...], ...]:
-        """Return the sets of main effects and two-way interactions that no run can tell apart."""
+        """Return the sets of aliased main effects and two-way interactions."""
         columns: dict[int, list[tuple[int, ...]]] = defaultdict(list)
         for order in (1, 2):
             for effect in combinations(range(len(self.vectors)), order):
@@ -59,7 +59,7 @@ class Fraction:
 
 @cache
 def smallest(factors: int, resolution: int, basis_at_most: int) -> Fraction | None:
-    """Return the fraction with the fewest runs that was found, None where it needs more than 2^basis_at_most."""
+    """Return the smallest fraction that the search finds, None if it has more than 2^basis_at_most runs."""
     for basis in range(min(resolution - 1, factors), basis_at_most + 1):
         if basis >= factors:
             return Fraction(tuple(1 << bit for bit in range(factors)), factors)
@@ -95,7 +95,7 @@ def _extended(units: tuple[int, ...], factors: int, resolution: int, basis: int)
 
 
 def _sums(vectors: tuple[int, ...], terms: int, with_vector: int | None) -> set[int]:
-    """Return the sums of up to `terms` of the vectors, of those alone that hold one vector where it is named."""
+    """Return the sums of up to `terms` of the vectors, restricted to those with `with_vector` if given."""
     others = [vector for vector in vectors if vector != with_vector]
     start, most = (0, terms) if with_vector is None else (with_vector, terms - 1)
     found = {start}

@@ -1,9 +1,9 @@
 """A small Gaussian process for few candidates and many features: sums over single features and over pairs of them.
 
 The additive kernel of Duvenaud, Nickisch and Rasmussen 2011 (Additive Gaussian Processes), first and second order in
-equal parts. What one feature does is learnt from all candidates at once, which is what 20 to 100 of them can teach
-about ten features; nothing is tuned, so a fit costs one factorisation. Features lie in [0, 1], targets are any
-numbers, and what no feature tells is noise.
+equal parts. The effect of a feature is learnt from all candidates at once, which suits 20 to 100 candidates with
+about ten features; there are no hyperparameters to tune, so a fit costs one factorisation. Features are in [0, 1],
+targets are unbounded, and the variance that features do not explain is noise.
 """
 
 from collections.abc import Callable
@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.float64]
 Covariance = Callable[[Numbers, Numbers], Numbers]
 
-LENGTH = 0.25  # of a feature's range: where along it candidates stop being alike
-NOISE = 0.3  # variance that no feature tells, where what they tell has variance 1
+LENGTH = 0.25  # length scale, as a share of a feature's range
+NOISE = 0.3  # noise variance, relative to a signal variance of 1
 
 
 @dataclass(frozen=True)
 class GaussianProcess:
-    """A fitted process: candidates measured and the solved system."""
+    """A fitted process: the measured candidates and the solved system."""
 
     features: Numbers
     """[measured, features]."""
@@ -39,7 +39,7 @@ class GaussianProcess:
     ) -> "GaussianProcess":
         """Fit features [measured, features] to targets [measured]; noise is a variance in units of the targets' own.
 
-        The covariance is `kernel` where none is given.
+        The default covariance is `kernel`.
         """
         centre, amplitude = float(targets.mean()), float(targets.std()) or 1.0
         chosen = covariance or kernel
@@ -50,11 +50,11 @@ class GaussianProcess:
         return cls(features, centre, amplitude, weights, whitening, chosen)
 
     def expect(self, features: Numbers) -> Numbers:
-        """Return the mean alone [candidates], which costs less than predict."""
+        """Return only the mean [candidates], cheaper than `predict`."""
         return self.centre + self.amplitude * (self.covariance(features, self.features) @ self.weights)
 
     def predict(self, features: Numbers) -> tuple[Numbers, Numbers]:
-        """Return mean and sd of what the features [candidates, features] tell, both [candidates]."""
+        """Return mean and standard deviation at features [candidates, features], both [candidates]."""
         across = self.covariance(features, self.features)
         explained = ((across @ self.whitening.T) ** 2).sum(axis=1)
         mean = self.centre + self.amplitude * (across @ self.weights)
@@ -62,7 +62,7 @@ class GaussianProcess:
 
 
 def kernel(one: Numbers, other: Numbers) -> Numbers:
-    """Return the covariance [one, other]: half from single features, half from pairs; 1 for like candidates."""
+    """Return the covariance [one, other]: half from single features, half from pairs; 1 for equal candidates."""
     width = one.shape[1]
     if width == 0:
         return np.zeros((len(one), len(other)))

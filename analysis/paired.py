@@ -1,7 +1,7 @@
-"""What differences paired by seed say: their mean's interval, Student's t, and the exact test by sign flips.
+"""Differences paired by seed: interval of the mean, Student's t, and the exact sign-flip test.
 
-Fisher 1935, "The Design of Experiments", section 21: where nothing differs, every difference could as well have had
-the other sign. With n pairs there are 2^n such tables, so no p below 2^(1 - n) can be had: 0.25 from three seeds.
+Fisher 1935, "The Design of Experiments", section 21: under the null hypothesis both signs of a difference are equally
+likely. With n pairs there are 2^n sign patterns, so the smallest p is 2^(1 - n): 0.25 for three seeds.
 """
 
 import math
@@ -15,9 +15,9 @@ from foundation.randomness import stream
 
 ALPHA = 0.05
 EXACT_PAIRS = 16
-"""Up to here every flip of the signs is counted; beyond, as many are drawn."""
+"""Up to this number all sign patterns are enumerated; beyond, this many are sampled."""
 ROUNDING = 1e-9
-"""Sums that are equal but for rounding count as equal, as a share of the largest sum."""
+"""Tolerance for equal sums, as a share of the largest sum."""
 
 
 def interval(differences: Sequence[float], confidence: float) -> tuple[float, float]:
@@ -37,7 +37,7 @@ def t_p(differences: Sequence[float]) -> float | None:
 
 
 def vary(differences: Sequence[float]) -> bool:
-    """Whether differences vary by more than their last bits."""
+    """Whether differences vary beyond rounding."""
     return max(differences) - min(differences) > ROUNDING * max(map(abs, differences))
 
 
@@ -61,10 +61,9 @@ def _reached(sums: np.ndarray, observed: float) -> np.ndarray:
 
 
 def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Return the values after Holm's correction for all that are known. Holm 1979, Scand. J. Statist. 6, 65.
+    """Return the p values after Holm's correction for all known ones. Holm 1979, Scand. J. Statist. 6, 65.
 
-    Whatever the dependence between the tests, at most a share `a` of families in which nothing differs holds one
-    at or below `a`.
+    Controls the family-wise error rate for any dependence between the tests.
     """
     known = sorted((p, position) for position, p in enumerate(p_values) if p is not None)
     adjusted: list[float | None] = [None] * len(p_values)

@@ -1,7 +1,7 @@
-"""How large an effect so many pairs could have shown, and how many pairs a stated effect would need.
+"""Power of the paired t test: smallest detectable effect for a number of pairs, and pairs for a given effect.
 
-The noncentral t distribution: given the spread s that is found, the test's mean is normal, so its chance is an
-average over s. Johnson, Kotz and Balakrishnan 1995, "Continuous Univariate Distributions" 2, chapter 31.
+The noncentral t distribution: given the sample standard deviation s, the mean is normal, so the power is an average
+over s. Johnson, Kotz and Balakrishnan 1995, "Continuous Univariate Distributions" 2, chapter 31.
 """
 
 import math
@@ -17,7 +17,7 @@ from analysis.students_t import two_sided_quantile
 POWER = 0.8
 MOST_SEEDS = 100
 QUADRATURE = 300
-"""Equal shares of the distribution of the spread, each stood for by its middle."""
+"""Number of equal-probability bins of s, each represented by its median."""
 
 _POINTS = np.linspace(-9, 9, 9001)
 _NORMAL = (_POINTS, np.array([math.erfc(-z / math.sqrt(2)) / 2 for z in _POINTS]))
@@ -47,12 +47,12 @@ def power_within(effect: float, margin: float, sd: float, pairs: int, alpha: flo
 
 
 def smallest_effect(sd: float, pairs: int, alpha: float = ALPHA) -> float | None:
-    """Return the smallest true difference that `pairs` would tell from 0 four times in five; None below two."""
+    """Return the smallest true difference with a power of 0.8 for `pairs`; None below two."""
     return sd * _standardised(pairs, alpha) if pairs > 1 else None
 
 
 def seeds_needed(chance: Callable[[int], float], start: int) -> int | None:
-    """Return the fewest seeds from `start` on with a chance of four in five, None where even 100 are too few."""
+    """Return the smallest number of seeds from `start` with a power of 0.8, None if above 100."""
     if chance(MOST_SEEDS) < POWER:
         return None
     low, high = start - 1, MOST_SEEDS
@@ -64,7 +64,7 @@ def seeds_needed(chance: Callable[[int], float], start: int) -> int | None:
 
 @cache
 def _standardised(pairs: int, alpha: float) -> float:
-    """Return the true difference, in standard deviations of the differences, that has a chance of four in five."""
+    """Return the true difference with a power of 0.8, in standard deviations of the differences."""
     low, high = 0.0, 1.0
     while power(high, 1.0, pairs, alpha) < POWER:
         high *= 2
@@ -81,10 +81,10 @@ def _normal(z: Float[np.ndarray, "n"]) -> Float[np.ndarray, "n"]:  # noqa: F821
 
 @cache
 def _spreads(degrees: int) -> Float[np.ndarray, "n"]:  # noqa: F821
-    """Return spreads that are found where the true one is 1, each as likely: quantiles of sqrt(chi2 / degrees)."""
+    """Return equally likely values of s for a true value of 1: quantiles of sqrt(chi2 / degrees)."""
     grid = np.linspace(1e-6, 1 + 8 / math.sqrt(degrees), 2001)
     log_density = (degrees - 1) * np.log(grid) - degrees * grid * grid / 2
     density = np.exp(log_density - log_density.max())
-    cumulated = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])  # trapezia
+    cumulated = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])  # trapezoidal rule
     middles = (np.arange(QUADRATURE) + 0.5) / QUADRATURE
     return np.interp(middles, cumulated / cumulated[-1], grid)

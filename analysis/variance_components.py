@@ -1,9 +1,9 @@
-"""Two kinds of seeds: pretraining seeds are the replicates, and each is fine-tuned with the same fine-tuning seeds.
+"""Variance components of pretraining seeds, the replicates, and fine-tuning seeds, crossed with them.
 
-MultiBERTs (Sellam et al. 2021, arXiv 2106.16163): fine-tuning one pretrained model again says nothing of another
-pretraining, so an interval is over pretraining seeds. The two are crossed: a fine-tuning seed draws the same head,
-order and dropout in every pretraining seed and arm. What an arm gains by one fine-tuning seed is therefore shared by
-all its replicates, and no interval over pretraining seeds contains it.
+MultiBERTs (Sellam et al. 2021, arXiv 2106.16163): further fine-tuning runs of one pretrained model are not replicates
+of pretraining, so intervals are over pretraining seeds. A fine-tuning seed draws the same head, order and dropout in
+every pretraining seed and arm, so its effect on an arm is common to all replicates, and intervals over pretraining
+seeds do not include it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,11 +31,11 @@ class Spread:
 def spread_of(samples: Sequence[NestedValues]) -> Spread:
     """Return the components of variance, pooled over arms: a one-way analysis of variance within each arm.
 
-    It takes fine-tuning values as independent within a pretraining seed, so that the part of the variance which a
-    fine-tuning seed has in common over pretraining seeds is counted as fine-tuning variance.
+    Fine-tuning values are assumed independent within a pretraining seed, so that the common effect of a fine-tuning
+    seed over pretraining seeds counts as fine-tuning variance.
 
-    The mean of a pretraining seed's values varies by its own share and by the fine-tuning variance over their
-    number; the latter is taken off, and what would be less than nothing is 0.
+    The variance of a pretraining seed's mean is its own component plus the fine-tuning variance divided by the
+    number of values; the latter is subtracted, and a negative result is set to 0.
     """
     within = [variance(values) for sample in samples for values in sample.values() if len(values) > 1]
     means = [[fmean(values) for values in sample.values()] for sample in samples if len(sample) > 1]
@@ -52,8 +52,8 @@ def spread_of(samples: Sequence[NestedValues]) -> Spread:
 def hierarchical_bootstrap(values: NestedValues, others: NestedValues, confidence: float) -> tuple[float, float]:
     """Return the percentile interval of the paired difference.
 
-    Pretraining seeds are drawn anew, then, within each draw, the fine-tuning seeds of both arms. With few seeds it is
-    too narrow (docs/statistics.md has how often it held the truth), so tables show Student's t.
+    Pretraining seeds are resampled, then, within each, the fine-tuning seeds of both arms. With few seeds it is too
+    narrow (docs/statistics.md has its coverage), so tables show Student's t.
     """
     seeds = sorted(values.keys() & others.keys())
     random = stream(0, "hierarchical bootstrap", len(seeds))

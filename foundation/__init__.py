@@ -1,1 +1,1 @@
-"""What every package uses: schemas, errors, random streams, atomic files, the environment."""
+"""Shared by every package: schemas, errors, random streams, atomic files, the environment."""

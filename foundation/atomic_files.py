@@ -41,7 +41,7 @@ def write_whole(path: Path, content: bytes, durable: bool = True) -> Path:
 
 
 def open_lock(path: Path, permissions: int = 0o666) -> int:
-    """Return the descriptor of a lock file, made where there is none. Raises OSError for anything but a file."""
+    """Return the descriptor of a lock file, created if missing. Raises OSError for anything but a regular file."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         descriptor = os.open(path, flags, permissions)
@@ -59,16 +59,16 @@ def open_lock(path: Path, permissions: int = 0o666) -> int:
 
 @contextmanager
 def disk_refusals(place: Path) -> Iterator[None]:
-    """Turn what the operating system refuses into one line with the file, or the place where it names none."""
+    """Turn an OSError into a MachineError of one line, with the file of the error or else `place`."""
     try:
         yield
     except OSError as error:
-        file = error.filename2 or error.filename or place  # the second one of a rename is the name that was wanted
+        file = error.filename2 or error.filename or place  # the second name of a rename is the target
         raise MachineError(f"{file}: {error.strerror or error}") from error
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder that can be written to. Raises MachineError where that cannot be."""
+    """Create a writable folder. Raises MachineError if that fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -78,7 +78,7 @@ def make_folder(folder: Path) -> None:
 
 
 def flush(path: Path) -> None:
-    """Put a file, or a folder's list of names, on the disk; on return it survives a power cut."""
+    """Call fsync on a file or a folder, so that it survives a power failure."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -138,20 +138,18 @@ def sha256_of(path: Path) -> str:
 
 
 def refuse_existing(folder: Path) -> None:
-    """Raise ConflictError where something is there already: nothing is ever written over."""
+    """Raise ConflictError if the path exists; nothing is ever overwritten."""
     if folder.exists() or folder.is_symlink():
-        raise ConflictError(
-            f"{folder}: is there already and is left as it is; name a folder that is not, or move it away"
-        )
+        raise ConflictError(f"{folder}: already exists and is unchanged; choose another name, or move it away")
 
 
 @contextmanager
 def atomic_directory(folder: Path, also: tuple[type[Exception], ...] = ()) -> Iterator[Path]:
-    """Give a folder to write into; it takes its name when all is on disk, and is gone where anything goes wrong.
+    """Atomic directory: written under a temporary name, fsynced, renamed at the end, removed on errors.
 
-    What a killed process leaves lies beside it under `.NAME.writing`, and the next try clears it away. Raises
-    ConflictError where the name is taken, MachineError where the disk refuses: on OSError, and on
-    what a library raises in its place (`also`).
+    A killed process leaves it as `.NAME.writing`, which the next attempt removes. Raises ConflictError if the name
+    exists, MachineError if the disk fails: on OSError, and on the exceptions that a library raises instead
+    (`also`).
     """
     refuse_existing(folder)
     refused: tuple[type[Exception], ...] = (OSError, *also)
@@ -169,9 +167,9 @@ def atomic_directory(folder: Path, also: tuple[type[Exception], ...] = ()) -> It
 
 
 def read_regular(path: Path, at_most: int | None = None) -> bytes:
-    """Return a file's bytes, `at_most` of them where that is given.
+    """Return a file's bytes, the first `at_most` if given.
 
-    A symbolic link is followed. Raises OSError where the path cannot be read, and where it is no regular file.
+    A symbolic link is followed. Raises OSError if the path cannot be read or is not a regular file.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -183,7 +181,7 @@ def read_regular(path: Path, at_most: int | None = None) -> bytes:
 
 
 def refuse_irregular(path: Path, descriptor: int) -> None:
-    """Raise OSError, which says what was opened, where that is not a regular file."""
+    """Raise OSError, with the type of the file, unless it is a regular file."""
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "not a regular file but a directory", str(path))

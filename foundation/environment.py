@@ -1,4 +1,4 @@
-"""What the numbers were made with: interpreter, libraries, processor. Kept beside the results, never inside a key."""
+"""The environment of a run: interpreter, libraries, processor. Stored with results, never part of a key."""
 
 import os
 import platform
@@ -22,13 +22,13 @@ def machine() -> dict[str, JsonValue]:
 
 
 def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # not on every system
+    if hasattr(os, "sched_getaffinity"):  # not available on every system
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def processor() -> str:
-    """Return the processor's name, as far as the system tells it."""
+    """Return the processor's name, as reported by the system."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -38,7 +38,7 @@ def processor() -> str:
 
 
 def instructions() -> str:
-    """Return the line of instruction sets of the first core; empty where the system has no such list."""
+    """Return the line of instruction sets of the first core; empty if the system has no such list."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Refusals: the ways Steeplechase says no, each with its exit code. A refusal is for users, never a traceback.
+"""User errors: one class per exit code; printed as lines, never as a traceback.
 
 Exit codes: 0 done, 2 command line, 3 configuration, 4 data, 5 environment, 6 conflict, 7 corruption,
 8 done with failed trials, 75 stopped and resumable.
@@ -14,7 +14,7 @@ COMPARED_CHARACTERS = 80  # of a long word; the comparison takes time in the squ
 
 
 class UserError(Exception):
-    """Something the user can mend, told in one clear line per mistake."""
+    """An error that the user can fix, with one line per mistake."""
 
     exit_code: ClassVar[int] = 1
 
@@ -36,25 +36,25 @@ class DataError(UserError):
 
 
 class MachineError(UserError):
-    """The machine, the disk or a service cannot do what was asked."""
+    """The machine, the disk or a service cannot fulfil a request."""
 
     exit_code = 5
 
 
 class ConflictError(UserError):
-    """Another run holds the place, or what is there answers a different question."""
+    """Another run holds the lock, or the folder belongs to a different experiment."""
 
     exit_code = 6
 
 
 class CorruptionError(UserError):
-    """State on disk cannot be trusted; nothing is started over in silence."""
+    """State on disk is damaged; it is never silently recreated."""
 
     exit_code = 7
 
 
 class StoppedError(UserError):
-    """The run was asked to stop; the same command carries on."""
+    """The run was stopped; the same command resumes it."""
 
     exit_code = 75
 
@@ -67,7 +67,7 @@ class Violation:
     message: str
 
     def under(self, *prefix: str | int) -> "Violation":
-        """Return the same violation seen from an enclosing declaration."""
+        """Return the violation with its path relative to an enclosing declaration."""
         return Violation((*prefix, *self.path), self.message)
 
 

@@ -1,7 +1,7 @@
-"""Randomness as named streams: seed x purpose x index gives a number of its own; there is no global generator.
+"""Named random streams: a seed per root seed, purpose and index; there is no global generator.
 
 Two candidates at the same pretraining seed draw the same batches in the same order, so their comparison is
-paired; nothing depends on which trial ran first, on a process id or on the clock.
+paired; results do not depend on the order of trials, process ids or the clock.
 """
 
 import hashlib

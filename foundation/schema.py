@@ -1,4 +1,4 @@
-"""Declarations: frozen, strict values that say what is to be built or done, and their canonical text."""
+"""Base of all declarations: frozen, strict pydantic models, and their canonical text."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from pydantic_core import CoreSchema, core_schema
 
 __all__ = ["JsonValue"]
 
-VARIANT_KEY = "kind"  # the tag of every union; always part of the canonical text, even where it is the default
+VARIANT_KEY = "kind"  # the tag of every union; always part of the canonical text, even at its default
 NAMES_ALONE = "names alone"
 
 
@@ -46,18 +46,18 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 class OptionByKind:
     """Marks a union of options: a mapping chooses by its `kind`; a name alone is the option with its defaults.
 
-    Names alone are for files. JSON is what was written back from declarations, where every option is a mapping; it
-    does not pass through a Python validator, behind which lists would no longer be tuples.
+    Names alone are allowed in files only. JSON comes from serialised declarations, where every option is a mapping;
+    it bypasses the Python validator, because tuples would stay lists behind it.
     """
 
     def __get_pydantic_core_schema__(self, union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Return the tagged union; values from Python go first through a validator that makes a mapping of a name."""
+        """Return the tagged union; values from Python first pass a validator that turns a name into a mapping."""
         tagged = handler.generate_schema(Annotated[union, Field(discriminator=VARIANT_KEY)])
         named = core_schema.no_info_before_validator_function(_option_named, tagged)
         return core_schema.json_or_python_schema(tagged, named, metadata={NAMES_ALONE: list(_names_alone(union))})
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Return the schema for editors, which shows the names alone beside the mappings."""
+        """Return the JSON schema for editors, which allows names alone beside mappings."""
         names = schema["metadata"][NAMES_ALONE]
         return {"anyOf": [{"enum": names, "type": "string"}, handler(schema)]} if names else handler(schema)
 
@@ -70,7 +70,7 @@ def _option_named(value: object) -> object:
 
 
 def _names_alone(union: Any) -> Iterator[str]:
-    """Yield the kinds of the options that have a default for everything."""
+    """Yield the kinds of the options whose fields all have defaults."""
     for option in get_args(union):
         if not any(field.is_required() for field in option.model_fields.values()):
             yield from map(str, get_args(option.model_fields[VARIANT_KEY].annotation))
@@ -90,8 +90,8 @@ def partial(*declarations: type[Schema]) -> type[Schema]:
 def canonical(declaration: BaseModel, always: Collection[str] = ()) -> dict[str, JsonValue]:
     """Return the declaration as plain JSON without the fields that are at their default and not always written.
 
-    An axis left at its default never enters a key, so adding an axis orphans no earlier result. The tag of a
-    union (`kind`) is always kept: pydantic's own `exclude_defaults` drops it, and two options then share a key.
+    An axis at its default never enters a key, so a new axis does not change existing keys. The tag of a union
+    (`kind`) is always included: pydantic's `exclude_defaults` drops it, and two options would then share a key.
     """
     document: dict[str, JsonValue] = {}
     for name, field in type(declaration).model_fields.items():
@@ -109,7 +109,7 @@ def _plain(value: Any) -> JsonValue:
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     if isinstance(value, float):
-        return value + 0.0  # -0.0 equals 0.0 and must not be told apart
+        return value + 0.0  # -0.0 equals 0.0 and needs the same text
     if value is None or isinstance(value, bool | int | str):
         return value
     raise TypeError(f"{type(value).__name__} has no plain form")

@@ -10,5 +10,5 @@ from foundation.errors import MachineError
 def open_device(name: Literal["cpu", "cuda"]) -> torch.device:
     """Return the device. Raises MachineError if this machine does not have it."""
     if name == "cuda" and not torch.cuda.is_available():
-        raise MachineError("recipe.device: cuda was asked for and this machine offers none; allowed here: cpu")
+        raise MachineError("recipe.device: cuda is not available on this machine; allowed here: cpu")
     return torch.device(name)

@@ -19,10 +19,8 @@ INSTRUCTIONS = ("avx512_bf16", "amx_bf16", "bf16")  # as Linux names them on x86
 def autocast_to(precision: Precision, device: torch.device) -> torch.autocast:
     """Return the context for a forward pass. Raises MachineError if bfloat16 would be slower than float32."""
     if precision == "bfloat16" and not has_bfloat16(device):
-        refusal = (
-            "recipe.precision: bfloat16 was asked for and this machine computes it in software, slower than float32"
-        )
-        raise MachineError(f"{refusal}; allowed here: float32")
+        problem = "recipe.precision: this machine has no bfloat16 instructions and emulates it, slower than float32"
+        raise MachineError(f"{problem}; allowed here: float32")
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
 
 

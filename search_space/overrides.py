@@ -88,7 +88,7 @@ def _explain(error: ValidationError, changes: Changes, document: dict[str, Any])
         elif fault["type"] == "union_tag_invalid":
             message = _unknown_kind(fault["ctx"])
         elif fault["type"] in ("union_tag_not_found", "model_attributes_type"):
-            message = f"{fault['input']!r} names no option; write its name, or a mapping with a kind"
+            message = f"{fault['input']!r} is not an option; write the name of an option, or a mapping with a kind"
         elif fault["type"] == "value_error":  # a validator of this project, with its own message
             message = fault["msg"].removeprefix("Value error, ")
         else:

@@ -10,7 +10,7 @@ FORM = re.compile(r"[0-9a-f]{40}")
 
 def _whole(revision: str) -> str:
     if not FORM.fullmatch(revision):
-        message = f"{revision!r} is no commit; expected its 40 hexadecimal digits"
+        message = f"{revision!r} is not a commit hash; expected 40 hexadecimal digits"
         raise ValueError(f"{message}, since a branch or a tag may move and change results in silence")
     return revision
 

@@ -48,7 +48,7 @@ def _mistakes(name: str, pieces: list[str]) -> list[str]:
         if not piece or piece.strip(" \t\x00") != piece:
             mistakes.append(f"{name}:{number}: {piece!r} is empty or has spaces around it")
         elif piece in first:
-            mistakes.append(f"{name}:{number}: {piece!r} is already on line {first[piece]}")
+            mistakes.append(f"{name}:{number}: duplicate piece {piece!r}, first on line {first[piece]}")
         first.setdefault(piece, number)
     if len(mistakes) > MOST_LINES_TOLD:
         mistakes[MOST_LINES_TOLD:] = [f"{name}: … and {len(mistakes) - MOST_LINES_TOLD} more such lines"]

@@ -42,7 +42,9 @@ def find_vocabulary(folder: Path, vocabulary_size: int | None) -> FoundVocabular
     ordered = _pieces(document) if document else plain
     lowercase = bool(document["normalizer"]["lowercase"] if document else settings.get("do_lower_case", True))
     if document and plain and ordered != plain:
-        reasons.append(f"{folder}: {VOCABULARY_FILE} and {TOKENIZER} hold different vocabularies; keep the right one")
+        reasons.append(
+            f"{folder}: {VOCABULARY_FILE} and {TOKENIZER} have different vocabularies; remove the wrong one"
+        )
     if vocabulary_size is not None and len(ordered) > vocabulary_size:
         reasons.append(f"{folder}: {len(ordered)} pieces, but the model has a vocab_size of {vocabulary_size}")
     reasons += _wrong_settings(folder, {**settings, **_as_settings(document)}, lowercase)
@@ -101,7 +103,7 @@ def _mistakes(document: dict[str, Any]) -> Iterator[str]:
         yield f"model.vocab: no {', '.join(missing)}; all of {', '.join(SPECIAL_TOKENS)} are needed"
     for added in document.get("added_tokens") or ():
         if added.get("content") not in vocabulary:
-            yield f"added_tokens: {added.get('content')!r} stands outside the vocabulary"
+            yield f"added_tokens: {added.get('content')!r} is not in the vocabulary"
 
 
 def _section(document: dict[str, Any], name: str) -> dict[str, Any]:
@@ -123,7 +125,7 @@ def _as_settings(document: dict[str, Any]) -> dict[str, Any]:
 
 def _wrong_settings(folder: Path, settings: dict[str, Any], lowercase: bool) -> Iterator[str]:
     if settings.get("do_lower_case", lowercase) is not lowercase:
-        yield f"{folder}: {TOKENIZER} and {TOKENIZER_CONFIG} differ on do_lower_case; make them say the same"
+        yield f"{folder}: {TOKENIZER} and {TOKENIZER_CONFIG} have different values of do_lower_case; make them equal"
     strips = settings.get("strip_accents")
     if strips is not None and strips != lowercase:
         yield f"{folder}: strip_accents: {strips!r} cannot be read; accents go exactly where letters are lowered"

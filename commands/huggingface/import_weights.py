@@ -95,7 +95,7 @@ def _mistakes(found: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...]]
     for name in sorted(wanted.keys() - found.keys()):
         yield f"{name} is missing"
     for name in sorted(found.keys() - wanted.keys()):
-        yield f"{_printable(name)} is no weight of the model that config.json describes"
+        yield f"{_printable(name)} is not a weight of the model in config.json"
     for name in sorted(wanted.keys() & found.keys()):
         value = found[name]
         if tuple(value.shape) != wanted[name]:

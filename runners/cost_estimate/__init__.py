@@ -1,1 +1,1 @@
-"""What an experiment costs: FLOPs, what past runs took, and the time they predict."""
+"""Cost estimates: FLOPs of stages, durations of past runs, and the predicted time."""

@@ -1,7 +1,7 @@
-"""History: what the stages of earlier experiments took on this machine.
+"""Durations of the stages of earlier experiments on this machine.
 
-Every ledger under a results root that was made on this processor lends its records: seconds, and the operations that
-they stand for in closed form.
+Source: the records of every ledger under a results root that was written on this processor, with the FLOPs of each
+stage in closed form.
 """
 
 from collections import Counter
@@ -30,30 +30,30 @@ from search_space.candidate import Candidate
 from tasks.downstream import find_task
 
 WEIGHED_AT_MOST = 40
-"""Stages of a kind whose folders are looked into: walking thousands would cost more than the answer is worth."""
+"""Maximum number of stages per kind whose disk usage is measured, since walking thousands of folders is slow."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What one stage took here. `operations` is 0 where its work is not arithmetic."""
+    """Measured costs of one stage. `operations` are FLOPs, 0 for stages without a model."""
 
     kind: str
     device: str
     operations: float
     seconds: float
     parameters: int
-    """Of the encoder that it is about; 0 where it is about none."""
+    """Parameters of its encoder; 0 without one."""
     bytes: int | None
-    """On disk; None where the folder is gone or was not weighed."""
+    """Bytes on disk; None if the folder is gone or was not measured."""
     warm_up_seconds: float | None = None
-    """What its process had spent on getting ready; None where that was not looked up, or `seconds` are not those of
-    the whole work alone."""
+    """Warm-up seconds of its process; None if not recorded, or if `seconds` are not those of the whole stage
+    alone."""
 
 
 def measured_under(root: Path, store: ArtifactStore) -> tuple[Measured, ...]:
-    """Return what the ledgers under a results root have measured on this processor.
+    """Return the measured costs in the ledgers under a results root, for this processor.
 
-    Raises CorruptionError where a ledger cannot be trusted. Experiments that this version cannot read are left out.
+    Raises CorruptionError if a ledger is damaged. Experiments that this version cannot read are skipped.
     """
     weighed: Counter[str] = Counter()
     ledgers = sorted({*root.glob(LEDGER_NAME), *root.glob(f"*/{LEDGER_NAME}")})
@@ -62,7 +62,7 @@ def measured_under(root: Path, store: ArtifactStore) -> tuple[Measured, ...]:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What an experiment asks of its trials, looked up by the labels that records carry."""
+    """Declarations of an experiment's stages, by the labels of records."""
 
     experiment: Experiment
     fine_tuning_runs: dict[str, FineTuningRun]
@@ -104,7 +104,7 @@ def _measurement(
     size, warm_up = None, None
     if weighed[record.stage] <= WEIGHED_AT_MOST and folder.is_dir():
         size = _weight(folder)
-        with suppress(CorruptionError):  # whoever takes the stage refuses it; here its seconds are unsure
+        with suppress(CorruptionError):  # a damaged stage is an error elsewhere; here only its seconds are unknown
             outcome = store.outcome(record.stage, record.key)
             warm_up = None if outcome is None else outcome.warm_up_seconds
     if arm is None:

@@ -1,6 +1,6 @@
-"""Prediction: how long stages will take and how much disk they need, from what this machine has measured before.
+"""Predicts the duration and disk usage of stages from earlier measurements on this machine.
 
-A stage is predicted from the measured ones of its kind that are nearest in size.
+A stage is predicted from the measured stages of its kind that are nearest in size.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ FEWEST_FOR_RANGE = 5
 
 @dataclass(frozen=True)
 class Range:
-    """A predicted amount; low and high hold 80% of what was measured, and are None where too few were."""
+    """A predicted amount; low and high enclose 80% of the measurements, None if there are too few."""
 
     middle: float
     low: float | None
@@ -28,20 +28,20 @@ class Range:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What stages will cost. A kind that was never measured is named and not part of the sums."""
+    """Predicted costs of stages. Kinds without measurements are listed and excluded from the sums."""
 
     seconds: Range | None
-    """One stage at a time; workers divide it. None where nothing of the kind was ever measured here."""
+    """Sequential duration, to be divided by the workers. None without measurements."""
     bytes: Range | None
     measured: int
-    """Stages that the prediction rests on."""
+    """Number of measured stages used."""
     never_measured: tuple[str, ...]
     start_seconds: float | None = None
-    """What each worker takes to get ready before its first stage; not part of `seconds`. None where unknown."""
+    """Warm-up of each worker before its first stage, not part of `seconds`; None if unknown."""
 
 
 def predicted(stages: Iterable[Stage], known: Iterable[Measured]) -> Prediction:
-    """Return what stages that are still to be computed will take."""
+    """Return the predicted costs of the stages to compute."""
     by_kind: dict[tuple[str, str], list[Measured]] = {}
     for one in known:
         by_kind.setdefault((one.kind, one.device), []).append(one)
@@ -70,12 +70,12 @@ def predicted(stages: Iterable[Stage], known: Iterable[Measured]) -> Prediction:
 
 
 def surely_timed(known: Sequence[Measured]) -> list[Measured]:
-    """Return those whose seconds are surely those of their work alone, all where there are none."""
+    """Return the measurements known to exclude warm-up, or all if there are none."""
     return [one for one in known if one.warm_up_seconds is not None] or [*known]
 
 
 def _cost(known: list[Measured], operations: float, parameters: int) -> tuple[Range, Range | None]:
-    """Return the seconds and the bytes of a stage by those that are nearest in size."""
+    """Return the seconds and bytes of a stage, from the measurements nearest in size."""
     near = sorted(known, key=lambda one: _distance(one.operations, operations))[:NEAREST]
     weighed = [(float(one.bytes), float(one.parameters)) for one in near if one.bytes is not None]
     time = _scaled([(one.seconds, one.operations) for one in near], operations)
@@ -83,7 +83,7 @@ def _cost(known: list[Measured], operations: float, parameters: int) -> tuple[Ra
 
 
 def _scaled(pairs: list[tuple[float, float]], size: float) -> Range:
-    """Return amounts scaled from the sizes that they were measured at; as they are where there is no size."""
+    """Return amounts scaled to a size; unscaled without a size."""
     amounts = [amount * size / of if size and of else amount for amount, of in pairs]
     if len(amounts) < FEWEST_FOR_RANGE:
         return Range(median(amounts), None, None)
@@ -92,7 +92,7 @@ def _scaled(pairs: list[tuple[float, float]], size: float) -> Range:
 
 
 def _total(parts: list[Range]) -> Range | None:
-    """Return the sum; the ends add up too, because what is slow today is slow for all stages alike."""
+    """Return the sum; the bounds are summed too, since the speed of the machine affects all stages alike."""
     if not parts:
         return None
     middle = sum(part.middle for part in parts)

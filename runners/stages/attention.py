@@ -1,6 +1,6 @@
-"""Measure how near the diagonal a pretrained encoder attends, and keep its mean map per layer.
+"""Measures how close to the diagonal a pretrained encoder attends, and its mean attention map per layer.
 
-ConvBERT, arXiv 2008.02496, Table 8; what its text leaves open is told in `configuration.measurements`.
+ConvBERT, arXiv 2008.02496, Table 8; `configuration.measurements` documents what its text leaves open.
 """
 
 import numpy as np
@@ -23,15 +23,15 @@ from tasks.tokenizer import load_tokenizer
 from tasks.tokens import read_tokens
 
 MAP_CELLS = 32
-"""Rows and columns of a map that is kept: of longer sequences a cell is the mean over neighbours."""
+"""Rows and columns of a stored map: for longer sequences a cell is the mean over neighbours."""
 UNIFORM = 100
-"""What a cell holds where attention is spread evenly; cells are whole numbers, so that a ledger stays small."""
+"""Value of a cell for uniform attention; cells are integers to keep the ledger small."""
 WEIGHTS_AT_A_TIME = 2**24
-"""Of one layer, so that memory is bounded; a function of the sizes alone, so that sums stay the same."""
+"""Bound on one layer's maps per batch, a function of the sizes alone, so that sums are reproducible."""
 
 
 def compute(stage: AttentionStage, context: StageContext) -> dict[str, JsonValue]:
-    """Return the near and far mass of every head, with and without the marks around the text, and the maps."""
+    """Return the near and far mass of every head, with and without [CLS] and [SEP], and the maps."""
     encoder = Encoder(stage.architecture, 0.0)
     load_weights(context.inputs["pretrained"] / CHECKPOINT, encoder, "encoder.")
     encoder = encoder.to(open_device(stage.device)).eval()
@@ -45,11 +45,11 @@ def compute(stage: AttentionStage, context: StageContext) -> dict[str, JsonValue
 
 
 def _held_out(stage: AttentionStage, context: StageContext) -> NDArray[np.int64]:
-    """Return the sequences [sequences length]; raises DataError where the split has fewer."""
+    """Return the sequences [sequences length]; raises DataError if the split has fewer."""
     source = context.inputs["tokens"]
     batches = Batches(read_tokens(source / "validation.npy"), load_tokenizer(source), stage.length)
     if batches.sequences < stage.sequences:
-        message = f"the validation split gives {batches.sequences} sequences; {stage.sequences} were asked for"
+        message = f"the validation split gives {batches.sequences} sequences; {stage.sequences} are needed"
         raise DataError(f"{message} (measure.attention_diagonal.sequences)")
     return batches.sequence(np.linspace(0, batches.sequences - 1, stage.sequences).astype(np.int64))
 
@@ -83,7 +83,7 @@ class _Sums:
 
 
 def near_and_far(length: int, within: int) -> tuple[Bool[Tensor, "seq seq"], ...]:
-    """Return which pairs are near and which far, then the same without the first and the last token."""
+    """Return masks of the near and the far pairs, then the same without the first and the last token."""
     places = torch.arange(length)
     near = (places[:, None] - places[None]).abs() <= within
     inside = (places > 0) & (places < length - 1)
@@ -92,7 +92,7 @@ def near_and_far(length: int, within: int) -> tuple[Bool[Tensor, "seq seq"], ...
 
 
 def cells(weights: Float[np.ndarray, "seq seq"]) -> NDArray[np.int64]:
-    """Return a map in at most 32 x 32 cells, each the mean of its part in hundredths of even attention."""
+    """Return a map of at most 32 x 32 cells, each a mean in hundredths of uniform attention."""
     length = len(weights)
     edges = np.linspace(0, length, min(length, MAP_CELLS) + 1).astype(np.int64)
     sums = np.add.reduceat(np.add.reduceat(weights, edges[:-1], 0), edges[:-1], 1)

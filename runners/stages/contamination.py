@@ -1,4 +1,4 @@
-"""Count the dev examples of one task that the pretraining text holds, by the rule of `tasks.contamination`."""
+"""Counts the dev examples of one task that overlap with the pretraining text; see `tasks.contamination`."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ EXAMPLES_NAMED = 5
 
 
 def compute(stage: ContaminationStage, context: StageContext) -> dict[str, JsonValue]:
-    """Write which examples overlap and return how many, with the first few by where they and their text stand."""
+    """Write the overlapping examples and return their number, with the locations of the first few."""
     task = find_task(stage.task)
     dev = [*_judged(task, stage, context.inputs.get("documents"))]
     found = overlap([_texts(example) for _, example in dev], _training_documents(stage.task, context))
@@ -43,7 +43,7 @@ def compute(stage: ContaminationStage, context: StageContext) -> dict[str, JsonV
 def _places(
     task: DownstreamTask, stage: ContaminationStage, asked: Mapping[int, tuple[str, Example]]
 ) -> dict[int, str]:
-    """Return what a person finds examples by: SQuAD's identifier, a line of their file, else their number in dev."""
+    """Return the locations of examples: SQuAD's identifier, a line of their file, else their number in dev."""
     if task.squad is not None:
         return {number: f"question {example.row}" for number, (_, example) in asked.items()}
     files = stage.data.located(task.files) if task.files is not None and stage.data is not None else {}
@@ -73,7 +73,7 @@ def _judged(task: DownstreamTask, stage: ContaminationStage, documents: Path | N
 
 
 def _asked(examples: Examples) -> Iterator[tuple[str, Example]]:
-    """Yield the examples that a model is judged by, with their part: dev, and further parts that have answers."""
+    """Yield the evaluated examples with their part: dev, and further labelled parts."""
     yield from (("dev", example) for example in examples.dev)
     for part in sorted(examples.others):
         answered = (

@@ -1,4 +1,4 @@
-"""What a stage's `compute` is given besides its declaration."""
+"""The context of a stage's `compute`, besides its declaration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from runners.stages.progress import ProgressFile
 
 @dataclass(frozen=True)
 class StageContext:
-    """Where a stage reads, writes and tells how far it is."""
+    """Input folders, output folder and progress of a stage."""
 
     inputs: Mapping[str, Path]
-    """Folders of the stages it reads, verified."""
+    """Verified folders of the input stages, by name."""
     folder: Path
-    """Where it writes its files; what a killed run has left is still there."""
+    """Output folder; contains the files of a killed attempt."""
     progress: ProgressFile
 
 
 class Diverged(Exception):
-    """The loss was not finite: a result of the candidate, not a fault of the program. The stage ends with it."""
+    """The loss was not finite: a result of the candidate, not an error of the program. It ends the stage."""
 
     def __init__(self, result: dict[str, JsonValue]) -> None:
         self.result = result

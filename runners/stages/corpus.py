@@ -1,4 +1,4 @@
-"""Read a corpus, remove duplicates and split it by source."""
+"""Reads a corpus, removes duplicates and splits it by source."""
 
 from foundation.errors import ConflictError
 from foundation.schema import JsonValue, canonical_text
@@ -8,7 +8,7 @@ from tasks.corpora.assembly import assemble
 
 
 def compute(stage: CorpusStage, context: StageContext) -> dict[str, JsonValue]:
-    """Write the splits and return their summary. Raises ConflictError where the text is not what the key says."""
+    """Write the splits and return their summary. Raises ConflictError if the text differs from the key's."""
     summary = assemble(stage.corpus, context.folder, context.progress)
     if canonical_text(stage.corpus.inputs()) != canonical_text(stage.read):
         raise ConflictError(f"the {stage.corpus.kind} corpus is not the one that the run began with; run again")

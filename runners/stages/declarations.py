@@ -1,4 +1,4 @@
-"""What every kind of stage is told. Torch-free, so that keys can be known before anything runs."""
+"""Declarations of all kinds of stages. Torch-free, so that keys are computed before anything runs."""
 
 from typing import ClassVar, Literal
 
@@ -20,11 +20,11 @@ class CorpusStage(StageDeclaration):
     hashed_instead: ClassVar[dict[str, str]] = {"corpus": "read"}
     corpus: Corpus
     read: JsonValue
-    """Identity of what will be read: hashes of its content."""
+    """Identity of the inputs: content hashes."""
 
 
 class TokensStage(StageDeclaration):
-    """Make the vocabulary from the training split and turn the splits into tokens. Reads `corpus`."""
+    """Train or read the vocabulary and tokenize the splits. Reads `corpus`."""
 
     stage: ClassVar[str] = "tokens"
     code_version: ClassVar[int] = 1
@@ -37,9 +37,9 @@ class TokensStage(StageDeclaration):
 
 
 class ExamplesStage(StageDeclaration):
-    """Make the examples of one downstream task.
+    """Build and encode the examples of one downstream task.
 
-    Reads `tokens` (vocabulary) and, where the task is made from documents, `corpus`.
+    Reads `tokens` (vocabulary) and, for tasks built from documents, `corpus`.
     """
 
     stage: ClassVar[str] = "examples"
@@ -50,19 +50,19 @@ class ExamplesStage(StageDeclaration):
     task_version: int
     train_examples: Count | None
     dev_examples: Count | None
-    """At most so many; all where there is no number."""
+    """Maximum number; None for all."""
     sequence_length: Count
     data: PublishedData | None = None
     read: JsonValue = None
-    """The sha256 of each of the task's files, where it has files."""
+    """The sha256 of each of the task's files, if it has files."""
     swap_pairs: bool = False
-    """Whether every training pair is there the other way round too."""
+    """Whether training pairs are duplicated with their texts swapped."""
 
 
 class ContaminationStage(StageDeclaration):
-    """Count the dev examples of a task that the pretraining text holds.
+    """Count the dev examples of a task that overlap with the pretraining text.
 
-    Reads `corpus` and, where the task is made from documents, those of `documents`.
+    Reads `corpus` and, for tasks built from documents, `documents`.
     """
 
     stage: ClassVar[str] = "contamination"
@@ -77,22 +77,22 @@ class ContaminationStage(StageDeclaration):
 
 
 class EvaluationSetStage(StageDeclaration):
-    """Make the held-out questions; with a generator, train it first and let it corrupt them. Reads `tokens`."""
+    """Build the held-out evaluation set, for ELECTRA with a reference generator trained first. Reads `tokens`."""
 
     stage: ClassVar[str] = "evaluation_set"
     code_version: ClassVar[int] = 2
     libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
     uses_kernels: ClassVar[bool] = True
     reference: Candidate
-    """The baseline's objective and recipe, on the generator's architecture where there is one."""
+    """The baseline's objective and recipe, with the generator's architecture if there is a generator."""
     objective: Literal["masked_language_model", "replaced_token_detection"]
     sequences: Count
     generator_tokens: int
-    """Tokens the reference generator is trained on; 0 where there is none."""
+    """Training tokens of the reference generator; 0 without a generator."""
 
 
 class PretrainStage(StageDeclaration):
-    """Train a candidate from one token mark to the next. Reads `tokens`, `questions` and, past 0, `previous`."""
+    """Train a candidate from one token mark to the next. Reads `tokens`, `evaluation_set` and, past 0, `previous`."""
 
     stage: ClassVar[str] = "pretrain"
     hashed_instead: ClassVar[dict[str, str]] = {"init_checkpoint": "init_checkpoint_weights"}
@@ -107,15 +107,15 @@ class PretrainStage(StageDeclaration):
     evaluation_steps: tuple[Count, ...]
     """Steps after which the held-out loss is measured; the last one is `to_step`."""
     horizon_tokens: Count | None
-    """The whole budget, where the schedule depends on it."""
+    """The whole budget, if the schedule depends on it."""
     init_checkpoint: str | None = None
-    """Folder of the weights that the encoder is initialised from; drawn from the seed where it is None."""
+    """Folder of the initial checkpoint of the encoder; None: random initialisation from the seed."""
     init_checkpoint_weights: str | None = None
     """The sha256 of those weights."""
 
 
 class FineTuneStage(StageDeclaration, TaskTraining):
-    """Teach a pretrained encoder one task with one seed. Reads `pretrained` and `examples`."""
+    """Fine-tune a pretrained encoder on one task with one seed. Reads `pretrained` and `examples`."""
 
     stage: ClassVar[str] = "fine_tune"
     code_version: ClassVar[int] = 2
@@ -132,7 +132,7 @@ class FineTuneStage(StageDeclaration, TaskTraining):
 
 
 class AttentionStage(StageDeclaration):
-    """Measure where a pretrained encoder attends on held-out text. Reads `pretrained` and `tokens`."""
+    """Measure the attention of a pretrained encoder on held-out text. Reads `pretrained` and `tokens`."""
 
     stage: ClassVar[str] = "attention"
     code_version: ClassVar[int] = 1
@@ -140,7 +140,7 @@ class AttentionStage(StageDeclaration):
     uses_kernels: ClassVar[bool] = True
     architecture: Architecture
     length: Count
-    """Tokens of a sequence, the marks around it included."""
+    """Tokens of a sequence, [CLS] and [SEP] included."""
     within: Count
     sequences: Count
     device: Literal["cpu", "cuda"] = "cpu"

@@ -1,4 +1,4 @@
-"""Make the examples of one downstream task, from text that pretraining never sees or from files; a plain baseline."""
+"""Builds and encodes the examples of one downstream task, and scores its bag-of-words baseline."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,22 +18,22 @@ from tasks.squad.prepare import Amounts, prepare
 from tasks.tokenizer import WordPiece, load_tokenizer
 
 PARTS = ("train", "dev")
-DRAWING_SEED = 18040746  # of no meaning; which rows are drawn belongs to no seed of an experiment
+DRAWING_SEED = 18040746  # arbitrary; the sample is independent of the seeds of an experiment
 
 
 def compute(stage: ExamplesStage, context: StageContext) -> dict[str, JsonValue]:
     """Write the encoded examples and return how many there are, the chance level and the bag-of-words baseline."""
-    task, words = find_task(stage.task), load_tokenizer(context.inputs["tokens"])
+    task, tokenizer = find_task(stage.task), load_tokenizer(context.inputs["tokens"])
     context.progress(f"making {task.name}", 0.0)
     if task.squad is not None:
-        return _windows(stage, task, words, context)
+        return _windows(stage, task, tokenizer, context)
     examples = examples_of(task, stage, context.inputs.get("corpus"))
-    chance = None if task.form == "span" else task.chance_score  # a blind span presumes that its edges are known
+    chance = None if task.form == "span" else task.chance_score  # the chance level of spans assumes known boundaries
     result: dict[str, JsonValue] = {"task": task.name, "chance": chance}
     taught = replace(examples, train=with_swapped(examples.train)) if stage.swap_pairs else examples
     for part, chosen in _parts(taught):
         context.progress(f"encoding {task.name}, {part}: {len(chosen):,} examples", 0.3)
-        encoded = encode_examples(chosen, task.form, words, stage.sequence_length)
+        encoded = encode_examples(chosen, task.form, tokenizer, stage.sequence_length)
         (context.folder / part).mkdir(exist_ok=True)
         save_examples(encoded, context.folder / part)
         result[part] = _figures(encoded, examples.left_out.get(part, 0))
@@ -46,7 +46,7 @@ def compute(stage: ExamplesStage, context: StageContext) -> dict[str, JsonValue]
 
 
 def with_swapped(pairs: tuple[Example, ...]) -> tuple[Example, ...]:
-    """Return the pairs and, behind them, each the other way round: ELECTRA's `double_unordered`."""
+    """Return the pairs, followed by the pairs with swapped texts: ELECTRA's `double_unordered`."""
     assert all(pair.second is not None and pair.answer is None for pair in pairs)
     return (*pairs, *(replace(pair, first=str(pair.second), second=pair.first) for pair in pairs))
 
@@ -71,7 +71,7 @@ def _made(task: DownstreamTask, stage: ExamplesStage | ContaminationStage, corpu
 
 
 def _read(task: DownstreamTask, stage: ExamplesStage | ContaminationStage) -> Examples:
-    """Return what the files hold; where fewer are asked for, a draw that keeps the order of the file."""
+    """Return the examples of the files, or a random sample in the order of the file."""
     assert task.files is not None
     assert stage.data is not None
     parts = stage.data.parts(task.files)
@@ -85,7 +85,7 @@ def _read(task: DownstreamTask, stage: ExamplesStage | ContaminationStage) -> Ex
 
 
 def refuse_changed(task: DownstreamTask, stage: ExamplesStage | ContaminationStage) -> None:
-    """Raise ConflictError where a task's files, once read, are not those that the stage's key names."""
+    """Raise ConflictError if a task's files differ from those in the stage's key."""
     assert task.files is not None
     assert stage.data is not None
     if stage.data.inputs(task.files) != stage.read:
@@ -93,7 +93,7 @@ def refuse_changed(task: DownstreamTask, stage: ExamplesStage | ContaminationSta
 
 
 def _windows(
-    stage: ExamplesStage, task: DownstreamTask, words: WordPiece, context: StageContext
+    stage: ExamplesStage, task: DownstreamTask, tokenizer: WordPiece, context: StageContext
 ) -> dict[str, JsonValue]:
     """Write the windows of SQuAD's questions and return how many there are. Raises DataError and ConflictError."""
     assert task.files is not None
@@ -102,7 +102,7 @@ def _windows(
     files = {part: stage.data.questions(task.files, part, task.squad) for part in task.files.needed}
     refuse_changed(task, stage)
     amounts = Amounts(stage.train_examples, stage.dev_examples, stage.sequence_length)
-    figures = prepare(files["train"], files["dev"], words, amounts, context.folder, context.progress)
+    figures = prepare(files["train"], files["dev"], tokenizer, amounts, context.folder, context.progress)
     return {"task": task.name, "chance": None, "bag_of_words": None, **figures}
 
 

@@ -1,4 +1,4 @@
-"""Compute one stage in this process: the same few steps under every engine."""
+"""Computes one stage in this process, the same way under every executor."""
 
 import time
 from importlib import import_module
@@ -19,16 +19,16 @@ warm_up = WarmUp()
 
 
 def execute(job: Job) -> Outcome:
-    """Return the outcome of a stage, from the store where it is already there; on return it is on disk.
+    """Return the outcome of a stage, from the store if it is cached; on return it is on disk.
 
-    Its seconds are those of its work alone: what the process does once, and the check of what it reads, come before.
+    Its seconds are those of `compute` alone, without the warm-up of the process and the verification of inputs.
     """
     store = ArtifactStore(Path(job.store))
     with store.computing(job.key) as folder:
         known = store.outcome(job.stage, job.key)
         if known is not None:
             return known
-        carried_on = any(folder.iterdir())  # by a run that was killed: its seconds are lost
+        carried_on = any(folder.iterdir())  # by a killed run, whose seconds are lost
         progress = ProgressFile(store.progress_file(job.key))
         inputs = {}
         for number, (name, (kind, key)) in enumerate(job.inputs.items(), start=1):

@@ -1,4 +1,4 @@
-"""Teach a pretrained encoder one task with one seed and keep what it predicts on the held-out examples."""
+"""Fine-tunes a pretrained encoder on one task with one seed and writes its predictions on the evaluation sets."""
 
 import json
 import math
@@ -28,24 +28,24 @@ from runners.training.optimiser import adamw, layered_adamw, set_rate
 from tasks.downstream import find_task
 from tasks.labelled.encoding import EncodedExamples, load_examples
 
-LONGEST_ANSWER_TOKENS = 30  # SQuAD's usual limit
+LONGEST_ANSWER_TOKENS = 30  # as in BERT's run_squad.py
 EXAMPLES_PER_PREDICTION_BATCH = 64
 
 
 def compute(stage: FineTuneStage, context: StageContext) -> dict[str, JsonValue]:
-    """Write the predictions and return how many examples they are for. Raises Diverged."""
+    """Write the predictions and return the numbers of evaluated examples. Raises Diverged."""
     task = find_task(stage.task)
     train = load_examples(context.inputs["examples"] / "train")
     model = build_fine_tuned(stage.architecture, task.form, task.outputs, stage.pooling, stage.dropout)
     initialise(model, stream_seed(stage.seed, "head"))
     load_weights(context.inputs["pretrained"] / CHECKPOINT, model.encoder, "encoder.")
     model.to(open_device(stage.device))
-    _teach(model, train, stage, context)
+    _train(model, train, stage, context)
     if task.squad is not None:
         logits = partial(_logits, model, precision=stage.precision)
         return answer_questions(task.squad, context, lambda rows: (each.numpy() for each in logits(rows)))
     counts: dict[str, JsonValue] = {}
-    for part, examples in _asked(context.inputs["examples"]):
+    for part, examples in _evaluation_parts(context.inputs["examples"]):
         predictions = _predict(model, examples, stage, task.value_range)
         (context.folder / predictions_file(part)).write_text(json.dumps(predictions))
         counts[part] = len(examples)
@@ -53,14 +53,14 @@ def compute(stage: FineTuneStage, context: StageContext) -> dict[str, JsonValue]
     return {"examples": counts["dev"]} | ({"others": others} if others else {})
 
 
-def _asked(folder: Path) -> Iterator[tuple[str, EncodedExamples]]:
-    """Yield every part that is predicted, dev first."""
+def _evaluation_parts(folder: Path) -> Iterator[tuple[str, EncodedExamples]]:
+    """Yield every part to predict, dev first."""
     yield "dev", load_examples(folder / "dev")
     for part in other_parts(folder):
         yield part, load_examples(folder / part)
 
 
-def _teach(model: FineTuned, train: EncodedExamples, stage: FineTuneStage, context: StageContext) -> None:
+def _train(model: FineTuned, train: EncodedExamples, stage: FineTuneStage, context: StageContext) -> None:
     optimiser = _optimiser(model, stage)
     batches = [batch for epoch in range(stage.epochs) for batch in _epoch(train, stage, epoch)]
     for step, chosen in enumerate(batches):
@@ -86,7 +86,7 @@ def _optimiser(model: FineTuned, stage: FineTuneStage) -> torch.optim.Optimizer:
 
 
 def _epoch(train: EncodedExamples, stage: FineTuneStage, epoch: int) -> list[NDArray[np.int64]]:
-    """Return one epoch's batches: examples of like length together, batches in random order."""
+    """Return the batches of one epoch: examples grouped by length, batches in random order."""
     random = stream(stage.seed, "fine-tuning order", epoch)
     shuffled = random.permutation(len(train))
     by_length = shuffled[np.argsort(np.asarray(train.lengths)[shuffled] // 8, kind="stable")]

@@ -1,4 +1,4 @@
-"""Questions answered by a fine-tuned model: SQuAD's predictions file, and for 2.0 the threshold of "no answer"."""
+"""Predictions of a fine-tuned model on SQuAD, and for 2.0 the choice of the "no answer" threshold."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -22,14 +22,14 @@ from tasks.squad.windows_on_disk import Answers, answers_of, load_question_windo
 NULL_ODDS, TEXTS = "null_odds.json", "texts.json"
 
 LogitsOf = Callable[[EncodedExamples], Iterable[NDArray[np.float32]]]
-"""Gives the boundary logits [seq 2] of every row."""
+"""Returns the boundary logits [seq 2] of every row."""
 
 
 def answer_questions(version: Version, context: StageContext, logits_of: LogitsOf) -> dict[str, JsonValue]:
-    """Write one text for each dev question in the official form and return how many, and the threshold.
+    """Write the predicted text of each dev question in the official format; return their number and the threshold.
 
     For 2.0 the threshold is the best for F1 on the part that was held out of training; `texts.json` and
-    `null_odds.json` keep what stood before it. Raises Diverged where logits are not finite.
+    `null_odds.json` contain the values before thresholding. Raises Diverged for logits that are not finite.
     """
     examples = context.inputs["examples"]
     result: dict[str, JsonValue] = {}

@@ -1,4 +1,4 @@
-"""A stage: what is to be done, from which earlier stages, and the key under which its result is kept."""
+"""A stage: a declaration, its input stages, and the key of its result in the store."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,47 +9,47 @@ from typing import ClassVar
 from foundation.schema import JsonValue, Schema, canonical, fingerprint
 from models.kernels.native.build import arithmetic
 
-THREADS = 1  # per stage: two threads sum in another order and give other bits
+THREADS = 1  # per stage, because the order of sums, and so the last bits, depend on the number of threads
 
 
 @cache
 def installed_version(library: str) -> str:
-    """Return a distribution's version; reading it anew takes milliseconds, and every key asks."""
+    """Return a distribution's version, cached because reading it takes milliseconds and every key needs it."""
     return version(library)
 
 
 class StageDeclaration(Schema):
-    """What one kind of stage needs to be told; everything in it enters the key."""
+    """Declaration of one kind of stage; all its fields enter the key."""
 
     stage: ClassVar[str]
     """The kind of stage, and the file in this folder that computes it."""
     code_version: ClassVar[int]
-    """Raised whenever the stage's code changes its numbers."""
+    """Raised when a change of the code changes the stage's numbers."""
     libraries: ClassVar[tuple[str, ...]] = ()
     """Distributions whose version changes the stage's numbers."""
     uses_kernels: ClassVar[bool] = False
-    """Whether a model computes in it, so that the operators that do so change the last bits of its numbers."""
+    """Whether it computes with a model, so that its last bits depend on the implementation of the operators."""
     hashed_at_default: ClassVar[tuple[str, ...]] = ()
     """Fields that enter the key whatever their value; any other does unless it is at its default."""
     hashed_instead: ClassVar[dict[str, str]] = {}
-    """Fields that hold paths, with the field that says what lies there; the path itself never enters the key."""
+    """Path fields, with the field that has the content hash; only the latter enters the key."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A declaration and the stages whose results it reads, by the name under which it reads them."""
+    """A declaration and its input stages, by name."""
 
     declaration: StageDeclaration
     inputs: Mapping[str, "Stage"] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
-        """The kind of stage: corpus, tokens, questions, examples, pretrain, fine_tune or attention."""
+        """The kind of stage, a name in `declarations.KINDS`."""
         return self.declaration.stage
 
     @cached_property
     def key(self) -> str:
-        """Return the fingerprint of everything that changes the result, and of nothing else."""
+        """Return the fingerprint of everything that affects the result."""
         said = canonical(self.declaration, self.declaration.hashed_at_default)
         for path_field in self.declaration.hashed_instead:
             said.pop(path_field, None)
@@ -68,7 +68,7 @@ class Stage:
         )
 
     def needs(self) -> Iterator["Stage"]:
-        """Yield every stage that must be finished first, the earliest first."""
+        """Yield all transitive input stages, in topological order."""
         for stage in self.inputs.values():
             yield from stage.needs()
             yield stage
@@ -76,14 +76,14 @@ class Stage:
 
 @dataclass(frozen=True)
 class Job:
-    """A stage as it crosses to a worker: plain text and folder names."""
+    """A serialised stage for a worker: plain text and folder names."""
 
     stage: str
     key: str
     declaration: str
     """JSON of the declaration."""
     inputs: Mapping[str, tuple[str, str]]
-    """Name to (kind, key) of the stages that are read."""
+    """Name to (kind, key) of the input stages."""
     store: str
     """The folder of the stage store."""
 

@@ -1,4 +1,4 @@
-"""Make the vocabulary from the training split alone and turn the splits into tokens."""
+"""Trains or reads the vocabulary, from the training split only, and tokenizes the splits."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,14 +15,17 @@ TOKENIZED: tuple[Split, ...] = ("train", "validation")
 
 
 def compute(stage: TokensStage, context: StageContext) -> dict[str, JsonValue]:
-    """Write the vocabulary and one token array per split; return what was counted."""
+    """Write the vocabulary and one token array per split; return the token counts."""
     corpus = context.inputs["corpus"]
-    words = train_tokenizer(stage.tokenizer, _training_texts(corpus, context.progress), stage.vocabulary_size)
-    words.save(context.folder)
-    result: dict[str, JsonValue] = {"vocabulary": words.vocabulary_hash, "vocabulary_size": words.vocabulary_size}
+    tokenizer = train_tokenizer(stage.tokenizer, _training_texts(corpus, context.progress), stage.vocabulary_size)
+    tokenizer.save(context.folder)
+    result: dict[str, JsonValue] = {
+        "vocabulary": tokenizer.vocabulary_hash,
+        "vocabulary_size": tokenizer.vocabulary_size,
+    }
     for split in TOKENIZED:
         texts = [document.text for document in read_documents(corpus, split)]
-        counts = write_tokens(texts, len(texts), words, context.folder / f"{split}.npy", context.progress)
+        counts = write_tokens(texts, len(texts), tokenizer, context.folder / f"{split}.npy", context.progress)
         result[split] = {"documents": counts.documents, "tokens": counts.tokens, "unknown": counts.unknown}
     return result
 

@@ -1,7 +1,7 @@
-"""What a process does once before it computes stages of a kind, so that no stage's clock counts it.
+"""Warm-up of a process before it computes stages, so that it is not part of a stage's measured time.
 
-Libraries are imported, compiled operators loaded, and one update of a model that is thrown away makes whatever torch
-makes at first use: kernels for the device, optimiser code, threads. None of it changes a result.
+Imports libraries, loads compiled operators, and trains a discarded model for one update, which triggers the lazy
+initialisation of torch: device kernels, optimiser code, threads. It does not change results.
 """
 
 import time
@@ -14,18 +14,18 @@ from runners.stages.declarations import PretrainStage
 from runners.stages.stage import THREADS, StageDeclaration
 
 MODULES = {"scikit-learn": "sklearn.linear_model"}
-"""Where a distribution's import is not its name."""
+"""Import names that differ from the distribution's name."""
 
 
 class WarmUp:
-    """What this process has done to get ready, and how long that took in all."""
+    """Completed warm-up of this process, and its total duration."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
         self._rehearsed: set[str] = set()
 
     def __call__(self, declaration: StageDeclaration, inputs: dict[str, Path]) -> None:
-        """Get ready for a stage; where this process is ready already, that takes no time."""
+        """Warm up for a stage; no effect if this process is already warm."""
         started = time.monotonic()
         for library in declaration.libraries:
             import_module(MODULES.get(library, library))
@@ -46,17 +46,19 @@ class WarmUp:
         from runners.stages.pretrain import rehearse
         from runners.training.loop import NotFinite
 
-        with suppress(NotFinite):  # the stage itself will say so
+        with suppress(NotFinite):  # the stage itself reports it
             rehearse(stage, tokens)
         self._rehearsed.add(candidate)
 
 
 def _make_deterministic() -> None:
-    """Fix what a process shares with every later stage, so that a stage's result does not depend on the process."""
+    """Set torch's global settings, so that a stage's result does not depend on the process."""
     import torch
 
     torch.set_num_threads(THREADS)
-    torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())  # some have no such form there
+    torch.use_deterministic_algorithms(
+        True, warn_only=torch.cuda.is_available()
+    )  # some operators have no deterministic version there
     torch.set_flush_denormal(True)
 
 

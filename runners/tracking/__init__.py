@@ -1,6 +1,6 @@
-"""The MLflow mirror: the ledger, shown in MLflow. It can be thrown away and rebuilt; nothing ever reads from it.
+"""The MLflow mirror of the ledger. It can be deleted and rebuilt; no other part reads from it.
 
-Importing this package is light. MLflow itself is imported by `door` alone, and only when a store is opened.
+Importing this package is light: only `mlflow_client` imports MLflow, when a store is opened.
 """
 
 from runners.tracking.errors import TrackingUnavailable

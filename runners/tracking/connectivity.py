@@ -1,4 +1,4 @@
-"""Whether a tracking store answers at a URI, found out in seconds and without MLflow, which waits far longer."""
+"""Connectivity check of a tracking store, in seconds and without MLflow, whose timeouts are far longer."""
 
 import json
 import socket
@@ -10,8 +10,8 @@ from urllib.request import urlopen
 
 from runners.tracking.errors import reason_of
 
-LONGEST_ANSWER_SECONDS = 2.0  # of one question
-LONGEST_QUESTION_SECONDS = 4.5  # of all; looking a name up has no limit of its own
+LONGEST_ANSWER_SECONDS = 2.0  # per request
+LONGEST_QUESTION_SECONDS = 4.5  # in total, because name resolution has no timeout
 DATABASE_PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
 SEARCH = "/api/2.0/mlflow/experiments/search"
 LONGEST_ANSWER_BYTES = 1_000_000
@@ -19,7 +19,7 @@ REFUSED_ENTRY = (401, 403)
 
 
 def not_reachable(uri: str, served: bool) -> str | None:
-    """Return why the store at the URI cannot be used, None where it answers as one."""
+    """Return why the store at the URI cannot be used, None if it responds."""
     answers: list[str | None] = []
 
     def ask() -> None:
@@ -39,11 +39,11 @@ def _ask_server(uri: str) -> str | None:
         with urlopen(_search(uri), timeout=LONGEST_ANSWER_SECONDS) as answer:
             json.loads(answer.read(LONGEST_ANSWER_BYTES))
     except HTTPError as error:
-        known = error.code in REFUSED_ENTRY  # whether we are welcome is MLflow's question
+        known = error.code in REFUSED_ENTRY  # authorisation is left to MLflow
         return None if known else f"does not answer as MLflow: HTTP status {error.code}"
     except URLError as error:
         if isinstance(error.reason, ssl.SSLError):
-            return None  # likewise: MLflow knows the certificates that the user allows
+            return None  # certificates are left to MLflow, which has the user's settings
         raise
     except ValueError:
         return "does not answer as MLflow: the answer is not JSON"
@@ -51,7 +51,7 @@ def _ask_server(uri: str) -> str | None:
 
 
 def _search(uri: str) -> str:
-    """Return the address of a question that the server cannot answer without its own store."""
+    """Return the address of a request that needs the server's own store."""
     parts = urlsplit(uri)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     place = host if parts.port is None else f"{host}:{parts.port}"
@@ -66,7 +66,7 @@ def _ask_database(uri: str) -> str | None:
 
 
 def _missing_driver(uri: str) -> str | None:
-    from sqlalchemy.engine import make_url  # MLflow's own way to its databases; half a second of import
+    from sqlalchemy.engine import make_url  # MLflow's database library; half a second of import
 
     try:
         make_url(uri).get_dialect().import_dbapi()

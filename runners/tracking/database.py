@@ -1,8 +1,8 @@
-"""The mirror's SQLite file: made whole or not at all, and never repaired.
+"""The mirror's SQLite file: created atomically, never repaired.
 
-MLflow makes a new database by some hundred statements, each committed by itself; a kill in between leaves a file
-that MLflow can neither open nor finish. So it is made under another name, under a lock, and renamed into place:
-a file of that name is whole, and looking at it needs no lock.
+MLflow creates a database by about a hundred statements, each committed separately; a kill in between leaves a file
+that MLflow can neither open nor complete. The file is therefore created under a temporary name, under a lock, and
+renamed: a file with the final name is complete, and reading it needs no lock.
 """
 
 import sqlite3
@@ -32,15 +32,15 @@ _ONE_MIGRATION = threading.Lock()
 
 
 def prepare_database(file: Path, lock_file: Path, artifacts: Path, patience_seconds: float) -> None:
-    """Make the database where there is none, and look at the one that is there.
+    """Create the database if it does not exist, else check it.
 
-    Raises CorruptionError where a file cannot be an MLflow database, MachineError where the disk refuses or another
-    process holds the lock for longer than `patience_seconds`.
+    Raises CorruptionError if the file is not an MLflow database, MachineError if the disk fails or another process
+    holds the lock for longer than `patience_seconds`.
     """
     try:
         if not _made(file):
             with locked(lock_file, patience_seconds):
-                if not _made(file):  # another process may have been first
+                if not _made(file):  # another process may have created it
                     _make(file, artifacts)
     except UserError:
         raise
@@ -50,14 +50,14 @@ def prepare_database(file: Path, lock_file: Path, artifacts: Path, patience_seco
 
 
 def look_at_database(file: Path) -> None:
-    """Look at the database that is there, if one is.
+    """Check the database, if it exists.
 
-    Raises CorruptionError where it is no whole MLflow database, MachineError where it cannot be read now.
+    Raises CorruptionError if it is not a complete MLflow database, MachineError if it cannot be read now.
     """
     try:
         if _made(file):
             _reject_foreign_database(file)
-    except sqlite3.OperationalError as error:  # locked, or a folder: nothing is wrong with the file itself
+    except sqlite3.OperationalError as error:  # locked, or a folder: the file itself is not damaged
         raise MachineError(f"{file}: {reason_of(error)}") from error
 
 

@@ -1,4 +1,4 @@
-"""The MLFLOW_* variables we decide ourselves: what is switched off, and how long a call may hang."""
+"""MLFLOW_* variables set by this project: disabled features, and timeouts."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -14,10 +14,10 @@ DECIDED: Mapping[str, str] = MappingProxyType(
         "MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING": "false",
         "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
         "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
-        "MLFLOW_LOGGING_LEVEL": "CRITICAL",  # every fault reaches the caller as an exception
+        "MLFLOW_LOGGING_LEVEL": "CRITICAL",  # errors reach the caller as exceptions
     }
 )
-"""Set whatever the user's environment says."""
+"""Set always, over the user's environment."""
 
 PREFERRED: Mapping[str, str] = MappingProxyType(
     {
@@ -26,7 +26,7 @@ PREFERRED: Mapping[str, str] = MappingProxyType(
         "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
     }
 )
-"""Set where the user's environment says nothing."""
+"""Set unless the user's environment sets them."""
 
 ALLOWED_HOSTS = ("localhost", "localhost:*", "127.0.0.1", "127.0.0.1:*")  # the default adds all private networks
 
@@ -37,7 +37,7 @@ def client_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def server_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the whole environment of a server; no setting of the user's is in it."""
+    """Return the complete environment of a server, without the user's MLflow settings."""
     kept = {name: value for name, value in environment.items() if not name.startswith(("MLFLOW_", "_MLFLOW_"))}
     hosts = ",".join(ALLOWED_HOSTS)
     shown = {"MLFLOW_LOGGING_LEVEL": "WARNING"}

@@ -1,4 +1,4 @@
-"""What is said when the mirror cannot be reached, with every credential left out."""
+"""Messages about an unreachable mirror, without credentials."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A lock between processes that write one mirror. Waiting for it has a limit, and a refusal names its holder."""
+"""A lock between processes that write one mirror, with a timeout; the error names the holder."""
 
 import fcntl
 import os
@@ -16,9 +16,9 @@ SECONDS_BETWEEN_TRIES = 0.05
 
 @contextmanager
 def locked(lock_file: Path, patience_seconds: float) -> Iterator[None]:
-    """Hold a lock that ends with the process, however it ends.
+    """Hold a lock that the operating system releases when the process ends.
 
-    Raises MachineError where another process still holds it after `patience_seconds`.
+    Raises MachineError if another process still holds it after `patience_seconds`.
     """
     lock_file.parent.mkdir(parents=True, exist_ok=True)
     handle = open_lock(lock_file, permissions=0o600)
@@ -43,7 +43,7 @@ def _acquire(handle: int, lock_file: Path, patience_seconds: float) -> None:
 
 
 def _holder(handle: int) -> int | None:
-    """Return the process that holds the lock of an open file, None where the system does not say."""
+    """Return the process that holds the lock of an open file, None if the system does not report it."""
     file = os.fstat(handle)
     wanted = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}"
     try:

@@ -1,6 +1,6 @@
 """Curves and final values of trials and arms, as points of MLflow metrics.
 
-MLflow's comparisons open on the metric that was sent first, or on the first by name: so a loss is the first of both.
+MLflow's comparisons open with the metric sent first, or the first by name: a loss is the first of both.
 The names are `delta/…`, `final/…`, `further/…`, `held_out_loss_by_tokens`, `size/…`, `task/…` and
 `train_loss_by_tokens`; the step of a curve is a number of tokens.
 """
@@ -27,14 +27,14 @@ CURVES: Mapping[str, Callable[[Pretraining], Curve]] = {
     TRAIN_CURVE: lambda result: result.train_curve,
 }
 AUDIT = "audit/"
-"""Before the name of a curve: what a stopped trial was trained on for the audit of the hurdles."""
-DIGITS = 6  # significant, of a final value; the ledger and the report have all
-LONGEST_CURVE_POINTS = 200  # per trial and curve; more than a screen can show apart
+"""Prefix of curves from the audit of the hurdles, which trains stopped trials to the end."""
+DIGITS = 6  # significant digits of a final value; the ledger and the report have all
+LONGEST_CURVE_POINTS = 200  # per trial and curve; more than a screen resolves
 
 
 @dataclass(frozen=True)
 class FinalValue:
-    """A value at the end of a trial, and the latest record that it rests on."""
+    """A final value of a trial, and the latest record that it depends on."""
 
     value: float
     sequence: int
@@ -70,9 +70,9 @@ def curve_points(history: TrialHistory, labels: Sequence[str]) -> Iterator[Point
 
 
 def final_values(history: TrialHistory, labels: tuple[str, ...]) -> dict[str, FinalValue]:
-    """Return what the trial was measured to be, as reports say it: the means over fine-tuning seeds.
+    """Return the final values of the trial, as in reports: means over fine-tuning seeds.
 
-    A value is there once all that it rests on is, and never changes later.
+    A value exists once all records that it depends on exist, and never changes later.
     """
     tasks = tasks_of(labels)
     found = {}
@@ -97,7 +97,7 @@ def arm_values(trials: Sequence[Mapping[str, FinalValue]]) -> Iterator[tuple[str
 def differences(
     mine: Mapping[int, Mapping[str, FinalValue]], baseline: Mapping[int, Mapping[str, FinalValue]]
 ) -> Iterator[tuple[str, FinalValue]]:
-    """Yield an arm's loss and score less the baseline's: mean, deviation and n over the seeds that both have."""
+    """Yield an arm's loss and score minus the baseline's: mean, standard deviation and n over common seeds."""
     for key, name in DELTAS.items():
         pairs = [
             (mine[seed][key], baseline[seed][key])
@@ -138,8 +138,8 @@ def not_finite(history: TrialHistory, labels: Sequence[str]) -> tuple[str, ...]:
     return (*finals, *curves)
 
 
-def audit_told(history: TrialHistory) -> str:
-    """Return how far the audit has trained a stopped trial, empty where it has not."""
+def audit_text(history: TrialHistory) -> str:
+    """Return how far the audit has trained a stopped trial, empty without an audit."""
     ends = [record for record in history.audit if record.stage == PRETRAIN]
     if not ends:
         return ""
@@ -166,7 +166,7 @@ def _key(metric: str, tasks: Sequence[str]) -> str:
 
 
 def _sequence(history: TrialHistory, labels: Sequence[str], metric: str) -> int:
-    """Return the latest record that a value rests on."""
+    """Return the latest record that a value depends on."""
     task = metric.partition(":")[0]
     tuned = with_results(chosen_records(history.records, labels), FineTuneResult)
     of_task = [record for record, result in tuned if result.task == task]
@@ -183,6 +183,6 @@ def _points(record: Record, curve: Callable[[Pretraining], Curve]) -> Curve:
 
 
 def _shares(measured: Sequence[tuple[int, float]], start: int) -> Iterator[tuple[int, float, float]]:
-    """Add to each point the share of the record's work that was done by then."""
+    """Add to each point the completed share of the record's work."""
     for tokens, loss in measured:
         yield tokens, loss, (tokens - start) / (measured[-1][0] - start)

@@ -1,4 +1,4 @@
-"""One run as it should stand in MLflow: plain values, known before MLflow is asked anything."""
+"""The intended content of one MLflow run, as plain values, computed before MLflow is called."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -16,7 +16,7 @@ OUTDATED_TAG = "steeplechase.outdated_parameters"
 
 
 class RunStatus(StrEnum):
-    """How MLflow shows a run."""
+    """Status of a run in MLflow."""
 
     SCHEDULED = "SCHEDULED"
     RUNNING = "RUNNING"
@@ -34,7 +34,7 @@ class RunStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Point:
-    """One value of a metric. The time counts from the run's start, so that sending it again changes nothing."""
+    """One value of a metric. The time is relative to the run's start, so that resending it changes nothing."""
 
     key: str
     value: float
@@ -45,27 +45,27 @@ class Point:
 
 @dataclass(frozen=True)
 class MirroredRun:
-    """One run, its place under its parent, and everything that it shows."""
+    """One run, its parent, and all its content."""
 
     identity: str
     parent: str | None
-    """Identity of the run above."""
+    """Identity of the parent run."""
     name: str
     order: int
-    """Place in the table; the study's own run is 0."""
+    """Row of the table; the run of the study is 0."""
     status: RunStatus
     tags: Mapping[str, str]
     parameters: Mapping[str, str]
     points: tuple[Point, ...]
     compute_milliseconds: int
-    """What the stages took where they were computed; MLflow shows it as the run's duration."""
+    """Sum of the stages' durations; MLflow shows it as the duration of the run."""
     texts: Mapping[str, str]
     """Artifact name to text."""
     files: tuple[Path, ...] = ()
-    """Files attached as they are."""
+    """Files attached unchanged."""
 
     def content(self, file_hashes: Mapping[str, str]) -> str:
-        """Return the fingerprint of all that the run shows."""
+        """Return the fingerprint of the run's content."""
         document = {**asdict(self), "files": dict(file_hashes)}
         return fingerprint(
             {name: list(value) if isinstance(value, tuple) else value for name, value in document.items()}

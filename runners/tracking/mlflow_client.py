@@ -1,4 +1,4 @@
-"""The door to MLflow: the one module that imports it, and all that is asked of it."""
+"""The MLflow client: the only module that imports MLflow."""
 
 import json
 import logging
@@ -14,11 +14,11 @@ from typing import TypeVar
 from runners.tracking.environment import client_environment
 from runners.tracking.mirrored_run import IDENTITY_TAG, STUDY_TAG, SYNCED_TAG, Point, RunStatus
 
-os.environ.update(client_environment(os.environ))  # read by MLflow while it is imported
+os.environ.update(client_environment(os.environ))  # MLflow reads them during import
 
 import mlflow.store
-from alembic.script import ScriptDirectory  # MLflow's own tool for its schema
-from fastapi import FastAPI, Request, Response  # what MLflow's server is made of
+from alembic.script import ScriptDirectory  # MLflow's schema migrations
+from fastapi import FastAPI, Request, Response  # the framework of MLflow's server
 from mlflow.entities import Experiment, Metric, Param, Run, RunTag, ViewType
 from mlflow.exceptions import MlflowException
 from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
@@ -33,12 +33,12 @@ OF_THE_PAGE_AS_IT_WAS = ("content-length", "date", "etag", "last-modified")
 Item = TypeVar("Item")
 
 for name in ("mlflow", "alembic"):
-    logging.getLogger(name).setLevel(logging.CRITICAL)  # a fault arrives as an exception
+    logging.getLogger(name).setLevel(logging.CRITICAL)  # errors are raised as exceptions
 
 
 @dataclass(frozen=True)
 class KnownRun:
-    """A run as MLflow has it."""
+    """A run in MLflow."""
 
     run_id: str
     started: int
@@ -49,13 +49,13 @@ class KnownRun:
 
     @property
     def synced(self) -> str:
-        """The fingerprint of what was sent in full, empty where nothing was."""
+        """Fingerprint of the last complete transmission, empty if there was none."""
         return self.tags.get(SYNCED_TAG, "")
 
 
 @dataclass(frozen=True)
 class KnownExperiment:
-    """An experiment as MLflow has it."""
+    """An experiment in MLflow."""
 
     identifier: str
     name: str
@@ -64,29 +64,29 @@ class KnownExperiment:
 
 
 def make_database(uri: str, artifacts: str) -> None:
-    """Make all tables of an empty database."""
+    """Create all tables of an empty database."""
     SqlAlchemyStore(uri, artifacts).engine.dispose()
 
 
 @cache
 def schema_version() -> str:
-    """Return the revision of a database that this MLflow has finished making."""
+    """Return the schema revision of a complete database of this MLflow version."""
     return str(ScriptDirectory(str(Path(mlflow.store.__file__).parent / "db_migrations")).get_current_head())
 
 
 class TrackingClient:
-    """A tracking store, opened. Every method may raise whatever MLflow and the libraries under it raise."""
+    """An open tracking store. Methods may raise any exception of MLflow and its dependencies."""
 
     def __init__(self, uri: str) -> None:
         self._client = MlflowClient(tracking_uri=uri, registry_uri=uri)
 
     def experiment(self, name: str, artifacts: str | None, tags: Mapping[str, str]) -> KnownExperiment:
-        """Return an experiment; it is made where it is missing, and brought back where it was deleted."""
+        """Return an experiment; create it if missing, restore it if deleted."""
         known = self.known_experiment(name)
         if known is None:
             try:
                 self._client.create_experiment(name, artifacts, dict(tags))
-            except MlflowException:  # another client may have been first
+            except MlflowException:  # another client may have created it
                 if self.known_experiment(name) is None:
                     raise
             known = self.known_experiment(name)
@@ -96,14 +96,14 @@ class TrackingClient:
         return known
 
     def known_experiment(self, name: str) -> KnownExperiment | None:
-        """Return an experiment that is there."""
+        """Return an existing experiment."""
         known = self._client.get_experiment_by_name(name)
         if known is None:
             return None
         return _known_experiment(known)
 
     def experiments(self) -> list[KnownExperiment]:
-        """Return the experiments, the one that was changed last first."""
+        """Return the experiments, last changed first."""
         found, token = [], None
         while True:
             page = self._client.search_experiments(order_by=["last_update_time DESC"], page_token=token)
@@ -117,12 +117,12 @@ class TrackingClient:
         self._client.set_experiment_tag(experiment.identifier, key, value)
 
     def runs(self, experiment: str, study: str) -> dict[str, KnownRun]:
-        """Return all runs of a study by identity, the oldest where one is there twice."""
+        """Return all runs of a study by identity; of duplicates the oldest."""
         found: dict[str, KnownRun] = {}
-        words, token = f"tags.`{STUDY_TAG}` = '{study}'", None
+        query, token = f"tags.`{STUDY_TAG}` = '{study}'", None
         while True:
             page = self._client.search_runs(
-                [experiment], words, ViewType.ACTIVE_ONLY, RUNS_PER_PAGE, ["attributes.start_time ASC"], token
+                [experiment], query, ViewType.ACTIVE_ONLY, RUNS_PER_PAGE, ["attributes.start_time ASC"], token
             )
             for run in page:
                 found.setdefault(run.data.tags[IDENTITY_TAG], _known(run))
@@ -131,13 +131,13 @@ class TrackingClient:
                 return found
 
     def create(self, experiment: str, name: str, started: int, tags: Mapping[str, str]) -> KnownRun:
-        """Make a run that carries its identity from the first moment."""
+        """Create a run with its identity as a tag, in one call."""
         return _known(self._client.create_run(experiment, started, dict(tags), name))
 
     def log(
         self, run: KnownRun, points: Sequence[Point], parameters: Mapping[str, str], tags: Mapping[str, str]
     ) -> None:
-        """Send metrics, parameters and tags; what is there already stays as it is."""
+        """Send metrics, parameters and tags; existing ones are unchanged."""
         metrics = [Metric(point.key, point.value, run.started + point.milliseconds, point.step) for point in points]
         for batch in _batches(metrics, METRICS_PER_BATCH):
             self._client.log_batch(run.run_id, metrics=batch)
@@ -147,7 +147,7 @@ class TrackingClient:
             self._client.log_batch(run.run_id, tags=batch)
 
     def attach(self, run: KnownRun, files: Sequence[Path], texts: Mapping[str, str]) -> None:
-        """Copy files and texts to the run's artifacts; the same name again replaces."""
+        """Copy files and texts to the run's artifacts, replacing those of the same name."""
         for file in files:
             self._client.log_artifact(run.run_id, str(file))
         for name, text in texts.items():
@@ -162,7 +162,7 @@ class TrackingClient:
         self._client.delete_tag(run.run_id, key)
 
     def set_status(self, run: KnownRun, status: RunStatus, compute_milliseconds: int) -> None:
-        """Open or end a run; an ended run lasted as long as its stages took."""
+        """Set a run to running or ended; the duration of an ended run is that of its stages."""
         if status.ended:
             self._client.set_terminated(run.run_id, status.value, run.started + max(1, compute_milliseconds))
         elif status is not run.status:
@@ -170,13 +170,13 @@ class TrackingClient:
 
 
 def pages(uri: str, artifacts: str, first_settings: Mapping[str, str]) -> FastAPI:
-    """Return MLflow's server over a store, as an application for uvicorn, which is imported before.
+    """Return MLflow's server over a store, as an application for uvicorn, which must be imported first.
 
     `first_settings` are values of the browser's local storage, set where the browser has none. The environment is
     the server's own: `server_environment`.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # MLflow's own, about libraries under it
+        warnings.simplefilter("ignore", DeprecationWarning)  # MLflow's warnings about its dependencies
         warnings.simplefilter("ignore", UserWarning)
         from mlflow.server import ARTIFACT_ROOT_ENV_VAR, BACKEND_STORE_URI_ENV_VAR
         from mlflow.server.fastapi_app import app

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from foundation.schema import JsonValue
 from search_space.candidate import Candidate
 
-LONGEST_PARAMETER_CHARACTERS = 500  # MLflow's own limit is 6000, cut in silence; a column shows far less
-SHORT_CODE_CHARACTERS = 10  # parallel coordinates cut a category there and then merge equal beginnings
+LONGEST_PARAMETER_CHARACTERS = 500  # MLflow silently truncates at 6000; a column shows far less
+SHORT_CODE_CHARACTERS = 10  # parallel coordinates truncate categories here and merge equal prefixes
 
 
 def flat_parameters(candidate: Candidate) -> dict[str, str]:
@@ -17,7 +17,7 @@ def flat_parameters(candidate: Candidate) -> dict[str, str]:
 
 
 def shortened(parameters: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the parameters cut to a readable length, and the whole of those that were cut."""
+    """Return the parameters truncated to a readable length, and the full values of the truncated ones."""
     long = {key: value for key, value in parameters.items() if len(value) > LONGEST_PARAMETER_CHARACTERS}
     beginning = LONGEST_PARAMETER_CHARACTERS - 1
     return {key: f"{value[:beginning]}…" if key in long else value for key, value in parameters.items()}, long

@@ -1,4 +1,4 @@
-"""The ledger's rows as MLflow runs: a study, under it its arms, under each its trials. Values in, values out."""
+"""Pure mapping of the ledger's rows to MLflow runs: a study, its arms, their trials."""
 
 import json
 from collections import Counter
@@ -13,7 +13,7 @@ from ledger.snapshot import Snapshot, TrialHistory
 from runners.tracking.measurements import (
     FinalValue,
     arm_values,
-    audit_told,
+    audit_text,
     curve_points,
     differences,
     final_points,
@@ -25,8 +25,8 @@ from runners.tracking.parameters import flat_parameters, short_code, shortened
 from runners.tracking.status import STATUS, arm_standing, cut, stop_reason
 from search_space.candidate import Candidate
 
-ALL = "all"  # the value of a grouping tag on a run that stands above the group
-ORDER_PER_ARM = 1000  # trials of an arm follow it and come before the next
+ALL = "all"  # value of a grouping tag on a run above the group
+ORDER_PER_ARM = 1000  # rows between an arm and the next, for its trials
 WHOLE_PARAMETERS = "whole_parameters.json"
 
 
@@ -36,13 +36,13 @@ def study_name(experiment: str, scale: str) -> str:
 
 
 def study_identity(snapshot: Snapshot, origin: str) -> str:
-    """Return the identity of a study: its name, and a hash of the place of its ledger where one is given."""
+    """Return the identity of a study: its name, and a hash of `origin` if given."""
     name = study_name(snapshot.experiment, snapshot.scale)
     return f"{name}@{fingerprint(origin)[:12]}" if origin else name
 
 
 def projected(snapshot: Snapshot, origin: str, artifacts: Sequence[Path]) -> tuple[MirroredRun, ...]:
-    """Return every run of the study, each one after its parent."""
+    """Return every run of the study, parents first."""
     projection = _Projection(snapshot, study_identity(snapshot, origin))
     rows, tried = _in_order(snapshot)
     runs = [projection.study(artifacts), *projection.arms(rows)]
@@ -53,7 +53,7 @@ def projected(snapshot: Snapshot, origin: str, artifacts: Sequence[Path]) -> tup
 
 
 def _in_order(snapshot: Snapshot) -> tuple[tuple[ArmRow, ...], tuple[ArmRow, ...]]:
-    """Return the rows of the table, each before the same at its own recipe, and what tuning tried, which follows."""
+    """Return the arms in table order, each before its copy at its own recipe, then the arms of tuning."""
     if snapshot.tuning is None:
         return snapshot.arms, ()
     own = {arm.tuned_from: arm for arm in snapshot.arms if arm.tuned_from is not None}
@@ -63,7 +63,9 @@ def _in_order(snapshot: Snapshot) -> tuple[tuple[ArmRow, ...], tuple[ArmRow, ...
         for place, arm in enumerate(shared)
         for after, each in ((0, arm), (1, own.get(arm.name)))
     ]
-    tried = enumerate(snapshot.tuning.arms, start=2 * len(shared))  # places stay when arms come to their own recipes
+    tried = enumerate(
+        snapshot.tuning.arms, start=2 * len(shared)
+    )  # row numbers are stable when arms at their own recipes are added
     return (
         tuple(replace(row, position=place) for row, place in rows if row is not None),
         tuple(replace(row, position=place) for place, row in tried),
@@ -75,7 +77,7 @@ class _Projection:
     snapshot: Snapshot
     identity: str
     prefix: str = ""
-    """Of the levels that runs are told apart by: what tuning has tried is no row of the table."""
+    """Prefix of the level tag: arms of tuning are not rows of the table."""
 
     def arms(self, rows: Sequence[ArmRow]) -> Iterator[MirroredRun]:
         """Yield every arm, followed by its trials."""
@@ -129,7 +131,7 @@ class _Projection:
         parameters, whole = shortened(flat_parameters(arm.candidate))
         lost = not_finite(history, labels)
         reason = stop_reason(history)
-        told = {"stop_reason": reason, "non_finite": cut("; ".join(lost)), "audit": audit_told(history)}
+        told = {"stop_reason": reason, "non_finite": cut("; ".join(lost)), "audit": audit_text(history)}
         tags = self._tags("trial", groups, history.status, identity)
         return MirroredRun(
             identity=identity,
@@ -145,13 +147,13 @@ class _Projection:
         )
 
     def _compared(self, arm: ArmRow) -> Iterator[tuple[str, FinalValue]]:
-        """Yield the final values of an arm that has ended, and those less the baseline's where that has ended too."""
+        """Yield the final values of an ended arm, and the differences to the baseline if that has ended too."""
         mine = self._finals(arm.name)
         yield from arm_values(list(mine.values()))
         if self.prefix or BASELINE in (arm.name, arm.tuned_from):
             return
         own = next((one.name for one in self.snapshot.arms if one.tuned_from == BASELINE), BASELINE)
-        baseline = BASELINE if arm.tuned_from is None else own  # at its own recipe, where that is another
+        baseline = BASELINE if arm.tuned_from is None else own  # at its own recipe, if it differs
         if STATUS[arm_standing(self.snapshot.of_arm(baseline))].ended:
             yield from differences(mine, self._finals(baseline))
 

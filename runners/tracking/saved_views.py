@@ -2,7 +2,7 @@
 
 MLflow keeps a view as a tag of the experiment: JSON with a name, a time and a deflated state. The form is that of
 MLflow's own demonstration (`mlflow/demo/generators/saved_views.py`); the state's fields are those of the page
-in MLflow 3.17. A page that does not know a field ignores it.
+in MLflow 3.17. Pages ignore unknown fields.
 """
 
 import base64
@@ -20,12 +20,12 @@ TRIALS_VIEW = "trials"
 DEFINED = 1_767_225_600_000  # milliseconds since 1970: 1 January 2026, so that sending a view again changes nothing
 PARAMETERS = "size/parameters"
 FIXED_COLUMNS = {"attributes.`Run Name`": 170, "runDateAndNestInfo": 145, "duration": 80}
-"""The page's own columns, pinned to the left, with their widths in pixels."""
+"""Built-in columns of the page, pinned to the left, with widths in pixels."""
 WIDTH_PIXELS = {PARAMETERS: 140, "standing": 100, "stop_reason": 260, "audit": 260}
 OTHER_WIDTH_PIXELS = 165  # of a metric: its name is its header
 SPREADS = ("/sd", "/n")
 CHARTS = "loss"
-RANGE_MARGIN = 0.05  # of a chart's height, above and below the curves
+RANGE_MARGIN = 0.05  # share of a chart's height above and below the curves
 
 
 def saved_views(runs: Sequence[MirroredRun]) -> dict[str, str]:
@@ -72,16 +72,16 @@ def _table(level: str, columns: Mapping[str, str], group_by: str | None) -> dict
 
 
 def _charts(cards: Sequence[dict[str, JsonValue]]) -> dict[str, JsonValue]:
-    """Return a section of charts that comes before those that the page makes itself."""
+    """Return a section of charts before the automatic ones of the page."""
     section: dict[str, JsonValue] = {"uuid": CHARTS, "name": CHARTS, "display": True, "columns": 2, "cardHeight": 450}
     sections: list[JsonValue] = [section | {"isReordered": False, "deleted": False, "isGenerated": False}]
     return {"compareRunCharts": [*cards], "compareRunSections": sections, "isAccordionReordered": True}
 
 
 def _curves(runs: Sequence[MirroredRun]) -> list[dict[str, JsonValue]]:
-    """Return one chart per curve, both with the range of the held-out losses: from 0 on, curves are one line.
+    """Return one chart per curve, with the range of the held-out losses, since a range from 0 hides differences.
 
-    Trials that diverged do not stretch it.
+    Diverged trials are excluded from the range.
     """
     sound = [run for run in runs if run.status is not RunStatus.FAILED]
     losses = [point.value for run in sound for point in run.points if point.key == HELD_OUT_CURVE]
@@ -94,7 +94,7 @@ def _curves(runs: Sequence[MirroredRun]) -> list[dict[str, JsonValue]]:
         "useGlobalXaxisKey": True,
         "scaleType": "linear",
         "xAxisScaleType": "linear",
-        "lineSmoothness": 0,  # the page smooths where this is not said
+        "lineSmoothness": 0,  # the page smooths by default
         "useGlobalLineSmoothing": True,
         "range": span,
     }
@@ -105,7 +105,7 @@ def _curves(runs: Sequence[MirroredRun]) -> list[dict[str, JsonValue]]:
 
 
 def _scatter(keys: Sequence[str]) -> list[dict[str, JsonValue]]:
-    """Return a chart of the arms' loss against their parameters, where there are losses."""
+    """Return a chart of the arms' loss by parameters, if there are losses."""
     axes: dict[str, JsonValue] = {
         axis: {"key": key, "type": "METRIC"} for axis, key in (("xaxis", PARAMETERS), ("yaxis", HELD_OUT_LOSS))
     }

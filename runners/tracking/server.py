@@ -1,4 +1,4 @@
-"""MLflow's own pages on this machine: loopback only, one process, no jobs, and quiet."""
+"""MLflow's web pages on this machine: loopback only, one process, no jobs, quiet."""
 
 import os
 import socket
@@ -26,18 +26,17 @@ LONGEST_GOODBYE_SECONDS = 1
 TRAINING_PAGE = "workflowType=machine_learning"  # the page opens on traces of language models otherwise
 FIRST_SETTINGS = {
     "mlflow.workflowType_v1": '"machine_learning"',  # a click on an experiment then opens its runs, not traces
-    "mlflow.telemetry.info.alert.dismissed_v1": "true",  # telemetry is off here, whatever the banner says
-    "mlflow.assistant.fab.autoOpenedOnFirstLoad_v1": "true",  # no chat over a quarter of the page
+    "mlflow.telemetry.info.alert.dismissed_v1": "true",  # telemetry is disabled here in spite of the banner
+    "mlflow.assistant.fab.autoOpenedOnFirstLoad_v1": "true",  # hides the chat panel
 }
-"""What a browser that has no settings of its own begins with; MLflow keeps them in the browser alone."""
+"""Initial settings for browsers without any; MLflow stores them in the browser only."""
 
 
 def serve(store: TrackingStore, port: int | None, experiment: str | None = None) -> NoReturn:
-    """Become MLflow's server on the store, and print the addresses once they answer. Ctrl-C ends it.
+    """Run MLflow's server on the store, and print the addresses once they respond. Ctrl-C ends it.
 
-    `experiment` is the MLflow experiment (`table2-smoke`) whose pages are named, the newest ones otherwise. Where
-    the store is itself a server, its address is printed and nothing is started. Raises MachineError where the
-    port is taken.
+    `experiment` is the MLflow experiment (`table2-smoke`) to link, by default the newest ones. If the store is itself
+    a server, its address is printed and nothing is started. Raises MachineError if the port is taken.
     """
     store.prepare(LOCK_SECONDS)
     if store.served:
@@ -57,7 +56,7 @@ def serve(store: TrackingStore, port: int | None, experiment: str | None = None)
 
 
 def _run(store: TrackingStore, port: int) -> None:
-    import uvicorn  # MLflow's own server; a second of import
+    import uvicorn  # MLflow's server; a second of import
 
     from runners.tracking.mlflow_client import pages
 

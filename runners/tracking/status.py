@@ -1,4 +1,4 @@
-"""How trials and arms ended, in MLflow's words and in a sentence."""
+"""Final status of trials and arms: MLflow's status, and the reason as text."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ STATUS = {
 
 
 def arm_standing(histories: Sequence[TrialHistory]) -> TrialStatus:
-    """Return how an arm stands: open while a trial is, finished where one finished, else the gravest end."""
+    """Return the standing of an arm: open while a trial is, finished if one finished, else the most severe."""
     standings = {history.status for history in histories} or {TrialStatus.WAITING}
     if standings == {TrialStatus.WAITING}:
         return TrialStatus.WAITING
@@ -31,7 +31,7 @@ def arm_standing(histories: Sequence[TrialHistory]) -> TrialStatus:
 
 
 def stop_reason(history: TrialHistory) -> str:
-    """Return why a trial ended early, empty where it did not."""
+    """Return why a trial ended early, empty if it did not."""
     if history.status is TrialStatus.STOPPED and (decision := history.stopped_by):
         return f"hurdle {decision.level + 1}: {_against(decision.value, decision.threshold)}"
     for record in history.records:
@@ -43,7 +43,7 @@ def stop_reason(history: TrialHistory) -> str:
 
 
 def _against(value: float | None, threshold: float | None) -> str:
-    """Return a value and its bar, with digits enough to read which is the larger."""
+    """Return a value and its threshold, with enough digits to show which is larger."""
     digits = 4
     while (
         None not in (value, threshold) and value != threshold and f"{value:.{digits}g}" == f"{threshold:.{digits}g}"
@@ -66,5 +66,5 @@ def _facts(result: StageResult) -> str:
 
 
 def cut(text: str) -> str:
-    """Return the text at a length that a column can show."""
+    """Return the text truncated to the width of a column."""
     return text if len(text) <= LONGEST_TAG_CHARACTERS else f"{text[: LONGEST_TAG_CHARACTERS - 1]}…"

@@ -1,4 +1,4 @@
-"""Where the mirror is kept: MLFLOW_TRACKING_URI, else the experiment's `tracking`, else SQLite under the results."""
+"""Location of the mirror: MLFLOW_TRACKING_URI, else the experiment's `tracking`, else SQLite under the results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,21 +15,21 @@ DATABASE_NAME = "mlflow.db"
 ARTIFACTS_NAME = "artifacts"
 SQLITE_PREFIX = "sqlite:///"
 SERVER_SCHEMES = ("http", "https")
-DATABASE_SCHEMES = ("postgresql", "mysql", "mssql")  # each may name its driver: postgresql+psycopg2
+DATABASE_SCHEMES = ("postgresql", "mysql", "mssql")  # optionally with a driver: postgresql+psycopg2
 
 
 @dataclass(frozen=True)
 class TrackingStore:
-    """An MLflow tracking store; nothing is opened before `check`, and nothing made before the first mirror."""
+    """An MLflow tracking store, opened by `check` and created by the first mirror."""
 
     uri: str
     results_root: Path
     source: str
-    """Who named the store, for messages."""
+    """Origin of the URI, for messages."""
 
     @classmethod
     def resolve(cls, results_root: Path, declared: str | None, environment: Mapping[str, str]) -> "TrackingStore":
-        """Return the store to use. Raises MachineError where the URI names no store that MLflow can write."""
+        """Return the store to use. Raises MachineError if MLflow cannot write to such a URI."""
         named = [(URI_VARIABLE, environment.get(URI_VARIABLE)), ("tracking", declared)]
         default = f"{SQLITE_PREFIX}{results_root.resolve() / DATABASE_NAME}"
         source, uri = next(((source, uri) for source, uri in named if uri), ("the default", default))
@@ -44,30 +44,30 @@ class TrackingStore:
 
     @property
     def database_file(self) -> Path | None:
-        """The SQLite file, None where the store is a server or another database."""
+        """The SQLite file, None if the store is a server or another database."""
         return Path(self.uri.removeprefix(SQLITE_PREFIX)) if self.uri.startswith(SQLITE_PREFIX) else None
 
     @property
     def served(self) -> bool:
-        """Whether a tracking server stands between us and the store, and keeps the artifacts."""
+        """Whether the store is a tracking server, which also stores the artifacts."""
         return _scheme(self.uri) in SERVER_SCHEMES
 
     @property
     def artifacts(self) -> Path:
-        """Where artifacts go that no server keeps."""
+        """Folder of the artifacts, if the store is not a server."""
         return self.results_root / ARTIFACTS_NAME
 
     @property
     def lock_file(self) -> Path:
-        """What one process at a time holds while it writes the store."""
+        """Lock file of the processes that write the store."""
         file = self.database_file
         return file.with_name(f"{file.name}.lock") if file else self.results_root / "tracking.lock"
 
     def check(self) -> None:
-        """Look whether the store can be written: within five seconds, and nothing is made.
+        """Check within five seconds that the store can be written, without creating anything.
 
-        Raises MachineError where nothing answers or a driver is missing, Corruption where a file cannot be
-        an MLflow database.
+        Raises MachineError if it does not respond or a driver is missing, CorruptionError if a file is not an MLflow
+        database.
         """
         file = self.database_file
         if file is None:
@@ -77,9 +77,9 @@ class TrackingStore:
             look_at_database(file)
 
     def prepare(self, patience_seconds: float) -> None:
-        """Do what must be done before MLflow is asked: it would wait minutes, or spoil a new file when killed.
+        """Check the store and create its database; MLflow alone may wait minutes, or leave a damaged file if killed.
 
-        Raises what `check` raises, and MachineError where another process makes the file for longer than
+        Raises what `check` raises, and MachineError if another process holds the file for longer than
         `patience_seconds`.
         """
         if file := self.database_file:

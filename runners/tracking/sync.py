@@ -1,4 +1,4 @@
-"""Bring MLflow up to date with the ledger: every run exactly once, whatever was interrupted before."""
+"""Synchronises MLflow with the ledger: every run exactly once, also after interruptions."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,13 +28,13 @@ from runners.tracking.store import TrackingStore
 if TYPE_CHECKING:
     from runners.tracking.mlflow_client import KnownExperiment, KnownRun, TrackingClient
 
-PASSING_TAGS = ("stop_reason", "non_finite", OUTDATED_TAG)  # a failed trial that is tried again loses them
-EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}  # else the page asks what this is
+PASSING_TAGS = ("stop_reason", "non_finite", OUTDATED_TAG)  # dropped when a failed trial is retried
+EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}  # else the page asks for the type
 
 
 @dataclass(frozen=True)
 class SyncSummary:
-    """How many runs were made, changed and left alone."""
+    """Numbers of created, changed and unchanged runs."""
 
     created: int
     updated: int
@@ -43,12 +43,12 @@ class SyncSummary:
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a mirror may take. Ended early, it is continued by the next one."""
+    """Limits of one synchronisation; the next one continues an incomplete one."""
 
     lock_seconds: float = 30.0
     """For another process that writes the same store."""
     stop: Event = field(default_factory=Event)
-    """Set to end the mirror after the run that is being sent."""
+    """Set to stop after the current run."""
 
 
 def mirror(
@@ -58,10 +58,10 @@ def mirror(
     origin: str = "",
     patience: Patience | None = None,
 ) -> SyncSummary:
-    """Make MLflow show the snapshot; doing it again changes nothing.
+    """Write the snapshot to MLflow; idempotent.
 
     `artifacts` are files for the study's own run. `origin` names the ledger where several studies of one
-    experiment and scale share a store; only its hash is sent. Raises TrackingUnavailable, whatever went wrong.
+    experiment and scale share a store; only its hash is sent. Raises TrackingUnavailable for every failure.
     """
     patience = patience or Patience()
     with _outages_told(store):
@@ -117,7 +117,7 @@ class _Mirror:
         if found is None:
             found = self._create(run)
         elif found.synced:
-            self.door.tag(found, SYNCED_TAG, "")  # until all is sent, nothing is
+            self.door.tag(found, SYNCED_TAG, "")  # empty until everything is sent
         absent = {key: value for key, value in run.parameters.items() if key not in found.parameters}
         self.door.log(found, run.points, absent, {**run.tags, **_outdated(run.parameters, found.parameters)})
         for tag in PASSING_TAGS:
@@ -128,7 +128,7 @@ class _Mirror:
         self.door.tag(found, SYNCED_TAG, content)
 
     def _create(self, run: MirroredRun) -> "KnownRun":
-        """Make the run. Later rows of the table start a little earlier: MLflow's page puts the newest on top."""
+        """Create the run. Later rows start slightly earlier, because MLflow's page shows the newest first."""
         tags = {name: run.tags[name] for name in (IDENTITY_TAG, STUDY_TAG)}
         if run.parent is None:
             started = time.time_ns() // 1_000_000
@@ -140,14 +140,14 @@ class _Mirror:
         return self.known[run.identity]
 
     def _close_orphans(self, identities: set[str]) -> None:
-        """End runs that the ledger does not know (its folder was emptied) and that would look alive for ever."""
+        """End runs that are not in the ledger (its folder was emptied), which would look active forever."""
         for identity, run in self.known.items():
             if identity not in identities and not run.status.ended:
                 self.door.set_status(run, RunStatus.KILLED, 0)
 
 
 def _outdated(planned: Mapping[str, str], sent: Mapping[str, str]) -> dict[str, str]:
-    """Return a tag with the parameters that now read differently: MLflow lets none be written twice."""
+    """Return a tag with the changed parameters, because MLflow's parameters are write-once."""
     changed = {key: value for key, value in planned.items() if key in sent and sent[key] != value}
     told = "; ".join(f"{key}: {value}" for key, value in sorted(changed.items()))
     return {OUTDATED_TAG: told[:1000]} if changed else {}

@@ -1,1 +1,1 @@
-"""How a model is trained: the loop, the optimiser, checkpoints."""
+"""Training: the loop, the optimiser, checkpoints."""

@@ -44,7 +44,7 @@ class Step:
 
 
 class NotFinite(Exception):
-    """The training loss or a gradient was not finite: a result of the candidate, not a fault of the program."""
+    """The training loss or a gradient was not finite: a result of the candidate, not an error of the program."""
 
     def __init__(self, step: Step) -> None:
         self.step = step

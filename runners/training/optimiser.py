@@ -12,7 +12,7 @@ RATE_SHARE = "rate_share"
 def adamw(
     model: nn.Module, weight_decay: float, betas: tuple[float, float] = BETAS, epsilon: float = EPSILON
 ) -> torch.optim.AdamW:
-    """Return the optimiser of a model, its rate still to be set."""
+    """Return the optimiser of a model; `set_rate` sets its rate."""
     groups = _decayed_and_kept(list(model.parameters()), weight_decay)
     return torch.optim.AdamW(groups, lr=0.0, betas=betas, eps=epsilon, fused=True)
 
@@ -25,10 +25,10 @@ def _decayed_and_kept(values: list[nn.Parameter], weight_decay: float) -> list[d
 
 
 def layered_adamw(model: nn.Module, depth: int, weight_decay: float, layer_rate_decay: float) -> torch.optim.AdamW:
-    """Return the optimiser of an encoder of so many blocks with a head, the rate falling from the head downwards.
+    """Return the optimiser with layer-wise learning rate decay for an encoder of `depth` blocks with a head.
 
-    As released by ELECTRA and ConvBERT (model/optimization.py): with decay d and n blocks, the head learns at the
-    whole rate, block i of 1 to n at d**(n + 2 - i), the embeddings and their projection at d**(n + 2): two steps
+    As released by ELECTRA and ConvBERT (model/optimization.py): with decay d and n blocks, the head has the
+    full rate, block i of 1 to n at d**(n + 2 - i), the embeddings and their projection at d**(n + 2): two steps
     lie between the head and the last block.
     """
     by_exponent: dict[int, list[tuple[str, nn.Parameter]]] = {}
@@ -51,6 +51,6 @@ def _layer(name: str, depth: int) -> int:
 
 
 def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
-    """Set the learning rate of every group, of a layered optimiser each to its share of it."""
+    """Set the learning rate of every group, times the group's share in a layer-wise optimiser."""
     for group in optimiser.param_groups:
         group["lr"] = rate * group[RATE_SHARE] if RATE_SHARE in group else rate

@@ -74,7 +74,7 @@ def _same_references(name: str, right: list[float]) -> Iterator[str]:
 def _answer(table: AnswerTable, text: str, line: int, mistakes: Mistakes) -> float:
     answer = table.prediction_of(text)
     if answer is None:
-        mistakes.add(line, f"{text[:40]!r} is no prediction; expected {table.predictions}")
+        mistakes.add(line, f"{text[:40]!r} is not a valid prediction; expected {table.predictions}")
         return 0.0
     return answer
 

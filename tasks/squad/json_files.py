@@ -80,4 +80,4 @@ def told(mistakes: Iterable[str]) -> list[str]:
 
 
 def _no_number(constant: str) -> float:
-    raise ValueError(f"{constant} is no JSON number")
+    raise ValueError(f"{constant} is not a JSON number")

@@ -37,7 +37,7 @@ def _read(path: Path, expected: str, read: Callable[[object], Value | None]) -> 
         raise DataError(
             f"{path.name}: expected an object from question identifiers to {expected.removeprefix('a ')}s"
         )
-    mistakes = [f"{path.name}: question {name!r} is there more than once" for name in fields.repeated]
+    mistakes = [f"{path.name}: duplicate question {name!r}" for name in fields.repeated]
     found: dict[str, Value] = {}
     for identifier, value in fields.items():
         known = read(value)

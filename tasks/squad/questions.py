@@ -128,7 +128,7 @@ class _Reading:
         if identifier == "":
             self._mistake(place, "an empty id")
         elif identifier is not None and identifier in self._places:
-            self._mistake(place, f"id {identifier!r} is already that of {self._places[identifier]}")
+            self._mistake(place, f"duplicate id {identifier!r}, first in {self._places[identifier]}")
         elif identifier is not None:
             self._places[identifier] = place
         return identifier
@@ -183,12 +183,12 @@ class _Reading:
 
     def _no_repetition(self, item: Fields, place: str) -> None:
         for key in item.repeated:
-            self._mistake(place, f"names the field {key!r} more than once")
+            self._mistake(place, f"duplicate field {key!r}")
 
     def _text(self, holder: Fields, key: str, place: str) -> str | None:
         text = self._value(holder, key, str, place)
         if text is not None and not whole_characters(text):
-            self._mistake(place, f"{key} holds half a character (a lone surrogate)")
+            self._mistake(place, f"{key} contains a lone surrogate")
             return None
         return text
 

@@ -95,8 +95,8 @@ WRONG_FOLDERS: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
         odd_weights,
         [
             "query.bias is missing",
-            "'\\x1b[2J' is no weight of the model",
-            "encoder.layer.2.x is no weight of the model",
+            "'\\x1b[2J' is not a weight of the model",
+            "encoder.layer.2.x is not a weight of the model",
             "embeddings.LayerNorm.bias has the shape [7], config.json asks for [32]",
             "intermediate.dense.bias holds values that are not finite",
             "encoder.layer.0.output.dense.bias holds int64",
@@ -110,7 +110,10 @@ WRONG_FOLDERS: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     "a list as config": (written("config.json", "[]"), ["config.json: a mapping is needed"]),
     "too many layers": (configured(num_hidden_layers=10**9), ["asks for 1000000000 layers"]),
     "too many words": (configured(vocab_size=2**52), ["config.json asks for 2 layers and"]),
-    "a wrong vocabulary": (written("vocab.txt", LONG), ["'more' is already on line", "no [MASK]", "42 pieces"]),
+    "a wrong vocabulary": (
+        written("vocab.txt", LONG),
+        ["duplicate piece 'more', first on line", "no [MASK]", "42 pieces"],
+    ),
     "other settings": (
         written("tokenizer_config.json", '{"strip_accents": false, "tokenize_chinese_chars": false}'),
         ["strip_accents: False", "tokenize_chinese_chars: false"],

@@ -13,5 +13,5 @@ def test_the_processor_is_always_there() -> None:
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 def test_a_gpu_that_is_not_there_is_refused() -> None:
-    with pytest.raises(MachineError, match=r"recipe\.device: cuda was asked for"):
+    with pytest.raises(MachineError, match=r"recipe\.device: cuda is not available"):
         open_device("cuda")

@@ -82,5 +82,5 @@ def test_depthwise_kernels_start_at_one_over_their_size(kind: str, kernel_size: 
 
 
 def test_a_module_without_a_rule_is_refused_by_name() -> None:
-    with pytest.raises(TypeError, match=r"1: Bilinear has parameters and no rule"):
+    with pytest.raises(TypeError, match=r"1: Bilinear has parameters and no initialisation rule"):
         initialise(nn.Sequential(nn.Linear(2, 2), nn.Bilinear(2, 2, 2)), 1)

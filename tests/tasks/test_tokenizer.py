@@ -109,7 +109,7 @@ def test_every_mistake_of_a_vocabulary_is_told_with_its_line(tmp_path: Path) -> 
         read_vocabulary(path)
     told = str(refused.value)
     assert f"{path}:6: '' is empty" in told
-    assert f"{path}:7: 'the' is already on line 5" in told
+    assert f"{path}:7: duplicate piece 'the', first on line 5" in told
     assert f"{path}:8: ' a'" in told
     assert "no [MASK]" in told
 

@@ -176,7 +176,7 @@ def test_the_kind_chooses_the_corpus_and_unknown_keys_fail() -> None:
 
 @pytest.mark.parametrize("revision", ["main", "v1.0", COMMIT[:12], COMMIT.upper(), "refs/convert/parquet", ""])
 def test_a_branch_a_tag_or_a_part_of_a_commit_is_no_revision_of_a_corpus(revision: str) -> None:
-    with pytest.raises(ValidationError, match="is no commit; expected its 40 hexadecimal digits"):
+    with pytest.raises(ValidationError, match="is not a commit hash; expected 40 hexadecimal digits"):
         HuggingFaceCorpus(name="someone/texts", revision=revision)
 
 

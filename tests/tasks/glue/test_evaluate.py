@@ -121,7 +121,7 @@ def test_a_prediction_of_a_value_that_is_no_finite_number_is_refused(wrong: str,
     evaluate = find_task("stsb").evaluate
     assert evaluate is not None
     (tmp_path / "p").write_text("\n".join([*told[:3], wrong, *told[4:]]), encoding="utf-8")
-    with pytest.raises(DataError, match=f"p:4: '{wrong}' is no prediction; expected a finite number"):
+    with pytest.raises(DataError, match=f"p:4: '{wrong}' is not a valid prediction; expected a finite number"):
         evaluate(tmp_path / "dev.tsv", tmp_path / "p", None)
 
 
@@ -162,7 +162,10 @@ def test_references_without_spread_are_remarked(name: str, answer: str, tmp_path
             "index\tprediction\n0\tentailment\n0\tentailment\n9\tentailment\n",
             ["first in line 2", "'9' is not one", "3 of 4 rows"],
         ),
-        ("entailment\nperhaps\n1\nnot_entailment\n", ["p:2: 'perhaps' is no prediction", "p:3: '1' is no"]),
+        (
+            "entailment\nperhaps\n1\nnot_entailment\n",
+            ["p:2: 'perhaps' is not a valid prediction", "p:3: '1' is not a"],
+        ),
         ("entailment\n", ["1 predictions for 4"]),
         ('["entailment"', ["not JSON"]),
         ("index\tprediction\n0 entailment\n", ["p:2: 1 cells"]),

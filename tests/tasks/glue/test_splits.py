@@ -108,8 +108,8 @@ def test_other_label_names_are_told() -> None:
 @pytest.mark.parametrize(
     ("declared", "told"),
     [
-        ({"name": "nyu-mll/glue", "revision": "main"}, "'main' is no commit; expected its 40 hexadecimal digits"),
-        ({"name": "nyu-mll/glue", "revision": COMMIT[:12]}, "is no commit"),
+        ({"name": "nyu-mll/glue", "revision": "main"}, "'main' is not a commit hash; expected 40 hexadecimal digits"),
+        ({"name": "nyu-mll/glue", "revision": COMMIT[:12]}, "is not a commit hash"),
         ({"name": "nyu-mll/glue"}, "either a `name` with its `revision`"),
         ({"name": "nyu-mll/glue", "revision": COMMIT, "path": "glue"}, "either a `name`"),
         ({}, "either a `name`"),

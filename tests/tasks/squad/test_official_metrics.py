@@ -138,7 +138,7 @@ def test_wrong_predictions_files_are_told_question_by_question(tmp_path: Path) -
     with pytest.raises(DataError) as refused:
         read_predictions(path)
     assert list(refused.value.lines) == [
-        "predictions.json: question 'c' is there more than once",
+        "predictions.json: duplicate question 'c'",
         "predictions.json: question 'a': '1' is not a text",
         "predictions.json: question 'b': 'None' is not a text",
         "predictions.json: question 'd': \"['x']\" is not a text",

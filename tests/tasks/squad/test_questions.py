@@ -71,7 +71,7 @@ def test_every_mistake_is_told_at_once_with_its_place(tmp_path: Path) -> None:
         read_squad(write(tmp_path, wrong), "v1.1")
     place = "dev-v1.1.json: data[0].paragraphs"
     assert list(refused.value.lines[:-1]) == [
-        f"{place}[0].qas[1]: id 'one' is already that of data[0].paragraphs[0].qas[0]",
+        f"{place}[0].qas[1]: duplicate id 'one', first in data[0].paragraphs[0].qas[0]",
         f"{place}[1]: an empty context; expected the text that the questions are about",
         f"{place}[1].qas[0] (question two): no answers; every question of SQuAD 1.1 has one",
         f"{place}[1].qas[1]: question is a whole number (3); expected a text",
@@ -104,14 +104,14 @@ def test_a_file_of_the_other_version_is_refused_for_every_question(tmp_path: Pat
         (b"[]", "is a list; expected an object with a list under 'data'"),
         (b'{"data": []}', "holds no question"),
         (b'{"data": {}}', "data is an object; expected a list"),
-        (b'{"data": [],\n "data": []}', "the file: names the field 'data' more than once"),
+        (b'{"data": [],\n "data": []}', "the file: duplicate field 'data'"),
         (b'{"data": [\n  {"title": }]}', r"dev-v1\.1\.json:2: column 13 \(byte offset 23\): not JSON"),
         (b'{"data": ["\xe9"]}', "byte 0xe9 at byte offset 11 is not UTF-8"),
-        (b'{"data": NaN}', "NaN is no JSON number"),
+        (b'{"data": NaN}', "NaN is not a JSON number"),
         (b"[" * 100_000, "not JSON: maximum recursion depth"),
         (b"\x1f\x8b\x08\x00", r"the first bytes are \.gz data"),
         (b'{"data": [' + b"9" * 5000 + b"]}", "not JSON: Exceeds the limit"),
-        (b'{"data": [{"paragraphs": [{"context": "\\ud800", "qas": []}]}]}', "half a character"),
+        (b'{"data": [{"paragraphs": [{"context": "\\ud800", "qas": []}]}]}', "lone surrogate"),
     ],
 )
 def test_what_is_no_such_file_says_where_and_why(content: bytes, expected: str, tmp_path: Path) -> None:
@@ -134,7 +134,9 @@ def test_a_folder_gives_the_official_file_or_the_one_cut_of_it(tmp_path: Path) -
     assert squad_file(first, "v1.1", "train") == first
     assert not is_official_name(first, "v1.1", "train")
     write(tmp_path, {}, "train-v1.1.subset2.json")
-    with pytest.raises(DataError, match=r"train-v1\.1\.subset2\.json, train-v1\.1\.subset44\.json are several"):
+    with pytest.raises(
+        DataError, match=r"train-v1\.1\.subset2\.json, train-v1\.1\.subset44\.json: several files match"
+    ):
         squad_file(tmp_path, "v1.1", "train")
     official = write(tmp_path, {}, "train-v1.1.json")
     assert squad_file(tmp_path, "v1.1", "train") == official
@@ -144,5 +146,5 @@ def test_a_folder_gives_the_official_file_or_the_one_cut_of_it(tmp_path: Path) -
 def test_a_field_named_twice_loses_nothing_in_silence(tmp_path: Path) -> None:
     inside = json.dumps(document((TEXT, [question("a", "Who?", ("Normans", 4))])))
     twice = inside.replace('"qas": [', '"qas": [], "qas": [')
-    with pytest.raises(DataError, match=r"data\[0\]\.paragraphs\[0\]: names the field 'qas' more than once"):
+    with pytest.raises(DataError, match=r"data\[0\]\.paragraphs\[0\]: duplicate field 'qas'"):
         read_squad(write(tmp_path, twice), "v1.1")

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from configuration.experiment import Experiment
-from configuration.yaml import load
+from configuration.loading import load_experiment
 from ledger.artifacts import ArtifactStore
 from ledger.paths import ResultPaths
 from runners.dag import shared_stages
@@ -46,7 +46,7 @@ def main(trials: int) -> None:
 
 
 def _short(trials: int) -> Experiment:
-    whole = load(EXPERIMENT, Experiment, "smoke")
+    whole = load_experiment(EXPERIMENT, "smoke")
     recipe = whole.baseline.recipe
     pretraining = whole.pretraining.model_copy(
         update={"tokens": recipe.tokens_per_step, "evaluations": 1, "seeds": tuple(range(1, trials // 6 + 1))}

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from configuration.experiment import Experiment
-from configuration.matched_budget import THROUGHPUT
+from configuration.loading import experiment_in
 from configuration.timing.experiment import TimingExperiment
 from configuration.yaml import ConfigurationFile, read_file
 from foundation.errors import ConfigurationError, did_you_mean
@@ -82,7 +82,7 @@ def choose_any(path: Path, scale: str | None) -> Chosen | ChosenTiming:
     wanted = _wanted_scale(file, scale)
     if "timing" in file.keys:
         return ChosenTiming(file.declaration(TimingExperiment, wanted), wanted or WITHOUT_SCALES)
-    experiment = file.declaration(Experiment, wanted, {THROUGHPUT: seconds_per_operation})
+    experiment = experiment_in(file, wanted, seconds_per_operation)
     return Chosen(experiment, wanted or WITHOUT_SCALES, file.scales)
 
 

@@ -1,6 +1,6 @@
 """An experiment: a question, a baseline, what varies, what may be spent. Pure data, no torch."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Literal
 
@@ -17,7 +17,6 @@ from configuration.measurements import Measures
 from configuration.paper import PaperStatement
 from configuration.pretraining import Pretraining
 from configuration.tuning import Tune
-from foundation.errors import Violation
 from foundation.schema import JsonValue, Name, PositiveNumber, Schema, canonical
 from search_space.candidate import Candidate
 from search_space.constraints import Constraint
@@ -75,12 +74,6 @@ class Experiment(Schema):
         """Take what reads measured times from the validation context."""
         if isinstance(context, Mapping):
             self._throughput = context.get(THROUGHPUT, nothing_measured)
-
-    def violations(self) -> Iterator[Violation]:
-        """Yield every rule that the values break together."""
-        from configuration.validation.experiment import violations_of
-
-        yield from violations_of(self)
 
     @property
     def designs(self) -> tuple[OneDesign, ...]:

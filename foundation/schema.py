@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Collection, Iterator
-from typing import Annotated, Any, ClassVar, cast, get_args
+from typing import Annotated, Any, ClassVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -79,8 +79,9 @@ def _names_alone(union: Any) -> Iterator[str]:
 def partial(*declarations: type[Schema]) -> type[Schema]:
     """Return a declaration of all their fields, each of which may be left out: it is None then."""
     fields: dict[str, Any] = {}
+    annotated: Any = Annotated
     for name, field in ((name, field) for each in declarations for name, field in each.model_fields.items()):
-        bounded = cast("Any", Annotated)[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+        bounded: Any = annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
         fields[name] = (bounded | None, Field(default=None, examples=field.examples))
     made = create_model("Partial", __base__=Schema, **fields)
     made.described_by = declarations

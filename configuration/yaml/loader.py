@@ -1,7 +1,7 @@
 """Loading: text, nodes, scales, types, rules, in that order, and every mistake of the file at once."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
@@ -18,6 +18,7 @@ from configuration.yaml.text import read_text
 from foundation.errors import Violation
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+Rules = Callable[[ModelT], Iterable[Violation]]
 
 
 @runtime_checkable
@@ -54,13 +55,20 @@ class ConfigurationFile:
         self._refuse_mistakes()
         return tuple(name for name in self.documents if name is not None)
 
-    def declaration(self, model: type[ModelT], scale: str | None, context: Mapping[str, Any] | None = None) -> ModelT:
-        """Return the declaration at a scale, or without one; every scale is validated, whichever is asked for.
+    def declaration(
+        self,
+        model: type[ModelT],
+        scale: str | None,
+        context: Mapping[str, Any] | None = None,
+        rules: Rules[ModelT] | None = None,
+    ) -> ModelT:
+        """Return the declaration at a scale, or without one; every scale is validated.
 
-        `context` is pydantic's validation context. Raises ConfigurationError with all mistakes by line.
+        `context` is pydantic's validation context, `rules` yields what the values break together: the model's own
+        `violations` by default. Raises ConfigurationError with all mistakes by line.
         """
         self._refuse_unknown(scale)
-        judged = {name: _judge(self, model, document, context) for name, document in self.documents.items()}
+        judged = {name: _judge(self, model, document, context, rules) for name, document in self.documents.items()}
         mistakes = [*self.mistakes, *_gathered(judged, scale)]
         if mistakes:
             refuse(mistakes)
@@ -101,16 +109,23 @@ def scales(path: Path) -> tuple[str, ...]:
 
 
 def _judge(
-    file: ConfigurationFile, model: type[ModelT], document: Entries, context: Mapping[str, Any] | None
+    file: ConfigurationFile,
+    model: type[ModelT],
+    document: Entries,
+    context: Mapping[str, Any] | None,
+    rules: Rules[ModelT] | None,
 ) -> _Judged[ModelT]:
     """Check types, then the declaration's own rules; rules are not asked of a text that was misread."""
     try:
         value = model.model_validate(plain(document), context=context)
     except ValidationError as error:
         return _Judged(None, mistakes_of_types(file.name, model, document, error))
-    if file.mistakes or not isinstance(value, _HasRules):
-        return _Judged(value, ())
-    return _Judged(value, mistakes_of_rules(file.name, document, value.violations()))
+    rules = rules or _own_rules
+    return _Judged(value, () if file.mistakes else mistakes_of_rules(file.name, document, rules(value)))
+
+
+def _own_rules(value: BaseModel) -> Iterable[Violation]:
+    return value.violations() if isinstance(value, _HasRules) else ()
 
 
 def _gathered(judged: dict[str | None, _Judged[ModelT]], scale: str | None) -> list[Mistake]:

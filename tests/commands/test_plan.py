@@ -6,8 +6,8 @@ import pytest
 
 from commands.arguments import choose
 from commands.planning.plan_contents import plan_of
-from configuration.experiment import Experiment
-from configuration.yaml import load, scales
+from configuration.loading import load_experiment
+from configuration.yaml import scales
 from ledger.artifacts import ArtifactStore
 from ledger.paths import ResultPaths
 from ledger.records import Record, Status
@@ -27,13 +27,13 @@ COMPONENTS = ROOT / "experiments" / "components.yaml"
 def test_an_ablation_of_twelve_arms_takes_at_most_25_lines_and_no_python() -> None:
     assert len(COMPONENTS.read_text().splitlines()) <= 25
     for scale in scales(COMPONENTS):
-        assert len(load(COMPONENTS, Experiment, scale).arms) == 12
+        assert len(load_experiment(COMPONENTS, scale).arms) == 12
 
 
 def test_scales_of_another_file_are_that_files() -> None:
     assert scales(COMPONENTS) == scales(TABLE)
     for scale in scales(TABLE):
-        mine, theirs = load(COMPONENTS, Experiment, scale), load(TABLE, Experiment, scale)
+        mine, theirs = load_experiment(COMPONENTS, scale), load_experiment(TABLE, scale)
         assert mine.baseline == theirs.baseline
         assert (mine.pretraining, mine.fine_tuning, mine.corpus) == (
             theirs.pretraining,
@@ -44,7 +44,7 @@ def test_scales_of_another_file_are_that_files() -> None:
 
 @pytest.mark.parametrize("scale", ["smoke", "demo", "laptop", "paper"])
 def test_every_arm_stands_with_its_difference_its_costs_and_its_cells(call: Call, scale: str, tmp_path: Path) -> None:
-    experiment = load(TABLE, Experiment, scale)
+    experiment = load_experiment(TABLE, scale)
     document = planned(call, TABLE, "--scale", scale, "--out", tmp_path)
     assert [arm["name"] for arm in document["arms"]] == [arm.name for arm in experiment.arms]
     for row, arm in zip(document["arms"], experiment.arms, strict=True):
@@ -68,12 +68,12 @@ def test_no_change_of_an_arm_is_cut_whatever_the_terminal(
     file = ROOT / "experiments" / f"{name}.yaml"
     told = call("plan", file, "--scale", "laptop", "--out", tmp_path).out
     words = set(told.split())
-    for arm in load(file, Experiment, "laptop").arms:
+    for arm in load_experiment(file, "laptop").arms:
         assert {arm.name} | {f"{path}:" for path in arm.changes} <= words, arm.name
 
 
 def test_what_is_in_the_store_is_counted_by_arm(call: Call, tmp_path: Path) -> None:
-    experiment, store = load(TABLE, Experiment, "smoke"), ArtifactStore(ResultPaths.of(tmp_path).stages)
+    experiment, store = load_experiment(TABLE, "smoke"), ArtifactStore(ResultPaths.of(tmp_path).stages)
     shared = shared_stages(experiment)
     kept(store, shared.corpus, b"corpus")
     stages = trial_stages(experiment, shared, experiment.arms[2].candidate, 1)

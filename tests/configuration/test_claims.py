@@ -7,7 +7,7 @@ import pytest
 
 from configuration.claims import parse_claim
 from configuration.experiment import Experiment
-from configuration.yaml import load
+from configuration.loading import load_experiment
 from foundation.errors import ConfigurationError
 from foundation.schema import canonical_text
 from tests.factories.simulated_training import SEARCH, experiment
@@ -101,7 +101,7 @@ TEXTS = (
 def test_a_claim_is_one_value_in_either_form_and_is_stored_as_its_short_text(tmp_path: Path) -> None:
     file = tmp_path / "claimed.yaml"
     file.write_text(f"experiment: claimed\nquestion: Which?\n{DESIGN}{CLAIMS}", encoding="utf-8")
-    found = load(file, Experiment, None)
+    found = load_experiment(file, None)
     document = found.model_dump(mode="json")
     assert document["claims"] == [*TEXTS]
     assert (
@@ -132,7 +132,7 @@ def test_what_is_no_claim_is_told_at_its_key(tmp_path: Path, claim: str, line: s
     file.write_text(f"experiment: claimed\nquestion: Which?\n{DESIGN}claims: [{claim!r}]", encoding="utf-8")
     file.write_text(file.read_text(encoding="utf-8").replace("['{", "[{").replace("}']", "}]"), encoding="utf-8")
     with pytest.raises(ConfigurationError) as refusal:
-        load(file, Experiment, None)
+        load_experiment(file, None)
     assert [f": {line}" in each for each in refusal.value.lines] == [True], refusal.value.lines
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from configuration.experiment import Experiment
-from configuration.yaml import load
+from configuration.loading import load_experiment
 from foundation.schema import canonical
 from runners.dag import shared_stages, trial_stages
 from runners.search.encoding import labels, point_of
@@ -38,7 +38,7 @@ pretraining: { tokens: 2e6, seeds: [1, 2e1], hurdle: finite }
 def loaded(folder: Path, text: str, scale: str | None = None) -> Experiment:
     file = folder / "forms.yaml"
     file.write_text(text)
-    return load(file, Experiment, scale)
+    return load_experiment(file, scale)
 
 
 def keys(experiment: Experiment) -> list[str]:

@@ -8,9 +8,10 @@ import pytest
 from configuration.arm import BASELINE, Arm
 from configuration.experiment import Experiment
 from configuration.fine_tuning_runs import combinations_of, settings_of
+from configuration.loading import load_experiment
 from configuration.metrics import DESCRIPTIONS, SCORE
 from configuration.released_fine_tuning import BASE, SMALL, fine_tuning_differences
-from configuration.yaml import load, scales
+from configuration.yaml import scales
 from foundation.errors import DataError
 from runners.dag import shared_stages, trial_stages
 from search_space.cost import CONVENTIONS
@@ -34,7 +35,7 @@ ELECTRA = CONVENTIONS["electra"]
 
 
 def at(name: str, scale: str) -> Experiment:
-    return load(EXPERIMENTS / f"{name}.yaml", Experiment, scale)
+    return load_experiment(EXPERIMENTS / f"{name}.yaml", scale)
 
 
 def where_files_are(experiment: Experiment, folder: Path) -> Experiment:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from configuration.experiment import Experiment
-from configuration.yaml import load, scales
+from configuration.loading import load_experiment
+from configuration.yaml import scales
 from foundation.errors import ConfigurationError
 from foundation.schema import canonical
 from runners.dag import shared_stages
@@ -28,7 +29,7 @@ def refused(folder: Path, **parts: str) -> list[str]:
     defaults = {"paper": "orderings: []", "other": "heads: 2", "pretraining": "evaluations: 8"}
     file.write_text(TEXT.format(**{**defaults, **parts}))
     with pytest.raises(ConfigurationError) as refusal:
-        load(file, Experiment, None)
+        load_experiment(file, None)
     return [line.partition("drawn.yaml:")[2] for line in refusal.value.lines]
 
 
@@ -59,7 +60,7 @@ def loaded(folder: Path, **parts: str) -> Experiment:
     file = folder / "drawn.yaml"
     defaults = {"paper": "orderings: []", "other": "heads: 2", "pretraining": "evaluations: 8"}
     file.write_text(TEXT.format(**{**defaults, **parts}))
-    return load(file, Experiment, None)
+    return load_experiment(file, None)
 
 
 def test_the_papers_rows_change_no_identity(tmp_path: Path) -> None:
@@ -98,7 +99,7 @@ def test_scales_reach_through_files_each_laid_over_the_one_before(tmp_path: Path
         (tmp_path / f"{name}.yaml").write_text(f"{head}scales: {text}\n")
     last = tmp_path / "third.yaml"
     assert scales(last) == ("small", "large")
-    small, large = (load(last, Experiment, scale).pretraining for scale in ("small", "large"))
+    small, large = (load_experiment(last, scale).pretraining for scale in ("small", "large"))
     assert (small.tokens, small.seeds) == (2_000_000, (1, 2))
     assert (large.tokens, large.seeds) == (9_000_000, (7,))
 
@@ -109,5 +110,5 @@ def test_an_axis_of_one_value_is_named_only_where_nothing_else_would_be(tmp_path
     lines = [line for line in text.splitlines() if not line.startswith("design")]
     vary = "{ heads: [2, 4], convolution: [span_dynamic] }"
     file.write_text("\n".join([*lines, f"design: {{ kind: factorial, vary: {vary} }}"]))
-    names = [arm.name for arm in load(file, Experiment, None).arms]
+    names = [arm.name for arm in load_experiment(file, None).arms]
     assert names == ["baseline", "heads=2", "convolution=span_dynamic"]

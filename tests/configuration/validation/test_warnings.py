@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from configuration.experiment import Experiment
+from configuration.loading import load_experiment
 from configuration.validation.warnings import warnings_of
-from configuration.yaml import load, scales
+from configuration.yaml import scales
 from tests.factories.paths import EXPERIMENTS
 
 FILES = [(path.name, scale) for path in sorted(EXPERIMENTS.glob("*.yaml")) for scale in scales(path)]
@@ -27,7 +27,7 @@ def warned(
 ) -> tuple[str, ...]:
     file = folder / "f.yaml"
     file.write_text(TEXT.format(objective=objective, kind=kind, **{"warmup": 1024, "evaluations": 8, **parts}))
-    return warnings_of(load(file, Experiment, None))
+    return warnings_of(load_experiment(file, None))
 
 
 def test_a_recipe_that_can_work_is_not_warned_of(tmp_path: Path) -> None:
@@ -59,4 +59,4 @@ def test_an_objective_that_is_left_out_is_warned_of_and_one_that_is_named_is_not
 def test_no_experiment_of_the_repository_is_warned_of(file: str, scale: str) -> None:
     if "timing:" in (EXPERIMENTS / file).read_text(encoding="utf-8"):
         pytest.skip("a timing experiment trains nothing")
-    assert warnings_of(load(EXPERIMENTS / file, Experiment, scale)) == ()
+    assert warnings_of(load_experiment(EXPERIMENTS / file, scale)) == ()

@@ -7,9 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from configuration.experiment import Experiment
-from configuration.matched_budget import THROUGHPUT
-from configuration.yaml import load
+from configuration.loading import load_experiment
 from foundation.errors import ConfigurationError, UserError
 from ledger.measured_throughput import seconds_per_operation
 
@@ -97,7 +95,7 @@ def mutated(draw: some.DrawFn) -> str:
 
 def refusal_of(file: Path, scale: str | None) -> tuple[str, ...]:
     try:
-        load(file, Experiment, scale, {THROUGHPUT: seconds_per_operation})
+        load_experiment(file, scale, seconds_per_operation)
     except UserError as refusal:
         return refusal.lines
     return ()
@@ -111,7 +109,7 @@ def seconds_of_this_thread(file: Path, scale: str | None) -> float:
 
 @pytest.mark.parametrize("scale", [None, "smoke", "laptop"])
 def test_the_valid_file_is_accepted(scale: str | None) -> None:
-    assert load(VALID, Experiment, scale).experiment == "kernels"
+    assert load_experiment(VALID, scale).experiment == "kernels"
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -119,7 +117,7 @@ def test_a_wrong_file_is_refused_in_the_golden_words(name: str, monkeypatch: pyt
     monkeypatch.chdir(HERE / "wrong")
     before = sorted(Path().iterdir())
     with pytest.raises(ConfigurationError) as refusal:
-        load(Path(f"{name}.yaml"), Experiment, None, {THROUGHPUT: seconds_per_operation})
+        load_experiment(Path(f"{name}.yaml"), None, seconds_per_operation)
     assert list(refusal.value.lines) == Path(f"{name}.txt").read_text(encoding="utf-8").splitlines()
     assert sorted(Path().iterdir()) == before
 

@@ -9,7 +9,7 @@ from configuration.yaml import ConfigurationFile, read_file
 
 
 def load_experiment(path: Path, scale: str | None, throughput: Throughput = nothing_measured) -> Experiment:
-    """Return a file's experiment at a scale, or without one. Raises ConfigurationError and, for the file, MachineError."""
+    """Return an experiment at a scale, or without one. Raises ConfigurationError, or MachineError for the file."""
     return experiment_in(read_file(path), scale, throughput)
 
 

@@ -1,4 +1,4 @@
-"""What the course makes of the ends of stages, and that a kill at any moment changes nothing of it."""
+"""What a run makes of the ends of stages: attempts, failures, refusals, and results that are stored already."""
 
 import json
 import random
@@ -13,10 +13,9 @@ from foundation.errors import ConflictError, DataError, MachineError
 from ledger.artifacts import ArtifactStore, Outcome
 from ledger.database import Ledger
 from ledger.records import Record, Status, TrialStatus
-from runners.dag import shared_stages
-from runners.scheduling.course import Course
-from runners.scheduling.groundwork import ATTEMPTS, StageFailed
+from runners.journal import ATTEMPTS, StageFailed
 from runners.work_queue import Failure, StageTask
+from tests.factories.first_cohort import declare_first_cohort
 from tests.factories.simulated_training import SMALL, TABLE, Track, curve, folder_of, found, small_table
 
 
@@ -97,7 +96,7 @@ def test_a_shared_stage_that_raises_stops_the_run_and_one_whose_worker_dies_is_t
         Track(small_table(tmp_path), tmp_path, failing("tokens", RAISED)).run()
     assert told.value.exit_code == MachineError.exit_code  # lines for the user, never a traceback
     assert told.value.lines[1:-1] == ('  at File "tokens.py", line 3, in compute',)
-    with pytest.raises(StageFailed, match="questions: the worker process"):
+    with pytest.raises(StageFailed, match="evaluation_set: the worker process"):
         Track(small_table(tmp_path), tmp_path, failing("evaluation_set", *[DIED] * ATTEMPTS)).run()
     assert Track(small_table(tmp_path), tmp_path, failing("evaluation_set", DIED, DIED)).run().over
 
@@ -147,7 +146,7 @@ def test_results_from_other_data_or_code_are_never_mixed_with_todays(tmp_path: P
     experiment = small_table(tmp_path)
     with closing(Ledger(tmp_path / "ledger.sqlite")) as ledger:
         if label != "corpus":
-            Course(experiment, shared_stages(experiment), ArtifactStore(tmp_path), ledger)  # declares the trials
+            declare_first_cohort(experiment, ArtifactStore(tmp_path), ledger)
         trial = None if label == "corpus" else "narrow/1"
         ledger.add_record(Record(0, trial, label, label, "another key", Status.FINISHED, {}, 0.5, False))
     with pytest.raises(ConflictError, match=f"{label} was made from other data, code or library versions"):

@@ -5,8 +5,10 @@ from collections.abc import Iterable
 import pytest
 
 from foundation.schema import canonical
+from ledger.metrics import final_loss
 from ledger.records import Record, Status, TrialRow
-from runners.scheduling.trial import Trial
+from ledger.snapshot import history_of
+from runners.scheduling.trial import Trial, TrialPlan
 from runners.stages.declarations import CorpusStage
 from runners.stages.stage import Stage
 from search_space.architecture import Architecture
@@ -21,9 +23,11 @@ LABELS = ("pretrain@10", "short#1", "short#2", "long_sequence_phase", "long#1", 
 def trial(statuses: Iterable[tuple[str, Status]]) -> Trial:
     """Return a trial with a gate, some of whose stages have ended."""
     stages = dict.fromkeys(LABELS, ANY_STAGE)
-    found = Trial(TrialRow("arm/1", "arm", 1, None), 0, stages, ("pretrain@10",), gates=("long_sequence_phase",))
+    row = TrialRow("arm/1", "arm", 1, None)
+    found = Trial(TrialPlan(row, 0, stages, ("pretrain@10",), gates=("long_sequence_phase",)))
     for label, status in statuses:
-        found.take(Record(0, "arm/1", "stage", label, "key", status, {"held_out_loss": 1.0}, 0.0, False), None)
+        record = Record(0, "arm/1", "stage", label, "key", status, {"held_out_loss": 1.0}, 0.0, False)
+        found = found.with_record(record)
     return found
 
 
@@ -31,7 +35,7 @@ DONE, DIVERGED, FAILED = Status.FINISHED, Status.DIVERGED, Status.FAILED
 
 
 @pytest.mark.parametrize(
-    ("statuses", "startable", "ended"),
+    ("statuses", "ready", "ended"),
     [
         ({}, ["pretrain@10"], False),
         ({"pretrain@10": DONE}, ["short#1", "short#2", "long_sequence_phase"], False),
@@ -44,22 +48,19 @@ DONE, DIVERGED, FAILED = Status.FINISHED, Status.DIVERGED, Status.FAILED
     ],
 )
 def test_a_gate_holds_back_what_follows_it_and_nothing_else(
-    statuses: dict[str, Status], startable: list[str], ended: bool
+    statuses: dict[str, Status], ready: list[str], ended: bool
 ) -> None:
     found = trial(statuses.items())
-    assert list(found.startable()) == startable
+    assert [task.label for task in found.ready] == ready
     assert found.ended is ended
 
 
 def test_the_loss_of_a_trial_is_that_before_the_lengthening() -> None:
-    found = trial([("pretrain@10", DONE)])
-    found.take(
-        Record(
-            0, "arm/1", "long_sequence_phase", "long_sequence_phase", "key", DONE, {"held_out_loss": 0.5}, 0.0, False
-        ),
-        None,
-    )
-    assert found.final_loss == 1.0
+    label = "long_sequence_phase"
+    longer = Record(2, "arm/1", label, label, "key", DONE, {"held_out_loss": 0.5}, 0.0, False)
+    before = Record(1, "arm/1", "pretrain", "pretrain@10", "key", DONE, {"held_out_loss": 1.0}, 0.0, False)
+    history = history_of(TrialRow("arm/1", "arm", 1, None), [before, longer], [], LABELS)
+    assert final_loss(history, LABELS) == 1.0
 
 
 def test_a_recipe_without_it_leaves_no_trace_and_one_with_it_says_what_came_before() -> None:

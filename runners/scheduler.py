@@ -40,7 +40,7 @@ class Proposals:
 
 @dataclass(frozen=True)
 class Step:
-    """What follows from the rows so far: rows to write, or a request, or else what may run; with none the run is over."""
+    """What follows from the rows so far: rows to write, or a request, or else what may run; without any, the end."""
 
     decisions: tuple[Decision, ...] = ()
     """Of hurdles; written together."""
@@ -78,9 +78,8 @@ def next_step(state: RunState) -> Step:
     if live := state.live:
         judged = [trial.plan.cohort for trial in live if not trial.audited]
         first = min(judged, default=0)  # a trial that is tried again sets the hurdles of later cohorts
-        return Step(
-            ready=tuple(task for one in live if one.audited or one.plan.cohort == first for task in one.ready)
-        )
+        may_run = (trial for trial in live if trial.audited or trial.plan.cohort == first)
+        return Step(ready=tuple(task for trial in may_run for task in trial.ready))
     return _next_cohort(state)
 
 
@@ -91,9 +90,8 @@ def _next_cohort(state: RunState) -> Step:
     then brings belongs to what is decided.
     """
     experiment = state.experiment
-    if experiment.search is not None or experiment.tune is not None:
-        if state.failed:
-            return OVER
+    if state.failed and (experiment.search is not None or experiment.tune is not None):
+        return OVER
     if state.rows.fact(AUDIT) is not None:
         return _after_last_cohort(state)
     if experiment.search is not None:
@@ -139,7 +137,6 @@ def _after_last_cohort(state: RunState) -> Step:
     if state.failed or not state.trials:
         return OVER
     added = extra_seeds(state.experiment, state.rows)
-    arms = {row.name: row for row in state.rows.arms()}
     names = dict.fromkeys(trial.plan.row.arm for trial in state.trials.values())
     more = [TrialRow(f"{name}/{seed}", name, seed, state.cohort) for name in names for seed in added.get(name, ())]
     if more:

@@ -87,7 +87,7 @@ class LiveView(Screen):
 
 
 class _Account:
-    """What is done of a part of a run, by stages and by operations, and how long the rest takes at the pace so far."""
+    """What is done of a part of a run, by stages and operations, and how long the rest takes at the pace so far."""
 
     def __init__(self, part: RunProgress) -> None:
         self.part = part

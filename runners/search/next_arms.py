@@ -1,4 +1,4 @@
-"""What is tried next: a table's own arms, or a search's next cohort made from the ledger's results. Nothing is written."""
+"""What is tried next: a table's own arms, or a search's next cohort from the ledger's results. Nothing is written."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ def count_of_proposals(experiment: Experiment, cohort: int, rows: LedgerRows) ->
 
 
 def proposed_entries(experiment: Experiment, cohort: int, count: int, rows: LedgerRows) -> tuple[ArmEntry, ...]:
-    """Return up to `count` candidates for a cohort, none where the space is exhausted. The same rows, the same answer.
+    """Return up to `count` candidates for a cohort, none where the space is exhausted: equal for equal rows.
 
     A repeat comes with the baseline at its seed, so that every trial has a difference to it at its own seed.
     """

@@ -82,7 +82,7 @@ def run_stages(journal: Journal, executor: Executor, watched: Watched = unwatche
 
 
 def advance(journal: Journal, executor: Executor, glance: Callable[[], None]) -> bool:
-    """Start what may run, wait for a moment and record what has ended; return whether anything was running."""
+    """Start what may run, wait for a moment and record what has ended; return False where nothing is left to run."""
     reused: str | None = None
     while (task := _next_task(journal, executor, reused)) is not None:
         if task.trial is not None and journal.reuse(task):
@@ -90,7 +90,7 @@ def advance(journal: Journal, executor: Executor, glance: Callable[[], None]) ->
         else:
             executor.start(task, journal.start(task))
             reused = None
-    if not journal.started:
+    if not journal.started and not journal.settle().ready:
         return False
     for ended, end in executor.finished():
         journal.finish(ended, end)

@@ -1,4 +1,4 @@
-"""What a trial costs beside its own work: the local engine, the Ray engine, and a plain Ray Tune function trainable.
+"""What a trial costs beside its own work: the local executor, Ray's, and a plain Ray Tune function trainable.
 
 All three run the same short trials (one update each) on one worker in one run of this script. The added cost is the
 wall time from the first trial's end to the last trial's end, less the seconds that the trials' own stages took.
@@ -17,14 +17,14 @@ from rich.table import Table
 from configuration.experiment import Experiment
 from configuration.loading import load_experiment
 from ledger.artifacts import ArtifactStore
+from ledger.database import Ledger
 from ledger.paths import ResultPaths
 from runners.dag import shared_stages
 from runners.executors import open_executor
 from runners.executors.local import LocalExecutor
 from runners.executors.worker import as_line
-from runners.run import RunRequest, open_ledger
-from runners.scheduling.course import Course
-from runners.scheduling.groundwork import Groundwork
+from runners.journal import Journal
+from runners.run import RunRequest, advance, open_ledger
 from runners.stages.stage import Job
 
 EXPERIMENT = Path(__file__).parents[1] / "experiments/table2.yaml"
@@ -36,7 +36,7 @@ def main(trials: int) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         prepared = Path(scratch) / "prepared"
         experiment = _short(trials)
-        _groundwork(experiment, prepared)
+        _shared(experiment, prepared)
         seconds = {name: _engine(experiment, name, prepared, Path(scratch) / name) for name in ("local", "ray")}
         seconds["ray.tune function trainable"] = _plain_tune(experiment, prepared, Path(scratch) / "plain")
     table = Table("engine", "added seconds per trial", "x the local engine", title=f"{trials} trials on one worker")
@@ -55,12 +55,19 @@ def _short(trials: int) -> Experiment:
     return whole.model_copy(update={"pretraining": pretraining, "fine_tuning": tuning})
 
 
-def _groundwork(experiment: Experiment, folder: Path) -> None:
+def _shared(experiment: Experiment, folder: Path) -> None:
     request = RunRequest(experiment, "smoke", ResultPaths(folder, folder))
     with open_ledger(request) as ledger:
-        work = Groundwork(shared_stages(experiment).named(), ArtifactStore(request.places.stages), ledger)
-        with LocalExecutor(request.places.stages, 1) as engine:
-            engine.run(work, lambda: None)
+        journal = _journal(experiment, request, ledger)
+        with LocalExecutor(request.places.stages, 1) as executor:
+            while journal.state.shared_missing:
+                advance(journal, executor, lambda: None)
+
+
+def _journal(experiment: Experiment, request: RunRequest, ledger: Ledger) -> Journal:
+    journal = Journal(experiment, shared_stages(experiment), ArtifactStore(request.places.stages), ledger)
+    journal.find_shared()
+    return journal
 
 
 def _engine(experiment: Experiment, name: str, prepared: Path, folder: Path) -> float:
@@ -68,11 +75,12 @@ def _engine(experiment: Experiment, name: str, prepared: Path, folder: Path) -> 
     request = RunRequest(experiment, "smoke", ResultPaths(folder, folder), name, workers=1)
     ends: list[float] = []
     with open_ledger(request) as ledger:
-        course = Course(experiment, shared_stages(experiment), ArtifactStore(request.places.stages), ledger)
-        with open_executor(name, request.places.stages, 1, None) as engine:
-            engine.run(course, lambda: ends.extend([time.monotonic()] * (len(course.recorded) - len(ends))))
-        ends.extend([time.monotonic()] * (len(course.recorded) - len(ends)))
-        own = sum(record.seconds for record in course.recorded[1:])
+        journal = _journal(experiment, request, ledger)
+        recorded = journal.trials.recorded
+        with open_executor(name, request.places.stages, 1, None) as executor:
+            while advance(journal, executor, lambda: ends.extend([time.monotonic()] * (len(recorded) - len(ends)))):
+                pass
+        own = sum(record.seconds for record in recorded[1:])
     return (ends[-1] - ends[0] - own) / (len(ends) - 1)
 
 
@@ -84,8 +92,9 @@ def _plain_tune(experiment: Experiment, prepared: Path, folder: Path) -> float:
     shutil.copytree(prepared / "stages", folder / "stages")
     request = RunRequest(experiment, "smoke", ResultPaths(folder, folder))
     with open_ledger(request) as ledger:
-        course = Course(experiment, shared_stages(experiment), ArtifactStore(request.places.stages), ledger)
-        stages = [work.stage for work in course.remaining]
+        journal = _journal(experiment, request, ledger)
+        journal.settle()
+        stages = [task.stage for task in journal.trials.remaining]
     lines = [as_line(Job.of(stage, str((folder / "stages").resolve()))) for stage in stages]
     ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
     settings = tune.RunConfig(storage_path=str(folder / "tune"), verbose=0)

@@ -32,7 +32,7 @@ from reports.report import build
 from reports.write import REPORT_FILES, files_to_attach, refuse_taken, write_report
 from runners.run import RunRequest
 from runners.run import run as drive
-from runners.work_queue import WorkQueue
+from runners.run_progress import RunProgress
 
 DONE_WITH_FAILED_TRIALS = 8
 
@@ -100,9 +100,9 @@ def _drive(chosen: Chosen, request: RunRequest, console: Console, stop: Stopping
     _warn(console, _lost_ledger(places))
     with LiveView(console, ArtifactStore(places.stages)) as view, mirroring:
 
-        def watch(agenda: WorkQueue) -> None:
+        def watch(progress: RunProgress) -> None:
             stop.safe_point()
-            view.watch(agenda)
+            view.watch(progress)
 
         found = drive(request, watch)
         stop.no_more_safe_points()

@@ -1,4 +1,4 @@
-"""The driver: one process that holds the ledger, gives work to an engine and writes down what comes back."""
+"""The run loop: ask the scheduler, write down what is decided, execute stages, write down their results."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -11,7 +11,6 @@ from foundation.errors import ConflictError, CorruptionError
 from foundation.schema import JsonValue, canonical_text
 from ledger.amendments import amend
 from ledger.artifacts import ArtifactStore
-from ledger.contamination import refuse_leakage
 from ledger.csv_export import has_export
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.paths import ResultPaths
@@ -19,16 +18,18 @@ from ledger.sessions import Stopwatch
 from ledger.snapshot import Snapshot, snapshot
 from runners.dag import all_labels, shared_stages
 from runners.executors import Executor, open_executor
-from runners.executors.local import LocalExecutor
-from runners.scheduling.course import Course
-from runners.scheduling.groundwork import Groundwork
+from runners.journal import Journal
+from runners.run_progress import RunProgress
 from runners.search.next_arms import importance_of_axes
 from runners.stages.stage import THREADS
-from runners.work_queue import WorkQueue
+from runners.work_queue import StageTask
 from tasks.data_folder import with_paths_as_in
 
-OnProgress = Callable[[WorkQueue], None]
+OnProgress = Callable[[RunProgress], None]
 """Called a few times a second with what is being done, for the eye alone."""
+
+Watched = Callable[[RunProgress], AbstractContextManager[Callable[[], None]]]
+"""Shows a part of a run before and after it, and gives what shows it in between."""
 
 
 @dataclass(frozen=True)
@@ -46,22 +47,16 @@ class RunRequest:
     """The command line that asks for this, for the report."""
 
 
-def run(request: RunRequest, watch: OnProgress) -> Snapshot:
-    """Run an experiment to its end, or carry on where it stands, and return what the ledger then holds.
+def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
+    """Run an experiment to its end, or carry on where its ledger ends, and return what the ledger then holds.
 
-    Raises a Refusal where the request, the data or the machine is at fault; all finished work is kept.
+    Raises a UserError where the request, the data or the machine is at fault; all finished work is kept.
     """
     shared = shared_stages(request.experiment)  # data that is missing is refused before a folder is made
     with open_ledger(request) as ledger:
-        store = ArtifactStore(request.places.stages)
-        with timed(ledger, request, watch) as watched:
-            groundwork = Groundwork(shared.named(), store, ledger)
-            with LocalExecutor(store.root, request.workers) as local, watched(groundwork) as glance:
-                local.run(groundwork, glance)
-            refuse_leakage(request.experiment, ledger.records())
-            course = Course(request.experiment, shared, store, ledger)
-            with engine_of(request) as engine, watched(course) as glance:
-                engine.run(course, glance)
+        journal = Journal(request.experiment, shared, ArtifactStore(request.places.stages), ledger)
+        with executor_of(request) as executor, timed(ledger, request, on_progress) as watched:
+            run_stages(journal, executor, watched)
         found = snapshot(ledger)
         if request.experiment.search is not None and not found.failed:  # a failed trial is tried again
             ledger.set_fact("importance", importance_of_axes(request.experiment, ledger))
@@ -69,22 +64,65 @@ def run(request: RunRequest, watch: OnProgress) -> Snapshot:
         return found
 
 
-Watched = Callable[[WorkQueue], AbstractContextManager[Callable[[], None]]]
+@contextmanager
+def unwatched(progress: RunProgress) -> Iterator[Callable[[], None]]:
+    """Show nothing."""
+    yield lambda: None
+
+
+def run_stages(journal: Journal, executor: Executor, watched: Watched = unwatched) -> None:
+    """Run the stages that all trials share, then trials until nothing follows from what the ledger holds."""
+    journal.find_shared()
+    with watched(journal.shared) as glance:
+        while journal.state.shared_missing:
+            advance(journal, executor, glance)
+    journal.settle()  # the first cohort is there when trials are shown
+    with watched(journal.trials) as glance:
+        while advance(journal, executor, glance):
+            pass
+
+
+def advance(journal: Journal, executor: Executor, glance: Callable[[], None]) -> bool:
+    """Start what may run, wait for a moment and record what has ended; return False where nothing is left to run."""
+    reused: str | None = None
+    while (task := _next_task(journal, executor, reused)) is not None:
+        if task.trial is not None and journal.reuse(task):
+            reused = task.trial
+        else:
+            executor.start(task, journal.start(task))
+            reused = None
+    if not journal.started and not journal.settle().ready:
+        return False
+    for ended, end in executor.finished():
+        journal.finish(ended, end)
+    glance()
+    return True
+
+
+def _next_task(journal: Journal, executor: Executor, reused: str | None) -> StageTask | None:
+    """Return the first task that may run and for which there is a worker, once all that is decided is written.
+
+    After a stored result the same trial goes on, then those behind it: one pass takes in all that is stored.
+    """
+    ready = journal.settle().ready
+    found = [task for task in ready if task.place not in journal.started and executor.accepts(task)]
+    behind = journal.state.names_from(reused) if reused and found else ()
+    return next((task for task in found if task.trial in behind), next(iter(found), None))
 
 
 @contextmanager
-def timed(ledger: Ledger, request: RunRequest, watch: OnProgress) -> Iterator[Watched]:
-    """Write how long this process computes, and give what shows an agenda before, during and after its work."""
+def timed(ledger: Ledger, request: RunRequest, on_progress: OnProgress) -> Iterator[Watched]:
+    """Write how long this process computes, and give what shows a part of a run before, during and after it."""
     stopwatch = Stopwatch(ledger, request.command, {**machine(), "threads": THREADS})
 
     @contextmanager
-    def watched(agenda: WorkQueue) -> Iterator[Callable[[], None]]:
+    def watched(progress: RunProgress) -> Iterator[Callable[[], None]]:
         def glance() -> None:
-            if any(not record.reused for record in agenda.recorded):
+            if any(not record.reused for record in progress.recorded):
                 stopwatch.begin()
-            watch(agenda)
+            on_progress(progress)
 
-        watch(agenda)
+        on_progress(progress)
         yield glance
         glance()
 
@@ -129,8 +167,8 @@ def _refuse_lost_ledger(places: ResultPaths) -> None:
         raise ConflictError(f"{places.folder}: holds a published report. Did you mean another --out folder?")
 
 
-def engine_of(request: RunRequest) -> Executor:
-    """Return the engine that the request names."""
+def executor_of(request: RunRequest) -> Executor:
+    """Return the executor that the request names."""
     return open_executor(request.engine, request.places.stages, request.workers, request.address)
 
 

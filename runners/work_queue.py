@@ -1,12 +1,15 @@
-"""What an engine is given to do and gives back: the border between deciding and placing."""
+"""What an executor is given to do and gives back: the border between deciding and placing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from ledger.artifacts import Outcome
-from ledger.records import Record, Status, TrialRow, TrialStatus
+from ledger.records import Status
 from runners.stages.stage import Stage
+
+Place = tuple[str | None, str]
+"""A trial's name, or none, and the label of a stage in it."""
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,11 @@ class StageTask:
     trial: str | None
     label: str
     stage: Stage
+
+    @property
+    def place(self) -> Place:
+        """Which stage it is, whatever has been declared for it."""
+        return self.trial, self.label
 
 
 @dataclass(frozen=True)
@@ -43,36 +51,3 @@ def end_of(answer: Mapping[str, Any]) -> Outcome | Failure:
         return Failure.of(answer)
     status, warm_up_seconds = Status(answer["status"]), answer["warm_up_seconds"]
     return Outcome(status, answer["result"], answer["seconds"], warm_up_seconds)
-
-
-class WorkQueue(Protocol):
-    """Knows what may run now and what each end means. Called from the driver's one thread only."""
-
-    recorded: list[Record]
-    """What this run has added to the ledger."""
-
-    def next_work(self) -> StageTask | None:
-        """Return a stage that may start now and mark it started, None where nothing is ready."""
-
-    def finish(self, work: StageTask, end: Outcome | Failure) -> None:
-        """Take in how a started stage ended; on return it is in the ledger."""
-
-    @property
-    def running(self) -> tuple[StageTask, ...]:
-        """What has been started and has not ended."""
-
-    @property
-    def done(self) -> tuple[StageTask, ...]:
-        """Every stage that has ended: in an earlier run, in the stage cache or in this run."""
-
-    @property
-    def remaining(self) -> tuple[StageTask, ...]:
-        """What is still to be done, running stages included."""
-
-    @property
-    def standings(self) -> tuple[tuple[TrialRow, TrialStatus], ...]:
-        """How each trial that has been declared stands, in the order of the table; empty where there are none."""
-
-    @property
-    def over(self) -> bool:
-        """Whether nothing is running and nothing will become ready."""

@@ -12,11 +12,12 @@ from rich.text import Text
 from commands.terminal.screen import Screen, time_left
 from commands.terminal.trial_grid import ENDED, counts, trial_grid
 from ledger.artifacts import ArtifactStore
-from ledger.records import Record, TrialStatus
+from ledger.records import Record
 from ledger.stage_results import DivergedFineTuning, DivergedPretraining, FailedStage, FineTuneResult, PretrainResult
 from runners.cost_estimate.flops import effort
+from runners.run_progress import RunProgress
 from runners.stages.progress import StageProgress, read_progress
-from runners.work_queue import StageTask, WorkQueue
+from runners.work_queue import StageTask
 
 Running = list[tuple[StageTask, StageProgress]]
 STARTING = StageProgress("starting", 0.0)
@@ -29,25 +30,25 @@ HEADINGS = ("running", "stage", "", *NUMBERS)
 
 
 class LiveView(Screen):
-    """Draws an agenda; it reads progress files and the run's own records, and changes nothing."""
+    """Draws a part of a run; it reads progress files and the run's own records, and changes nothing."""
 
     def __init__(self, console: Console, store: ArtifactStore) -> None:
         super().__init__(console)
         self._store = store
         self._account: _Account | None = None
 
-    def watch(self, agenda: WorkQueue) -> None:
+    def watch(self, part: RunProgress) -> None:
         """Tell what has ended since the last look, and draw what is running and how far the run is."""
         known = self._account
-        new = known is None or known.agenda is not agenda
-        account = self._account = _Account(agenda) if known is None or new else known
-        if new or len(agenda.recorded) > account.told:
+        new = known is None or known.part is not part
+        account = self._account = _Account(part) if known is None or new else known
+        if new or len(part.recorded) > account.told:
             self._tell_ended(account, new)
-        self.draw(lambda: self._drawing(account, self._running(agenda)), at_once=new)
+        self.draw(lambda: self._drawing(account, self._running(part)), at_once=new)
 
     def _tell_ended(self, account: "_Account", first: bool) -> None:
         """Tell of each stage that was computed, of those that were found finished by their number, and of trials."""
-        whole, left = account.whole, account.left(self._running(account.agenda))
+        whole, left = account.whole, account.left(self._running(account.part))
         found = account.found_before if first else 0
         for record in account.untold():
             if record.reused:
@@ -66,15 +67,8 @@ class LiveView(Screen):
             more = " more" if account.cached > found else ""
             self.tell(f"{account.whose}: {found}{more} of {whole} stages cached")
 
-    def _running(self, agenda: WorkQueue) -> Running:
-        """Return what runs; an executor that takes whole trials says so by the progress files of their stages."""
-        if agenda.running:
-            return [(work, self._progress(work) or STARTING) for work in agenda.running]
-        next_ones: dict[str | None, StageTask] = {}
-        for work in agenda.remaining:
-            next_ones.setdefault(work.trial, work)
-        found = ((work, self._progress(work)) for work in next_ones.values())
-        return [(work, progress) for work, progress in found if progress is not None]
+    def _running(self, part: RunProgress) -> Running:
+        return [(work, self._progress(work) or STARTING) for work in part.running]
 
     def _progress(self, work: StageTask) -> StageProgress | None:
         return read_progress(self._store.progress_file(work.stage.key))
@@ -86,26 +80,21 @@ class LiveView(Screen):
         for work, progress in running:
             table.add_row(*_cells(work, progress, account.seconds(work)))
         parts: list[RenderableType] = [table]
-        if account.agenda.standings:
-            names = {work.trial for work, _ in running}
-            standings = [
-                (row, TrialStatus.RUNNING if row.name in names else standing)
-                for row, standing in account.agenda.standings
-            ]
+        if account.part.statuses:
             options = self.console.options
             room = self.console.height - LINES_AROUND_GRID - len(running)
-            parts.append(trial_grid(standings, self.console.width, room, options.ascii_only))
+            parts.append(trial_grid(account.part.statuses, self.console.width, room, options.ascii_only))
         return Group(*parts, account.bar(running))
 
 
 class _Account:
-    """What of an agenda is done, by stages and by operations, and how long the rest will take at the pace so far."""
+    """What is done of a part of a run, by stages and operations, and how long the rest takes at the pace so far."""
 
-    def __init__(self, agenda: WorkQueue) -> None:
-        self.agenda = agenda
+    def __init__(self, part: RunProgress) -> None:
+        self.part = part
         self.told = 0
-        """Records of the agenda that have been told."""
-        self.found_before = len(agenda.done) - len(agenda.recorded)
+        """Records of the part that have been told."""
+        self.found_before = len(part.done) - len(part.recorded)
         """Stages that an earlier run of the same folder has finished."""
         self.cached = self.found_before
         """Stages that this run had not to compute, as far as they have been told."""
@@ -123,23 +112,23 @@ class _Account:
     @property
     def whole(self) -> int:
         """How many stages there are, as far as is known: hurdles take some away, a search's cohorts add some."""
-        return len(self.agenda.done) + len(self.agenda.remaining)
+        return len(self.part.done) + len(self.part.remaining)
 
     @property
     def whose(self) -> str:
         """What the stages belong to."""
-        return "trials" if self.agenda.standings else "shared by all trials"
+        return "trials" if self.part.statuses else "shared by all trials"
 
     def untold(self) -> Iterator[Record]:
         """Yield the records that have not been told and count them as told."""
-        for record in self.agenda.recorded[self.told :]:
+        for record in self.part.recorded[self.told :]:
             self.told += 1
             self.cached += record.reused
             yield record
 
     def trials_ended(self) -> str:
         """Return how the trials stand where one has ended since the last time, else nothing."""
-        standings = self.agenda.standings
+        standings = self.part.statuses
         ended = sum(standing in ENDED for _, standing in standings)
         news, self._trials_ended = ended != self._trials_ended, ended
         return counts(standings) if news else ""
@@ -156,18 +145,18 @@ class _Account:
 
     def left(self, running: Running) -> str:
         """Return the time left in words at the pace of this run, nothing while that is too little to tell."""
-        mine = {(record.trial, record.label) for record in self.agenda.recorded if not record.reused}
-        computed = sum(self._weight(work) for work in self.agenda.done if (work.trial, work.label) in mine)
+        mine = {(record.trial, record.label) for record in self.part.recorded if not record.reused}
+        computed = sum(self._weight(work) for work in self.part.done if (work.trial, work.label) in mine)
         computed += sum(self._progressed(work, progress) * self._weight(work) for work, progress in running)
         left = self._done(running)[1]
         known = computed > LEAST_DONE * (computed + left)
         return time_left((time.monotonic() - self._started) * left / computed) if known else ""
 
     def bar(self, running: Running) -> Table:
-        """Return the bar over all stages of the agenda."""
+        """Return the bar over all its stages."""
         share, bar = self.share(running), Table.grid(padding=(0, 1))
-        stages = f"{len(self.agenda.done)}/{self.whole} stages"
-        left = self.left(running) or "estimating the time left" if self.agenda.remaining else ""
+        stages = f"{len(self.part.done)}/{self.whole} stages"
+        left = self.left(running) or "estimating the time left" if self.part.remaining else ""
         bar.add_row(ProgressBar(total=1.0, completed=share, width=BAR_WIDTH), f"{share:4.0%}", stages, left)
         return bar
 
@@ -175,8 +164,8 @@ class _Account:
         """Return the operations that are done and those that are left."""
         begun = sum(min(1.0, progress.share) * self._weight(work) for work, progress in running)
         return (
-            sum(map(self._weight, self.agenda.done)) + begun,
-            max(0.0, sum(map(self._weight, self.agenda.remaining)) - begun),
+            sum(map(self._weight, self.part.done)) + begun,
+            max(0.0, sum(map(self._weight, self.part.remaining)) - begun),
         )
 
     def _progressed(self, work: StageTask, progress: StageProgress) -> float:

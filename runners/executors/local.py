@@ -1,18 +1,18 @@
-"""The local engine: warm worker processes on this machine, one thread each, spoken to over pipes."""
+"""The local executor: warm worker processes on this machine, one thread each, spoken to over pipes."""
 
 import json
 import os
 import selectors
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from ledger.artifacts import Outcome
 from runners.executors.worker import as_line
 from runners.stages.stage import THREADS, Job
-from runners.work_queue import Failure, StageTask, WorkQueue, end_of
+from runners.work_queue import Failure, StageTask, end_of
 
 SECONDS_BETWEEN_GLANCES = 0.2
 ONE_THREAD = {name: str(THREADS) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
@@ -20,7 +20,7 @@ QUIET = {"PYTHONHASHSEED": "0", "TOKENIZERS_PARALLELISM": "false", "CUBLAS_WORKS
 
 
 class LocalExecutor:
-    """Runs an agenda on up to `workers` processes; a process starts with its first stage and stays warm."""
+    """Runs tasks on up to `workers` processes; a process starts with its first stage and stays warm."""
 
     def __init__(self, store: Path, workers: int) -> None:
         self._store, self._limit = str(store), workers
@@ -30,29 +30,33 @@ class LocalExecutor:
         """Start nothing yet."""
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *raised: object) -> None:
         """End every worker; a stage that was running can be carried on by the next run."""
+        self.end()
+
+    def end(self) -> None:
+        """End every worker; the next task starts a new one."""
         for worker in self._workers:
             worker.end()
+        self._workers = []
 
-    def run(self, agenda: WorkQueue, glance: Callable[[], None]) -> None:
-        """StageTask until the agenda is over, calling `glance` a few times a second."""
-        while not agenda.over:
-            while (worker := self._idle()) and (work := agenda.next_work()):
-                worker.start(work, self._store)
-            for worker in self._waiting():
-                agenda.finish(*worker.collect())
-            self._workers = [worker for worker in self._workers if worker.alive]
-            glance()
+    def accepts(self, task: StageTask) -> bool:
+        """Return whether a worker is idle or may still be added."""
+        return len(self._workers) < self._limit or any(worker.work is None for worker in self._workers)
 
-    def _idle(self) -> "_Worker | None":
-        for worker in self._workers:
-            if worker.work is None:
-                return worker
-        if len(self._workers) < self._limit:
-            self._workers.append(_Worker())
-            return self._workers[-1]
-        return None
+    def start(self, task: StageTask, following: Sequence[StageTask] = ()) -> None:
+        """Start a task on an idle worker, or on a new one."""
+        idle = next((worker for worker in self._workers if worker.work is None), None)
+        if idle is None:
+            idle = _Worker()
+            self._workers.append(idle)
+        idle.start(task, self._store)
+
+    def finished(self) -> list[tuple[StageTask, Outcome | Failure]]:
+        """Return the tasks that have ended, after a short wait where none has."""
+        ends = [worker.collect() for worker in self._waiting()]
+        self._workers = [worker for worker in self._workers if worker.alive]
+        return ends
 
     def _waiting(self) -> list["_Worker"]:
         with selectors.DefaultSelector() as selector:
@@ -120,5 +124,5 @@ def worker_environment() -> dict[str, str]:
 
 
 def open_executor(store: Path, workers: int, address: str | None) -> LocalExecutor:
-    """Return the local engine; an address is for clusters and means nothing here."""
+    """Return the local executor; an address is for clusters and means nothing here."""
     return LocalExecutor(store, workers)

@@ -1,8 +1,8 @@
-"""The Ray engine: trials as one Ray Tune experiment, on this machine or on a cluster.
+"""The Ray executor: trials as one Ray Tune experiment, on this machine or on a cluster.
 
-Tune decides nothing. Its searcher hands out the course's next trial, its scheduler passes every result to the
-course and answers with what the course then says; the ledger is the only memory, so nothing is ever restored
-from Tune's own state. Ray runs in a process of its own, and everything crosses to it as lines of JSON.
+Tune decides nothing. Its searcher hands out the trials whose tasks are started, its scheduler passes every result on
+and is answered when the run has decided what follows; the ledger is the only memory, so nothing is ever restored from
+Tune's own state. Ray runs in a process of its own, and everything crosses to it as lines of JSON.
 """
 
 import json
@@ -11,17 +11,18 @@ import selectors
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 from foundation.errors import MachineError, StoppedError
-from runners.executors.local import SECONDS_BETWEEN_GLANCES, worker_environment
+from ledger.artifacts import Outcome
+from runners.executors.local import SECONDS_BETWEEN_GLANCES, LocalExecutor, worker_environment
 from runners.executors.ray_pipes import Hosting, end_session
 from runners.executors.scratch import scratch_folder, temporary
-from runners.executors.tune_adapter import TuneAdapter
-from runners.scheduling.course import Course
+from runners.executors.tune_adapter import CONTINUE, STOP, TuneAdapter
+from runners.work_queue import Failure, StageTask
 
 # Read by Ray when it is imported: no statistics, no loggers of its own, no state that nobody reads.
 SETTINGS = {
@@ -37,45 +38,109 @@ LOG = "ray.log"
 SECONDS_TO_END = 5.0
 
 
+LOST, NOT_STARTED = "unexpectedly: its node on this machine died", "before it had started"
+FINISHED = "FINISHED"  # what Tune's searchers answer when they have no more
+
+
 class RayExecutor:
-    """Runs a course as one Tune experiment; actors stay warm between trials."""
+    """Runs trials as one Tune experiment, whose actors stay warm between trials; Ray starts with the first trial.
+
+    Stages that all trials share run on workers of this machine.
+    """
 
     def __init__(self, store: Path, workers: int, address: str | None) -> None:
         self._store, self._workers, self._address = store.resolve(), workers, address
+        self._local = LocalExecutor(store, workers)
+        self._adapter = TuneAdapter(self._store, workers)
+        self._open = ExitStack()
+        self._host: _Host | None = None
+        self._log = Path()
+        self._answering: str | None = None
+        """The trial whose result was passed on and is still to be answered."""
 
     def __enter__(self) -> "RayExecutor":
-        """Start nothing yet: a finished course needs no Ray."""
+        """Start nothing yet: a run that finds everything done needs no Ray."""
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Have ended everything already, with the course."""
+    def __exit__(self, *raised: object) -> None:
+        """End every process; without an error Tune is told first that there are no more trials."""
+        with self._local, self._open:
+            if self._host is not None and raised[:1] == (None,):
+                self._finish(self._host)
 
-    def run(self, course: Course, glance: Callable[[], None]) -> None:
-        """Work until the course is over.
+    def accepts(self, task: StageTask) -> bool:
+        """Return whether a task can be started now."""
+        return (self._local if task.trial is None else self._adapter).accepts(task)
 
-        Raises the Refusal of a stage that refused, MachineError where Ray does not start, and StoppedError where it
-        ends of itself.
-        """
-        hall = TuneAdapter(course, self._store)
-        if hall.nothing_to_run():
+    def start(self, task: StageTask, following: Sequence[StageTask]) -> None:
+        """Start a task; Ray itself with the first one of a trial."""
+        if task.trial is None:
+            self._local.start(task)
             return
-        with scratch_folder(temporary() if self._address is None else self._store) as scratch:
-            hosting = Hosting(self._workers, self._address, str(scratch), secrets.token_hex(16))
-            hosting.visible.write_text(hosting.token)
-            host = _Host(hosting, scratch / LOG)
-            try:
-                ended = host.serve(hall, glance)
-            finally:
-                host.end()
-            if not course.over:
-                raise self._lost(ended, scratch / LOG)
+        if self._host is None:
+            self._local.end()
+            self._host = self._launched()
+        self._adapter.start(task, following)
 
-    def _lost(self, ended: str, log: Path) -> MachineError | StoppedError:
-        """Return what to say where Ray has ended before the course was over; its log is kept."""
+    def finished(self) -> Sequence[tuple[StageTask, Outcome | Failure]]:
+        """Answer what Tune asks until a task has ended, or for a moment.
+
+        Raises MachineError where Ray does not start, and StoppedError where it ends of itself.
+        """
+        if self._host is None:
+            return self._local.finished()
+        if self._answering is not None:
+            name, self._answering = self._answering, None
+            told = self._adapter.goes_on(name)
+            self._host.answer(told)
+            if told == STOP:
+                return []  # a worker is free
+        question = self._host.question()
+        end = None if question is None else self._end(self._host, *question)
+        return [] if end is None else [end]
+
+    def _end(self, host: "_Host", question: str, *values: Any) -> tuple[StageTask, Outcome | Failure] | None:
+        """Answer a question; return the task that has ended with it, if any."""
+        if question == "next":
+            host.answer(self._adapter.next_trial())
+        elif question == "take":
+            if (end := self._adapter.take(*values)) is not None:
+                self._answering = values[0]
+                return end
+            host.answer(CONTINUE)
+        elif question == "died":
+            host.answer(None)
+            return self._adapter.died(*values)
+        elif question == "refused":
+            raise MachineError(list(values))
+        else:
+            raise self._lost({"lost": LOST, "over": "before the trials"}.get(question, question))
+        return None
+
+    def _launched(self) -> "_Host":
+        folder = temporary() if self._address is None else self._store
+        scratch = self._open.enter_context(scratch_folder(folder))
+        hosting = Hosting(self._workers, self._address, str(scratch), secrets.token_hex(16))
+        hosting.visible.write_text(hosting.token)
+        self._log = scratch / LOG
+        host = _Host(hosting, self._log)
+        self._open.callback(host.end)
+        return host
+
+    def _finish(self, host: "_Host") -> None:
+        """Tell Tune that there are no more trials and wait until it has ended."""
+        if self._answering is not None:
+            host.answer(self._adapter.goes_on(self._answering))
+        while (question := host.question()) is None or question[0] in ("next", "take", "died"):
+            if question is not None:
+                host.answer(FINISHED if question[0] == "next" else STOP)
+
+    def _lost(self, ended: str) -> MachineError | StoppedError:
+        """Return what to say where Ray has ended before the run was over; its log is kept."""
         kept = self._store.parent / LOG
         with suppress(OSError):
-            shutil.copyfile(log, kept)
-        if ended == "before it had started":
+            shutil.copyfile(self._log, kept)
+        if ended == NOT_STARTED:
             return MachineError(f"Ray ended {ended}; what Ray said is in {kept}")
         return StoppedError(
             f"Ray ended {ended}; everything finished is kept, and the same command carries on. "
@@ -91,6 +156,7 @@ class _Host:
         if hosting.address is None:  # only this run may give work to the Ray that it starts
             environment |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
         command = [sys.executable, "-m", "runners.executors.ray_host", hosting.as_text()]
+        self._started = False
         with log.open("wb") as errors:
             self._process = subprocess.Popen(
                 command,
@@ -101,22 +167,6 @@ class _Host:
                 env=environment,
                 start_new_session=True,
             )
-
-    def serve(self, hall: TuneAdapter, glance: Callable[[], None]) -> str:
-        """Answer what the host asks until it ends, calling `glance` a few times a second; return how it ended."""
-        answers: dict[str, Callable[..., Any]] = {"next": hall.next_trial, "take": hall.take, "died": hall.died}
-        started = False
-        while line := self._question(glance):
-            question, *values = json.loads(line)
-            if question == "refused":
-                raise MachineError(values)
-            if question == "lost":
-                return "unexpectedly: its node on this machine died"
-            if question == "over":
-                return "before the trials"
-            started = True
-            self._answer(answers[question](*values))
-        return f"unexpectedly with code {self._process.wait()}" if started else "before it had started"
 
     def end(self) -> None:
         """End the host and every process of its session."""
@@ -131,18 +181,22 @@ class _Host:
         assert self._process.stdout is not None
         self._process.stdout.close()
 
-    def _question(self, glance: Callable[[], None]) -> str:
-        """Return the next question; nothing where the host has ended."""
+    def question(self) -> list[Any] | None:
+        """Return what the host asks, None where it asks nothing for a moment; how it ended where it has."""
         assert self._process.stdout is not None
         with selectors.DefaultSelector() as selector:
             selector.register(self._process.stdout, selectors.EVENT_READ)
-            while True:
-                glance()
-                if selector.select(SECONDS_BETWEEN_GLANCES):
-                    line = self._process.stdout.readline()
-                    return line if line.endswith("\n") else ""  # it ended in the middle of one
+            if not selector.select(SECONDS_BETWEEN_GLANCES):
+                return None
+        line = self._process.stdout.readline()
+        if line.endswith("\n"):  # else it ended in the middle of one
+            self._started = True
+            question: list[Any] = json.loads(line)
+            return question
+        return [f"unexpectedly with code {self._process.wait()}" if self._started else NOT_STARTED]
 
-    def _answer(self, value: object) -> None:
+    def answer(self, value: object) -> None:
+        """Answer the last question."""
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):  # a host that has ended shows as an end of its questions
             self._process.stdin.write(json.dumps(value) + "\n")
@@ -150,5 +204,5 @@ class _Host:
 
 
 def open_executor(store: Path, workers: int, address: str | None) -> RayExecutor:
-    """Return the Ray engine."""
+    """Return the Ray executor."""
     return RayExecutor(store, workers, address)

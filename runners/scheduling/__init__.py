@@ -1,1 +1,1 @@
-"""Which stage may run next, and what hurdles decide."""
+"""What the scheduler reads: the rows of a ledger folded into the state of every trial."""

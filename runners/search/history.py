@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from configuration.arm import BASELINE
 from configuration.experiment import Experiment
 from configuration.seeds import first_seeds
-from ledger.database import Ledger
+from ledger.database import LedgerRows
 from ledger.records import ArmRow, TrialRow
 from ledger.snapshot import TrialHistory, histories_of
 from runners.search.observations import at_the_same_seeds, observed
@@ -13,9 +13,9 @@ from runners.search.optuna_sampler import Observation
 
 
 class SearchHistory:
-    """The ledger of a search, read at one moment."""
+    """The rows of a search at one moment."""
 
-    def __init__(self, experiment: Experiment, ledger: Ledger) -> None:
+    def __init__(self, experiment: Experiment, ledger: LedgerRows) -> None:
         assert experiment.search is not None
         self._experiment, self._objectives = experiment, experiment.search.objectives
         self.arms = ledger.arms()

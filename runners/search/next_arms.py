@@ -1,4 +1,4 @@
-"""What is tried next: a design's own arms, or a search's next cohort made from the ledger's results."""
+"""What is tried next: a table's own arms, or a search's next cohort from the ledger's results. Nothing is written."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,10 +7,9 @@ from configuration.arm import BASELINE, Arm, changed_arm
 from configuration.experiment import Experiment
 from configuration.seeds import first_seeds
 from foundation.schema import JsonValue
-from ledger.database import Ledger
+from ledger.database import LedgerRows
 from runners.search.history import SearchHistory
 from runners.search.optuna_sampler import importance, propose
-from runners.search.tuning_phase import own_arms, tried_arms
 from runners.search.warm_start import warm_seen
 
 
@@ -23,28 +22,35 @@ class ArmEntry:
     repeats: bool = False
 
 
-def next_cohort(experiment: Experiment, number: int, ledger: Ledger) -> tuple[ArmEntry, ...]:
-    """Return the entries of cohort `number`, none where the design has no more; the first holds the baseline."""
-    design, seeds = experiment.search, first_seeds(experiment.pretraining.seeds)
-    if experiment.tune is not None and number == 1:
-        return tuple(ArmEntry(arm, seeds) for arm in own_arms(experiment, ledger))
-    if design is None and number > 0:  # arms that were added to the file since the ledger was begun
-        known = {arm.name for arm in ledger.arms()}
-        return tuple(ArmEntry(arm, seeds) for arm in experiment.arms if arm.name not in known)
-    first = tuple(ArmEntry(arm, seeds) for arm in experiment.arms) if number == 0 else ()
-    if experiment.tune is not None and number == 0:
-        return (*(ArmEntry(arm, experiment.tune.seeds) for arm in tried_arms(experiment, ledger)), *first)
-    if design is None:
-        return first
-    past = SearchHistory(experiment, ledger)
-    size = experiment.pretraining.hurdle.cohort_size(number, design.cohort)
-    wanted = min(design.max_candidates - past.proposals, size) - len(first)
-    if wanted <= 0:
-        return first
-    seen = (*warm_seen(experiment, ledger, past.baseline), *past.seen())
-    points = propose(design, experiment.baseline, seen, number, wanted, experiment.constraints, len(seeds))
-    entries = _entries(experiment, past, points, len(past.arms) + len(first))
-    return (*first, *_baseline_beside(experiment, past, entries), *entries)
+def listed_entries(experiment: Experiment, rows: LedgerRows) -> tuple[ArmEntry, ...]:
+    """Return the arms of the file that the ledger does not hold: all at first, later those that were added."""
+    known = {arm.name for arm in rows.arms()}
+    seeds = first_seeds(experiment.pretraining.seeds)
+    return tuple(ArmEntry(arm, seeds) for arm in experiment.arms if arm.name not in known)
+
+
+def count_of_proposals(experiment: Experiment, cohort: int, rows: LedgerRows) -> int:
+    """Return how many candidates a search's cohort is still to be given, beside the arms of the file."""
+    assert experiment.search is not None
+    size = experiment.pretraining.hurdle.cohort_size(cohort, experiment.search.cohort)
+    listed = len(experiment.arms) if cohort == 0 else 0
+    past = SearchHistory(experiment, rows).proposals
+    return max(0, min(experiment.search.max_candidates - past, size) - listed)
+
+
+def proposed_entries(experiment: Experiment, cohort: int, count: int, rows: LedgerRows) -> tuple[ArmEntry, ...]:
+    """Return up to `count` candidates for a cohort, none where the space is exhausted: equal for equal rows.
+
+    A repeat comes with the baseline at its seed, so that every trial has a difference to it at its own seed.
+    """
+    design, past = experiment.search, SearchHistory(experiment, rows)
+    assert design is not None
+    seen = (*warm_seen(experiment, rows, past.baseline), *past.seen())
+    seeds = len(first_seeds(experiment.pretraining.seeds))
+    points = propose(design, experiment.baseline, seen, cohort, count, experiment.constraints, seeds)
+    listed = listed_entries(experiment, rows) if cohort == 0 else ()
+    entries = _entries(experiment, past, points, len(past.arms) + len(listed))
+    return (*listed, *_baseline_beside(experiment, past, entries), *entries)
 
 
 def _entries(
@@ -70,13 +76,12 @@ def _entries(
 def _baseline_beside(
     experiment: Experiment, past: SearchHistory, entries: tuple[ArmEntry, ...]
 ) -> Iterator[ArmEntry]:
-    """Yield the baseline at the seeds of repeats, so that every trial has a difference to it at its own seed."""
     missing = past.missing_at_baseline(seed for entry in entries if entry.repeats for seed in entry.seeds)
     if missing:
         yield ArmEntry(next(arm for arm in experiment.arms if arm.name == BASELINE), missing, repeats=True)
 
 
-def importance_of_axes(experiment: Experiment, ledger: Ledger) -> dict[str, JsonValue]:
+def importance_of_axes(experiment: Experiment, rows: LedgerRows) -> dict[str, JsonValue]:
     """Return each axis's share of the variance of the held-out loss at the first mark; empty where it is unknown."""
     assert experiment.search is not None
-    return {**importance(experiment.search, experiment.baseline, SearchHistory(experiment, ledger).seen())}
+    return {**importance(experiment.search, experiment.baseline, SearchHistory(experiment, rows).seen())}

@@ -1,9 +1,9 @@
-"""Tuning in the ledger: what is tried for every arm, and which recipe each is then compared at as its own.
+"""The tuning phase: what is tried for every arm, and the recipe at which each is then compared as its own.
 
-What is tried and what was chosen are facts, written once before they are acted on; a run that was killed reads them.
+What is tried and what was chosen are facts, written once before they are acted on. Nothing is written here.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from configuration.arm import BASELINE, Arm
@@ -14,7 +14,7 @@ from configuration.tuning_experiment import tuning_view
 from configuration.tuning_points import AT, Point, change_size, grid_points, name_of, points_of, value_at
 from configuration.validation.tuning import impossible_for
 from foundation.schema import JsonValue
-from ledger.database import Ledger
+from ledger.database import LedgerRows
 from ledger.records import TrialStatus, final_loss_of
 from ledger.snapshot import TrialHistory, histories_of
 from ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
@@ -27,11 +27,9 @@ from search_space.overrides import apply, difference
 OWN = f"{AT}own"
 
 
-def tried_arms(experiment: Experiment, ledger: Ledger) -> tuple[Arm, ...]:
-    """Return every arm at every point, and write down what that is."""
-    if ledger.fact(TUNING) is None:
-        ledger.set_fact(TUNING, _what_is_tried(experiment))
-    tried = TuningPlan.of(ledger.fact(TUNING))
+def tried_arms(experiment: Experiment, rows: LedgerRows) -> tuple[Arm, ...]:
+    """Return every arm at every point of the fact TUNING, which must be there."""
+    tried = TuningPlan.of(rows.fact(TUNING))
     points = tuple(zip(tried.points, tried.names, strict=True))
     return tuple(
         _changed(experiment, arm, point, f"{arm.name}{AT}{name}", tuning_trial_of=arm.name)
@@ -40,21 +38,13 @@ def tried_arms(experiment: Experiment, ledger: Ledger) -> tuple[Arm, ...]:
     )
 
 
-def own_arms(experiment: Experiment, ledger: Ledger) -> tuple[Arm, ...]:
-    """Return the arms at their own recipes, those that stay at the shared one left out; choose where that is due.
-
-    None as long as a tuning trial has no result: a failed one is tried again by the next run, and decides then.
-    """
-    tried = TuningPlan.of(ledger.fact(TUNING))
-    if ledger.fact(CHOICES) is None:
-        choices = _choices(experiment, ledger, tried)
-        if choices is None:
-            return ()
-        ledger.set_fact(CHOICES, [choice.as_json for choice in choices])
+def own_arms(experiment: Experiment, rows: LedgerRows) -> tuple[Arm, ...]:
+    """Return the arms at the recipes of the fact CHOICES, those that stay at the shared one left out."""
+    tried = TuningPlan.of(rows.fact(TUNING))
     arms = {arm.name: arm for arm in experiment.arms}
     return tuple(
         _changed(experiment, arms[choice.arm], tried.points[choice.point], choice.own, tuned_from=choice.arm)
-        for choice in choices_of(ledger.fact(CHOICES))
+        for choice in choices_of(rows.fact(CHOICES))
         if choice.own != choice.arm
     )
 
@@ -67,18 +57,19 @@ class Family:
     arms: frozenset[str]
 
 
-def families(arms: Mapping[str, Arm], ledger: Ledger) -> Iterator[Family]:
+def families(rows: LedgerRows) -> Iterator[Family]:
     """Yield the arms at the shared recipe, and where recipes were chosen the arms at their own."""
     yield Family(
         BASELINE,
-        frozenset(name for name, arm in arms.items() if arm.tuning_trial_of is None and arm.tuned_from is None),
+        frozenset(arm.name for arm in rows.arms() if arm.tuning_trial_of is None and arm.tuned_from is None),
     )
-    own = {choice.arm: choice.own for choice in choices_of(ledger.fact(CHOICES))}
+    own = {choice.arm: choice.own for choice in choices_of(rows.fact(CHOICES))}
     if own:
         yield Family(own[BASELINE], frozenset(own.values()))
 
 
-def _what_is_tried(experiment: Experiment) -> dict[str, JsonValue]:
+def tuning_plan(experiment: Experiment) -> dict[str, JsonValue]:
+    """Return what every arm is to be tried at, to be kept as the fact TUNING; points are drawn where they must be."""
     tune, view = experiment.tune, tuning_view(experiment)
     assert tune is not None
     arms, baseline = experiment.arms, experiment.baseline
@@ -116,13 +107,16 @@ def _changed(
     )
 
 
-def _choices(experiment: Experiment, ledger: Ledger, tried: TuningPlan) -> tuple[Choice, ...] | None:
-    """Return every arm's choice, None where a tuning trial has not ended with a result of its own."""
-    tune, view = experiment.tune, tuning_view(experiment)
+def choices(experiment: Experiment, rows: LedgerRows) -> list[JsonValue] | None:
+    """Return every arm's choice, to be kept as the fact CHOICES; None where a tuning trial has no result of its own.
+
+    A failed trial is tried again by the next run, and what it then brings belongs to what is chosen.
+    """
+    tune, view, tried = experiment.tune, tuning_view(experiment), TuningPlan.of(rows.fact(TUNING))
     assert tune is not None
-    histories = {one.trial.name: one for one in histories_of(ledger, tried.labels)}
+    histories = {one.trial.name: one for one in histories_of(rows, tried.labels)}
     sizes = [change_size(point, experiment.baseline) for point in tried.points]
-    found: list[Choice] = []
+    found: list[JsonValue] = []
     for arm in experiment.arms:
         values: list[float | None] = []
         for name in tried.names:
@@ -131,8 +125,9 @@ def _choices(experiment: Experiment, ledger: Ledger, tried: TuningPlan) -> tuple
                 return None
             values.append(mean_over_seeds([_value(view, tried.metric, trial) for trial in trials]))
         point = chosen(values, sizes, tune.larger_is_better)
-        found.append(Choice(arm.name, point, tuple(values), f"{arm.name}{OWN}" if point else arm.name))
-    return tuple(found)
+        own = f"{arm.name}{OWN}" if point else arm.name
+        found.append(Choice(arm.name, point, tuple(values), own).as_json)
+    return found
 
 
 def _value(view: Experiment, metric: str, history: TrialHistory) -> float | None:

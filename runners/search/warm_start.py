@@ -7,31 +7,39 @@ from pathlib import Path
 from configuration.experiment import Experiment
 from foundation.errors import ConflictError
 from foundation.schema import JsonValue, canonical_text, fingerprint
-from ledger.database import Ledger
+from ledger.database import Ledger, LedgerRows
 from runners.search.history import SearchHistory
 from runners.search.observations import as_json, at_the_same_seeds, from_json
 from runners.search.optuna_sampler import Observation
 from tasks.data_folder import with_paths_as_in
 
-FACT = "warm_start"
+WARM_START = "warm_start"
+"""The ledger's fact: what other searches have finished."""
 COMPARED = ("baseline", "corpus", "tokenizer", "pretraining.tokens", "pretraining.held_out_sequences", "fine_tuning")
 SEARCHED = ("space", "objectives", "constraints")
 """What must be equal for two searches' losses to be of the same question."""
 
 
-def warm_seen(experiment: Experiment, ledger: Ledger, baseline: Observation | None) -> tuple[Observation, ...]:
-    """Return what the sampler is told before its own candidates; the first call reads the other ledgers.
+def finished_elsewhere(experiment: Experiment) -> JsonValue:
+    """Return what the ledgers that the search starts from hold now, to be kept as the fact WARM_START.
 
-    Each is recorded by the hash of what was taken from it, so that a later change there changes nothing here. Another
-    search has other seeds: its results move as the baseline does from there to here, or to the first of the other
-    searches while it is not finished here. Raises ConflictError where another ledger asks another question.
+    Each is recorded by the hash of what was taken from it, so that a later change there changes nothing here. Raises
+    ConflictError where another ledger asks another question.
+    """
+    assert experiment.search is not None
+    return [_taken_from(experiment, Path(folder)) for folder in experiment.search.warm_start]
+
+
+def warm_seen(experiment: Experiment, rows: LedgerRows, baseline: Observation | None) -> tuple[Observation, ...]:
+    """Return what the sampler is given before its own candidates: the fact WARM_START, which must be there.
+
+    Another search has other seeds: its results move as the baseline does from there to here, or to the first of the
+    other searches while it is not finished here.
     """
     design = experiment.search
     if design is None or not design.warm_start:
         return ()
-    if ledger.fact(FACT) is None:
-        ledger.set_fact(FACT, [_taken_from(experiment, Path(folder)) for folder in design.warm_start])
-    told = ledger.fact(FACT)
+    told = rows.fact(WARM_START)
     assert isinstance(told, list)
     sources = [[_end_of(from_json(one)) for one in _candidates(source)] for source in told]
     theirs = [next((one for one in source if not one.changes), None) for source in sources]

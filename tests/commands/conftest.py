@@ -11,10 +11,10 @@ from commands.arguments import choose
 from commands.main import main
 from ledger.artifacts import ArtifactStore
 from ledger.paths import ResultPaths
-from runners.dag import all_labels, shared_stages
+from runners.dag import all_labels
 from runners.run import RunRequest, open_ledger
-from runners.scheduling.course import Course
 from tests.factories.command_calls import ROOT, TABLE, Answer, Call, record
+from tests.factories.first_cohort import declare_first_cohort
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     chosen = choose(TABLE, "smoke")
     request = RunRequest(chosen.experiment, chosen.scale, ResultPaths.of(folder))
     with open_ledger(request) as ledger:
-        Course(chosen.experiment, shared_stages(chosen.experiment), ArtifactStore(request.places.stages), ledger)
+        declare_first_cohort(chosen.experiment, ArtifactStore(request.places.stages), ledger)
         for number, trial in enumerate(ledger.trials()):
             for label in all_labels(chosen.experiment):
                 ledger.add_record(record(trial.name, label, number))

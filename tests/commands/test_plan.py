@@ -15,9 +15,9 @@ from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import surely_timed
 from runners.dag import shared_stages, trial_stages
 from runners.run import RunRequest, open_ledger
-from runners.scheduling.course import Course
 from search_space.cost import MATMUL
 from tests.factories.command_calls import ROOT, TABLE, Call
+from tests.factories.first_cohort import declare_first_cohort
 from tests.factories.plans import kept, planned, written
 from tests.factories.stage_results import plausible
 
@@ -101,7 +101,7 @@ def test_time_and_disk_scale_with_the_work_from_what_was_measured(tmp_path: Path
     experiment, store = chosen.experiment, ArtifactStore(places.stages)
     shared = shared_stages(experiment)
     with open_ledger(RunRequest(experiment, "smoke", places)) as ledger:
-        Course(experiment, shared, store, ledger)
+        declare_first_cohort(experiment, store, ledger)
         arm = ledger.arms()[0]
         for label, stage in trial_stages(experiment, shared, experiment.baseline, 1).items():
             seconds = arm.train_flops / 1e6 if label.startswith("pretrain") else 5.0
@@ -141,7 +141,7 @@ def test_seconds_that_count_a_workers_start_give_way_to_those_that_do_not(tmp_pa
     predictions = []
     for seed, seconds, warm_up in ((1, 30.0, None), (2, 10.0, 8.0)):
         with open_ledger(RunRequest(experiment, "smoke", places)) as ledger:
-            Course(experiment, shared, store, ledger)
+            declare_first_cohort(experiment, store, ledger)
             (label, stage), *_ = trial_stages(experiment, shared, experiment.baseline, seed).items()
             kept(store, stage, b"", warm_up)
             record = Record(

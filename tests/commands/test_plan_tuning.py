@@ -11,8 +11,8 @@ from ledger.artifacts import ArtifactStore
 from ledger.paths import ResultPaths
 from runners.dag import shared_stages, trial_stages
 from runners.run import RunRequest, open_ledger
-from runners.scheduling.course import Course
 from tests.factories.command_calls import ROOT, Call
+from tests.factories.first_cohort import declare_first_cohort
 from tests.factories.import_check import heavy_after
 from tests.factories.plans import kept, planned, written
 
@@ -31,8 +31,7 @@ def test_the_trials_that_are_told_are_those_that_are_run(
     told = planned(call, file, "--out", tmp_path / "results")["tuning"]
     request = RunRequest(chosen.experiment, chosen.scale, ResultPaths.of(tmp_path / "results"))
     with open_ledger(request) as ledger:
-        shared = shared_stages(chosen.experiment)
-        Course(chosen.experiment, shared, ArtifactStore(request.places.stages), ledger)
+        declare_first_cohort(chosen.experiment, ArtifactStore(request.places.stages), ledger)
         arms = {arm.name: arm for arm in ledger.arms() if arm.tuning_trial_of is not None}
         trials = [trial for trial in ledger.trials() if trial.arm in arms]
     assert told["trials"] == len(trials) == 3 * points * seeds

@@ -3,6 +3,7 @@
 import json
 import logging
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,12 @@ from ledger.artifacts import ArtifactStore
 from ledger.paths import ResultPaths
 from models.encoder import Encoder
 from runners.dag import shared_stages
-from runners.run import RunRequest, open_ledger
-from runners.scheduling.course import Course
-from runners.scheduling.groundwork import Groundwork
+from runners.executors import TaskEnd
+from runners.journal import Journal
+from runners.run import RunRequest, open_ledger, run_stages
 from runners.stages.execute import execute
 from runners.stages.stage import Job
+from runners.work_queue import StageTask
 from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
 from tests.factories.small_experiments import WORDS, stir
@@ -142,13 +144,29 @@ def run(wanted: Experiment, folder: Path) -> Path:
     """Compute every stage in this process and return the results folder."""
     places = ResultPaths.of(folder)
     with open_ledger(RunRequest(wanted, "whole", places)) as ledger:
-        shared, store = shared_stages(wanted), ArtifactStore(places.stages)
-        work_off(Groundwork(shared.named(), store, ledger), store)
-        work_off(Course(wanted, shared, store, ledger), store)
+        store = ArtifactStore(places.stages)
+        run_stages(Journal(wanted, shared_stages(wanted), store, ledger), InThisProcess(store))
     return folder
 
 
-def work_off(agenda: Groundwork | Course, store: ArtifactStore) -> None:
-    """Compute one stage after another until nothing is ready."""
-    while (work := agenda.next_work()) is not None:
-        agenda.finish(work, execute(Job.of(work.stage, str(store.root))))
+class InThisProcess:
+    """Computes one task after another where it is asked."""
+
+    def __init__(self, store: ArtifactStore) -> None:
+        self._store, self._task = store, list[StageTask]()
+
+    def __enter__(self) -> "InThisProcess":
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """End nothing."""
+
+    def accepts(self, task: StageTask) -> bool:
+        return not self._task
+
+    def start(self, task: StageTask, following: Sequence[StageTask]) -> None:
+        self._task.append(task)
+
+    def finished(self) -> list[TaskEnd]:
+        task = self._task.pop()
+        return [(task, execute(Job.of(task.stage, str(self._store.root))))]

@@ -1,9 +1,9 @@
-"""A simulated trainer: tabulated curves in place of training, under the real Course, Ledger and ArtifactStore."""
+"""A simulated trainer: tabulated curves in place of training, under the real run loop, Ledger and ArtifactStore."""
 
 import json
 import random
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -18,11 +18,13 @@ from ledger.database import Ledger
 from ledger.records import Status
 from ledger.result_files import predictions_file
 from ledger.snapshot import Snapshot, snapshot
-from runners.dag import SharedStages, shared_stages
-from runners.scheduling.course import Course
-from runners.scheduling.groundwork import Groundwork
+from runners.dag import shared_stages
+from runners.executors import Executor
+from runners.journal import Journal
+from runners.run import run_stages, unwatched
+from runners.run_progress import RunProgress
 from runners.stages.declarations import FineTuneStage, PretrainStage
-from runners.work_queue import Failure, StageTask, WorkQueue
+from runners.work_queue import Failure, StageTask
 from tasks.labelled.encoding import EncodedExamples, save_examples
 from tests.factories.stage_results import PLAUSIBLE
 
@@ -127,7 +129,7 @@ def diverged(work: StageTask) -> Outcome:
 
 @dataclass
 class Track:
-    """Where courses are run: a store, a ledger, and an engine that ends what it runs in an order of its own."""
+    """Where experiments are run: a store, a ledger, and an executor that ends what it runs in an order of its own."""
 
     experiment: Experiment
     folder: Path
@@ -150,32 +152,30 @@ class Track:
         return ArtifactStore(self.folder / "stages")
 
     def run(self) -> Snapshot:
-        """Run, or carry on where the ledger stands."""
+        """Run, or carry on where the ledger ends."""
         self.store.root.mkdir(parents=True, exist_ok=True)
         path = self.ledger_path or self.folder / "ledger.sqlite"
         with closing(self.ledger_type(path)) as ledger:
             for name, value in (("experiment", "simulated"), ("scale", "whole"), ("document", {}), ("labels", [])):
                 ledger.set_fact(name, value)
-            shared = shared_stages(self.experiment)
-            self.work_off(Groundwork(shared.named(), self.store, ledger))
-            self.work_off(self.course(shared, ledger))
+            run_stages(self.journal(ledger), self.executor(), self.watched)
             self.last = snapshot(ledger)
             return self.last
 
-    def course(self, shared: SharedStages, ledger: Ledger) -> Course:
-        return Course(self.experiment, shared, self.store, ledger)
+    def journal(self, ledger: Ledger) -> Journal:
+        """Return the journal over a ledger, nothing written yet."""
+        return Journal(self.experiment, shared_stages(self.experiment), self.store, ledger)
 
-    def work_off(self, agenda: WorkQueue) -> None:
-        running: list[StageTask] = []
-        while not agenda.over:
-            while len(running) < self.workers and (work := agenda.next_work()):
-                running.append(work)
-            if running:
-                work = running.pop(self.order.randrange(len(running)))
-                end = self._end(work)
-                agenda.finish(work, end)
+    def executor(self) -> Executor:
+        """Return what runs the stages."""
+        return SimulatedExecutor(self)
 
-    def _end(self, work: StageTask) -> Outcome | Failure:
+    def watched(self, progress: RunProgress) -> AbstractContextManager[Callable[[], None]]:
+        """Show nothing."""
+        return unwatched(progress)
+
+    def end(self, work: StageTask) -> Outcome | Failure:
+        """Return how a stage ends; what it computed is in the store then."""
         if self.left == 0:
             raise Killed
         self.left = None if self.left is None else self.left - 1
@@ -185,6 +185,35 @@ class Track:
             if self.publishes:
                 publish(self.store, work, end)
         return end
+
+
+class SimulatedExecutor:
+    """Ends one of the tasks that it runs at a time, drawn at random."""
+
+    def __init__(self, track: Track) -> None:
+        self._track = track
+        self._running: list[StageTask] = []
+
+    def __enter__(self) -> "SimulatedExecutor":
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """End nothing."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a task is running."""
+        return bool(self._running)
+
+    def accepts(self, task: StageTask) -> bool:
+        return len(self._running) < self._track.workers
+
+    def start(self, task: StageTask, following: Sequence[StageTask]) -> None:
+        self._running.append(task)
+
+    def finished(self) -> list[tuple[StageTask, Outcome | Failure]]:
+        task = self._running.pop(self._track.order.randrange(len(self._running)))
+        return [(task, self._track.end(task))]
 
 
 def publish(store: ArtifactStore, work: StageTask, end: Outcome) -> None:

@@ -141,7 +141,7 @@ def budget(tokens: int) -> dict[str, Any]:
 
 
 def hurdles(*marks: int) -> dict[str, Any]:
-    return {"kind": "progressive_mean", "marks": list(marks)}
+    return {"kind": "progressive_mean", "rungs": list(marks)}
 
 
 def pretraining(experiment: Experiment) -> dict[str, str]:

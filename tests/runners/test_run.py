@@ -1,6 +1,5 @@
 """A results folder belongs to one experiment and one driver; what a stage refuses ends the run in its own words."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +15,8 @@ from ledger.paths import ResultPaths
 from ledger.records import TrialStatus
 from ledger.sessions import sessions
 from ledger.snapshot import snapshot
-from runners.dag import shared_stages
-from runners.run import RunRequest, open_ledger, run, timed
-from runners.scheduling.groundwork import Groundwork
-from runners.work_queue import WorkQueue
+from runners.run import RunRequest, open_ledger, run, run_stages, timed
+from runners.run_progress import RunProgress
 from tasks.data_folder import VARIABLE
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import ARCHITECTURE, RECIPE, Track
@@ -29,7 +26,7 @@ def request(folder: Path, experiment: Experiment, scale: str = "whole") -> RunRe
     return RunRequest(experiment, scale, ResultPaths.of(folder / "results"), workers=1)
 
 
-def nobody_watches(agenda: WorkQueue) -> None:
+def nobody_watches(progress: RunProgress) -> None:
     """Look away."""
 
 
@@ -65,20 +62,11 @@ def test_a_run_that_computes_is_a_session_and_one_that_finds_everything_done_is_
     with open_ledger(asked) as ledger:
         for expected in (1, 1):
             with timed(ledger, asked, nobody_watches) as watched:
-                for agenda in agendas(track, ledger):
-                    with watched(agenda) as glance:
-                        track.work_off(agenda)
-                        glance()
+                run_stages(track.journal(ledger), track.executor(), watched)
             (session,) = sessions(ledger)
             assert (len(sessions(ledger)), session.command) == (expected, "steeplechase run a.yaml")
         assert session.seconds is not None
         assert session.machine["threads"] == 1
-
-
-def agendas(track: Track, ledger: Ledger) -> Iterator[WorkQueue]:
-    shared = shared_stages(track.experiment)
-    yield Groundwork(shared.named(), track.store, ledger)
-    yield track.course(shared, ledger)
 
 
 def test_what_changes_no_number_is_no_conflict(tmp_path: Path) -> None:

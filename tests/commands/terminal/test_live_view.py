@@ -2,10 +2,11 @@
 
 import re
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
@@ -13,6 +14,7 @@ from rich.console import Console
 from commands.terminal import live_view, screen
 from commands.terminal.live_view import LiveView
 from runners.cost_estimate.flops import effort
+from runners.run_progress import RunProgress
 from runners.stages.progress import ProgressFile, read_progress
 from runners.stages.stage import Stage
 from tests.factories import simulated_training as simulated
@@ -43,7 +45,7 @@ def test_every_stage_is_told_once_and_weighed_once(
 
 
 class Watched(simulated.Track):
-    """A track whose agenda is looked at after every end, several times."""
+    """A track that is looked at after every end, several times."""
 
     view: LiveView
 
@@ -52,21 +54,18 @@ class Watched(simulated.Track):
         """After each look: the stages in all and the share that is done."""
         return []
 
-    def work_off(self, agenda: Any) -> None:
-        finish = agenda.finish
-        self._look(agenda)
-
-        def finish_and_look(*end: Any) -> None:
-            finish(*end)
+    @contextmanager
+    def watched(self, progress: RunProgress) -> Iterator[Callable[[], None]]:
+        def glance() -> None:
             for _ in range(3):
-                self._look(agenda)
+                self._look(progress)
 
-        agenda.finish = finish_and_look
-        super().work_off(agenda)
-        self._look(agenda)
+        self._look(progress)
+        yield glance
+        self._look(progress)
 
-    def _look(self, agenda: Any) -> None:
-        self.view.watch(agenda)
+    def _look(self, progress: RunProgress) -> None:
+        self.view.watch(progress)
         account = self.view._account
         assert account is not None
         self.shares.append((account.whole, account.share([])))

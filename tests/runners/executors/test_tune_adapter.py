@@ -1,73 +1,25 @@
-"""An executor of whole trials decides nothing: stops, waits and deaths of processes leave what the course decides."""
+"""An executor of whole trials decides nothing: stops, waits and deaths of processes leave what is decided."""
 
-import json
 import random
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledger.artifacts import Outcome
 from ledger.records import Status, TrialStatus
 from ledger.stage_results import FailedStage
 from runners.executors.ray_trainable import gpu_share
-from runners.executors.tune_adapter import CONTINUE, FINISHED, TuneAdapter
-from runners.scheduling.course import Course
-from runners.scheduling.groundwork import ATTEMPTS
-from runners.work_queue import StageTask, WorkQueue
-from tests.factories.simulated_training import Track, curve, folder_of, found, publish, small_search, small_table
-
-Dies = Callable[[str, int], bool]
-"""Whether the process of a stage dies, by its key and how often it did before."""
-
-
-@dataclass
-class Handed(Track):
-    """Runs trials as Tune does: handed out whole, stepped one stage at a time, told of each end."""
-
-    dies: Dies = lambda key, times: False
-    deaths: Counter[str] = field(default_factory=Counter)
-    most: int = 0
-
-    def work_off(self, agenda: WorkQueue) -> None:
-        if not isinstance(agenda, Course):
-            return super().work_off(agenda)
-        hall = TuneAdapter(agenda, self.store.root)
-        trials: dict[str, tuple[int, list[str]]] = {}
-        while True:
-            while len(trials) < self.workers and isinstance(told := hall.next_trial(), dict):
-                assert told["trial"] not in trials
-                trials[told["trial"]] = (0, told["jobs"])
-            if not trials:
-                assert hall.next_trial() == FINISHED
-                assert agenda.over
-                return None
-            self.most = max(self.most, len(trials))
-            name = self.order.choice(sorted(trials))
-            if self._step(hall, agenda, name, *trials[name]):
-                trials[name] = (trials[name][0] + 1, trials[name][1])
-            else:
-                del trials[name]
-
-    def _step(self, hall: TuneAdapter, course: Course, name: str, place: int, jobs: list[str]) -> bool:
-        """Do a trial's next stage; return whether the trial goes on."""
-        key = json.loads(jobs[place])["key"]
-        if self.dies(key, self.deaths[key]):
-            self.deaths[key] += 1
-            hall.died(name, "The actor died.")
-            return False
-        stages = course.trials[name].stages
-        work = next(StageTask(name, label, stage) for label, stage in stages.items() if stage.key == key)
-        end = self.answer(work)
-        assert isinstance(end, Outcome)
-        if self.publishes:
-            publish(self.store, work, end)
-        values = {"status": end.status.value, "result": dict(end.result), "seconds": 1.0, "warm_up_seconds": 8.0}
-        return hall.take(name, place + 1, json.dumps(values)) == CONTINUE
+from runners.journal import ATTEMPTS
+from tests.factories.simulated_training import (
+    Track,
+    curve,
+    folder_of,
+    found,
+    small_search,
+    small_table,
+)
+from tests.factories.simulated_tune import Handed
 
 
 @pytest.mark.parametrize("times", range(ATTEMPTS + 1))

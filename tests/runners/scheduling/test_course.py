@@ -1,4 +1,4 @@
-"""What the course makes of the ends of stages, and that a kill at any moment changes nothing of it."""
+"""What a run makes of the ends of stages: attempts, failures, refusals, and results that are stored already."""
 
 import json
 import random
@@ -13,10 +13,9 @@ from foundation.errors import ConflictError, DataError, MachineError
 from ledger.artifacts import ArtifactStore, Outcome
 from ledger.database import Ledger
 from ledger.records import Record, Status, TrialStatus
-from runners.dag import shared_stages
-from runners.scheduling.course import Course
-from runners.scheduling.groundwork import ATTEMPTS, StageFailed
+from runners.journal import ATTEMPTS, StageFailed
 from runners.work_queue import Failure, StageTask
+from tests.factories.first_cohort import declare_first_cohort
 from tests.factories.simulated_training import SMALL, TABLE, Track, curve, folder_of, found, small_table
 from tests.factories.stage_results import plausible
 
@@ -150,7 +149,7 @@ def test_results_from_other_data_or_code_are_never_mixed_with_todays(tmp_path: P
     experiment = small_table(tmp_path)
     with closing(Ledger(tmp_path / "ledger.sqlite")) as ledger:
         if label != "corpus":
-            Course(experiment, shared_stages(experiment), ArtifactStore(tmp_path), ledger)  # declares the trials
+            declare_first_cohort(experiment, ArtifactStore(tmp_path), ledger)
         trial = None if label == "corpus" else "narrow/1"
         kind = label.partition("@")[0]
         ledger.add_record(Record(0, trial, kind, label, "another key", Status.FINISHED, plausible(kind), 0.5, False))

@@ -6,9 +6,11 @@ import pytest
 
 from configuration.stage_label import StageLabel
 from foundation.schema import canonical
+from ledger.metrics import final_loss
 from ledger.records import Record, Status, TrialRow
+from ledger.snapshot import history_of
 from ledger.stage_results import PretrainResult
-from runners.scheduling.trial import Trial
+from runners.scheduling.trial import Trial, TrialPlan
 from runners.stages.declarations import CorpusStage
 from runners.stages.stage import Stage
 from search_space.architecture import Architecture
@@ -24,13 +26,14 @@ LABELS = ("pretrain@10", "short#1", "short#2", "long_sequence_phase", "long#1", 
 def trial(statuses: Iterable[tuple[str, Status]]) -> Trial:
     """Return a trial with a gate, some of whose stages have ended."""
     stages = dict.fromkeys(LABELS, ANY_STAGE)
-    found = Trial(TrialRow("arm/1", "arm", 1, None), 0, stages, ("pretrain@10",), gates=("long_sequence_phase",))
+    row = TrialRow("arm/1", "arm", 1, None)
+    found = Trial(TrialPlan(row, 0, stages, ("pretrain@10",), gates=("long_sequence_phase",)))
     for label, status in statuses:
         kind = StageLabel.parse(label).kind
         lost = {"step": 9} if kind == "fine_tune" else {"tokens": 9, "loss": "nan"}
         found_end = {**PLAUSIBLE[kind], **({"held_out_loss": 1.0} if kind == "pretrain" else {})}
         result = result_of(kind, {FAILED: {"error": "no"}, DIVERGED: lost}.get(status, found_end), status)
-        found.take(Record(0, "arm/1", kind, label, "key", status, result, 0.0, False), None)
+        found = found.with_record(Record(0, "arm/1", kind, label, "key", status, result, 0.0, False))
     return found
 
 
@@ -38,7 +41,7 @@ DONE, DIVERGED, FAILED = Status.FINISHED, Status.DIVERGED, Status.FAILED
 
 
 @pytest.mark.parametrize(
-    ("statuses", "startable", "ended"),
+    ("statuses", "ready", "ended"),
     [
         ({}, ["pretrain@10"], False),
         ({"pretrain@10": DONE}, ["short#1", "short#2", "long_sequence_phase"], False),
@@ -51,30 +54,21 @@ DONE, DIVERGED, FAILED = Status.FINISHED, Status.DIVERGED, Status.FAILED
     ],
 )
 def test_a_gate_holds_back_what_follows_it_and_nothing_else(
-    statuses: dict[str, Status], startable: list[str], ended: bool
+    statuses: dict[str, Status], ready: list[str], ended: bool
 ) -> None:
     found = trial(statuses.items())
-    assert list(found.startable()) == startable
+    assert [task.label for task in found.ready] == ready
     assert found.ended is ended
 
 
 def test_the_loss_of_a_trial_is_that_before_the_lengthening() -> None:
-    found = trial([("pretrain@10", DONE)])
-    found.take(
-        Record(
-            0,
-            "arm/1",
-            "long_sequence_phase",
-            "long_sequence_phase",
-            "key",
-            DONE,
-            PretrainResult(tokens=9, held_out_loss=0.5),
-            0.0,
-            False,
-        ),
-        None,
+    label = "long_sequence_phase"
+    longer = Record(2, "arm/1", label, label, "key", DONE, PretrainResult(tokens=20, held_out_loss=0.5), 0.0, False)
+    before = Record(
+        1, "arm/1", "pretrain", "pretrain@10", "key", DONE, PretrainResult(tokens=10, held_out_loss=1.0), 0.0, False
     )
-    assert found.final_loss == 1.0
+    history = history_of(TrialRow("arm/1", "arm", 1, None), [before, longer], [], LABELS)
+    assert final_loss(history, LABELS) == 1.0
 
 
 def test_a_recipe_without_it_leaves_no_trace_and_one_with_it_says_what_came_before() -> None:

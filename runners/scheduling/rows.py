@@ -1,0 +1,78 @@
+"""The rows of a ledger in memory: what the scheduler and the samplers read."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from foundation.schema import JsonValue
+from ledger.database import LedgerRows
+from ledger.records import ArmRow, Decision, Record, TrialRow
+from ledger.tuning_plan import CHOICES, TUNING
+from runners.scheduling.decisions import AUDIT
+from runners.search.warm_start import WARM_START
+
+FACTS = (TUNING, CHOICES, WARM_START, AUDIT)
+"""What the scheduler reads of a ledger's facts."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact about the whole experiment, written once."""
+
+    name: str
+    value: JsonValue
+
+
+Row = Fact | ArmRow | TrialRow | Record | Decision
+
+
+@dataclass
+class Rows:
+    """Rows in the order in which they were written, kind by kind (`LedgerRows`)."""
+
+    path: Path
+    """Of the ledger, for messages."""
+    _facts: dict[str, JsonValue] = field(default_factory=dict)
+    _arms: list[ArmRow] = field(default_factory=list)
+    _trials: list[TrialRow] = field(default_factory=list)
+    _records: list[Record] = field(default_factory=list)
+    _decisions: list[Decision] = field(default_factory=list)
+
+    def add(self, row: Row) -> None:
+        """Append a row."""
+        match row:
+            case Fact():
+                self._facts.setdefault(row.name, row.value)
+            case ArmRow():
+                self._arms.append(row)
+            case TrialRow():
+                self._trials.append(row)
+            case Record():
+                self._records.append(row)
+            case Decision():
+                self._decisions.append(row)
+
+    def fact(self, name: str) -> JsonValue:
+        """Return a fact, None where it was never written."""
+        return self._facts.get(name)
+
+    def arms(self) -> tuple[ArmRow, ...]:
+        """Return the arms in the order of the table."""
+        return tuple(self._arms)
+
+    def trials(self) -> tuple[TrialRow, ...]:
+        """Return the trials in the order in which they were declared."""
+        return tuple(self._trials)
+
+    def records(self) -> tuple[Record, ...]:
+        """Return the records in the order in which they were written."""
+        return tuple(self._records)
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """Return the decisions in the order in which they were taken."""
+        return tuple(self._decisions)
+
+
+def rows_of(ledger: LedgerRows) -> tuple[Row, ...]:
+    """Return everything that the scheduler reads of a ledger, such that each row comes after those that it names."""
+    facts = tuple(Fact(name, ledger.fact(name)) for name in FACTS if ledger.fact(name) is not None)
+    return (*ledger.arms(), *ledger.trials(), *ledger.records(), *ledger.decisions(), *facts)

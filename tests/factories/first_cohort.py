@@ -1,0 +1,18 @@
+"""The first cohort of an experiment in its ledger, without the computation of what its trials share."""
+
+from configuration.experiment import Experiment
+from ledger.artifacts import ArtifactStore
+from ledger.database import Ledger
+from ledger.records import Record, Status
+from runners.dag import shared_stages
+from runners.journal import Journal
+
+
+def declare_first_cohort(experiment: Experiment, store: ArtifactStore, ledger: Ledger) -> Journal:
+    """Write the arms and trials that enter first, as if every shared stage had ended."""
+    journal = Journal(experiment, shared_stages(experiment), store, ledger)
+    for task in journal.state.shared_missing:
+        key, kind = task.stage.key, task.stage.kind
+        journal.state.take(Record(0, None, kind, task.label, key, Status.FINISHED, {}, 0.0, True))
+    journal.settle()
+    return journal

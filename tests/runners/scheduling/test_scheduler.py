@@ -1,0 +1,117 @@
+"""The scheduler is a pure function of rows: whatever part of a ledger there is, the same table follows from it."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from configuration.experiment import Experiment
+from ledger.snapshot import Snapshot
+from runners.dag import shared_stages
+from runners.scheduler import next_step
+from runners.scheduling.state import RunState
+from tests.factories.logged_ledger import Batch, LoggedLedger
+from tests.factories.simulated_training import Track, folder_of, found
+from tests.factories.simulated_tune import Handed
+from tests.runners.scheduling.test_course_faults import (
+    HURDLES,
+    Faults,
+    a_search,
+    a_table_until_decided,
+    a_tuned_table,
+    experiments,
+)  # fmt: skip
+
+EXECUTORS = (Track, Handed)
+"""Stages in the order of the queue, and trials one by one as Ray Tune asks for them."""
+
+
+def ran(track: Track, begun: list[Batch] | None = None) -> list[Batch]:
+    """Run a track once over a ledger in memory that begins with some rows; return all rows of its ledger."""
+    opened: list[LoggedLedger] = []
+
+    def ledger(path: Path) -> LoggedLedger:
+        opened.append(LoggedLedger(path, begun or ()))
+        return opened[-1]
+
+    track.ledger_path, track.ledger_type = Path(":memory:"), ledger
+    track.run()
+    return opened[-1].batches
+
+
+def ended(track: Track, begun: list[Batch]) -> Snapshot:
+    """Run a track again until no trial has failed."""
+    while True:
+        begun = ran(track, begun)
+        assert track.last is not None
+        if not track.last.failed:
+            return track.last
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    make=experiments,
+    executors=st.tuples(st.sampled_from(EXECUTORS), st.sampled_from(EXECUTORS)),
+    chance=st.randoms(use_true_random=False),
+    rate=st.sampled_from([0.0, 0.1, 0.4]),
+)
+def test_the_same_table_follows_from_any_part_of_a_ledger_in_any_order_of_arrival(
+    make: Callable[[Path], Experiment],
+    executors: tuple[type[Track], type[Track]],
+    chance: random.Random,
+    rate: float,
+) -> None:
+    with TemporaryDirectory() as name:
+        experiment, folder = make(Path(name)), Path(name)
+        calm = Track(experiment, folder_of(folder, "calm"))
+        ran(calm)
+        faults = Faults(chance.randrange(10**6), rate)
+        first, second = (
+            kind(experiment, folder_of(folder, part), faults.answer, workers=chance.randint(1, 4), order=chance)
+            for kind, part in zip(executors, ("first", "second"), strict=True)
+        )
+        batches = ran(first)
+        part = batches[: chance.randint(0, len(batches))]
+        assert calm.last is not None
+        assert found(ended(second, part)) == found(calm.last)
+
+
+def state_of(experiment: Experiment) -> RunState:
+    return RunState(experiment, shared_stages(experiment), Path("ledger"))
+
+
+@pytest.mark.parametrize("kind", EXECUTORS)
+@pytest.mark.parametrize(
+    "make",
+    [
+        a_tuned_table,
+        a_table_until_decided,
+        *(lambda folder, hurdle=hurdle: a_search(folder, hurdle, "tpe", [1, 2], True) for hurdle in HURDLES[1::2]),
+    ],
+)
+def test_rows_at_once_and_one_by_one_come_to_the_same_step_and_asking_changes_nothing(
+    tmp_path: Path, make: Callable[[Path], Experiment], kind: type[Track]
+) -> None:
+    experiment = make(tmp_path)
+    track = kind(experiment, folder_of(tmp_path, "run"), Faults(1, 0.2).answer, order=random.Random(3))
+    batches = ran(track)
+    growing = state_of(experiment)
+    kinds = ["ArmRow", "TrialRow", "Record", "Decision", "Fact"]
+    for number, batch in enumerate(batches, 1):
+        growing.take_all(batch)
+        step, cohort = next_step(growing), growing.cohort
+        assert next_step(growing) == step
+        assert growing.cohort == cohort
+        if number % 5 == 0 or number == len(batches):
+            rows = [row for one in batches[:number] for row in one]
+            whole = state_of(experiment)
+            whole.take_all(sorted(rows, key=lambda row: kinds.index(type(row).__name__)))
+            assert next_step(whole) == step
+            assert whole.rows == growing.rows
+            assert whole.trials == growing.trials
+    last = next_step(growing)
+    assert (last.ready, last.decisions, last.trials) == ((), (), ())

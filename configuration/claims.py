@@ -165,11 +165,11 @@ def _read_short_form(value: Any) -> Any:
 
 
 def _form(value: Any) -> str:
-    known = {"lower": LowerClaim, "level": LevelClaim}
-    found = type(value) if isinstance(value, Claim) else HigherClaim
-    if isinstance(value, Mapping):
-        found = next((form for key, form in known.items() if key in value), HigherClaim)
-    return found.__name__
+    if isinstance(value, Claim):
+        return type(value).__name__
+    known = {"lower": LowerClaim.__name__, "level": LevelClaim.__name__}
+    keys = value if isinstance(value, Mapping) else ()
+    return next((form for key, form in known.items() if key in keys), HigherClaim.__name__)
 
 
 _Form = Annotated[

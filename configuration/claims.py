@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_serializer, model_validator
@@ -77,10 +78,9 @@ class Claim(Schema):
     @property
     def bounds(self) -> tuple[float, float]:
         """Between which values the difference, first minus second, lies if the claim is true."""
-        infinity = float("inf")
         return {
-            Sign.ABOVE: (self.size, infinity),
-            Sign.BELOW: (-infinity, -self.size),
+            Sign.ABOVE: (self.size, inf),
+            Sign.BELOW: (-inf, -self.size),
             Sign.LEVEL: (-self.size, self.size),
         }[self.sign]
 
@@ -100,48 +100,44 @@ class Claim(Schema):
         return f"{sides[0]} {self.sign} {sides[1]}{f' {word} {size}' if self.size else ''}"
 
 
-class HigherClaim(Claim):
+class UnequalClaim(Claim):
+    """One arm is above or below another, by more than a size where one is named."""
+
+    than: str = Field(examples=["depthwise"])
+    """The arm that it is compared with."""
+    by: PositiveNumber | None = None
+    """The smallest difference that is claimed; any where none is named."""
+
+    @property
+    def size(self) -> float:
+        """The smallest difference that is claimed."""
+        return self.by or 0.0
+
+
+class HigherClaim(UnequalClaim):
     """`{ metric: score, higher: a, than: b, by: 0.1 }`: a's is above b's by more than 0.1."""
 
     sign: ClassVar[Sign] = Sign.ABOVE
     higher: str = Field(examples=["dynamic"])
     """The arm with the larger value."""
-    than: str = Field(examples=["depthwise"])
-    """The arm that it is compared with."""
-    by: PositiveNumber | None = None
-    """The smallest difference that is claimed; any where none is named."""
 
     @property
     def arms(self) -> tuple[str, str]:
         """The higher arm and the other one."""
         return self.higher, self.than
 
-    @property
-    def size(self) -> float:
-        """The smallest difference that is claimed."""
-        return self.by or 0.0
 
-
-class LowerClaim(Claim):
+class LowerClaim(UnequalClaim):
     """`{ metric: held_out_loss, lower: a, than: b, by: 0.1 }`: a's is below b's by more than 0.1."""
 
     sign: ClassVar[Sign] = Sign.BELOW
     lower: str = Field(examples=["dynamic"])
     """The arm with the smaller value."""
-    than: str = Field(examples=["depthwise"])
-    """The arm that it is compared with."""
-    by: PositiveNumber | None = None
-    """The smallest difference that is claimed; any where none is named."""
 
     @property
     def arms(self) -> tuple[str, str]:
         """The lower arm and the other one."""
         return self.lower, self.than
-
-    @property
-    def size(self) -> float:
-        """The smallest difference that is claimed."""
-        return self.by or 0.0
 
 
 class LevelClaim(Claim):
@@ -169,11 +165,11 @@ def _read_short_form(value: Any) -> Any:
 
 
 def _form(value: Any) -> str:
-    known: Mapping[str, type[Claim]] = {"lower": LowerClaim, "level": LevelClaim}
-    found = type(value) if isinstance(value, Claim) else HigherClaim
-    if isinstance(value, Mapping):
-        found = next((form for key, form in known.items() if key in value), HigherClaim)
-    return found.__name__
+    if isinstance(value, Claim):
+        return type(value).__name__
+    known = {"lower": LowerClaim.__name__, "level": LevelClaim.__name__}
+    keys = value if isinstance(value, Mapping) else ()
+    return next((form for key, form in known.items() if key in keys), HigherClaim.__name__)
 
 
 _Form = Annotated[
@@ -227,8 +223,8 @@ def parse_claim(text: str) -> Claim:
         needed = "~ needs `within` and a size" if sign is Sign.LEVEL else f"{sign} takes `by` and a size, or nothing"
         raise UnclearClaim(f"{text!r}: {needed}")
     size = float(found["size"] or 0)
-    if word and size == 0:
-        raise UnclearClaim(f"{text!r}: the size must be more than 0")
+    if word and not 0 < size < inf:
+        raise UnclearClaim(f"{text!r}: the size must be more than 0{' and finite' if size else ''}")
     first, second = _read(found["first"]), _read(found["second"])
     if first == second:
         raise UnclearClaim(f"{text!r} compares {first} with itself")

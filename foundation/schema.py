@@ -79,9 +79,10 @@ def _names_alone(union: Any) -> Iterator[str]:
 def partial(*declarations: type[Schema]) -> type[Schema]:
     """Return a declaration of all their fields, each of which may be left out: it is None then."""
     fields: dict[str, Any] = {}
-    annotated: Any = Annotated
     for name, field in ((name, field) for each in declarations for name, field in each.model_fields.items()):
-        bounded: Any = annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+        bounded: Any = field.annotation
+        if field.metadata:
+            bounded = cast("Any", Annotated)[(field.annotation, *field.metadata)]
         fields[name] = (bounded | None, Field(default=None, examples=field.examples))
     made = create_model("Partial", __base__=Schema, **fields)
     made.described_by = declarations

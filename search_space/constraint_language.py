@@ -92,8 +92,8 @@ class Expression:
             case ast.UnaryOp(op=sign, operand=inner):
                 value = self._value(inner, lookup)
                 return _negated(_truth(value)) if isinstance(sign, ast.Not) else _calculate(0, ast.Sub(), value)
-            case ast.BinOp(left=left, op=sign, right=right):
-                return _calculate(self._value(left, lookup), sign, self._value(right, lookup))
+            case ast.BinOp(left=left, op=calculation, right=right):
+                return _calculate(self._value(left, lookup), calculation, self._value(right, lookup))
             case ast.Compare(left=first, ops=signs, comparators=others):
                 values = [self._value(part, lookup) for part in (first, *others)]
                 return _all([*map(_compare, values, signs, values[1:])])

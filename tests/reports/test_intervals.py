@@ -30,7 +30,8 @@ def everything() -> Snapshot:
             noise = 0.01 * ((seed + place) * (place + 2) % 5)
             trial = Trial(arm, seed).pretrained(6.0 - 0.2 * place + noise)
             heads = [[0, head, 0.4 + place / 20 + noise, 0.6 - noise, 0.2, 0.6] for head in (0, 1)]
-            trial.record("attention", "attention", {"length": 64, "within": 4, "sequences": 16, "heads": heads})
+            looked = {"length": 64, "within": 4, "sequences": 16, "heads": heads, "maps": []}
+            trial.record("attention", "attention", looked)
             for task in TASKS:
                 trial.tuned(task, 1, **{primary(task): 60.0 + place + 20 * noise})
             trials.append(trial)

@@ -10,7 +10,6 @@ from functools import cache
 from itertools import combinations
 from math import sqrt
 from statistics import fmean, stdev
-from typing import Any
 
 import pytest
 
@@ -228,10 +227,6 @@ def search() -> Iterator[str]:
     yield f"and {kendall(convolved):.2f} among the {len(convolved)} trials with a convolution"
     swapped = sum((a[0] - b[0]) * (a[1] - b[1]) < 0 for a, b in combinations(convolved, 2))
     yield f"where {100 * swapped / len([*combinations(convolved, 2)]):.0f}% of the pairs change places"
-
-
-def as_float(result: Any) -> float:
-    return float(result["held_out_loss"])
 
 
 def kendall(pairs: list[tuple[float, float]]) -> float:

@@ -92,10 +92,10 @@ def test_the_maps_of_the_ends_are_shown_and_of_many_layers_some(layers: int) -> 
     assert "mixed" in picture.svg
 
 
-def test_a_record_that_is_not_one_shows_nothing() -> None:
-    trial = (
-        Trial("baseline", 1).pretrained(5.0).record("attention", "attention", {"heads": [[0, 0, "nan"]], "maps": 3})
-    )
+def test_mass_that_is_not_finite_shows_nothing() -> None:
+    heads = [[0, 0, float("nan"), 0.5, 0.2, 0.6]]
+    result = {"length": 64, "within": 4, "sequences": 16, "heads": heads, "maps": []}
+    trial = Trial("baseline", 1).pretrained(5.0).record("attention", "attention", result)
     assert picture(build(snapshot([trial], {"baseline": {}})), "attention") is None
 
 

@@ -106,9 +106,10 @@ def test_a_loss_short_of_the_budget_is_not_averaged_in() -> None:
     assert rows(build(view), "results", arm="baseline", metric="held_out_loss")[0]["n"] == 0
 
 
-@pytest.mark.parametrize("value", ["nan", None, float("nan"), float("inf"), True])
-def test_what_is_no_finite_number_is_no_value(value: object) -> None:
-    trial = Trial("baseline", 1).record("pretrain", f"pretrain@{TOKENS}", {"held_out_loss": value})
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_what_is_no_finite_number_is_no_value(value: float) -> None:
+    result = {"tokens": TOKENS, "held_out_loss": value}
+    trial = Trial("baseline", 1).record("pretrain", f"pretrain@{TOKENS}", result)
     assert rows(build(snapshot([trial])), "results", arm="baseline")[0]["mean"] is None
 
 

@@ -1,11 +1,11 @@
-"""What a hurdle says of one trial, with everything it looked at."""
+"""A hurdle's decision on one trial, with the values that it was made from."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class HurdleDecision:
-    """Whether the trial clears the hurdle, the value it brought, the bar it met and whose values set the bar."""
+    """Whether the trial clears the hurdle, its value, the threshold, and the trials that set the threshold."""
 
     cleared: bool
     value: float | None

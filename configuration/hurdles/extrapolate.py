@@ -1,8 +1,8 @@
 """Freeze and thaw: all of a cohort begin, then only what promises most goes on. Swersky et al. 2014, arXiv 1406.3896.
 
-Everyone trains to the first mark and is frozen. In every round those with the best promise, the predicted final value
-less `optimism` times its doubt, are thawed for one more mark, until the cohort has had its advances. A round waits
-for all whom the last one thawed, so that it is the same whoever arrives first.
+Every trial trains to the first rung and is frozen. In every round those with the best lower confidence bound, the
+predicted final value less `optimism` standard deviations, are thawed for one more rung, until the cohort has had its
+advances. A round waits for all that the last one thawed, so that the order of arrival changes nothing.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from configuration.hurdles.rungs import Rungs
 from foundation.schema import Count
 
 CurveModel = Callable[[Numbers, Numbers | None], tuple[Numbers, Numbers]]
-"""From curves [candidates, points] and features [candidates, features] to each final value's mean and its doubt."""
+"""From curves [candidates, points] and features [candidates, features] to each final value's mean and sd."""
 
 GRID = 40  # evenly spaced points that a curve is read at
 
@@ -34,52 +34,54 @@ class Extrapolate(Rungs):
     optimism: float = 1.0
     """Standard deviations of the prediction that count as promise; 0 looks at the mean alone."""
 
-    def decide(self, field: Population) -> dict[str, HurdleDecision]:
-        """Return the verdicts of the next round; those that stay frozen get none until the advances are spent."""
+    def decide(self, population: Population) -> dict[str, HurdleDecision]:
+        """Return the decisions of the next round; those that stay frozen get none until the advances are spent."""
         verdicts: dict[str, HurdleDecision] = {}
-        for cohort in sorted({one.cohort for one in field.waiting}):
-            members = field.cohort(cohort)
+        for cohort in sorted({one.cohort for one in population.waiting}):
+            members = population.cohort(cohort)
             frozen = [one for one in members if one.state is State.WAITING]
             verdicts |= {one.name: HurdleDecision(False, None, None) for one in frozen if one.value is None}
             if not any(one.state is State.MOVING for one in members):
-                verdicts |= self._round(field, members, [one for one in frozen if one.value is not None])
+                verdicts |= self._round(population, members, [one for one in frozen if one.value is not None])
         return verdicts
 
     def _round(
-        self, field: Population, members: tuple[TrialView, ...], frozen: list[TrialView]
+        self, population: Population, members: tuple[TrialView, ...], frozen: list[TrialView]
     ) -> dict[str, HurdleDecision]:
         spent = sum(verdict.cleared for one in members for verdict in one.verdicts)
         left = self.advances - spent
-        promise = promises(field, frozen[0].cohort, self.optimism) if frozen else {}
-        ranked = sorted(frozen, key=lambda one: (promise[one.name], one.name))
+        bounds = lower_bounds(population, frozen[0].cohort, self.optimism) if frozen else {}
+        ranked = sorted(frozen, key=lambda one: (bounds[one.name], one.name))
         names = tuple(sorted(one.name for one in frozen))
         if left <= 0:
-            return {one.name: HurdleDecision(False, finite(promise[one.name]), None, names) for one in frozen}
+            return {one.name: HurdleDecision(False, finite(bounds[one.name]), None, names) for one in frozen}
         thawed = ranked[: min(left, self.at_once)]
-        bar = finite(promise[thawed[-1].name]) if thawed else None
-        return {one.name: HurdleDecision(True, finite(promise[one.name]), bar, names) for one in thawed}
+        threshold = finite(bounds[thawed[-1].name]) if thawed else None
+        return {one.name: HurdleDecision(True, finite(bounds[one.name]), threshold, names) for one in thawed}
 
 
-def promises(field: Population, cohort: int, optimism: float, model: CurveModel = predict_final) -> dict[str, float]:
-    """Return by name what each started entrant promises: a small final value, or much doubt of it.
+def lower_bounds(
+    population: Population, cohort: int, optimism: float, model: CurveModel = predict_final
+) -> dict[str, float]:
+    """Return by name the lower confidence bound of each started trial's final value.
 
-    Earlier cohorts have ended and are known whole. Of the present one only what was there at the rungs is looked at:
-    how far those past the last hurdle have come since depends on who is quick, and so does the baseline.
+    Earlier cohorts have ended, so their curves are known whole. Of the present one only points up to the last rung
+    reached count: how far trials past the last hurdle have come depends on their speed, and so does the baseline.
     """
     known = {
         one: one.curve if one.cohort < cohort else one.curve[: one.settled]
-        for one in field.trials
+        for one in population.trials
         if one.cohort < cohort or (one.cohort == cohort and not one.exempt)
     }
     started = [one for one, curve in known.items() if curve]
-    curves = np.array([_on_grid(known[one], field.tokens) for one in started])
+    curves = np.array([_on_grid(known[one], population.tokens) for one in started])
     features = np.array([one.features for one in started])
-    mean, doubt = model(curves, features if features.size else None)
-    return {one.name: float(m - optimism * d) for one, m, d in zip(started, mean, doubt, strict=True)}
+    mean, sd = model(curves, features if features.size else None)
+    return {one.name: float(m - optimism * d) for one, m, d in zip(started, mean, sd, strict=True)}
 
 
 def _on_grid(curve: tuple[tuple[int, float], ...], tokens: int) -> Numbers:
-    """Return a curve at evenly spaced points up to the end of the budget, NaN where it has not come."""
+    """Return a curve at evenly spaced points up to the end of the budget, NaN beyond its last point."""
     places = np.arange(1, GRID + 1) * (tokens / GRID)
     at, values = np.array(curve, dtype=np.float64).T
     read: Numbers = np.interp(places, at, values)

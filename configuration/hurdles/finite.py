@@ -28,6 +28,6 @@ class Finite(Schema):
         """Return how many candidates a cohort is to have."""
         return asked
 
-    def decide(self, field: Population) -> dict[str, HurdleDecision]:
-        """Return a verdict for everyone who waits; the others do not matter."""
-        return {one.name: HurdleDecision(one.value is not None, one.value, None) for one in field.waiting}
+    def decide(self, population: Population) -> dict[str, HurdleDecision]:
+        """Return a decision for every waiting trial, whatever the others have."""
+        return {one.name: HurdleDecision(one.value is not None, one.value, None) for one in population.waiting}

@@ -36,12 +36,12 @@ class Hyperband(Rungs):
         share = rungs / (rungs - skipped) * self.reduction_factor**-skipped
         return max(1, math.ceil(asked * share - 1e-9))
 
-    def decide(self, field: Population) -> dict[str, HurdleDecision]:
-        """Return the verdicts: past a hurdle that its bracket does not have, everyone with a number."""
+    def decide(self, population: Population) -> dict[str, HurdleDecision]:
+        """Return the decisions: a trial with a finite value clears every hurdle that its bracket does not have."""
         free = {
             one.name: HurdleDecision(one.value is not None, one.value, None)
-            for one in field.waiting
+            for one in population.waiting
             if one.level < self.bracket(one.cohort)
         }
-        held = best_of_cohorts(field, 1 / self.reduction_factor)
+        held = best_of_cohorts(population, 1 / self.reduction_factor)
         return {**held, **free}

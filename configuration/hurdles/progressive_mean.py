@@ -22,33 +22,33 @@ class ProgressiveMean(Rungs):
     """Whose mean a hurdle is: of the first cohort that reached its mark, and then it never moves; or of everyone of
     earlier cohorts who has, and then it falls as the search gets better. The paper says "the current population"."""
 
-    def decide(self, field: Population) -> dict[str, HurdleDecision]:
-        """Return a verdict for everyone who waits.
+    def decide(self, population: Population) -> dict[str, HurdleDecision]:
+        """Return a decision for every waiting trial.
 
-        Where nobody of an earlier cohort has reached the mark there is no hurdle yet, and the trial stops here: it
-        is one of those that set it.
+        Where no trial of an earlier cohort has reached the rung there is no threshold yet, and the trial stops here:
+        it is one of those that set it.
         """
-        return {one.name: self._judge(one, field) for one in field.waiting}
+        return {one.name: self._judge(one, population) for one in population.waiting}
 
-    def _judge(self, one: TrialView, field: Population) -> HurdleDecision:
-        threshold, cohort = self._recorded(one, field) or self._set(one, field)
+    def _judge(self, one: TrialView, population: Population) -> HurdleDecision:
+        threshold, cohort = self._recorded(one, population) or self._set(one, population)
         if threshold is None:
             return HurdleDecision(False, one.value, None)
         return HurdleDecision(one.value is not None and one.value < threshold, one.value, threshold, cohort)
 
-    def _recorded(self, one: TrialView, field: Population) -> tuple[float | None, tuple[str, ...]] | None:
-        """Return a hurdle that stands already, None where it has still to be set, or moves."""
+    def _recorded(self, one: TrialView, population: Population) -> tuple[float | None, tuple[str, ...]] | None:
+        """Return a threshold that is set already, None where it has still to be set, or moves."""
         if self.population == "all_so_far":
             return None
-        for other in field.trials:
+        for other in population.trials:
             if other.level > one.level and other.verdicts[one.level].threshold is not None:
                 return other.verdicts[one.level].threshold, other.verdicts[one.level].cohort
         return None
 
-    def _set(self, one: TrialView, field: Population) -> tuple[float | None, tuple[str, ...]]:
-        """Return the mean of those that have reached the mark; the baseline counts at the first mark alone."""
+    def _set(self, one: TrialView, population: Population) -> tuple[float | None, tuple[str, ...]]:
+        """Return the mean of those that have reached the rung; the baseline counts at the first rung alone."""
         reached: dict[int, dict[str, float]] = {}
-        for other in field.trials:
+        for other in population.trials:
             value = other.value_at(one.level)
             if other.cohort < one.cohort and value is not None and not (other.exempt and one.level):
                 reached.setdefault(other.cohort, {})[other.name] = value

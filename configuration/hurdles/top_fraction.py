@@ -20,6 +20,6 @@ class TopFraction(Rungs):
     keep: PartOfOne = 0.5
     """Share of a cohort that goes on at every mark; 0.5 halves it."""
 
-    def decide(self, field: Population) -> dict[str, HurdleDecision]:
-        """Return the verdicts of the cohorts that are complete at a mark; the others wait."""
-        return best_of_cohorts(field, self.keep)
+    def decide(self, population: Population) -> dict[str, HurdleDecision]:
+        """Return the decisions on the cohorts that are complete at a rung; the others wait."""
+        return best_of_cohorts(population, self.keep)

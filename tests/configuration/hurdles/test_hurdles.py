@@ -8,7 +8,7 @@ import pytest
 
 from configuration.hurdles import Asha, Extrapolate, Finite, HurdleRule, Hyperband, ProgressiveMean, TopFraction
 from configuration.hurdles.decision import HurdleDecision
-from configuration.hurdles.extrapolate import promises
+from configuration.hurdles.extrapolate import lower_bounds
 from configuration.hurdles.population import Population, State, TrialView
 from tests.factories.populations import TOKENS, Runner, race, random_table, runners
 
@@ -171,13 +171,13 @@ def test_freezing_and_thawing_spends_its_advances_on_what_promises_most() -> Non
     assert all(not told[-1].cleared or len(told) == 3 for told in verdicts.values())
 
 
-def test_a_falling_curve_promises_more_than_a_level_one_and_doubt_is_promise() -> None:
+def test_a_falling_curve_has_a_lower_bound_than_a_level_one_and_optimism_lowers_the_uncertain() -> None:
     falling, level = ((10, 6.0), (25, 5.2), (50, 4.8)), ((10, 4.7), (25, 4.7), (50, 4.7))
     far, near = (
         TrialView("far", 0, State.WAITING, curve=falling, settled=3),
         TrialView("near", 0, State.WAITING, curve=level),
     )
-    told = promises(Population((far, near), TOKENS), 1, optimism=0.0)
+    told = lower_bounds(Population((far, near), TOKENS), 1, optimism=0.0)
     assert told["far"] < 4.5 < told["near"] == pytest.approx(4.7)
-    hopeful = promises(Population((far, near), TOKENS), 1, optimism=2.0)
+    hopeful = lower_bounds(Population((far, near), TOKENS), 1, optimism=2.0)
     assert all(hopeful[name] < told[name] for name in told)

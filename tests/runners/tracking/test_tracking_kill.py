@@ -12,16 +12,14 @@ from tests.factories.mlflow_rows import rows, statuses, values_of_tag
 from tests.factories.tracked_study import study
 
 HERE = Path(__file__).parent
-
-
-MIRROR_AND_KILL = HERE / "mirror_and_kill.py"
+MIRROR_AND_KILL = "tests.factories.sync_and_kill"
 
 
 def test_killed_at_any_moment_the_next_mirror_leaves_each_run_once_and_none_open(tmp_path: Path) -> None:
     chance = random.Random(20261121)
     runs_there = [-1, 0, *sorted(chance.sample(range(1, 25), 3))]  # -1: while the database is being made
     moments = [f"{runs}:{chance.uniform(0, 0.5 if runs < 0 else 0.03)}" for runs in runs_there]
-    command = [sys.executable, str(MIRROR_AND_KILL), str(tmp_path), *moments]
+    command = [sys.executable, "-m", MIRROR_AND_KILL, str(tmp_path), *moments]
     done = subprocess.run(command, cwd=HERE.parents[2], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "killed\n" * len(moments)), done.stderr
     store = TrackingStore.resolve(tmp_path, None, {})

@@ -64,7 +64,7 @@ def mirror(
     experiment and scale share a store; only its hash is sent. Raises TrackingUnavailable for every failure.
     """
     patience = patience or Patience()
-    with _outages_told(store):
+    with _outages_as_errors(store):
         store.prepare(patience.lock_seconds)
         from runners.tracking.mlflow_client import TrackingClient
 
@@ -78,7 +78,7 @@ def mirror(
 
 
 @contextmanager
-def _outages_told(store: TrackingStore) -> Iterator[None]:
+def _outages_as_errors(store: TrackingStore) -> Iterator[None]:
     try:
         yield
     except Exception as error:
@@ -149,8 +149,8 @@ class _Mirror:
 def _outdated(planned: Mapping[str, str], sent: Mapping[str, str]) -> dict[str, str]:
     """Return a tag with the changed parameters, because MLflow's parameters are write-once."""
     changed = {key: value for key, value in planned.items() if key in sent and sent[key] != value}
-    told = "; ".join(f"{key}: {value}" for key, value in sorted(changed.items()))
-    return {OUTDATED_TAG: told[:1000]} if changed else {}
+    text = "; ".join(f"{key}: {value}" for key, value in sorted(changed.items()))
+    return {OUTDATED_TAG: text[:1000]} if changed else {}
 
 
 def _file_hash(file: Path) -> str:

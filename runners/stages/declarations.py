@@ -114,7 +114,7 @@ class PretrainStage(StageDeclaration):
 
 
 class FineTuneStage(StageDeclaration):
-    """Teach a pretrained encoder one task with one seed. Reads `pretrained` and `examples`."""
+    """Fine-tune a pretrained encoder on one task with one seed. Reads `pretrained` and `examples`."""
 
     stage: ClassVar[str] = "fine_tune"
     code_version: ClassVar[int] = 2

@@ -28,7 +28,7 @@ class StageDeclaration(Schema):
     libraries: ClassVar[tuple[str, ...]] = ()
     """Distributions whose version changes the stage's numbers."""
     uses_kernels: ClassVar[bool] = False
-    """Whether a model computes in it, so that the operators that do so change the last bits of its numbers."""
+    """Whether it computes with a model, so that its last bits depend on the implementation of the operators."""
     hashed_instead: ClassVar[dict[str, str]] = {}
     """Path fields, with the field that has the content hash; only the latter enters the key."""
 
@@ -47,7 +47,7 @@ class Stage:
 
     @cached_property
     def key(self) -> str:
-        """Return the fingerprint of everything that changes the result, and of nothing else."""
+        """Return the fingerprint of everything that affects the result."""
         said = canonical(self.declaration)
         for path_field in self.declaration.hashed_instead:
             said.pop(path_field, None)

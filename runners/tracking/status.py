@@ -35,9 +35,9 @@ def stop_reason(history: TrialHistory) -> str:
         return f"hurdle {decision.level + 1}: {_against(decision.value, decision.threshold)}"
     for record in history.records:
         if history.status is TrialStatus.DIVERGED and record.status is Status.DIVERGED:
-            return _facts_of("diverged", record, ("tokens", "loss"))
+            return _told("diverged", record, ("tokens", "loss"))
         if history.status is TrialStatus.FAILED and record.status is Status.FAILED:
-            return _facts_of("failed", record, ("error",))
+            return _told("failed", record, ("error",))
     return ""
 
 
@@ -52,7 +52,7 @@ def _against(value: float | None, threshold: float | None) -> str:
     return f"{shown} against {'no hurdle yet' if threshold is None else f'{threshold:.{digits}g}'}"
 
 
-def _facts_of(what: str, record: Record, names: Sequence[str]) -> str:
+def _told(what: str, record: Record, names: Sequence[str]) -> str:
     facts = ", ".join(f"{name} {record.result[name]}" for name in names if name in record.result)
     return cut(redacted(f"{what} in {record.label}: {facts}"))
 

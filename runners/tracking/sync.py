@@ -149,8 +149,8 @@ class _Mirror:
 def _outdated(planned: Mapping[str, str], sent: Mapping[str, str]) -> dict[str, str]:
     """Return a tag with the changed parameters, because MLflow's parameters are write-once."""
     changed = {key: value for key, value in planned.items() if key in sent and sent[key] != value}
-    text = "; ".join(f"{key}: {value}" for key, value in sorted(changed.items()))
-    return {OUTDATED_TAG: text[:1000]} if changed else {}
+    told = "; ".join(f"{key}: {value}" for key, value in sorted(changed.items()))
+    return {OUTDATED_TAG: told[:1000]} if changed else {}
 
 
 def _file_hash(file: Path) -> str:

@@ -45,7 +45,7 @@ def squad_file(path: Path, version: Version, part: Part) -> Path:
         return found[0]
     wanted = f"expected {official} of {OFFICIAL_SOURCE}, or one cut of it named {part}-{version}.*.json"
     if found:
-        raise DataError(f"{folder}: {', '.join(each.name for each in found)} are several; {wanted}")
+        raise DataError(f"{folder}: {', '.join(each.name for each in found)}: several files match; {wanted}")
     raise DataError(f"{folder}: no {official}; {wanted}")
 
 

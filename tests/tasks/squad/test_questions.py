@@ -133,7 +133,9 @@ def test_a_folder_gives_the_official_file_or_the_one_cut_of_it(tmp_path: Path) -
     assert squad_file(first, "v1.1", "train") == first
     assert not is_official_name(first, "v1.1", "train")
     write(tmp_path, {}, "train-v1.1.subset2.json")
-    with pytest.raises(DataError, match=r"train-v1\.1\.subset2\.json, train-v1\.1\.subset44\.json are several"):
+    with pytest.raises(
+        DataError, match=r"train-v1\.1\.subset2\.json, train-v1\.1\.subset44\.json: several files match"
+    ):
         squad_file(tmp_path, "v1.1", "train")
     official = write(tmp_path, {}, "train-v1.1.json")
     assert squad_file(tmp_path, "v1.1", "train") == official

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from models.encoder import Encoder
-from models.huggingface.weight_names import encoder_pairs, to_ours
+from models.huggingface.weight_names import encoder_pairs, from_transformers
 from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
 
@@ -50,7 +50,7 @@ def build(architecture: Architecture) -> nn.Module:
 def copy_weights(theirs: nn.Module, ours: Encoder) -> None:
     """Give our encoder their weights; torch refuses where one of ours has no twin."""
     named = {name: value.detach() for name, value in theirs.named_parameters(remove_duplicate=False)}
-    ours.load_state_dict(to_ours(named, encoder_pairs(ours.architecture)), strict=True)
+    ours.load_state_dict(from_transformers(named, encoder_pairs(ours.architecture)), strict=True)
 
 
 def span_dynamic_operator(values: Tensor, kernel_logits: Tensor, kernel_size: int) -> Tensor:

@@ -55,7 +55,7 @@ class SquadFile:
     answers_lost: int
     """Number of answers not found near their position; used for scoring, not for training."""
     notes: tuple[str, ...]
-    """Up to five of those answers, with their places."""
+    """Locations of up to five irregular answers."""
 
 
 def read_squad(path: Path, version: Version) -> SquadFile:

@@ -1,4 +1,4 @@
-"""The one door to Hugging Face's `datasets`, an optional extra: splits at a fixed revision or in local files."""
+"""The only import of Hugging Face's `datasets`, an optional extra: splits at a fixed revision or in local files."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -26,7 +26,7 @@ def accuracy(predictions: Sequence[int], references: Sequence[int]) -> float:
 
 
 def f1(predictions: Sequence[int], references: Sequence[int]) -> float:
-    """Return F1 of label 1, as in GLUE for MRPC and QQP; 0 if label 1 does not occur."""
+    """Return F1 of label 1, as in GLUE for MRPC and QQP; 0 if neither side has label 1."""
     from sklearn.metrics import f1_score
 
     return float(f1_score(references, predictions, zero_division=0.0))

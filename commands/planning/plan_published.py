@@ -57,8 +57,8 @@ def recipes(experiment: Experiment) -> dict[str, tuple[str, ...]]:
     """Return the distinct recipes of the experiment with their arms."""
     found: dict[str, tuple[str, ...]] = {}
     for arm in experiment.arms:
-        told = recipe_text(arm.candidate, experiment.pretraining.tokens)
-        found[told] = (*found.get(told, ()), arm.name)
+        recipe = recipe_text(arm.candidate, experiment.pretraining.tokens)
+        found[recipe] = (*found.get(recipe, ()), arm.name)
     return found
 
 
@@ -70,16 +70,18 @@ def rows(experiment: Experiment) -> Iterator[tuple[str, ...]]:
     for beside in besides(experiment):
         row, (parameters, flops) = beside.published, costs_of(beside.published)
         whose = "our count of our layout" if row.source_of("parameters") == OUR_LAYOUT else RELEASED
-        counts = _told(None if parameters is None else f"{parameters:,}", row.printed_parameters, whose)
-        costs = _told(None if flops is None else scientific(round(flops)), row.printed_train_flops, RELEASED)
+        counts = _known_and_printed(None if parameters is None else f"{parameters:,}", row.printed_parameters, whose)
+        costs = _known_and_printed(
+            None if flops is None else scientific(round(flops)), row.printed_train_flops, RELEASED
+        )
         yield beside.arm, beside.row, f"{beside.parameters:,}", counts, scientific(beside.train_flops), costs
 
 
 def lines(experiment: Experiment) -> Iterator[str]:
     """Yield lines for the terminal: the recipes, and their departures from the release."""
-    told = recipes(experiment)
-    for recipe, arms in told.items():
-        yield f"{'every arm' if len(told) == 1 else ', '.join(arms)}: {recipe}"
+    arms_by_recipe = recipes(experiment)
+    for recipe, arms in arms_by_recipe.items():
+        yield f"{'every arm' if len(arms_by_recipe) == 1 else ', '.join(arms)}: {recipe}"
     found = besides(experiment)
     yield from _departing("training", {beside.arm: beside.departures for beside in found})
     taught = released_fine_tunings(experiment.fine_tuning, _size(experiment))
@@ -120,7 +122,7 @@ def _size(experiment: Experiment) -> str:
     return size_of(model)
 
 
-def _told(known: str | None, printed: str | None, whose: str) -> str:
+def _known_and_printed(known: str | None, printed: str | None, whose: str) -> str:
     """Return a model's value with its source, and the rounded value that the paper prints."""
     parts = [*([f"{whose} {known}"] if known else []), *([f"printed {printed}"] if printed else [])]
     return ", ".join(parts) or UNFOUND

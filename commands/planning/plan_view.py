@@ -178,10 +178,10 @@ def _predicted(prediction: Prediction, searches: bool) -> Iterator[str]:
     yield f"disk: {disk}"
 
 
-def _range(amount: Range, told: Callable[[float], str]) -> str:
+def _range(amount: Range, text: Callable[[float], str]) -> str:
     if amount.low is None or amount.high is None:
-        return f"about {told(amount.middle)}"
-    return f"about {told(amount.middle)} ({told(amount.low)} to {told(amount.high)})"
+        return f"about {text(amount.middle)}"
+    return f"about {text(amount.middle)} ({text(amount.low)} to {text(amount.high)})"
 
 
 def _duration(seconds: float) -> str:

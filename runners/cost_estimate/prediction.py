@@ -107,14 +107,14 @@ def _distance(one: float, other: float) -> float:
 
 
 def _device(stage: Stage) -> str:
-    told = stage.declaration
-    if isinstance(told, PretrainStage):
-        return told.candidate.recipe.device
-    return told.device if isinstance(told, FineTuneStage | AttentionStage) else "cpu"
+    declaration = stage.declaration
+    if isinstance(declaration, PretrainStage):
+        return declaration.candidate.recipe.device
+    return declaration.device if isinstance(declaration, FineTuneStage | AttentionStage) else "cpu"
 
 
 def _parameters(stage: Stage) -> int:
-    told = stage.declaration
-    if isinstance(told, PretrainStage):
-        return told.candidate.architecture.parameters
-    return told.architecture.parameters if isinstance(told, FineTuneStage | AttentionStage) else 0
+    declaration = stage.declaration
+    if isinstance(declaration, PretrainStage):
+        return declaration.candidate.architecture.parameters
+    return declaration.architecture.parameters if isinstance(declaration, FineTuneStage | AttentionStage) else 0

@@ -19,7 +19,7 @@ def installed_version(library: str) -> str:
 
 
 class StageDeclaration(Schema):
-    """Declaration of one kind of stage; all its fields enter the key."""
+    """Declaration of one kind of stage; its fields enter the key."""
 
     stage: ClassVar[str]
     """The kind of stage, and the file in this folder that computes it."""

@@ -94,5 +94,5 @@ def _reject_foreign_database(file: Path) -> None:
     from runners.tracking.mlflow_client import schema_version
 
     if versions != [schema_version()]:
-        told = f"schema {', '.join(versions) or 'none'}, this MLflow reads {schema_version()}"
-        raise CorruptionError(f"{file}: half made, or made by another MLflow ({told}); {advice}")
+        schema = f"schema {', '.join(versions) or 'none'}, this MLflow reads {schema_version()}"
+        raise CorruptionError(f"{file}: half made, or made by another MLflow ({schema}); {advice}")

@@ -47,8 +47,8 @@ def projected(snapshot: Snapshot, origin: str, artifacts: Sequence[Path]) -> tup
     rows, tried = _in_order(snapshot)
     runs = [projection.study(artifacts), *projection.arms(rows)]
     if snapshot.tuning is not None:
-        told = replace(snapshot, labels=snapshot.tuning.tried.labels, histories=snapshot.tuning.histories)
-        runs += replace(projection, snapshot=told, prefix="tuning ").arms(tried)
+        tuning = replace(snapshot, labels=snapshot.tuning.tried.labels, histories=snapshot.tuning.histories)
+        runs += replace(projection, snapshot=tuning, prefix="tuning ").arms(tried)
     return tuple(runs)
 
 
@@ -131,7 +131,7 @@ class _Projection:
         parameters, whole = shortened(flat_parameters(arm.candidate))
         lost = not_finite(history, labels)
         reason = stop_reason(history)
-        told = {"stop_reason": reason, "non_finite": cut("; ".join(lost)), "audit": audit_text(history)}
+        optional_tags = {"stop_reason": reason, "non_finite": cut("; ".join(lost)), "audit": audit_text(history)}
         tags = self._tags("trial", groups, history.status, identity)
         return MirroredRun(
             identity=identity,
@@ -139,7 +139,7 @@ class _Projection:
             name=history.trial.name,
             order=1 + arm.position * ORDER_PER_ARM + place,
             status=STATUS[history.status],
-            tags={**tags, **{name: text for name, text in told.items() if text}},
+            tags={**tags, **{name: text for name, text in optional_tags.items() if text}},
             parameters=parameters,
             points=(*final_points(final_values(history, labels).items()), *curve_points(history, labels)),
             compute_milliseconds=_milliseconds(history.records),
@@ -148,14 +148,14 @@ class _Projection:
 
     def _compared(self, arm: ArmRow) -> Iterator[tuple[str, FinalValue]]:
         """Yield the final values of an ended arm, and the differences to the baseline if that has ended too."""
-        mine = self._finals(arm.name)
-        yield from arm_values(list(mine.values()))
+        values = self._finals(arm.name)
+        yield from arm_values(list(values.values()))
         if self.prefix or BASELINE in (arm.name, arm.tuned_from):
             return
         own = next((one.name for one in self.snapshot.arms if one.tuned_from == BASELINE), BASELINE)
         baseline = BASELINE if arm.tuned_from is None else own  # at its own recipe, if it differs
         if STATUS[arm_standing(self.snapshot.of_arm(baseline))].ended:
-            yield from differences(mine, self._finals(baseline))
+            yield from differences(values, self._finals(baseline))
 
     def _finals(self, arm: str) -> dict[int, dict[str, FinalValue]]:
         histories = self.snapshot.of_arm(arm)

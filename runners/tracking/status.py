@@ -49,8 +49,8 @@ def _against(value: float | None, threshold: float | None) -> str:
         None not in (value, threshold) and value != threshold and f"{value:.{digits}g}" == f"{threshold:.{digits}g}"
     ):
         digits += 1
-    mine = "no finite loss" if value is None else f"{value:.{digits}g}"
-    return f"{mine} against {'no hurdle yet' if threshold is None else f'{threshold:.{digits}g}'}"
+    shown = "no finite loss" if value is None else f"{value:.{digits}g}"
+    return f"{shown} against {'no hurdle yet' if threshold is None else f'{threshold:.{digits}g}'}"
 
 
 def _told(what: str, record: Record) -> str:

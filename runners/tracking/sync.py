@@ -64,7 +64,7 @@ def mirror(
     experiment and scale share a store; only its hash is sent. Raises TrackingUnavailable for every failure.
     """
     patience = patience or Patience()
-    with _outages_told(store):
+    with _outages_as_errors(store):
         store.prepare(patience.lock_seconds)
         from runners.tracking.mlflow_client import TrackingClient
 
@@ -78,7 +78,7 @@ def mirror(
 
 
 @contextmanager
-def _outages_told(store: TrackingStore) -> Iterator[None]:
+def _outages_as_errors(store: TrackingStore) -> Iterator[None]:
     try:
         yield
     except Exception as error:

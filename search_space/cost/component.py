@@ -19,7 +19,7 @@ class Role(StrEnum):
     FEED_FORWARD = "feed-forward"
     NORMALISATIONS = "normalisations"
     VOCABULARY = "vocabulary head"
-    DISCRIMINATOR = "judge head"
+    DISCRIMINATOR = "discriminator head"
 
     @property
     def in_block(self) -> bool:

@@ -47,22 +47,22 @@ def evaluate(
     if labelled is None:
         raise DataError(f"{data}: scoring needs the official file; {origin_of(task.files)}")
     examples = table.read("dev", labelled, labelled.name).examples
-    told = read_predictions(predictions, [example.row for example in examples])
+    lines = read_predictions(predictions, [example.row for example in examples])
     mistakes = Mistakes(predictions.name)
-    answers = [_answer(table, text, line, mistakes) for line, text in told]
+    answers = [_answer(table, text, line, mistakes) for line, text in lines]
     mistakes.refuse()
     right = [_right(example) for example in examples]
     found = score(task, answers, right)
     metrics = {OFFICIAL_NAMES.get(metric, metric): value / 100 for metric, value in found.items()}
-    remarks = [*_same_predictions(predictions.name, [text for _, text in told])]
+    remarks = [*_same_predictions(predictions.name, [text for _, text in lines])]
     if CORRELATIONS.intersection(task.metrics):
         remarks += _same_references(labelled.name, right)
     return Evaluation(metrics, tuple(remarks))
 
 
-def _same_predictions(name: str, told: list[str]) -> Iterator[str]:
-    if len(told) > 1 and len(set(told)) == 1:
-        yield f"{name}: all {len(told)} predictions are {told[0]!r:.40}; a correlation then counts as 0"
+def _same_predictions(name: str, predictions: list[str]) -> Iterator[str]:
+    if len(predictions) > 1 and len(set(predictions)) == 1:
+        yield f"{name}: all {len(predictions)} predictions are {predictions[0]!r:.40}; a correlation then counts as 0"
 
 
 def _same_references(name: str, right: list[float]) -> Iterator[str]:

@@ -10,11 +10,11 @@ from tasks.glue.table import Mistakes
 
 HEADER = "index\tprediction"
 
-Told = tuple[int, str]
+Prediction = tuple[int, str]
 """The line or, in JSON, the place from 1 of a prediction, and the prediction."""
 
 
-def read_predictions(path: Path, rows: Sequence[str]) -> list[Told]:
+def read_predictions(path: Path, rows: Sequence[str]) -> list[Prediction]:
     """Return one prediction for each row, in their order.
 
     The leaderboard's table (`index`, `prediction`) and a JSON object name their rows; lines and a JSON list come in
@@ -35,50 +35,50 @@ def read_predictions(path: Path, rows: Sequence[str]) -> list[Told]:
 
 def _cells(name: str, lines: list[tuple[int, str]]) -> Iterator[tuple[int, str, str]]:
     mistakes = Mistakes(name)
-    found = []
+    table_rows = []
     for number, text in lines:
         cells = text.split("\t")
         if len(cells) == 2:
-            found.append((number, cells[0], cells[1]))
+            table_rows.append((number, cells[0], cells[1]))
         else:
             mistakes.add(number, f"{len(cells)} cells, expected 2: index, prediction")
     mistakes.refuse()
-    yield from found
+    yield from table_rows
 
 
-def _of_json(name: str, text: str, rows: Sequence[str]) -> list[Told]:
+def _of_json(name: str, text: str, rows: Sequence[str]) -> list[Prediction]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as wrong:
         raise DataError(f"{name}: not JSON: {wrong}") from wrong
     if isinstance(document, list):
-        return _in_order(name, [(place, _text(told)) for place, told in enumerate(document, 1)], rows)
-    told = ((place, row, _text(value)) for place, (row, value) in enumerate(document.items(), 1))
-    return _by_row(name, told, rows)
+        return _in_order(name, [(place, _text(value)) for place, value in enumerate(document, 1)], rows)
+    predictions = ((place, row, _text(value)) for place, (row, value) in enumerate(document.items(), 1))
+    return _by_row(name, predictions, rows)
 
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _in_order(name: str, told: list[Told], rows: Sequence[str]) -> list[Told]:
-    if len(told) != len(rows):
-        raise DataError(f"{name}: {len(told)} predictions for {len(rows)} labelled rows")
-    return told
+def _in_order(name: str, predictions: list[Prediction], rows: Sequence[str]) -> list[Prediction]:
+    if len(predictions) != len(rows):
+        raise DataError(f"{name}: {len(predictions)} predictions for {len(rows)} labelled rows")
+    return predictions
 
 
-def _by_row(name: str, told: Iterator[tuple[int, str, str]], rows: Sequence[str]) -> list[Told]:
+def _by_row(name: str, predictions: Iterator[tuple[int, str, str]], rows: Sequence[str]) -> list[Prediction]:
     known, mistakes = set(rows), Mistakes(name)
-    found: dict[str, Told] = {}
-    for number, row, prediction in told:
+    by_row: dict[str, Prediction] = {}
+    for number, row, prediction in predictions:
         if row not in known:
             mistakes.add(number, f"row {row[:40]!r} is not one of the {len(rows)} labelled rows")
-        elif row in found:
-            mistakes.add(number, f"duplicate row {row!r}, first in line {found[row][0]}")
+        elif row in by_row:
+            mistakes.add(number, f"duplicate row {row!r}, first in line {by_row[row][0]}")
         else:
-            found[row] = (number, prediction)
-    missing = [row for row in rows if row not in found]
+            by_row[row] = (number, prediction)
+    missing = [row for row in rows if row not in by_row]
     if missing:
         mistakes.add(1, f"{len(missing)} of {len(rows)} rows have no prediction, the first is row {missing[0]!r}")
     mistakes.refuse()
-    return [found[row] for row in rows]
+    return [by_row[row] for row in rows]

@@ -27,7 +27,7 @@ BY_NUMBER = frozenset({"cola", "sst2", "mrpc", "qqp", "wnli"})
 def table_of(task: DownstreamTask, rows: Sequence[str], predictions: Sequence[float]) -> str:
     """Return a file of the submission: a row's name and what was predicted for it. Values have three decimals."""
     lines = [HEADER]
-    lines += [f"{row}\t{_written(task, told)}" for row, told in zip(rows, predictions, strict=True)]
+    lines += [f"{row}\t{_written(task, prediction)}" for row, prediction in zip(rows, predictions, strict=True)]
     return "\n".join(lines) + "\n"
 
 

@@ -72,7 +72,7 @@ def whole_characters(text: str) -> bool:
     return True
 
 
-def told(mistakes: Iterable[str]) -> list[str]:
+def first_errors(mistakes: Iterable[str]) -> list[str]:
     """Return the first ten errors and the number of further ones."""
     lines = list(mistakes)
     more = len(lines) - MOST_MISTAKES_TOLD

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from foundation.errors import DataError
-from tasks.squad.json_files import Fields, read_json, told
+from tasks.squad.json_files import Fields, first_errors, read_json
 
 Value = TypeVar("Value", str, float)
 
@@ -46,5 +46,5 @@ def _read(path: Path, expected: str, read: Callable[[object], Value | None]) -> 
         else:
             found[identifier] = known
     if mistakes:
-        raise DataError(told(mistakes))
+        raise DataError(first_errors(mistakes))
     return found

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from foundation.errors import DataError
 from tasks.labelled.task import Version
-from tasks.squad.json_files import Fields, read_json, told, whole_characters
+from tasks.squad.json_files import Fields, first_errors, read_json, whole_characters
 
 Kind = TypeVar("Kind")
 
@@ -55,7 +55,7 @@ class SquadFile:
     answers_lost: int
     """Number of answers not found near their position; used for scoring, not for training."""
     notes: tuple[str, ...]
-    """Up to five of those answers, with their places."""
+    """Locations of up to five irregular answers."""
 
 
 def read_squad(path: Path, version: Version) -> SquadFile:
@@ -72,7 +72,7 @@ def read_document(value: Any, name: str, version: Version) -> SquadFile:
     reading = _Reading(name, version)
     reading.document(value)
     if reading.mistakes:
-        raise DataError(told(reading.mistakes))
+        raise DataError(first_errors(reading.mistakes))
     if not reading.questions:
         raise DataError(f"{name}: holds no question; expected data[].paragraphs[].qas[]")
     return SquadFile(
@@ -163,8 +163,8 @@ class _Reading:
             elif not answers and not item.get("answers"):
                 self._mistake(place, "no answers; every question of SQuAD 1.1 has one")
         elif not isinstance(impossible, bool):
-            told_kind = "is missing" if "is_impossible" not in item else f"is {_kind(impossible)}"
-            self._mistake(place, f"is_impossible {told_kind}; SQuAD 2.0 says true or false (is this a file of 1.1?)")
+            actual = "is missing" if "is_impossible" not in item else f"is {_kind(impossible)}"
+            self._mistake(place, f"is_impossible {actual}; SQuAD 2.0 says true or false (is this a file of 1.1?)")
         elif impossible and answers:
             self._mistake(place, f"is_impossible is true, yet there are {answers} answers")
         elif not impossible and not answers and not item.get("answers"):

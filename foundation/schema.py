@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Collection, Iterator
-from typing import Annotated, Any, ClassVar, get_args
+from typing import Annotated, Any, ClassVar, cast, get_args
 
 from pydantic import (
     BaseModel,

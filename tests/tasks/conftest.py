@@ -9,9 +9,6 @@ from tasks.corpora.document import Document
 from tasks.corpora.documentation import DocumentationCorpus
 from tasks.progress import silent
 from tasks.tokenizer import WordPiece, WordPieceTraining, train_tokenizer
-from tests.factories.paths import ROOT
-
-SHARED_DATA = ROOT / "../shared/data"
 
 
 @pytest.fixture(scope="session")

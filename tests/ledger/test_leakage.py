@@ -56,7 +56,7 @@ def experiment(folder: Path, **tuning: Any) -> Any:
 
 def found(folder: Path, *texts: str) -> Record:
     """Return the record of the stage over a corpus of these texts."""
-    stage = shared_stages(experiment(folder)).overlaps["mrpc"]
+    stage = shared_stages(experiment(folder)).contaminations["mrpc"]
     (folder / "work").mkdir()
     place = StageContext({"corpus": corpus(folder / "corpus", *texts)}, folder / "work", ProgressFile(folder / "p"))
     result = compute(stage.declaration, place)  # type: ignore[arg-type]

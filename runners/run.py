@@ -55,7 +55,7 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
     shared = shared_stages(request.experiment)  # data that is missing is refused before a folder is made
     with open_ledger(request) as ledger:
         journal = Journal(request.experiment, shared, ArtifactStore(request.places.stages), ledger)
-        with executor_of(request) as executor, timed(ledger, request, on_progress) as watched:
+        with timed(ledger, request, on_progress) as watched, executor_of(request) as executor:
             run_stages(journal, executor, watched)
         found = snapshot(ledger)
         if request.experiment.search is not None and not found.failed:  # a failed trial is tried again

@@ -11,6 +11,7 @@ import selectors
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -35,7 +36,7 @@ SETTINGS = {
     "TUNE_RESULT_BUFFER_LENGTH": "1",
 }
 LOG = "ray.log"
-SECONDS_TO_END = 5.0
+SECONDS_TO_END, SECONDS_TO_FINISH = 5.0, 10.0
 
 
 LOST, NOT_STARTED = "unexpectedly: its node on this machine died", "before it had started"
@@ -128,10 +129,13 @@ class RayExecutor:
         return host
 
     def _finish(self, host: "_Host") -> None:
-        """Tell Tune that there are no more trials and wait until it has ended."""
+        """Tell Tune that there are no more trials and wait until it has ended, though not for long."""
+        until = time.monotonic() + SECONDS_TO_FINISH
         if self._answering is not None:
             host.answer(self._adapter.goes_on(self._answering))
         while (question := host.question()) is None or question[0] in ("next", "take", "died"):
+            if time.monotonic() > until:
+                return
             if question is not None:
                 host.answer(FINISHED if question[0] == "next" else STOP)
 

@@ -1,4 +1,4 @@
-"""The one door to Ray: a `ray.tune.Tuner` with a class Trainable, and adapters from Tune to the driver's course."""
+"""The one door to Ray: a `ray.tune.Tuner` with a class Trainable, and adapters from Tune to the driver."""
 
 import json
 import logging
@@ -69,10 +69,10 @@ def run_trials(driver: Driver, hosting: Hosting) -> None:
         mode="max",
     )
     run_settings = tune.RunConfig(
-        name="course",
+        name="trials",
         storage_path=hosting.scratch,
         verbose=0,
-        failure_config=tune.FailureConfig(max_failures=0),  # the course counts and hands out again
+        failure_config=tune.FailureConfig(max_failures=0),  # deaths are counted by the run, which hands out again
         callbacks=[NodeWatch(driver)],
         checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),  # all there is lies in the stage store
     )
@@ -126,7 +126,7 @@ class StageTrainable(tune.Trainable):
 
 
 class QueueSearcher(Searcher):
-    """Tune's searcher: proposes what the course has next, and nothing of its own."""
+    """Tune's searcher: proposes the trial whose task was started, and nothing of its own."""
 
     def __init__(self, driver: Driver, hosting: Hosting) -> None:
         super().__init__(metric="step", mode="max")
@@ -140,7 +140,7 @@ class QueueSearcher(Searcher):
         return {**trial, "visible": str(self._hosting.visible), "token": self._hosting.token}
 
     def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
-        """Learn nothing: the course has seen every result."""
+        """Learn nothing: the driver has seen every result."""
 
     def save(self, checkpoint_path: str) -> None:
         """Keep nothing: the ledger is the memory."""
@@ -150,14 +150,14 @@ class QueueSearcher(Searcher):
 
 
 class QueueScheduler(FIFOScheduler):
-    """Tune's scheduler: every result goes to the course, which says whether the trial goes on or stops."""
+    """Tune's scheduler: every result goes to the driver, which says whether the trial goes on or stops."""
 
     def __init__(self, driver: Driver) -> None:
         super().__init__()
         self._driver = driver
 
     def on_trial_result(self, tune_controller: Any, trial: Any, result: dict[str, Any]) -> str:
-        """Pass the result on and return the course's answer."""
+        """Pass the result on and return the driver's answer."""
         told: str = self._driver.ask("take", trial.config["trial"], result["step"], result["answer"])
         return told
 

@@ -153,7 +153,7 @@ def test_two_vocabularies_that_differ_are_refused(call: Call, tmp_path: Path, ex
     transformers().BertTokenizer(vocabulary).save_pretrained(exported)
     answer = call("import", exported, tmp_path / "out")
     assert (answer.code, len(answer.err.splitlines())) == (4, 1)
-    assert "hold different vocabularies" in answer.err
+    assert "have different vocabularies" in answer.err
 
 
 def test_what_is_not_there_or_there_already_is_refused(call: Call, tmp_path: Path, exported: Path) -> None:

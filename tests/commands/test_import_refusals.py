@@ -168,4 +168,4 @@ def test_files_that_differ_on_the_case_are_refused(call: Call, tmp_path: Path, e
     (exported / "tokenizer_config.json").write_text('{"do_lower_case": false}')
     answer = call("import", exported, tmp_path / "out")
     assert (answer.code, len(answer.err.splitlines())) == (4, 1)
-    assert "differ on do_lower_case" in answer.err
+    assert "different values of do_lower_case" in answer.err

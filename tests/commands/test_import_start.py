@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 
 from configuration.experiment import Experiment
 from configuration.initial_checkpoint import WEIGHTS
+from configuration.validation.experiment import violations_of
 from foundation.errors import CorruptionError
 from foundation.schema import canonical
 from ledger.checkpoints import trained
@@ -96,7 +97,7 @@ def test_only_the_first_of_a_trials_stages_reads_the_start(tmp_path: Path) -> No
     hurdled = document(tmp_path, design={"kind": "search", "space": {"recipe.dropout": [0.0, 0.1]}})
     hurdled["pretraining"] |= {"hurdle": {"kind": "progressive_mean", "rungs": [256]}}
     wanted = read(hurdled)
-    assert list(wanted.violations()) == []
+    assert list(violations_of(wanted)) == []
     stages = trial_stages(wanted, shared_stages(wanted), wanted.baseline, 1)
     starts = [stage.declaration.model_dump()["init_checkpoint"] for stage in stages.values()]
     assert starts == [str(tmp_path / "start"), None]

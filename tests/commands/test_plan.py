@@ -254,7 +254,8 @@ fine_tuning: { data: nowhere/data, tasks: [cola, rte, squad_v1_1], corpus: { kin
     monkeypatch.setenv("COLUMNS", "300")
     planned_ = call("plan", file, "--out", tmp_path / "results")
     assert planned_.code == 0
-    *_, heading, one, other, cola, rte, squad = planned_.out.rstrip().splitlines()
+    *_, heading, one, other, cola, rte, squad, hint = planned_.out.rstrip().splitlines()
+    assert "STEEPLECHASE_DATA" in hint
     assert heading == "missing, and `run` needs it:"
     for line, words in zip((one, other, cola, rte, squad), wanted, strict=True):
         assert words in line
@@ -262,7 +263,7 @@ fine_tuning: { data: nowhere/data, tasks: [cola, rte, squad_v1_1], corpus: { kin
     run = call("run", file, "--out", tmp_path / "results")
     assert run.code == 4
     refusals = [line for line in run.err.splitlines() if not line.startswith("warning: ")]
-    assert all(words in line for words, line in zip(wanted, refusals, strict=True))
+    assert all(words in line for words, line in zip((*wanted, "STEEPLECHASE_DATA"), refusals, strict=True))
 
 
 def test_a_plan_names_the_scales_of_the_file(call: Call, tmp_path: Path) -> None:

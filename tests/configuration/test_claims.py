@@ -8,6 +8,7 @@ import pytest
 from configuration.claims import parse_claim
 from configuration.experiment import Experiment
 from configuration.loading import load_experiment
+from configuration.validation.experiment import violations_of
 from foundation.errors import ConfigurationError
 from foundation.schema import canonical_text
 from tests.factories.simulated_training import SEARCH, experiment
@@ -22,7 +23,7 @@ UNTIL = {"until_decided": {"start": 2, "max": 4, "margin": {"held_out_loss": 0.1
 
 
 def told(made: Experiment) -> list[tuple[str, str]]:
-    return [(".".join(map(str, violation.path)), violation.message) for violation in made.violations()]
+    return [(".".join(map(str, violation.path)), violation.message) for violation in violations_of(made)]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from configuration.experiment import Experiment
 from configuration.fine_tuning import FineTuning, TaskExamples, TaskSettings, TaskTraining
 from configuration.fine_tuning_runs import fine_tuning_runs
+from configuration.validation.experiment import violations_of
 from foundation.errors import DataError
 from ledger.artifacts import Outcome
 from ledger.records import Record, Status, TrialStatus, with_results
@@ -154,7 +155,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("tuning", "message"), WRONG)
 def test_impossible_settings_are_told(tmp_path: Path, tuning: dict[str, Any], message: str) -> None:
-    assert message in [violation.message for violation in experiment(tmp_path, **tuning).violations()]
+    assert message in [violation.message for violation in violations_of(experiment(tmp_path, **tuning))]
 
 
 def test_swapped_pairs_double_the_training_set() -> None:

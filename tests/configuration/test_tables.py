@@ -78,7 +78,7 @@ def test_at_paper_scale_every_arm_is_trained_as_released(name: str, scale: str) 
             assert gap(experiment, arm, released) <= setting, arm.name
         else:  # an arm of ours: a released model in all but what is ablated
             own = {"updates"} if arm.name.endswith("_4m") else set()
-            own |= {"lengthening share"} if name == "table4" else set()  # a test of its own says of whom
+            own |= {"long sequence share"} if name == "table4" else set()  # a test of its own says of whom
             gaps = [gap(experiment, arm, preset) for preset in PRESETS.values()]
             assert any(found <= ABLATED | setting | own for found in gaps), (arm.name, min(gaps, key=len))
 

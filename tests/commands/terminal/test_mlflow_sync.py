@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -99,7 +100,7 @@ def test_the_table_is_printed_before_the_last_mirror(
         return "away"
 
     def drive(*_: object) -> Snapshot:
-        return study(arms=2, seeds=(1, 2))
+        return replace(study(arms=2, seeds=(1, 2)), document=chosen.experiment.model_dump(mode="json"))
 
     monkeypatch.setattr(Mirroring, "finish", finish)
     monkeypatch.setattr(commands.run, "drive", drive)

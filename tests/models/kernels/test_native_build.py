@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from models.kernels.native.build import LOAD, library
+from tests.factories.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 ASK = "from models.kernels.native.build import arithmetic; print(arithmetic())"
 COMPUTE = """
 import torch

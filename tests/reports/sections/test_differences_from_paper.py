@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from foundation.schema import canonical
 from reports.formats import render
 from reports.report import Report, build
 from search_space.candidate import Candidate
@@ -34,8 +33,8 @@ def report(arms: tuple[str, ...], **more: Any) -> Report:
     return build(replace(found, arms=tuple(rows)), primary=primary)
 
 
-def written(arm: str) -> Any:
-    return canonical(apply(Candidate(), CHANGES[arm]))
+def written(arm: str) -> Candidate:
+    return apply(Candidate(), CHANGES[arm])
 
 
 def rows(found: Report, name: str) -> list[dict[str, Any]]:

@@ -130,6 +130,6 @@ def test_a_fraction_with_a_point_left_out_says_what_it_cannot_tell() -> None:
         assert (row["n"], row["delta"]) == (0, None)
         assert "is confounded with" in str(row["reason"])
     (told,) = [note for note in report.notes if note.startswith("The fraction")]
-    assert "no longer balanced: bottleneck_ratio, depth, width" in told
+    assert "no longer balanced: bottleneck_ratio, width, depth" in told
     (grid,) = [grid for grid in report.grids if grid.name == "factors main"]
     assert grid.columns[-1].title == "not estimable: it"

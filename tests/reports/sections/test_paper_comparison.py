@@ -5,6 +5,8 @@ from typing import Any
 
 from reports.formats import render
 from reports.report import Report, build
+from search_space.candidate import Candidate
+from search_space.recipe import Recipe
 from search_space.released.models import PRESETS
 from tests.factories.reports import Trial, document, primary, snapshot
 
@@ -89,7 +91,7 @@ def test_a_description_whose_value_was_not_found_stands_beside_the_direction() -
 
 
 def test_a_lengthened_arm_stands_beside_costs_that_leave_the_lengthening_out() -> None:
-    arms, longer = {"baseline": {}, "longer": {}}, {"recipe": {"long_sequence_share": 0.1}}
+    arms, longer = {"baseline": {}, "longer": {}}, Candidate(recipe=Recipe(long_sequence_share=0.1))
     paper = {**PAPER, "table": "table4", "rows": {"longer": CONVBERT_ROW}}
     told = document(("squad_v1_1",), paper=paper)
     found = snapshot([Trial(name, 1).pretrained(3.0) for name in arms], arms, ("squad_v1_1",), resolved=told)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from configuration.experiment import Experiment
+from configuration.validation.experiment import violations_of
 from ledger.artifacts import Outcome
 from ledger.records import TrialStatus
 from runners.search.observations import at_the_same_seeds
@@ -107,7 +108,7 @@ def test_killed_between_any_two_rows_the_next_run_decides_the_same(tmp_path: Pat
 def test_what_cannot_be_searched_is_refused_with_a_reason(tmp_path: Path, parts: Any, message: str) -> None:
     pretraining = {"tokens": 2560, "seeds": [1], **parts.pop("pretraining", {})}
     wrong = simulated.search(tmp_path, pretraining=pretraining, **parts)
-    assert message in " ".join(violation.message for violation in wrong.violations())
+    assert message in " ".join(violation.message for violation in violations_of(wrong))
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)

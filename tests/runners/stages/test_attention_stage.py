@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from configuration.experiment import Experiment
+from configuration.validation.experiment import violations_of
 from foundation.schema import canonical
 from ledger.attention_locality import uniform_concentration
 from runners.dag import all_labels, shared_stages, trial_stages
@@ -79,7 +80,7 @@ def test_all_arms_are_asked_about_the_baselines_length_and_their_recipe_is_no_ma
 
 def told(**parts: Any) -> list[str]:
     place = ("measure", "attention_diagonal")
-    return [v.message for v in experiment(**MEASURED, **parts).violations() if v.path == place]
+    return [v.message for v in violations_of(experiment(**MEASURED, **parts)) if v.path == place]
 
 
 def test_an_arm_too_short_and_a_search_are_refused() -> None:
@@ -94,6 +95,6 @@ def test_an_arm_too_short_and_a_search_are_refused() -> None:
 
 def test_a_claim_may_speak_of_what_is_measured() -> None:
     claim = "attention_diagonal(long) < attention_diagonal(baseline)"
-    assert not [v for v in experiment(**MEASURED, claims=[claim]).violations() if "claims" in v.path]
-    (refused,) = (v for v in experiment(claims=[claim]).violations() if "claims" in v.path)
+    assert not [v for v in violations_of(experiment(**MEASURED, claims=[claim])) if "claims" in v.path]
+    (refused,) = (v for v in violations_of(experiment(claims=[claim])) if "claims" in v.path)
     assert "not measured here" in refused.message

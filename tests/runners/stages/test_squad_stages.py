@@ -12,6 +12,7 @@ from configuration.experiment import Experiment
 from configuration.fine_tuning import FineTuning
 from configuration.fine_tuning_runs import FineTuningRun
 from configuration.stage_label import LONG_SEQUENCE_PHASE
+from configuration.validation.experiment import violations_of
 from foundation.errors import ConflictError, DataError
 from ledger.artifacts import ArtifactStore, Outcome
 from ledger.records import Status
@@ -194,13 +195,13 @@ def test_what_does_not_fit_is_refused_before_anything_is_made(tmp_path: Path) ->
     parts = {"architecture": ARCHITECTURE, "objective": {"kind": "masked_language_model"}, "recipe": long_sequences}
     found = [
         (".".join(map(str, each.path)), each.message)
-        for each in simulated.experiment(tmp_path, fine_tuning=tuning).violations()
+        for each in violations_of(simulated.experiment(tmp_path, fine_tuning=tuning))
     ]
     assert ("fine_tuning.sequence_length", "67 is too short for squad_v1_1; allowed: 68 and longer") in found
     assert any(place == "fine_tuning.tasks.0" and "data does not say where" in message for place, message in found)
     assert [
         (".".join(map(str, each.path)), each.message)
-        for each in simulated.experiment(tmp_path, baseline=parts).violations()
+        for each in violations_of(simulated.experiment(tmp_path, baseline=parts))
     ] == [
         (
             "baseline.recipe.long_sequence_share",

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from configuration.tuning import Tune
 from configuration.tuning_points import change_size, grid_points, name_of, point_count, points_of, value_at
+from configuration.validation.experiment import violations_of
 from foundation.schema import canonical, canonical_text
 from ledger.tuning_selection import Choice, chosen, mean_over_seeds
 from runners.dag import shared_stages, trial_stages
@@ -138,7 +139,7 @@ def test_a_choice_is_read_back_as_it_was_written(values: list[float | None]) -> 
 
 
 def told(table: Any) -> list[str]:
-    return [f"{'.'.join(map(str, one.path))}: {one.message}" for one in table.violations()]
+    return [f"{'.'.join(map(str, one.path))}: {one.message}" for one in violations_of(table)]
 
 
 def test_seeds_of_both_are_refused_with_both_lists(tmp_path: Path) -> None:

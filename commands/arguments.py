@@ -9,11 +9,10 @@ from typing import Annotated
 import typer
 
 from configuration.experiment import Experiment
+from configuration.experiment_files import AnyExperiment, load_experiment
+from configuration.latency import LatencyExperiment
 from configuration.matched_budget import THROUGHPUT
-from configuration.timing.experiment import TimingExperiment
-from configuration.yaml import load, scales
-from configuration.yaml.reading import read_document
-from configuration.yaml.text import read_text
+from configuration.yaml import scales
 from foundation.errors import ConfigurationError
 from ledger.measured_throughput import seconds_per_operation
 from ledger.records import WITHOUT_SCALES
@@ -63,34 +62,18 @@ class Chosen:
     """Every scale of its file."""
 
 
-@dataclass(frozen=True)
-class ChosenTiming:
-    """A timing experiment at one of its scales."""
-
-    experiment: TimingExperiment
-    scale: str
-
-
 def choose(path: Path, scale: str | None) -> Chosen:
-    """Read an experiment. Raises ConfigurationError with every mistake of the file."""
-    if asks_for_time(path):
+    """Read an experiment that trains. Raises ConfigurationError with every mistake of the file."""
+    experiment, name = choose_any(path, scale)
+    if isinstance(experiment, LatencyExperiment):
         raise ConfigurationError(f"{path}: a timing experiment; only plan and run read it, and report its results")
+    return Chosen(experiment, name, scales(path))
+
+
+def choose_any(path: Path, scale: str | None) -> tuple[AnyExperiment, str]:
+    """Read an experiment of either kind and the name of its scale. Raises ConfigurationError as `choose` does."""
     wanted = _wanted_scale(path, scale)
-    return Chosen(
-        load(path, Experiment, wanted, {THROUGHPUT: seconds_per_operation}), wanted or WITHOUT_SCALES, scales(path)
-    )
-
-
-def choose_timing(path: Path, scale: str | None) -> ChosenTiming:
-    """Read a timing experiment. Raises ConfigurationError with every mistake of the file."""
-    wanted = _wanted_scale(path, scale)
-    return ChosenTiming(load(path, TimingExperiment, wanted), wanted or WITHOUT_SCALES)
-
-
-def asks_for_time(path: Path) -> bool:
-    """Return whether a file has a `timing` section, which is what makes it a timing experiment."""
-    document, _ = read_document(str(path), read_text(path))
-    return "timing" in document.nodes
+    return load_experiment(path, wanted, {THROUGHPUT: seconds_per_operation}), wanted or WITHOUT_SCALES
 
 
 def _wanted_scale(path: Path, scale: str | None) -> str | None:

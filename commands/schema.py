@@ -1,6 +1,6 @@
 """`steeplechase schema`: the JSON schema of experiment files, for editors that complete and check as one types."""
 
-from configuration.timing.schema import files_schema_text
+from configuration.experiment_files import files_schema_text
 
 
 def schema() -> None:

@@ -37,6 +37,8 @@ from reports.sections.forecast import (
     outlook_of,
 )
 from reports.sections.grids import Grid
+from reports.sections.latency import latency_grids, latency_tables
+from reports.sections.latency_finding import latency_conditions, latency_finding
 from reports.sections.main_table import overview
 from reports.sections.matched_budget import has_matches, matched_table
 from reports.sections.paper_comparison import BESIDE, beside_grid, beside_table
@@ -48,6 +50,7 @@ from reports.sections.tuned_effects import TUNED, tuned_finding, tuned_grids, tu
 from reports.sections.tuning_trials import tuning_footer, tuning_grids, tuning_notes, tuning_table
 from reports.sections.variance import noise_grid, noise_table
 from reports.sections.verdicts import effects_grid, effects_table
+from reports.statistics.latency import LatencyResults, is_latency, latency_results_of
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,8 @@ class Report:
     """Results along a number that arms differ in."""
     ladder: Ladder | None = None
     attention: AttentionMaps | None = None
+    latency: LatencyResults | None = None
+    """Times by length, of a latency experiment."""
     made_with: Notes = ()
     """The command, the machine and the libraries behind the numbers, as far as the ledger has them."""
     more: str = ""
@@ -93,6 +98,8 @@ def build(
     snapshot: Snapshot, importance: Mapping[str, float] | None = None, primary: PrimaryMetric = primary_metric
 ) -> Report:
     """Return the report of a snapshot; `importance` is each axis's share of a search's variance, where known."""
+    if is_latency(snapshot):
+        return _latency_report(snapshot, latency_results_of(snapshot))
     setting = setting_of(snapshot.document)
     results = results_of(at_shared_recipe(snapshot), setting, primary)
     own = None if (tuned := at_own_recipes(snapshot)) is None else results_of(tuned, setting, primary)
@@ -123,6 +130,27 @@ def build(
         axis=None if setting.design.kind == SEARCH else axis_curve_of(results),
         ladder=ladder_of(results),
         attention=attention_maps_of(results),
+        made_with=made_with_of(snapshot),
+    )
+
+
+def _latency_report(snapshot: Snapshot, results: LatencyResults) -> Report:
+    """Return the report of what was timed: the same shape, none of the sections of training."""
+    experiment = results.experiment
+    scale, paper = scale_of(snapshot.scale), experiment.paper
+    conditions = (("Scale", scale or "none declared"), *latency_conditions(results))
+    return Report(
+        experiment=printable(experiment.experiment),
+        scale=printable(scale),
+        question=printable(experiment.question),
+        finding=printable(latency_finding(results)),
+        paper=printable(f"{paper.statement} ({paper.source})") if paper else "",
+        tables=tuple(latency_tables(results)),
+        grids=tuple(latency_grids(results)),
+        curves=None,
+        forest=None,
+        footer=tuple((term, printable(text)) for term, text in conditions),
+        latency=results if results.measured else None,
         made_with=made_with_of(snapshot),
     )
 

@@ -5,21 +5,26 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 
 from configuration.experiment import Experiment
+from configuration.experiment_files import AnyExperiment
+from configuration.latency import LatencyExperiment
 from foundation.atomic_files import disk_refusals
+from foundation.differences import differences
 from foundation.environment import machine, manifest
 from foundation.errors import ConflictError, CorruptionError
-from foundation.schema import JsonValue, canonical_text
+from foundation.schema import JsonValue
 from ledger.amendments import amend
 from ledger.artifacts import ArtifactStore
 from ledger.contamination import refuse_leakage
 from ledger.csv_export import has_export
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.paths import ResultPaths
+from ledger.reading import refuse_former_timings
 from ledger.sessions import Stopwatch
 from ledger.snapshot import Snapshot, snapshot
 from runners.dag import all_labels, shared_stages
 from runners.executors import Executor, open_executor
 from runners.executors.local import LocalExecutor
+from runners.latency_stages import latency_stages, refuse_another_machine
 from runners.scheduling.course import Course
 from runners.scheduling.groundwork import Groundwork
 from runners.search.next_arms import importance_of_axes
@@ -34,7 +39,7 @@ OnProgress = Callable[[WorkQueue], None]
 class RunRequest:
     """What is to be run, where, and on what."""
 
-    experiment: Experiment
+    experiment: AnyExperiment
     scale: str
     places: ResultPaths
     engine: str = "local"
@@ -48,22 +53,44 @@ class RunRequest:
 def run(request: RunRequest, watch: OnProgress) -> Snapshot:
     """Run an experiment to its end, or carry on where it stands, and return what the ledger then holds.
 
-    Raises a Refusal where the request, the data or the machine is at fault; all finished work is kept.
+    Raises a UserError where the request, the data or the machine is at fault; all finished work is kept.
     """
-    shared = shared_stages(request.experiment)  # data that is missing is refused before a folder is made
+    if isinstance(request.experiment, LatencyExperiment):
+        return _run_latency(request.experiment, request, watch)
+    return _run_training(request.experiment, request, watch)
+
+
+def _run_latency(experiment: LatencyExperiment, request: RunRequest, watch: OnProgress) -> Snapshot:
+    """Time every length that has not been timed, in one worker with nothing beside it."""
+    from runners.stages.latency import this_machine  # torch, which a run that trains has in its workers alone
+
+    here = this_machine(experiment.timing.device)  # a device that is missing is refused before a folder is made
+    stages = latency_stages(experiment, here)
+    with open_ledger(request) as ledger:
+        refuse_another_machine(ledger, here)
+        store = ArtifactStore(request.places.stages)
+        with timed(ledger, request, watch) as watched:
+            groundwork = Groundwork(stages, store, ledger)
+            with LocalExecutor(store.root, 1) as local, watched(groundwork) as glance:
+                local.run(groundwork, glance)
+        return snapshot(ledger)
+
+
+def _run_training(experiment: Experiment, request: RunRequest, watch: OnProgress) -> Snapshot:
+    shared = shared_stages(experiment)  # data that is missing is refused before a folder is made
     with open_ledger(request) as ledger:
         store = ArtifactStore(request.places.stages)
         with timed(ledger, request, watch) as watched:
             groundwork = Groundwork(shared.named(), store, ledger)
             with LocalExecutor(store.root, request.workers) as local, watched(groundwork) as glance:
                 local.run(groundwork, glance)
-            refuse_leakage(request.experiment, ledger.records())
-            course = Course(request.experiment, shared, store, ledger)
+            refuse_leakage(experiment, ledger.records())
+            course = Course(experiment, shared, store, ledger)
             with engine_of(request) as engine, watched(course) as glance:
                 engine.run(course, glance)
         found = snapshot(ledger)
-        if request.experiment.search is not None and not found.failed:  # a failed trial is tried again
-            ledger.set_fact("importance", importance_of_axes(request.experiment, ledger))
+        if experiment.search is not None and not found.failed:  # a failed trial is tried again
+            ledger.set_fact("importance", importance_of_axes(experiment, ledger))
             found = snapshot(ledger)
         return found
 
@@ -96,6 +123,7 @@ def timed(ledger: Ledger, request: RunRequest, watch: OnProgress) -> Iterator[Wa
 @contextmanager
 def open_ledger(request: RunRequest) -> Iterator[Ledger]:
     """Hold the results folder and give its ledger, which must belong to this experiment. Raises ConflictError."""
+    refuse_former_timings(request.places.folder)
     _refuse_lost_ledger(request.places)
     request.places.make()
     with request.places.held(), closing(Ledger(request.places.folder / LEDGER_NAME)) as ledger:
@@ -105,14 +133,19 @@ def open_ledger(request: RunRequest) -> Iterator[Ledger]:
             with ledger.together():
                 ledger.set_fact("experiment", experiment.experiment)
                 ledger.set_fact("scale", request.scale)
-                ledger.set_fact("labels", [*all_labels(experiment)])
+                ledger.set_fact("labels", [*_trial_labels(experiment)])
                 ledger.set_fact("document", experiment.model_dump(mode="json"))
                 ledger.set_fact("manifest", manifest())
-                ledger.set_fact("impossible", [[one.name, *one.reasons] for one in experiment.roster.impossible])
+                ledger.set_fact("impossible", experiment.impossible_points)
                 ledger.set_fact("identity", identity)
         elif not amend(ledger, experiment):
             raise ConflictError(_conflict(request, known, identity))
         yield ledger
+
+
+def _trial_labels(experiment: AnyExperiment) -> tuple[str, ...]:
+    """Return the stages that a trial goes through; the stages of a latency experiment belong to no trial."""
+    return () if isinstance(experiment, LatencyExperiment) else all_labels(experiment)
 
 
 def _refuse_lost_ledger(places: ResultPaths) -> None:
@@ -135,18 +168,5 @@ def engine_of(request: RunRequest) -> Executor:
 
 def _conflict(request: RunRequest, known: JsonValue, wanted: JsonValue) -> list[str]:
     lines = [f"{request.places.folder}: holds another experiment's results; nothing was changed. What differs:"]
-    lines += [f"  {path}: {before} there, {after} here" for path, before, after in _differences("", known, wanted)]
+    lines += [f"  {line}" for line in differences(known, wanted)]
     return [*lines, "Did you mean another --out folder?"]
-
-
-def _differences(path: str, known: JsonValue, wanted: JsonValue) -> Iterator[tuple[str, str, str]]:
-    if isinstance(known, dict) and isinstance(wanted, dict):
-        for name in sorted(known.keys() | wanted.keys()):
-            inner = f"{path}.{name}" if path else name
-            yield from _differences(inner, known.get(name), wanted.get(name))
-    elif known != wanted:
-        yield path, _told(known), _told(wanted)
-
-
-def _told(value: JsonValue) -> str:
-    return "the default" if value is None else canonical_text(value)

@@ -9,10 +9,13 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from analysis.bootstrap import median
 from commands.terminal.screen import Screen, time_left
 from commands.terminal.trial_grid import ENDED, counts, trial_grid
 from ledger.artifacts import ArtifactStore
+from ledger.latency import LATENCY, latencies_of
 from ledger.records import Record, Status, TrialStatus
+from reports.number_format import milliseconds_text
 from runners.cost_estimate.flops import effort
 from runners.stages.progress import StageProgress, read_progress
 from runners.work_queue import StageTask, WorkQueue
@@ -127,7 +130,10 @@ class _Account:
     @property
     def whose(self) -> str:
         """What the stages belong to."""
-        return "trials" if self.agenda.standings else "shared by all trials"
+        if self.agenda.standings:
+            return "trials"
+        kinds = {work.stage.kind for work in (*self.agenda.done, *self.agenda.remaining)}
+        return "timed" if kinds == {LATENCY} else "shared by all trials"
 
     def untold(self) -> Iterator[Record]:
         """Yield the records that have not been told and count them as told."""
@@ -200,7 +206,8 @@ def _cells(work: StageTask, progress: StageProgress, seconds: float) -> Iterator
 
 
 def _line(record: Record, number: str, left: str) -> str:
-    place = f"{record.trial or 'shared'} {record.label}"
+    owner = record.trial or ("" if record.stage == LATENCY else "shared")
+    place = f"{owner} {record.label}".lstrip()
     ahead = f"; {left}" if left and record.trial else ""  # what trials share is done before their time can be told
     return f"[{number}] {place}: {_found(record)} ({record.seconds:.1f} s){ahead}"
 
@@ -210,6 +217,9 @@ def _found(record: Record) -> str:
         return f"failed: {record.result.get('error')}"
     if record.status is Status.DIVERGED:
         return f"diverged at {record.result.get('tokens')} tokens"
+    for timed in latencies_of([record]):
+        medians = {arm: median(seconds).value for arm, seconds in timed.seconds.items()}
+        return ", ".join(f"{arm} {milliseconds_text(seconds)} ms" for arm, seconds in medians.items())
     scores = record.result.get("scores")
     if isinstance(scores, dict):
         return ", ".join(f"{metric} {value:.1f}" for metric, value in scores.items())

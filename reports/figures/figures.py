@@ -1,17 +1,20 @@
 """What a figure shows, drawn: from any figure's data to SVG, PDF or PNG in the one style."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from reports.drawing import attention, axis_curve, curves, forest, ladder, pareto
+from reports.drawing import attention, axis_curve, curves, forest, ladder, latency, pareto
 from reports.figures.axis_curve import AxisCurve
 from reports.figures.figure_data import Curves, Forest
 from reports.figures.ladder import Ladder
-from reports.figures.matplotlib_style import Draw, pdf_bytes, png_bytes, svg_text
+from reports.figures.matplotlib_style import Draw, Figure, pdf_bytes, png_bytes, svg_text
 from reports.figures.pareto import Pareto
 from reports.sections.attention import AttentionMaps
+from reports.statistics.latency import LatencyResults
 
-Drawn = Curves | Forest | Pareto | AxisCurve | Ladder | AttentionMaps
+Drawn = Curves | Forest | Pareto | AxisCurve | Ladder | AttentionMaps | LatencyResults
 
 
 def svg_of(data: Drawn) -> str:
@@ -46,21 +49,20 @@ def narrow_draw(data: Drawn) -> Draw | None:
             return partial(axis_curve.draw_narrow, data)
         case Pareto():
             return partial(pareto.draw_narrow, data)
-        case Ladder() | AttentionMaps():
+        case Ladder() | AttentionMaps() | LatencyResults():
             return None
 
 
+DRAWN_BY: dict[type[object], Callable[[Any], Figure]] = {
+    Curves: curves.draw,
+    Forest: forest.draw,
+    Pareto: pareto.draw,
+    AxisCurve: axis_curve.draw,
+    Ladder: ladder.draw,
+    AttentionMaps: attention.draw,
+    LatencyResults: latency.draw,
+}
+
+
 def _draw(data: Drawn) -> Draw:
-    match data:
-        case Curves():
-            return partial(curves.draw, data)
-        case Forest():
-            return partial(forest.draw, data)
-        case Pareto():
-            return partial(pareto.draw, data)
-        case AxisCurve():
-            return partial(axis_curve.draw, data)
-        case Ladder():
-            return partial(ladder.draw, data)
-        case AttentionMaps():
-            return partial(attention.draw, data)
+    return partial(DRAWN_BY[type(data)], data)

@@ -1,8 +1,9 @@
 """The pictures of a report: which there are follows from its results alone, each with the numbers behind it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from reports.figures.axis_curve import AxisCurve, axis_table
 from reports.figures.figure_data import Curves, Forest, curves_table, forest_table
@@ -13,7 +14,9 @@ from reports.figures.pareto import Pareto, pareto_table
 from reports.formats.csv import render_table
 from reports.report import Report
 from reports.sections.attention import AttentionMaps, maps_table
+from reports.sections.latency import latency_table
 from reports.sections.table import Table
+from reports.statistics.latency import LatencyResults
 
 
 @dataclass(frozen=True)
@@ -49,21 +52,20 @@ def files_of(pictures: Iterable[Picture]) -> Iterator[tuple[str, bytes]]:
         yield f"{picture.name}.csv", render_table(numbers_of(picture.data)).encode()
 
 
+NUMBERS_OF: dict[type[object], Callable[[Any], Table]] = {
+    Curves: curves_table,
+    Forest: forest_table,
+    Pareto: pareto_table,
+    AxisCurve: axis_table,
+    Ladder: ladder_table,
+    AttentionMaps: maps_table,
+    LatencyResults: latency_table,
+}
+
+
 def numbers_of(data: Drawn) -> Table:
     """Return what a figure shows as rows."""
-    match data:
-        case Curves():
-            return curves_table(data)
-        case Forest():
-            return forest_table(data)
-        case Pareto():
-            return pareto_table(data)
-        case AxisCurve():
-            return axis_table(data)
-        case Ladder():
-            return ladder_table(data)
-        case AttentionMaps():
-            return maps_table(data)
+    return NUMBERS_OF[type(data)](data)
 
 
 def _all(report: Report) -> Iterator[tuple[str, str, Drawn | None]]:
@@ -74,3 +76,4 @@ def _all(report: Report) -> Iterator[tuple[str, str, Drawn | None]]:
     yield "curves", "Held-out loss by tokens seen", report.curves
     yield "forest", "Differences to the baseline", report.forest
     yield "pareto", "Results against costs", report.pareto
+    yield "latency", "Time and FLOPs by length", report.latency

@@ -1,6 +1,7 @@
 """How much work a stage is, in operations, so that the time left can be told before it has been spent."""
 
-from runners.stages.declarations import ExamplesStage, FineTuneStage, PretrainStage
+from configuration.latency import part_flops
+from runners.stages.declarations import ExamplesStage, FineTuneStage, LatencyStage, PretrainStage
 from runners.stages.stage import Stage
 from search_space.architecture import Architecture
 from search_space.candidate import BACKWARD_AND_FORWARD
@@ -20,6 +21,9 @@ def effort(stage: Stage) -> float:
         train, dev = examples_expected(told.task, examples.train_examples, examples.dev_examples)
         counts = (2 * train if examples.swap_pairs else train, dev)
         return fine_tuning_effort(told.architecture, examples.sequence_length, told.epochs, *counts)
+    if isinstance(told, LatencyStage):
+        once = sum(part_flops(architecture, told.part, told.length) for architecture in told.arms.values())
+        return float(once * told.batch_sequences * (told.warm_up_rounds + told.rounds))
     return 0.0
 
 

@@ -20,11 +20,16 @@ QUIET = {"PYTHONHASHSEED": "0", "TOKENIZERS_PARALLELISM": "false", "CUBLAS_WORKS
 
 
 class LocalExecutor:
-    """Runs an agenda on up to `workers` processes; a process starts with its first stage and stays warm."""
+    """Runs an agenda on up to `workers` processes; a process starts with its first stage and stays warm.
+
+    An exclusive stage has the machine alone: it waits until every worker is idle, and nothing starts beside it.
+    """
 
     def __init__(self, store: Path, workers: int) -> None:
         self._store, self._limit = str(store), workers
         self._workers: list[_Worker] = []
+        self._waiting_alone: StageTask | None = None
+        """An exclusive stage that waits until nothing else runs."""
 
     def __enter__(self) -> "LocalExecutor":
         """Start nothing yet."""
@@ -38,12 +43,29 @@ class LocalExecutor:
     def run(self, agenda: WorkQueue, glance: Callable[[], None]) -> None:
         """StageTask until the agenda is over, calling `glance` a few times a second."""
         while not agenda.over:
-            while (worker := self._idle()) and (work := agenda.next_work()):
-                worker.start(work, self._store)
+            self._start(agenda)
             for worker in self._waiting():
                 agenda.finish(*worker.collect())
             self._workers = [worker for worker in self._workers if worker.alive]
             glance()
+
+    def _start(self, agenda: WorkQueue) -> None:
+        while worker := self._idle():
+            running = self.running
+            if any(work.stage.declaration.exclusive for work in running) or (running and self._waiting_alone):
+                return
+            work, self._waiting_alone = self._waiting_alone or agenda.next_work(), None
+            if work is None:
+                return
+            if work.stage.declaration.exclusive and running:
+                self._waiting_alone = work
+                return
+            worker.start(work, self._store)
+
+    @property
+    def running(self) -> tuple[StageTask, ...]:
+        """What the workers are computing."""
+        return tuple(worker.work for worker in self._workers if worker.work is not None)
 
     def _idle(self) -> "_Worker | None":
         for worker in self._workers:

@@ -1,8 +1,11 @@
 """What every kind of stage is told. Torch-free, so that keys can be known before anything runs."""
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from foundation.schema import Count, JsonValue, Number, PositiveNumber, Seed, Share
+from configuration.latency import Part
+from foundation.schema import Count, JsonValue, Name, Number, PositiveNumber, Seed, Share
+from ledger.latency import Machine
 from runners.stages.stage import StageDeclaration
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
@@ -150,6 +153,31 @@ class AttentionStage(StageDeclaration):
     device: Literal["cpu", "cuda"] = "cpu"
 
 
+class LatencyStage(StageDeclaration):
+    """Time one part of every arm at one length. Reads nothing.
+
+    All arms in one stage: a ratio is paired by rounds, and a round passes every arm once in one process.
+    """
+
+    stage: ClassVar[str] = "latency"
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("torch",)
+    uses_kernels: ClassVar[bool] = True
+    exclusive: ClassVar[bool] = True
+    arms: Mapping[Name, Architecture]
+    part: Part
+    length: Count
+    """Tokens of a sequence, none of them padding."""
+    batch_sequences: Count
+    rounds: Count
+    warm_up_rounds: int
+    seed: Seed
+    device: Literal["cpu", "cuda"]
+    precision: Literal["float32", "bfloat16"]
+    machine: Machine
+    """What a time depends on and no other result does: the processor and the source of the models among it."""
+
+
 KINDS: dict[str, type[StageDeclaration]] = {
     kind.stage: kind
     for kind in (
@@ -161,6 +189,7 @@ KINDS: dict[str, type[StageDeclaration]] = {
         PretrainStage,
         FineTuneStage,
         AttentionStage,
+        LatencyStage,
     )
 }
 """Every kind of stage by name; the file of that name in this folder computes it."""

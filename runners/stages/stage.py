@@ -29,6 +29,8 @@ class StageDeclaration(Schema):
     """Distributions whose version changes the stage's numbers."""
     uses_kernels: ClassVar[bool] = False
     """Whether a model computes in it, so that the operators that do so change the last bits of its numbers."""
+    exclusive: ClassVar[bool] = False
+    """Whether nothing else may run on the machine beside it, because its result is a time."""
     hashed_instead: ClassVar[dict[str, str]] = {}
     """Fields that hold paths, with the field that says what lies there; the path itself never enters the key."""
 
@@ -42,7 +44,7 @@ class Stage:
 
     @property
     def kind(self) -> str:
-        """The kind of stage: corpus, tokens, questions, examples, pretrain, fine_tune or attention."""
+        """The kind of stage: a name in `runners.stages.declarations.KINDS`."""
         return self.declaration.stage
 
     @cached_property

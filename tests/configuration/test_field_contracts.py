@@ -8,10 +8,10 @@ import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from configuration.experiment import Experiment
-from configuration.timing.experiment import TimingExperiment
+from configuration.latency import LatencyExperiment
 from foundation.schema import OPTION, VARIANT_KEY, ExponentText, canonical
 
-FILES: tuple[type[BaseModel], ...] = (Experiment, TimingExperiment)
+FILES: tuple[type[BaseModel], ...] = (Experiment, LatencyExperiment)
 
 
 def parts(annotation: Any) -> Iterator[Any]:

@@ -43,7 +43,7 @@ def trained(folder: Path, trial: str | None) -> PretrainedTrial:
     """
     with closing(Ledger.at(folder)) as ledger:
         found = snapshot(ledger)
-    last = _last_pretraining(found)
+    last = _last_pretraining(folder, found)
     ends = {
         history.trial.name: (history.trial.arm, record)
         for history in found.histories
@@ -65,8 +65,11 @@ def trained(folder: Path, trial: str | None) -> PretrainedTrial:
     )
 
 
-def _last_pretraining(found: Snapshot) -> str:
-    return [label for label in found.labels if label.startswith(f"{PRETRAIN}@")][-1]
+def _last_pretraining(folder: Path, found: Snapshot) -> str:
+    pretrainings = [label for label in found.labels if label.startswith(f"{PRETRAIN}@")]
+    if not pretrainings:
+        raise ConfigurationError(f"{folder}: holds no trained model; its experiment only times models")
+    return pretrainings[-1]
 
 
 def _choose(folder: Path, trial: str | None, found: Snapshot, finished: tuple[str, ...]) -> str:

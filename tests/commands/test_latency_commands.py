@@ -134,6 +134,13 @@ def test_what_cannot_be_done_has_its_exit_code(
     assert all(word in answer.err for word in words)
 
 
+def test_there_is_no_model_to_export_and_none_to_describe(call: Call, timed: Path, tmp_path: Path) -> None:
+    answer = call("export", timed, tmp_path / "model")
+    assert (answer.code, answer.out) == (3, "")
+    assert "holds no trained model" in answer.err
+    assert call("describe", TABLE9).code == 3
+
+
 def test_a_device_that_is_not_there_is_refused_and_nothing_is_kept(call: Call, tmp_path: Path) -> None:
     import torch
 

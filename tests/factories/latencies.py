@@ -46,11 +46,12 @@ def experiment(arms: object = None, **timing: object) -> LatencyExperiment:
 
 def snapshot_of(seconds: Seconds, asked: LatencyExperiment | None = None) -> Snapshot:
     """Return a snapshot that holds these seconds by length and arm."""
-    document = (asked or experiment()).model_dump(mode="json")
-    shared = tuple(_record(length, by_arm) for length, by_arm in seconds.items())
-    return Snapshot("speed", "smoke", document, (), (), (), shared)
+    declared = asked or experiment()
+    arms = tuple(arm.name for arm in declared.candidates)
+    shared = tuple(_record(length, arms, by_arm) for length, by_arm in seconds.items())
+    return Snapshot("speed", "smoke", declared.model_dump(mode="json"), (), (), (), shared)
 
 
-def _record(length: int, seconds: Mapping[str, tuple[float, ...]]) -> Record:
-    result = Latencies(length=length, arms=tuple(seconds), seconds=seconds, machine=MACHINE).document
+def _record(length: int, arms: tuple[str, ...], seconds: Mapping[str, tuple[float, ...]]) -> Record:
+    result = Latencies(length=length, arms=arms, seconds=seconds, machine=MACHINE).document
     return Record(length, None, LATENCY, f"latency n = {length}", "key", Status.FINISHED, result, 1.0, False)

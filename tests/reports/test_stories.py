@@ -15,6 +15,7 @@ from reports.number_format import difference_text
 from reports.publishing import published_in
 from reports.results import Results, results_of
 from reports.statistics.comparisons import Verdict
+from reports.statistics.latency import is_latency
 from reports.statistics.metrics import Metric
 
 ROOT = Path(__file__).parents[2]
@@ -38,10 +39,15 @@ def results_in(folder: Path) -> Results:
     return results_of(seen, setting_of(seen.document), primary_metric)
 
 
+def compares_trained_arms(folder: Path) -> bool:
+    """Return whether a folder has the rows of an experiment that trained: times have no seeds to compare by."""
+    return has_export(folder) and not is_latency(snapshot(read_export(folder)))
+
+
 def known(folder: Path) -> set[str]:
     """Return the intervals of a report, and of every difference of two of its arms."""
     found = set(INTERVAL.findall((folder / "report.md").read_text(encoding="utf-8").replace("\\", "")))
-    if has_export(folder):
+    if compares_trained_arms(folder):
         results = results_in(folder)
         for metric in results.metrics:
             for arm, other in permutations((arm.name for arm in results.arms), 2):
@@ -70,7 +76,7 @@ COMPUTED = {
 def test_a_heading_of_undecided_arms_says_undecided(heading: str) -> None:
     """A heading follows the verdict of the report's own rule: Holm's correction over the headline metrics."""
     folder = PUBLISHED / NAMED.findall(stories()[heading])[0]
-    if not has_export(folder) or (results := results_in(folder)).seeds_in_all < 2:
+    if not compares_trained_arms(folder) or (results := results_in(folder)).seeds_in_all < 2:
         return
     verdicts = {results.comparison(*cell_of(results, cell)).verdict for cell in results.families[0]}
     if verdicts <= {Verdict.UNDECIDED}:

@@ -63,7 +63,7 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
         if isinstance(shared, LatencyStages):
             refuse_another_machine(ledger, shared.machine)
         journal = Journal(experiment, shared, ArtifactStore(request.places.stages), ledger)
-        with executor_of(request) as executor, timed(ledger, request, on_progress) as watched:
+        with timed(ledger, request, on_progress) as watched, executor_of(request) as executor:
             run_stages(journal, executor, watched)
         found = snapshot(ledger)
         if (

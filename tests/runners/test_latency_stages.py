@@ -16,21 +16,23 @@ from foundation.errors import ConflictError, CorruptionError
 from ledger.artifacts import ArtifactStore
 from ledger.database import Ledger
 from ledger.paths import ResultPaths
-from ledger.records import Status, with_results
+from ledger.records import Record, Status, with_results
 from ledger.rows import read_result
 from ledger.snapshot import Snapshot
 from ledger.stage_results import LatencyResult
 from runners.latency_stages import latency_stages
 from runners.run import RunRequest, run
 from runners.run_progress import RunProgress
+from runners.scheduler import OVER, next_step
+from runners.scheduling.state import RunState
 from runners.stages.context import StageContext
 from runners.stages.declarations import LatencyStage
 from runners.stages.latency import compute, this_machine
 from runners.stages.progress import ProgressFile
 from runners.stages.stage import Stage
 from tests.factories.latencies import MACHINE, experiment
+from tests.factories.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 KILLED = """
 import os, signal
 from pathlib import Path
@@ -177,3 +179,15 @@ def test_stages_of_all_lengths_ask_for_the_machine_alone() -> None:
     stages: list[Stage] = [*latency_stages(experiment(), MACHINE).named().values()]
     assert all(stage.declaration.exclusive for stage in stages)
     assert all(not stage.inputs for stage in stages)
+
+
+def test_a_run_without_trials_is_over_when_its_stages_have_ended() -> None:
+    state = RunState(experiment(), latency_stages(experiment(), MACHINE), Path("ledger"))
+    stages = state.shared_tasks
+    assert [task.place for task in next_step(state).ready] == [(None, "latency n = 8"), (None, "latency n = 16")]
+    result = LatencyResult(length=8, arms=("attention",), seconds={"attention": (1.0,)}, machine=MACHINE)
+    for number, task in enumerate(stages, start=1):
+        assert task in next_step(state).ready
+        state.take(Record(number, None, LATENCY, task.label, task.stage.key, Status.FINISHED, result, 1.0, False))
+        assert task not in next_step(state).ready
+    assert next_step(state) == OVER

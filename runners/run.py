@@ -66,9 +66,8 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
         with timed(ledger, request, on_progress) as watched, executor_of(request) as executor:
             run_stages(journal, executor, watched)
         found = snapshot(ledger)
-        if (
-            isinstance(experiment, Experiment) and experiment.search is not None and not found.failed
-        ):  # a failed trial is tried again
+        # a failed trial is tried again, and what it brings belongs to the importance
+        if isinstance(experiment, Experiment) and experiment.search is not None and not found.failed:
             ledger.set_fact("importance", importance_of_axes(experiment, ledger))
             found = snapshot(ledger)
         return found

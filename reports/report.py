@@ -42,7 +42,7 @@ from reports.sections import (
     verdicts,
 )
 from reports.statistics.evidence import Evidence
-from reports.statistics.latency import LatencyResults, is_latency, latency_results_of
+from reports.statistics.latency import LatencyEvidence, is_latency, latency_evidence_of
 from reports.statistics.results import results_of
 from reports.table import Table
 
@@ -73,7 +73,7 @@ SECTIONS: tuple[Section[Evidence], ...] = (
     forecast.SECTION,
 )
 """Of experiments that train, in the order in which a reader meets them."""
-LATENCY_SECTIONS: tuple[Section[LatencyResults], ...] = (latency.SECTION, latency_verdicts.SECTION)
+LATENCY_SECTIONS: tuple[Section[LatencyEvidence], ...] = (latency.SECTION, latency_verdicts.SECTION)
 """Of latency experiments."""
 LISTED_FIRST = (
     *("results", "effects", "claims", "divergence", "noise", "candidates", "importance", "audit", "pareto"),
@@ -109,16 +109,16 @@ def _of_training(snapshot: Snapshot, primary: PrimaryMetric) -> Report:
 
 
 def _of_latencies(snapshot: Snapshot) -> Report:
-    results = latency_results_of(snapshot)
-    experiment, contents = results.experiment, _contents(LATENCY_SECTIONS, results)
+    evidence = latency_evidence_of(snapshot)
+    experiment, contents = evidence.experiment, _contents(LATENCY_SECTIONS, evidence)
     scale, paper = scale_of(snapshot.scale), experiment.paper
-    conditions = (("Scale", scale or "none declared"), *latency_conditions(results))
-    pictures = (figure.picture_of(results) for figure in LATENCY_FIGURES)
+    conditions = (("Scale", scale or "none declared"), *latency_conditions(evidence))
+    pictures = (figure.picture_of(evidence) for figure in LATENCY_FIGURES)
     return Report(
         experiment=printable(experiment.experiment),
         scale=printable(scale),
         question=printable(experiment.question),
-        finding=printable(latency_finding(results)),
+        finding=printable(latency_finding(evidence)),
         paper=printable(f"{paper.statement} ({paper.source})") if paper else "",
         tables=_tables(contents),
         grids=tuple(_with_notes_on_results(contents)),

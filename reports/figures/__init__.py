@@ -5,7 +5,7 @@ from typing import Any
 from reports.figures import attention, axis_curve, curves, forest, ladder, latency, pareto
 from reports.figures.figure import ReportFigure
 from reports.statistics.evidence import Evidence
-from reports.statistics.latency import LatencyResults
+from reports.statistics.latency import LatencyEvidence
 
 FIGURES: tuple[ReportFigure[Evidence, Any], ...] = (
     axis_curve.FIGURE,
@@ -16,5 +16,5 @@ FIGURES: tuple[ReportFigure[Evidence, Any], ...] = (
     pareto.FIGURE,
 )
 """Of experiments that train, in the order in which they are shown."""
-LATENCY_FIGURES: tuple[ReportFigure[LatencyResults, Any], ...] = (latency.FIGURE,)
+LATENCY_FIGURES: tuple[ReportFigure[LatencyEvidence, Any], ...] = (latency.FIGURE,)
 """Of latency experiments."""

@@ -7,7 +7,7 @@ from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure, new_figure, spread
 from reports.figures.style import COLOURS, MARKERS, QUIET
 from reports.sanitise import printable
-from reports.statistics.latency import ArmLatency, LatencyResults, latency_table
+from reports.statistics.latency import ArmLatency, LatencyEvidence, latency_table
 from reports.table import Table
 
 MILLISECOND = 1e3
@@ -25,59 +25,59 @@ class _Look:
     marker: str
 
 
-def timed_of(results: LatencyResults) -> LatencyResults | None:
-    """Return the results where a length has been timed."""
-    return results if results.measured else None
+def timed_of(evidence: LatencyEvidence) -> LatencyEvidence | None:
+    """Return the evidence where a length has been timed, else None."""
+    return evidence if evidence.measured else None
 
 
-def times_table(results: LatencyResults) -> Table:
+def times_table(evidence: LatencyEvidence) -> Table:
     """Return a row per length and arm, as in the report."""
-    return latency_table(results, "latency")
+    return latency_table(evidence, "latency")
 
 
-def draw(results: LatencyResults) -> Figure:
+def draw(evidence: LatencyEvidence) -> Figure:
     """Return the two halves: milliseconds on a logarithmic scale, and ratios with their intervals."""
     figure = new_figure(WIDTH_INCHES, HEIGHT_INCHES)
     looks = {
         arm: _Look(COLOURS[position % len(COLOURS)], MARKERS[position % len(MARKERS)])
-        for position, arm in enumerate(results.arms)
+        for position, arm in enumerate(evidence.arms)
     }
-    _draw_times(figure.add_axes(TIME_PLACE), results, looks)
-    _draw_ratios(figure.add_axes(RATIO_PLACE), results, looks)
+    _draw_times(figure.add_axes(TIME_PLACE), evidence, looks)
+    _draw_ratios(figure.add_axes(RATIO_PLACE), evidence, looks)
     return figure
 
 
-def _draw_times(axes: Any, results: LatencyResults, looks: dict[str, _Look]) -> None:
+def _draw_times(axes: Any, evidence: LatencyEvidence, looks: dict[str, _Look]) -> None:
     for arm, look in looks.items():
-        times = [timed.seconds.value * MILLISECOND for timed in results.of_arm(arm)]
-        axes.plot(results.lengths, times, color=look.colour, marker=look.marker)
+        times = [timed.seconds.value * MILLISECOND for timed in evidence.of_arm(arm)]
+        axes.plot(evidence.lengths, times, color=look.colour, marker=look.marker)
     axes.set_yscale("log", base=10)
     axes.set_title("Milliseconds per sequence")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    _length_axis(axes, results)
+    _length_axis(axes, evidence)
 
 
-def _draw_ratios(axes: Any, results: LatencyResults, looks: dict[str, _Look]) -> None:
+def _draw_ratios(axes: Any, evidence: LatencyEvidence, looks: dict[str, _Look]) -> None:
     for arm, look in looks.items():
-        timed = results.of_arm(arm)
+        timed = evidence.of_arm(arm)
         ratios = [each.speedup.inverse for each in timed]
         values = [ratio.value for ratio in ratios]
-        axes.plot(results.lengths, values, color=look.colour, marker=look.marker)
+        axes.plot(evidence.lengths, values, color=look.colour, marker=look.marker)
         known = [(each.length, ratio.low, ratio.high) for each, ratio in zip(timed, ratios, strict=True)]
         for length, low, high in known:
             if low is not None:
                 axes.plot([length, length], [low, high], color=look.colour, linewidth=3.5, alpha=0.45)
         flops = [each.flops_ratio for each in timed]
-        axes.plot(results.lengths, flops, color=look.colour, linestyle=(0, (4, 2)), linewidth=1.0)
-    baseline = printable(results.arms[0])
+        axes.plot(evidence.lengths, flops, color=look.colour, linestyle=(0, (4, 2)), linewidth=1.0)
+    baseline = printable(evidence.arms[0])
     axes.set_title(f"Ratio to {baseline}: time, and FLOPs dashed")
-    _length_axis(axes, results)
-    _name_ends(axes, [timed for arm in looks for timed in results.of_arm(arm)[-1:]], looks)
+    _length_axis(axes, evidence)
+    _name_ends(axes, [timed for arm in looks for timed in evidence.of_arm(arm)[-1:]], looks)
 
 
-def _length_axis(axes: Any, results: LatencyResults) -> None:
+def _length_axis(axes: Any, evidence: LatencyEvidence) -> None:
     axes.set_xscale("log", base=2)
-    axes.set_xticks(list(results.lengths), [str(length) for length in results.lengths])
+    axes.set_xticks(list(evidence.lengths), [str(length) for length in evidence.lengths])
     axes.minorticks_off()
     axes.set_xlabel("tokens per sequence")
     axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
@@ -95,4 +95,4 @@ def _name_ends(axes: Any, last: list[ArmLatency], looks: dict[str, _Look]) -> No
         axes.text(1.08, share, printable(timed.arm), color=look.colour, va="center", fontsize=9, **place)
 
 
-FIGURE = ReportFigure("latency", lambda results: "Time and FLOPs by length", timed_of, times_table, draw)
+FIGURE = ReportFigure("latency", lambda evidence: "Time and FLOPs by length", timed_of, times_table, draw)

@@ -9,7 +9,7 @@ from reports.number_format import fixed
 from reports.section import Content, Section
 from reports.sections.claims import Judgement
 from reports.sections.latency import FLOPS_DECIMALS, interval_text, speedup_decimals
-from reports.statistics.latency import LatencyResults
+from reports.statistics.latency import LatencyEvidence
 from reports.table import Row, table
 
 OPERATIONS, TIME = "FLOPs", "time"
@@ -27,30 +27,30 @@ class JudgedStatement:
     """Above 1 is what the paper says; operations are counted and have no interval."""
 
 
-def judged_statements(results: LatencyResults) -> Iterator[JudgedStatement]:
+def judged_statements(evidence: LatencyEvidence) -> Iterator[JudgedStatement]:
     """Yield a verdict on every statement at every length that has been timed."""
-    paper = results.experiment.paper
-    if paper is None or not results.lengths:
+    paper = evidence.experiment.paper
+    if paper is None or not evidence.lengths:
         return
     for ordering in paper.orderings:
         first, second = ordering.split(" > ")
-        for length in results.lengths:
-            counted = 1 / results.flops_ratio(first, second, length)
+        for length in evidence.lengths:
+            counted = 1 / evidence.flops_ratio(first, second, length)
             yield _counted(ordering, f"n = {length}", counted)
-            ratio = results.speedup(first, second, length)
-            yield _timed(ordering, f"n = {length}", ratio, results.significance(ratio))
-    if len(results.lengths) > 1:
+            ratio = evidence.speedup(first, second, length)
+            yield _timed(ordering, f"n = {length}", ratio, evidence.significance(ratio))
+    if len(evidence.lengths) > 1:
         for arm in paper.widening:
-            yield from _widening(results, arm)
+            yield from _widening(evidence, arm)
 
 
-def _widening(results: LatencyResults, arm: str) -> Iterator[JudgedStatement]:
-    baseline, shortest, longest = results.experiment.baseline, results.lengths[0], results.lengths[-1]
+def _widening(evidence: LatencyEvidence, arm: str) -> Iterator[JudgedStatement]:
+    baseline, shortest, longest = evidence.experiment.baseline, evidence.lengths[0], evidence.lengths[-1]
     statement, at = f"{arm} gains more on longer inputs (ours: its FLOPs say so)", f"n = {shortest} to {longest}"
-    ratios = (results.flops_ratio(arm, baseline, length) for length in (shortest, longest))
+    ratios = (evidence.flops_ratio(arm, baseline, length) for length in (shortest, longest))
     yield _counted(statement, at, next(ratios) / next(ratios))
-    growth = results.gain_growth(arm)
-    yield _timed(statement, at, growth, results.significance(growth, ratios=2))
+    growth = evidence.gain_growth(arm)
+    yield _timed(statement, at, growth, evidence.significance(growth, ratios=2))
 
 
 def _counted(statement: str, at: str, ratio: float) -> JudgedStatement:
@@ -63,18 +63,18 @@ def _timed(statement: str, at: str, ratio: Estimate, significance: int) -> Judge
     return JudgedStatement(statement, TIME, at, verdicts[significance], ratio)
 
 
-def _content(results: LatencyResults) -> Content:
-    found = list(judged_statements(results))
+def _content(evidence: LatencyEvidence) -> Content:
+    found = list(judged_statements(evidence))
     rows = table("orderings", "statement measure at verdict n ratio low high", map(_row, found))
-    return Content((rows,), tuple(_grids(results, found)))
+    return Content((rows,), tuple(_grids(evidence, found)))
 
 
-def _grids(results: LatencyResults, verdicts: list[JudgedStatement]) -> Iterator[Grid]:
+def _grids(evidence: LatencyEvidence, verdicts: list[JudgedStatement]) -> Iterator[Grid]:
     if not verdicts:
         return
     columns = [Column(name, numeric=False) for name in ("the paper", "at", OPERATIONS, TIME)]
     places = dict.fromkeys((found.statement, found.at) for found in verdicts)
-    decimals = {OPERATIONS: FLOPS_DECIMALS, TIME: speedup_decimals(results)}
+    decimals = {OPERATIONS: FLOPS_DECIMALS, TIME: speedup_decimals(evidence)}
     said = {
         (found.statement, found.at, found.measure): _verdict_text(found, decimals[found.measure])
         for found in verdicts

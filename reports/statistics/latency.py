@@ -1,4 +1,4 @@
-"""LatencyResult from raw seconds: per length and arm, the time, and the paired ratio to the baseline. Pure."""
+"""Latencies from raw seconds: per length and arm, the time, and the paired ratio to the baseline. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class ArmLatency:
 
 
 @dataclass(frozen=True)
-class LatencyResults:
+class LatencyEvidence:
     """The one thing that tables, the figure and the finding read their numbers from."""
 
     experiment: LatencyExperiment
@@ -128,15 +128,15 @@ def is_latency(snapshot: Snapshot) -> bool:
     return "timing" in snapshot.document
 
 
-def latency_results_of(snapshot: Snapshot) -> LatencyResults:
-    """Return the results of a latency experiment, finished or not."""
+def latency_evidence_of(snapshot: Snapshot) -> LatencyEvidence:
+    """Return what a latency experiment has brought to light, finished or not."""
     experiment = document_as(LatencyExperiment, snapshot.document)
-    return LatencyResults(experiment, tuple(result for _, result in with_results(snapshot.shared, LatencyResult)))
+    return LatencyEvidence(experiment, tuple(result for _, result in with_results(snapshot.shared, LatencyResult)))
 
 
-def latency_table(results: LatencyResults, name: str) -> Table:
+def latency_table(evidence: LatencyEvidence, name: str) -> Table:
     """Return a row per length and arm."""
-    return table(name, RESULT_COLUMNS, map(_row, results.timed))
+    return table(name, RESULT_COLUMNS, map(_row, evidence.timed))
 
 
 def _row(timed: ArmLatency) -> Row:

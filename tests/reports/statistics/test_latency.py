@@ -13,7 +13,7 @@ from configuration.latency import LatencyExperiment
 from reports.latency_finding import latency_finding
 from reports.sections.claims import Judgement
 from reports.sections.latency_verdicts import OPERATIONS, TIME, judged_statements
-from reports.statistics.latency import LatencyResults, latency_results_of
+from reports.statistics.latency import LatencyEvidence, latency_evidence_of
 from tests.factories.latencies import ARMS, Seconds, experiment, snapshot_of
 
 ROUNDS = 12
@@ -26,11 +26,11 @@ def steady(*speedups: float, baseline: float = 1.0) -> tuple[float, ...]:
     return tuple(baseline / speedups[number % len(speedups)] for number in range(ROUNDS))
 
 
-def results(by_length: Seconds, asked: LatencyExperiment | None = None) -> LatencyResults:
-    return latency_results_of(snapshot_of(by_length, asked))
+def results(by_length: Seconds, asked: LatencyExperiment | None = None) -> LatencyEvidence:
+    return latency_evidence_of(snapshot_of(by_length, asked))
 
 
-def analysis(by_length: Mapping[int, Mapping[str, tuple[float, ...]]], arms: object = None) -> LatencyResults:
+def analysis(by_length: Mapping[int, Mapping[str, tuple[float, ...]]], arms: object = None) -> LatencyEvidence:
     return results(by_length, experiment(arms, lengths=tuple(by_length), rounds=ROUNDS))
 
 

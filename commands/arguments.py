@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from configuration.experiment import Experiment
-from configuration.loading import experiment_in
-from configuration.timing.experiment import TimingExperiment
+from configuration.latency import LatencyExperiment
+from configuration.loading import AnyExperiment, experiment_in
 from configuration.yaml import ConfigurationFile, read_file
 from foundation.errors import ConfigurationError, did_you_mean
 from ledger.measured_throughput import seconds_per_operation
@@ -60,30 +60,22 @@ class Chosen:
     """Every scale of its file."""
 
 
-@dataclass(frozen=True)
-class ChosenTiming:
-    """A timing experiment at one of its scales."""
-
-    experiment: TimingExperiment
-    scale: str
-
-
 def choose(path: Path, scale: str | None) -> Chosen:
-    """Read an experiment that is no timing. Raises ConfigurationError with every mistake of the file."""
-    chosen = choose_any(path, scale)
-    if isinstance(chosen, ChosenTiming):
+    """Read an experiment that trains. Raises ConfigurationError with every mistake of the file."""
+    experiment, name, scales = choose_any(path, scale)
+    if isinstance(experiment, LatencyExperiment):
         raise ConfigurationError(f"{path}: a timing experiment; only plan and run read it, and report its results")
-    return chosen
+    return Chosen(experiment, name, scales)
 
 
-def choose_any(path: Path, scale: str | None) -> Chosen | ChosenTiming:
-    """Read an experiment; one with a `timing` section is a timing. Raises ConfigurationError with every mistake."""
+def choose_any(path: Path, scale: str | None) -> tuple[AnyExperiment, str, tuple[str, ...]]:
+    """Read an experiment of either kind; return it with the name of its scale and every scale of its file.
+
+    Raises ConfigurationError with every mistake of the file.
+    """
     file = read_file(path)
     wanted = _wanted_scale(file, scale)
-    if "timing" in file.keys:
-        return ChosenTiming(file.declaration(TimingExperiment, wanted), wanted or WITHOUT_SCALES)
-    experiment = experiment_in(file, wanted, seconds_per_operation)
-    return Chosen(experiment, wanted or WITHOUT_SCALES, file.scales)
+    return experiment_in(file, wanted, seconds_per_operation), wanted or WITHOUT_SCALES, file.scales
 
 
 def _wanted_scale(file: ConfigurationFile, scale: str | None) -> str | None:

@@ -7,11 +7,9 @@ import typer
 
 from commands.arguments import ResultsFolder
 from ledger.reading import snapshot_at
-from ledger.timing.keeping import has_timings, read
 from reports.brief import brief
 from reports.formats import format_names, render
 from reports.report import build
-from reports.timing.report import render as render_timing
 
 TERMINAL = "terminal"
 
@@ -36,8 +34,6 @@ def report(
 
 
 def _rendered(folder: Path, form: str, everything: bool) -> str:
-    if has_timings(folder):
-        return render_timing(read(folder), form)
     found = snapshot_at(folder)
     whole = build(found)
     return render(whole if everything or form != TERMINAL else brief(whole, all_of(folder)), form)

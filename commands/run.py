@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator
+from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,22 +11,22 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from commands.arguments import Chosen, ChosenTiming, ExperimentFile, Scale, choose_any, folder_named
+from commands.arguments import ExperimentFile, Scale, choose_any, folder_named
 from commands.report import TERMINAL, all_of
 from commands.stopping import Stopping, stopping
 from commands.terminal.live_view import LiveView
 from commands.terminal.mlflow_sync import Mirroring
-from commands.timing import run_timing
 from configuration.experiment import Experiment
+from configuration.latency import LatencyExperiment
+from configuration.loading import AnyExperiment
 from configuration.validation.warnings import warnings_of
 from foundation.atomic_files import disk_refusals
-from foundation.errors import ConfigurationError, ConflictError
+from foundation.errors import ConfigurationError
 from ledger.artifacts import ArtifactStore
 from ledger.csv_export import has_export
 from ledger.database import LEDGER_NAME
 from ledger.paths import ResultPaths
 from ledger.snapshot import Snapshot
-from ledger.timing.keeping import has_timings
 from reports.brief import brief
 from reports.formats import render
 from reports.report import build
@@ -59,22 +60,14 @@ def run(
     ] = None,
 ) -> None:
     """Run an experiment, or carry on where it stands, and report what was found."""
-    chosen = choose_any(experiment, scale)
-    if isinstance(chosen, ChosenTiming):
-        if engine is not EngineName.LOCAL or address is not None:
-            raise ConfigurationError(
-                f"{experiment}: a timing experiment runs alone in this process; leave --engine out"
-            )
-        with stopping():
-            run_timing(chosen, _places(chosen.experiment.experiment, chosen.scale, out))
-        return
-    places = _places(chosen.experiment.experiment, chosen.scale, out)
-    if has_timings(places.folder):
-        raise ConflictError(f"{places.folder}: holds timings. Did you mean another --out folder?")
-    command = _command(experiment, chosen.scale, engine, workers, out)
-    request = RunRequest(chosen.experiment, chosen.scale, places, engine.value, workers, address, command)
+    declared, name, _ = choose_any(experiment, scale)
+    if isinstance(declared, LatencyExperiment) and (engine is not EngineName.LOCAL or address is not None):
+        raise ConfigurationError(f"{experiment}: a timing experiment runs alone on this machine; leave --engine out")
+    places = ResultPaths.of(out) if out else ResultPaths.default(declared.experiment, name)
+    command = _command(experiment, name, engine, workers, out)
+    request = RunRequest(declared, name, places, engine.value, workers, address, command)
     with stopping() as stop:
-        found = _drive(chosen, request, Console(stderr=True), stop)
+        found = _drive(request, Console(stderr=True), stop)
     if found.failed:
         raise typer.Exit(DONE_WITH_FAILED_TRIALS)
 
@@ -86,19 +79,16 @@ def _command(experiment: Path, scale: str, engine: EngineName, workers: int, out
     return shlex.join([*said, *(["--out", str(out)] if out else [])])
 
 
-def _places(experiment: str, scale: str, out: Path | None) -> ResultPaths:
-    return ResultPaths.of(out) if out else ResultPaths.default(experiment, scale)
-
-
-def _drive(chosen: Chosen, request: RunRequest, console: Console, stop: Stopping) -> Snapshot:
-    places = request.places
-    for line in warnings_of(chosen.experiment):
+def _drive(request: RunRequest, console: Console, stop: Stopping) -> Snapshot:
+    places, experiment = request.places, request.experiment
+    for line in warnings_of(experiment) if isinstance(experiment, Experiment) else ():
         _warn(console, line)
-    mirroring = Mirroring(places, chosen.experiment.tracking)
+    mirroring = Mirroring(places, experiment.tracking)
     _warn(console, mirroring.check())
     refuse_taken(places.folder)
     _warn(console, _lost_ledger(places))
-    with LiveView(console, ArtifactStore(places.stages)) as view, mirroring:
+    alone = isinstance(experiment, LatencyExperiment)  # nothing is sent while something is timed
+    with LiveView(console, ArtifactStore(places.stages)) as view, nullcontext() if alone else mirroring:
 
         def watch(progress: RunProgress) -> None:
             stop.safe_point()
@@ -112,7 +102,7 @@ def _drive(chosen: Chosen, request: RunRequest, console: Console, stop: Stopping
     with TemporaryDirectory(prefix="steeplechase-") as scratch:
         _warn(console, mirroring.finish(found, files_to_attach(files, Path(scratch))))
     for line in (
-        *_failures(found, chosen.experiment),
+        *_failures(found, experiment),
         f"report: {places.folder / REPORT_FILES['html']}",
         f"browse: steeplechase ui {places.folder}",
     ):
@@ -133,15 +123,15 @@ def _lost_ledger(places: ResultPaths) -> str | None:
     )
 
 
-def _failures(found: Snapshot, experiment: Experiment) -> Iterator[str]:
+def _failures(found: Snapshot, experiment: AnyExperiment) -> Iterator[str]:
     """Yield which trials failed and what the next run does about them."""
     if not found.failed:
         return
     names = ", ".join(history.trial.name for history in found.failed)
     yield f"failed: {names}; the same command tries them again"
-    if experiment.search is not None or experiment.tune is not None:
+    if not experiment.may_grow:
         yield "Nothing that depends on their results has been decided."
-    if experiment.search is not None:
+    if isinstance(experiment, Experiment) and experiment.search is not None:
         yield "A candidate that can never run is excluded by `constraints:`, in another --out folder."
 
 

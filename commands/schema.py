@@ -1,6 +1,6 @@
 """`steeplechase schema`: the JSON schema of experiment files, for completion and validation in editors."""
 
-from configuration.timing.schema import files_schema_text
+from configuration.experiment_schema import files_schema_text
 
 
 def schema() -> None:

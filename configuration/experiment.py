@@ -109,6 +109,16 @@ class Experiment(Schema):
             raise InvalidOverride(self.roster.violations)
         return tuple(self.roster.arms)
 
+    @property
+    def may_grow(self) -> bool:
+        """Whether arms may be added to its ledger: a search or tuning has decided for the arms there were."""
+        return self.search is None and self.tune is None
+
+    @property
+    def impossible_points(self) -> list[JsonValue]:
+        """The points that were left out, each as its name and its reasons."""
+        return [[one.name, *one.reasons] for one in self.roster.impossible]
+
     def identity(self) -> dict[str, JsonValue]:
         """Return everything that changes a number, and nothing else; the order of tasks does not."""
         document = canonical(self)

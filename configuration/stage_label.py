@@ -11,11 +11,14 @@ from functools import lru_cache
 PRETRAIN, PROBE, FINE_TUNE = "pretrain", "probe", "fine_tune"
 LONG_SEQUENCE_PHASE = "long_sequence_phase"
 """The stage that trains on at a longer length, before the tasks that read long texts."""
+LATENCY = "latency"
+"""The stage that times every arm at one sequence length."""
 
 _WORD, _WHOLE = r"[^@# ]+", r"0|[1-9][0-9]*"
 _AT_TOKENS = re.compile(rf"(?P<kind>{_WORD})@(?P<tokens>{_WHOLE})")
 _FINE_TUNING = re.compile(rf"(?P<task>{_WORD})#(?P<seed>{_WHOLE})(?: (?P<searched>[A-Za-z_.]+=.*))?", re.DOTALL)
 _OTHER_CORPUS = re.compile(rf"(?P<kind>{_WORD}) for tasks (?P<number>{_WHOLE})")
+_AT_LENGTH = re.compile(rf"(?P<kind>{_WORD}) n = (?P<length>{_WHOLE})")
 _OF_TASK = re.compile(rf"(?P<kind>{_WORD}) (?P<task>{_WORD})")
 _BETWEEN_SETTINGS = re.compile(r" (?=[A-Za-z_.]+=)")
 
@@ -35,6 +38,8 @@ class StageLabel:
     """Of a fine-tuning that is one combination of a search: each setting with its value as text."""
     number: int | None = None
     """Of a corpus that tasks are made from beside the pretraining corpus: its number from 1."""
+    length: int | None = None
+    """Of a latency stage: the tokens of a sequence."""
 
     @classmethod
     @lru_cache(maxsize=4096)
@@ -48,6 +53,8 @@ class StageLabel:
             return cls(FINE_TUNE, task=found["task"], seed=int(found["seed"]), searched=searched)
         if found := _OTHER_CORPUS.fullmatch(label):
             return cls(found["kind"], number=int(found["number"]))
+        if found := _AT_LENGTH.fullmatch(label):
+            return cls(found["kind"], length=int(found["length"]))
         if found := _OF_TASK.fullmatch(label):
             return cls(found["kind"], task=found["task"])
         return cls(label)
@@ -60,6 +67,8 @@ class StageLabel:
             return " ".join([f"{self.task}#{self.seed}", *(f"{name}={value}" for name, value in self.searched)])
         if self.number is not None:
             return f"{self.kind} for tasks {self.number}"
+        if self.length is not None:
+            return f"{self.kind} n = {self.length}"
         return self.kind if self.task is None else f"{self.kind} {self.task}"
 
     @property

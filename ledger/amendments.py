@@ -16,7 +16,7 @@ from ledger.database import Ledger, LedgerRows
 from tasks.data_folder import with_paths_as_in
 
 if TYPE_CHECKING:
-    from configuration.experiment import Experiment
+    from configuration.loading import AnyExperiment
 
 TOLD = ("claims", "paper", "equivalence_margin", "forecast")
 """Of what changes no number, the parts that a report's verdicts depend on."""
@@ -57,7 +57,7 @@ def _read(ledger: LedgerRows) -> Iterator[Amendment]:
         yield Amendment(after, str(fact["moment"]), names, document, fact["identity"], fact["impossible"])
 
 
-def amend(ledger: Ledger, experiment: "Experiment") -> bool:
+def amend(ledger: Ledger, experiment: "AnyExperiment") -> bool:
     """Write down what the experiment adds to what the ledger holds; return whether the two can be one at all.
 
     They can where every number that was asked for is asked for still: arms may be added, and what is claimed may
@@ -66,8 +66,7 @@ def amend(ledger: Ledger, experiment: "Experiment") -> bool:
     earlier, wanted = amendments(ledger), experiment.identity()
     known = with_paths_as_in(earlier[-1].identity if earlier else ledger.fact("identity"), wanted)
     grows = canonical_text(known) != canonical_text(wanted)
-    fixed = experiment.search is None and experiment.tune is None  # tuning has tried and chosen for the arms of then
-    if grows and not (fixed and _adds_arms(known, wanted)):
+    if grows and not (experiment.may_grow and _adds_arms(known, wanted)):
         return False
     before = earlier[-1].document if earlier else ledger.fact("document")
     document = experiment.model_dump(mode="json")
@@ -79,7 +78,7 @@ def amend(ledger: Ledger, experiment: "Experiment") -> bool:
             "changed": [*(["arms"] if grows else []), *changed],
             "document": document,
             "identity": wanted,
-            "impossible": [[one.name, *one.reasons] for one in experiment.roster.impossible],
+            "impossible": experiment.impossible_points,
         }
         ledger.set_fact(FACT.format(len(earlier) + 1), entry)
     return True

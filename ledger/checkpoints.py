@@ -42,7 +42,7 @@ def trained(folder: Path, trial: str | None) -> PretrainedTrial:
     """
     with closing(Ledger.at(folder)) as ledger:
         found = snapshot(ledger)
-    last = pretraining_marks(found.labels)[-1]
+    last = _last_pretraining(folder, found)
     ends = {
         history.trial.name: (history.trial.arm, record, record.result)
         for history in found.histories
@@ -62,6 +62,13 @@ def trained(folder: Path, trial: str | None) -> PretrainedTrial:
         stage=_files(store, record),
         tokens=_files(store, vocabulary),
     )
+
+
+def _last_pretraining(folder: Path, found: Snapshot) -> str:
+    marks = pretraining_marks(found.labels)
+    if not marks:
+        raise ConfigurationError(f"{folder}: holds no trained model; its experiment only times models")
+    return marks[-1]
 
 
 def _choose(folder: Path, trial: str | None, found: Snapshot, finished: tuple[str, ...]) -> str:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from configuration.stage_label import FINE_TUNE, LONG_SEQUENCE_PHASE, PRETRAIN, PROBE
+from configuration.stage_label import FINE_TUNE, LATENCY, LONG_SEQUENCE_PHASE, PRETRAIN, PROBE
 from foundation.schema import JsonValue, canonical
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow
 from ledger.stage_results import (
@@ -19,6 +19,7 @@ from ledger.stage_results import (
     ExamplesResult,
     FailedStage,
     FineTuneResult,
+    LatencyResult,
     PretrainResult,
     StageResult,
     TokensResult,
@@ -35,6 +36,7 @@ FINISHED: Mapping[str, type[StageResult]] = {
     "contamination": ContaminationResult,
     "evaluation_set": EvaluationSetResult,
     "attention": AttentionResult,
+    LATENCY: LatencyResult,
     PRETRAIN: PretrainResult,
     LONG_SEQUENCE_PHASE: PretrainResult,
     FINE_TUNE: FineTuneResult,

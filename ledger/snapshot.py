@@ -103,8 +103,7 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
     if document is None:
         raise MachineError(f"{ledger.path}: nothing has been run here yet; start it with `steeplechase run`")
     assert isinstance(document, dict)
-    assert isinstance(labels, list)
-    names = tuple(str(label) for label in labels)
+    names = tuple(map(str, labels)) if isinstance(labels, list) else ()  # an export leaves out what is empty
     tuning = _tuning(ledger)
     apart = {arm.name for arm in tuning.arms} if tuning else set()
     added = amendments(ledger)

@@ -6,10 +6,11 @@ back as the same bytes. Losses and scores may be NaN or infinite in memory; `fin
 
 from collections.abc import Iterator, Mapping
 from math import isfinite
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field, FiniteFloat, model_validator
 
-from foundation.schema import JsonValue, Schema
+from foundation.schema import Count, JsonValue, Name, Schema
 
 Real = int | float
 Curve = tuple[tuple[Real, Real], ...]
@@ -272,6 +273,34 @@ class AttentionResult(_Result):
     """By layer, in hundredths of even attention."""
 
 
+class Machine(_Result):
+    """What seconds depend on besides the declaration; seconds of two machines are never compared."""
+
+    processor: str
+    system: str
+    instructions: str
+    """The widest vector instructions that torch uses here."""
+    device: str
+    threads: Count
+    clock: str
+    python: str
+    torch: str
+    operators: str
+    """What computes the windows of the convolutions: compiled operators, or torch."""
+    code: str
+    """sha256 of the source of `models`: what was timed."""
+
+
+class LatencyResult(_Result):
+    """One sequence length, timed whole: for every arm the seconds of one pass in each round, in the rounds' order."""
+
+    length: Count
+    arms: tuple[Name, ...]
+    """In the experiment's order, the baseline first: text in a ledger keeps no order of keys."""
+    seconds: Mapping[Name, tuple[Annotated[FiniteFloat, Field(gt=0)], ...]]
+    machine: Machine
+
+
 StageResult = (
     CorpusResult
     | TokensResult
@@ -283,6 +312,7 @@ StageResult = (
     | FineTuneResult
     | DivergedFineTuning
     | AttentionResult
+    | LatencyResult
     | FailedStage
 )
 """How a stage ended; its kind and its status say which of these it is."""

@@ -6,7 +6,7 @@ from reports.document import Report
 from reports.sections.failures import TERM as FAILED
 from reports.sections.tuned_effects import TUNED
 
-VERDICTS = ("candidates", "results", "factors main", "factors interaction", "effects", "claims", TUNED)
+VERDICTS = ("candidates", "results", "factors main", "factors interaction", "effects", "claims", "orderings", TUNED)
 CONDITIONS = (FAILED,)
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 SORTS = {
     "Tables": ("tables/*.csv",),
-    "Figures": ("figures/*", "speed.*"),
-    "Rows behind the report": ("ledger/*", "timing.json"),
+    "Figures": ("figures/*",),
+    "Rows behind the report": ("ledger/*",),
 }
 """Files of a results folder and of a published report, by patterns inside them."""
 

@@ -93,3 +93,9 @@ def short(count: int) -> str:
 def scientific(count: int) -> str:
     """Return a large count in powers of ten: 1.27e18."""
     return f"{count:.2e}".replace("e+", "e")
+
+
+def milliseconds_text(seconds: float) -> str:
+    """Return seconds as milliseconds with three digits, whatever the size."""
+    took = seconds * 1e3
+    return fixed(took, 3 if took < 1 else 2 if took < 10 else 1 if took < 100 else 0)

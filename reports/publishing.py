@@ -1,7 +1,6 @@
 """Published reports: a folder with everything that a report shows and the rows it was made from.
 
-From those rows alone the rest is made again byte for byte: a table's are the export of its ledger, a timing's the
-timings themselves.
+From those rows, the export of its ledger, the rest is made again byte for byte.
 """
 
 from pathlib import Path
@@ -9,49 +8,39 @@ from pathlib import Path
 from foundation.atomic_files import make_folder, sha256_of
 from foundation.errors import MachineError
 from ledger.csv_export import has_export, read_export, write_export
-from ledger.reading import opened
+from ledger.reading import opened, refuse_former_timings
 from ledger.snapshot import snapshot
-from ledger.timing import keeping
 from reports.write import write_report
 
 
 def publish(source: Path, folder: Path) -> None:
     """Put the rows of a results folder into another folder and build the report there.
 
-    Raises MachineError where the source holds no results, Corruption where they cannot be trusted.
+    Raises MachineError where the source holds no results, CorruptionError where they cannot be trusted.
     """
-    if keeping.has_timings(source):
-        record = keeping.read(source)
+    with opened(source) as rows:
         make_folder(folder)
-        keeping.write(record, folder)
-    else:
-        with opened(source) as rows:
-            make_folder(folder)
-            write_export(rows, folder)
+        write_export(rows, folder)
     rebuild(folder)
 
 
 def rebuild(folder: Path) -> tuple[str, ...]:
     """Build a published report again and return the files that are not what they were.
 
-    Raises MachineError where the folder holds no rows to build from, Corruption where they were changed.
+    Raises MachineError where the folder holds no rows to build from, CorruptionError where they were changed.
     """
-    before = _hashes(folder)
-    if keeping.has_timings(folder):
-        from reports.timing.files import write_report as write_timing
-
-        write_timing(keeping.read(folder), folder)
-    elif has_export(folder):
-        write_report(snapshot(read_export(folder)), folder)
-    else:
+    refuse_former_timings(folder)
+    if not has_export(folder):
         raise MachineError(f"{folder}: no rows to build a report from; `steeplechase publish RESULTS {folder}`")
+    before = _hashes(folder)
+    write_report(snapshot(read_export(folder)), folder)
     after = _hashes(folder)
     return tuple(name for name in sorted(before.keys() | after.keys()) if before.get(name) != after.get(name))
 
 
 def published_in(folder: Path) -> tuple[Path, ...]:
     """Return the folders under a folder that a report can be built in, by name."""
-    return tuple(each for each in sorted(folder.iterdir()) if keeping.has_timings(each) or has_export(each))
+    return tuple(each for each in sorted(folder.iterdir()) if has_export(each))
 
 
 def _hashes(folder: Path) -> dict[str, str]:

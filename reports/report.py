@@ -1,18 +1,20 @@
 """A report: one finding with its evidence, made from sections and figures that know nothing of each other."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from configuration.metrics import PrimaryMetric, primary_metric
 from ledger.snapshot import Snapshot
 from reports.by_recipe import at_own_recipes, at_shared_recipe
 from reports.document import Report
-from reports.figures import FIGURES
+from reports.figures import FIGURES, LATENCY_FIGURES
 from reports.finding import finding_of
 from reports.footer import footer_of, intervals_note, scale_of
 from reports.grid import Grid, with_notes
+from reports.latency_finding import latency_conditions, latency_finding
 from reports.made_with import made_with_of
 from reports.sanitise import printable
-from reports.section import Content
+from reports.section import Content, Section
 from reports.sections import (
     attention,
     audit,
@@ -24,6 +26,8 @@ from reports.sections import (
     factors,
     forecast,
     importance,
+    latency,
+    latency_verdicts,
     main_table,
     matched_budget,
     paper_comparison,
@@ -38,10 +42,13 @@ from reports.sections import (
     verdicts,
 )
 from reports.statistics.evidence import Evidence
+from reports.statistics.latency import LatencyEvidence, is_latency, latency_evidence_of
 from reports.statistics.results import results_of
 from reports.table import Table
 
-SECTIONS = (
+E = TypeVar("E")
+
+SECTIONS: tuple[Section[Evidence], ...] = (
     candidates.SECTION,
     main_table.SECTION,
     attention.SECTION,
@@ -65,7 +72,9 @@ SECTIONS = (
     tuning_trials.SECTION,
     forecast.SECTION,
 )
-"""In the order in which a reader meets them."""
+"""Of experiments that train, in the order in which a reader meets them."""
+LATENCY_SECTIONS: tuple[Section[LatencyEvidence], ...] = (latency.SECTION, latency_verdicts.SECTION)
+"""Of latency experiments."""
 LISTED_FIRST = (
     *("results", "effects", "claims", "divergence", "noise", "candidates", "importance", "audit", "pareto"),
     *("isolated", "factors", "attention_diagonal", "matched", "paper", "departures", "reference"),
@@ -75,11 +84,14 @@ LISTED_FIRST = (
 
 def build(snapshot: Snapshot, primary: PrimaryMetric = primary_metric) -> Report:
     """Return the report of a snapshot. Raises CorruptionError where this version cannot read the experiment."""
+    return _of_latencies(snapshot) if is_latency(snapshot) else _of_training(snapshot, primary)
+
+
+def _of_training(snapshot: Snapshot, primary: PrimaryMetric) -> Report:
     own = at_own_recipes(snapshot)
     results = results_of(at_shared_recipe(snapshot), primary)
     evidence = Evidence(results, None if own is None else results_of(own, primary))
-    contents = [section.content(evidence) for section in SECTIONS if section.applies(evidence)]
-    tables = [table for content in contents for table in content.tables]
+    contents = _contents(SECTIONS, evidence)
     grids = tuple(_with_notes_on_results(contents))
     paper, pictures = results.experiment.paper, (figure.picture_of(evidence) for figure in FIGURES)
     return Report(
@@ -88,7 +100,7 @@ def build(snapshot: Snapshot, primary: PrimaryMetric = primary_metric) -> Report
         question=printable(results.experiment.question),
         finding=printable(finding_of(evidence)),
         paper=printable(f"{paper.statement} ({paper.source})") if paper else "",
-        tables=tuple(sorted(tables, key=_listed_at)),
+        tables=_tables(contents),
         grids=grids,
         footer=tuple((term, printable(text)) for term, text in (*footer_of(results), *intervals_note(grids))),
         pictures=tuple(picture for picture in pictures if picture is not None),
@@ -96,13 +108,40 @@ def build(snapshot: Snapshot, primary: PrimaryMetric = primary_metric) -> Report
     )
 
 
+def _of_latencies(snapshot: Snapshot) -> Report:
+    evidence = latency_evidence_of(snapshot)
+    experiment, contents = evidence.experiment, _contents(LATENCY_SECTIONS, evidence)
+    scale, paper = scale_of(snapshot.scale), experiment.paper
+    conditions = (("Scale", scale or "none declared"), *latency_conditions(evidence))
+    pictures = (figure.picture_of(evidence) for figure in LATENCY_FIGURES)
+    return Report(
+        experiment=printable(experiment.experiment),
+        scale=printable(scale),
+        question=printable(experiment.question),
+        finding=printable(latency_finding(evidence)),
+        paper=printable(f"{paper.statement} ({paper.source})") if paper else "",
+        tables=_tables(contents),
+        grids=tuple(_with_notes_on_results(contents)),
+        footer=tuple((term, printable(text)) for term, text in conditions),
+        pictures=tuple(picture for picture in pictures if picture is not None),
+        made_with=made_with_of(snapshot),
+    )
+
+
+def _contents(sections: Iterable[Section[E]], evidence: E) -> tuple[Content, ...]:
+    return tuple(section.content(evidence) for section in sections if section.applies(evidence))
+
+
+def _tables(contents: Iterable[Content]) -> tuple[Table, ...]:
+    return tuple(sorted((table for content in contents for table in content.tables), key=_listed_at))
+
+
 def _listed_at(table: Table) -> int:
     return LISTED_FIRST.index(table.name) if table.name in LISTED_FIRST else len(LISTED_FIRST)
 
 
-def _with_notes_on_results(contents: Iterable[Content]) -> Iterator[Grid]:
+def _with_notes_on_results(contents: Sequence[Content]) -> Iterator[Grid]:
     """Yield the grids; below the main table the notes of sections that have no grid of their own to carry them."""
-    every = tuple(contents)
-    notes = [note for content in every for note in content.notes_on_results]
-    for grid in (grid for content in every for grid in content.grids):
+    notes = [note for content in contents for note in content.notes_on_results]
+    for grid in (grid for content in contents for grid in content.grids):
         yield with_notes(grid, notes) if grid.name == main_table.SECTION.name else grid

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from reports.grid import Grid
-from reports.statistics.evidence import Evidence
 from reports.table import Table
+
+Evidence = TypeVar("Evidence")
+"""What a kind of experiment has brought to light: of training or of latencies."""
 
 
 @dataclass(frozen=True)
@@ -19,14 +22,14 @@ class Content:
     """Notes below the main table, where the section has no grid of its own to carry them."""
 
 
-def every_experiment(evidence: Evidence) -> bool:
+def every_experiment(evidence: object) -> bool:
     """Return that a section applies whatever the experiment."""
     return True
 
 
 @dataclass(frozen=True)
-class Section:
-    """One part of every report that it applies to: `SECTION` in its file, one of `SECTIONS` in reports/report.py."""
+class Section(Generic[Evidence]):
+    """One part of every report that it applies to: `SECTION` in its file, listed once in reports/report.py."""
 
     name: str
     content: Callable[[Evidence], Content]

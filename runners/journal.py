@@ -6,6 +6,7 @@ from itertools import dropwhile
 
 from configuration.experiment import Experiment
 from configuration.fine_tuning_runs import fine_tuning_runs
+from configuration.loading import AnyExperiment
 from foundation.errors import MachineError, UserError
 from foundation.schema import JsonValue
 from ledger.artifacts import ArtifactStore, Outcome
@@ -13,6 +14,7 @@ from ledger.database import Ledger
 from ledger.records import Record, Status
 from ledger.stage_results import FailedStage, StageResult
 from runners.dag import SharedStages, kind_of
+from runners.latency_stages import LatencyStages
 from runners.run_progress import RunProgress
 from runners.scheduler import Proposals, Step, entering, next_step
 from runners.scheduling.rows import Fact, Row, rows_of
@@ -41,7 +43,9 @@ class StageFailed(MachineError):
 class Journal:
     """The only writer of a run's rows. What a step decides is written down before it is acted on."""
 
-    def __init__(self, experiment: Experiment, shared: SharedStages, store: ArtifactStore, ledger: Ledger) -> None:
+    def __init__(
+        self, experiment: AnyExperiment, shared: SharedStages | LatencyStages, store: ArtifactStore, ledger: Ledger
+    ) -> None:
         self.store = store
         self.started: dict[Place, StageTask] = {}
         """What has been started and has not ended, in that order."""
@@ -49,8 +53,9 @@ class Journal:
         last = max((row.sequence for row in rows if isinstance(row, Record)), default=0)
         self.state = RunState(experiment, shared, ledger.path, resumed_after=last)
         self.shared, self.trials = (RunProgress(self.state, self.started, part) for part in (True, False))
-        self._experiment, self._ledger = experiment, ledger
-        self._searched = {run.label: run for run in fine_tuning_runs(experiment.fine_tuning)}
+        self._ledger = ledger
+        runs = fine_tuning_runs(experiment.fine_tuning) if isinstance(experiment, Experiment) else ()
+        self._searched = {run.label: run for run in runs}
         self._attempts: Counter[Place] = Counter()
         self._step: Step | None = None
         self._known_shared = {row.label: row for row in rows if isinstance(row, Record) and row.trial is None}
@@ -98,12 +103,12 @@ class Journal:
             self.settle()
 
     def _proposed(self, wanted: Proposals) -> Step:
-        entries = proposed_entries(self._experiment, wanted.cohort, wanted.count, self.state.rows)
+        entries = proposed_entries(self.state.experiment, wanted.cohort, wanted.count, self.state.rows)
         return entering(self.state, entries) or wanted.otherwise
 
     def _found(self, name: str) -> dict[str, JsonValue]:
         find = {"tuning": tuning_plan, "warm_start": finished_elsewhere}[name]
-        return {name: find(self._experiment)}
+        return {name: find(self.state.experiment)}
 
     def _write(self, step: Step) -> bool:
         """Write the rows of a step, those that belong together at once; return whether there were any."""

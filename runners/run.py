@@ -5,20 +5,25 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 
 from configuration.experiment import Experiment
+from configuration.latency import LatencyExperiment
+from configuration.loading import AnyExperiment
 from foundation.atomic_files import disk_refusals
+from foundation.differences import differences
 from foundation.environment import machine, manifest
 from foundation.errors import ConflictError, CorruptionError
-from foundation.schema import JsonValue, canonical_text
+from foundation.schema import JsonValue
 from ledger.amendments import amend
 from ledger.artifacts import ArtifactStore
 from ledger.csv_export import has_export
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.paths import ResultPaths
+from ledger.reading import refuse_former_timings
 from ledger.sessions import Stopwatch
 from ledger.snapshot import Snapshot, snapshot
-from runners.dag import all_labels, shared_stages
+from runners.dag import SharedStages, all_labels, shared_stages
 from runners.executors import Executor, open_executor
 from runners.journal import Journal
+from runners.latency_stages import LatencyStages, latency_stages, refuse_another_machine
 from runners.run_progress import RunProgress
 from runners.search.next_arms import importance_of_axes
 from runners.stages.stage import THREADS
@@ -36,7 +41,7 @@ Watched = Callable[[RunProgress], AbstractContextManager[Callable[[], None]]]
 class RunRequest:
     """What is to be run, where, and on what."""
 
-    experiment: Experiment
+    experiment: AnyExperiment
     scale: str
     places: ResultPaths
     engine: str = "local"
@@ -52,16 +57,29 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
 
     Raises a UserError where the request, the data or the machine is at fault; all finished work is kept.
     """
-    shared = shared_stages(request.experiment)  # data that is missing is refused before a folder is made
+    experiment = request.experiment
+    shared = _shared_stages(experiment)  # data or a device that is missing is refused before a folder is made
     with open_ledger(request) as ledger:
-        journal = Journal(request.experiment, shared, ArtifactStore(request.places.stages), ledger)
+        if isinstance(shared, LatencyStages):
+            refuse_another_machine(ledger, shared.machine)
+        journal = Journal(experiment, shared, ArtifactStore(request.places.stages), ledger)
         with timed(ledger, request, on_progress) as watched, executor_of(request) as executor:
             run_stages(journal, executor, watched)
         found = snapshot(ledger)
-        if request.experiment.search is not None and not found.failed:  # a failed trial is tried again
-            ledger.set_fact("importance", importance_of_axes(request.experiment, ledger))
+        # a failed trial is tried again, and what it brings belongs to the importance
+        if isinstance(experiment, Experiment) and experiment.search is not None and not found.failed:
+            ledger.set_fact("importance", importance_of_axes(experiment, ledger))
             found = snapshot(ledger)
         return found
+
+
+def _shared_stages(experiment: AnyExperiment) -> SharedStages | LatencyStages:
+    """Return the stages of no trial: what trials read, or every stage of a latency experiment."""
+    if isinstance(experiment, LatencyExperiment):
+        from runners.stages.latency import this_machine  # torch, which a run that trains has in its workers alone
+
+        return latency_stages(experiment, this_machine(experiment.timing.device))
+    return shared_stages(experiment)
 
 
 @contextmanager
@@ -71,11 +89,13 @@ def unwatched(progress: RunProgress) -> Iterator[Callable[[], None]]:
 
 
 def run_stages(journal: Journal, executor: Executor, watched: Watched = unwatched) -> None:
-    """Run the stages that all trials share, then trials until nothing follows from what the ledger holds."""
+    """Run the stages that belong to no trial, then trials until nothing follows from what the ledger holds."""
     journal.find_shared()
     with watched(journal.shared) as glance:
         while journal.state.shared_missing:
             advance(journal, executor, glance)
+    if not journal.state.has_trials:
+        return
     journal.settle()  # the first cohort is there when trials are shown
     with watched(journal.trials) as glance:
         while advance(journal, executor, glance):
@@ -135,6 +155,7 @@ def timed(ledger: Ledger, request: RunRequest, on_progress: OnProgress) -> Itera
 @contextmanager
 def open_ledger(request: RunRequest) -> Iterator[Ledger]:
     """Hold the results folder and give its ledger, which must belong to this experiment. Raises ConflictError."""
+    refuse_former_timings(request.places.folder)
     _refuse_lost_ledger(request.places)
     request.places.make()
     with request.places.held(), closing(Ledger(request.places.folder / LEDGER_NAME)) as ledger:
@@ -144,14 +165,19 @@ def open_ledger(request: RunRequest) -> Iterator[Ledger]:
             with ledger.together():
                 ledger.set_fact("experiment", experiment.experiment)
                 ledger.set_fact("scale", request.scale)
-                ledger.set_fact("labels", [*all_labels(experiment)])
+                ledger.set_fact("labels", [*_trial_labels(experiment)])
                 ledger.set_fact("document", experiment.model_dump(mode="json"))
                 ledger.set_fact("manifest", manifest())
-                ledger.set_fact("impossible", [[one.name, *one.reasons] for one in experiment.roster.impossible])
+                ledger.set_fact("impossible", experiment.impossible_points)
                 ledger.set_fact("identity", identity)
         elif not amend(ledger, experiment):
             raise ConflictError(_conflict(request, known, identity))
         yield ledger
+
+
+def _trial_labels(experiment: AnyExperiment) -> tuple[str, ...]:
+    """Return the stages that a trial goes through; the stages of a latency experiment belong to no trial."""
+    return () if isinstance(experiment, LatencyExperiment) else all_labels(experiment)
 
 
 def _refuse_lost_ledger(places: ResultPaths) -> None:
@@ -173,20 +199,6 @@ def executor_of(request: RunRequest) -> Executor:
 
 
 def _conflict(request: RunRequest, known: JsonValue, wanted: JsonValue) -> list[str]:
-    differing = _differences("", with_paths_as_in(known, wanted), wanted)
     lines = [f"{request.places.folder}: holds another experiment's results; nothing was changed. What differs:"]
-    lines += [f"  {path}: {before} there, {after} here" for path, before, after in differing]
+    lines += [f"  {line}" for line in differences(with_paths_as_in(known, wanted), wanted)]
     return [*lines, "Did you mean another --out folder?"]
-
-
-def _differences(path: str, known: JsonValue, wanted: JsonValue) -> Iterator[tuple[str, str, str]]:
-    if isinstance(known, dict) and isinstance(wanted, dict):
-        for name in sorted(known.keys() | wanted.keys()):
-            inner = f"{path}.{name}" if path else name
-            yield from _differences(inner, known.get(name), wanted.get(name))
-    elif known != wanted:
-        yield path, _told(known), _told(wanted)
-
-
-def _told(value: JsonValue) -> str:
-    return "the default" if value is None else canonical_text(value)

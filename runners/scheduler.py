@@ -72,6 +72,8 @@ def next_step(state: RunState) -> Step:
     """
     if state.shared_missing:
         return Step(ready=state.shared_ready)
+    if not state.has_trials:
+        return OVER
     refuse_leakage(state.experiment, state.shared_records.values())
     if decisions := state.decidable():
         return Step(decisions=decisions)

@@ -9,11 +9,21 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from analysis.bootstrap import median
 from commands.terminal.screen import Screen, time_left
 from commands.terminal.trial_grid import ENDED, counts, trial_grid
+from configuration.stage_label import LATENCY
 from ledger.artifacts import ArtifactStore
 from ledger.records import Record
-from ledger.stage_results import DivergedFineTuning, DivergedPretraining, FailedStage, FineTuneResult, PretrainResult
+from ledger.stage_results import (
+    DivergedFineTuning,
+    DivergedPretraining,
+    FailedStage,
+    FineTuneResult,
+    LatencyResult,
+    PretrainResult,
+)
+from reports.number_format import milliseconds_text
 from runners.cost_estimate.flops import effort
 from runners.run_progress import RunProgress
 from runners.stages.progress import StageProgress, read_progress
@@ -117,7 +127,10 @@ class _Account:
     @property
     def whose(self) -> str:
         """What the stages belong to."""
-        return "trials" if self.part.statuses else "shared by all trials"
+        if self.part.statuses:
+            return "trials"
+        kinds = {work.stage.kind for work in (*self.part.done, *self.part.remaining)}
+        return "timed" if kinds == {LATENCY} else "shared by all trials"
 
     def untold(self) -> Iterator[Record]:
         """Yield the records that have not been told and count them as told."""
@@ -190,21 +203,26 @@ def _cells(work: StageTask, progress: StageProgress, seconds: float) -> Iterator
 
 
 def _line(record: Record, number: str, left: str) -> str:
-    place = f"{record.trial or 'shared'} {record.label}"
+    owner = record.trial or ("" if record.stage == LATENCY else "shared")
+    place = f"{owner} {record.label}".lstrip()
     ahead = f"; {left}" if left and record.trial else ""  # what trials share is done before their time can be told
     return f"[{number}] {place}: {_found(record)} ({record.seconds:.1f} s){ahead}"
 
 
 def _found(record: Record) -> str:
+    text = "done"
     match record.result:
         case FailedStage(error=error):
-            return f"failed: {error}"
+            text = f"failed: {error}"
         case DivergedPretraining(tokens=tokens):
-            return f"diverged at {tokens} tokens"
+            text = f"diverged at {tokens} tokens"
         case DivergedFineTuning(step=step):
-            return "diverged" if step is None else f"diverged at update {step}"
+            text = "diverged" if step is None else f"diverged at update {step}"
         case FineTuneResult(scores=scores):
-            return ", ".join(f"{metric} {value:.1f}" for metric, value in scores.items())
+            text = ", ".join(f"{metric} {value:.1f}" for metric, value in scores.items())
         case PretrainResult(held_out_loss=loss):
-            return f"held-out loss {loss:.4f}"
-    return "done"
+            text = f"held-out loss {loss:.4f}"
+        case LatencyResult(arms=arms, seconds=seconds):
+            medians = ((arm, median(seconds[arm]).value) for arm in arms)
+            text = ", ".join(f"{arm} {milliseconds_text(took)} ms" for arm, took in medians)
+    return text

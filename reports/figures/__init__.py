@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from reports.figures import attention, axis_curve, curves, forest, ladder, pareto
+from reports.figures import attention, axis_curve, curves, forest, ladder, latency, pareto
 from reports.figures.figure import ReportFigure
+from reports.statistics.evidence import Evidence
+from reports.statistics.latency import LatencyEvidence
 
-FIGURES: tuple[ReportFigure[Any], ...] = (
+FIGURES: tuple[ReportFigure[Evidence, Any], ...] = (
     axis_curve.FIGURE,
     ladder.FIGURE,
     attention.FIGURE,
@@ -13,4 +15,6 @@ FIGURES: tuple[ReportFigure[Any], ...] = (
     forest.FIGURE,
     pareto.FIGURE,
 )
-"""In the order in which they are shown."""
+"""Of experiments that train, in the order in which they are shown."""
+LATENCY_FIGURES: tuple[ReportFigure[LatencyEvidence, Any], ...] = (latency.FIGURE,)
+"""Of latency experiments."""

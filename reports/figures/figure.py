@@ -6,15 +6,15 @@ from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
 from reports.figures.matplotlib_style import Draw, Figure, pdf_bytes, png_bytes, svg_text
-from reports.statistics.evidence import Evidence
 from reports.table import Table
 
+Evidence = TypeVar("Evidence")
 Data = TypeVar("Data")
 
 
 @dataclass(frozen=True)
-class ReportFigure(Generic[Data]):
-    """One kind of figure; `FIGURE` in its file, and one of `FIGURES` in reports/report.py."""
+class ReportFigure(Generic[Evidence, Data]):
+    """One kind of figure; `FIGURE` in its file, listed once in reports/figures/__init__.py."""
 
     name: str
     """The name of its files."""
@@ -36,7 +36,7 @@ class ReportFigure(Generic[Data]):
 class Picture:
     """A figure with its data. It is drawn when it is asked for, and once as SVG."""
 
-    figure: ReportFigure[Any]
+    figure: ReportFigure[Any, Any]
     data: Any
 
     @property

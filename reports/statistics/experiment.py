@@ -2,19 +2,27 @@
 
 import json
 from collections.abc import Mapping
+from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from configuration.experiment import Experiment
 from configuration.metrics import SCORE
 from foundation.errors import CorruptionError
 from foundation.schema import JsonValue
 
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
 
 def experiment_of(document: Mapping[str, JsonValue]) -> Experiment:
     """Return the experiment as it was resolved. Raises CorruptionError for a document with other fields."""
+    return document_as(Experiment, document)
+
+
+def document_as(model: type[ModelT], document: Mapping[str, JsonValue]) -> ModelT:
+    """Return a ledger's document as an experiment. Raises CorruptionError for a document with other fields."""
     try:
-        return Experiment.model_validate_json(json.dumps(document))
+        return model.model_validate_json(json.dumps(document))
     except ValidationError as fault:
         places = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in fault.errors())
         remedy = "the version of steeplechase that wrote the ledger can report on it"

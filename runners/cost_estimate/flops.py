@@ -1,6 +1,7 @@
 """FLOPs of a stage in closed form, for the prediction of the remaining time."""
 
-from runners.stages.declarations import ExamplesStage, FineTuneStage, PretrainStage
+from configuration.latency import part_flops
+from runners.stages.declarations import ExamplesStage, FineTuneStage, LatencyStage, PretrainStage
 from runners.stages.stage import Stage
 from search_space.architecture import Architecture
 from search_space.candidate import BACKWARD_AND_FORWARD
@@ -24,6 +25,9 @@ def effort(stage: Stage) -> float:
         train, dev = examples_expected(declaration.task, examples.train_examples, examples.dev_examples)
         counts = (2 * train if examples.swap_pairs else train, dev)
         return fine_tuning_effort(declaration.architecture, examples.sequence_length, declaration.epochs, *counts)
+    if isinstance(declaration, LatencyStage):
+        once = sum(part_flops(each, declaration.part, declaration.length) for each in declaration.arms.values())
+        return float(once * declaration.batch_sequences * (declaration.warm_up_rounds + declaration.rounds))
     return 0.0
 
 

@@ -20,7 +20,10 @@ QUIET = {"PYTHONHASHSEED": "0", "TOKENIZERS_PARALLELISM": "false", "CUBLAS_WORKS
 
 
 class LocalExecutor:
-    """Runs tasks on up to `workers` processes; a process starts with its first stage and stays warm."""
+    """Runs tasks on up to `workers` processes; a process starts with its first stage and stays warm.
+
+    An exclusive stage has the machine alone: it waits until every worker is idle, and nothing starts beside it.
+    """
 
     def __init__(self, store: Path, workers: int) -> None:
         self._store, self._limit = str(store), workers
@@ -41,7 +44,10 @@ class LocalExecutor:
         self._workers = []
 
     def accepts(self, task: StageTask) -> bool:
-        """Return whether a worker is idle or may still be added."""
+        """Return whether a worker is idle or may still be added, and nothing exclusive is in the way."""
+        running = [worker.work for worker in self._workers if worker.work is not None]
+        if running and any(each.stage.declaration.exclusive for each in (task, *running)):
+            return False
         return len(self._workers) < self._limit or any(worker.work is None for worker in self._workers)
 
     def start(self, task: StageTask, following: Sequence[StageTask] = ()) -> None:

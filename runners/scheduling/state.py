@@ -10,12 +10,14 @@ from pathlib import Path
 
 from configuration.arm import BASELINE
 from configuration.experiment import Experiment
+from configuration.loading import AnyExperiment
 from configuration.seeds import first_seeds
 from configuration.stage_label import LONG_SEQUENCE_PHASE
 from configuration.tuning_experiment import tuning_view
 from foundation.errors import ConflictError
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow
 from runners.dag import SharedStages, judged_labels, pretrain_labels, trial_stages
+from runners.latency_stages import LatencyStages
 from runners.scheduling.decisions import AUDIT, hurdle_decisions, verdict_of
 from runners.scheduling.rows import Fact, Row, Rows
 from runners.scheduling.trial import Trial, TrialPlan
@@ -30,8 +32,10 @@ class RunState:
     failures up to the record `resumed_after` were there when this run began, and are not counted.
     """
 
-    def __init__(self, experiment: Experiment, shared: SharedStages, path: Path, resumed_after: int = 0) -> None:
-        self.experiment = experiment
+    def __init__(
+        self, experiment: AnyExperiment, shared: SharedStages | LatencyStages, path: Path, resumed_after: int = 0
+    ) -> None:
+        self._declared = experiment
         self.rows = Rows(path)
         self.trials: dict[str, Trial] = {}
         """In the order in which they were declared."""
@@ -45,9 +49,21 @@ class RunState:
         self._resumed_after = resumed_after
         self._arms: dict[str, ArmRow] = {}
         self._audited: tuple[str, ...] = ()
-        self._replicates: dict[int, list[str]] = {seed: [] for seed in first_seeds(experiment.pretraining.seeds)}
+        seeds = first_seeds(self.experiment.pretraining.seeds) if self.has_trials else ()
+        self._replicates: dict[int, list[str]] = {seed: [] for seed in seeds}
         self._decidable: dict[int, tuple[Decision, ...]] = {}
         """What was found for replicates of which no row has been taken since."""
+
+    @property
+    def has_trials(self) -> bool:
+        """Whether trials follow the shared stages; a latency experiment has shared stages alone."""
+        return isinstance(self._declared, Experiment)
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment that the trials belong to; only to be asked for where there are trials."""
+        assert isinstance(self._declared, Experiment)
+        return self._declared
 
     def take_all(self, rows: Iterable[Row]) -> None:
         """Take rows in an order in which each comes after those that it names."""
@@ -81,6 +97,7 @@ class RunState:
         arm = self._arms[row.arm]
         cohort = arm.cohort if row.cohort is None else row.cohort
         self.cohort = max(self.cohort, cohort)
+        assert isinstance(self._shared, SharedStages)
         view = self.experiment if arm.tuning_trial_of is None else tuning_view(self.experiment)
         plan = TrialPlan(
             row,

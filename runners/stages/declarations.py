@@ -1,9 +1,13 @@
 """Declarations of all kinds of stages. Torch-free, so that keys are computed before anything runs."""
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from configuration.fine_tuning import TaskTraining
-from foundation.schema import Count, JsonValue, Seed
+from configuration.latency import Part
+from configuration.stage_label import LATENCY
+from foundation.schema import Count, JsonValue, Name, Seed
+from ledger.stage_results import Machine
 from runners.stages.stage import StageDeclaration
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
@@ -146,6 +150,31 @@ class AttentionStage(StageDeclaration):
     device: Literal["cpu", "cuda"] = "cpu"
 
 
+class LatencyStage(StageDeclaration):
+    """Time one part of every arm at one length. Reads nothing.
+
+    All arms in one stage: a ratio is paired by rounds, and a round passes every arm once in one process.
+    """
+
+    stage: ClassVar[str] = LATENCY
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("torch",)
+    uses_kernels: ClassVar[bool] = True
+    exclusive: ClassVar[bool] = True
+    arms: Mapping[Name, Architecture]
+    part: Part
+    length: Count
+    """Tokens of a sequence, none of them padding."""
+    batch_sequences: Count
+    rounds: Count
+    warm_up_rounds: int
+    seed: Seed
+    device: Literal["cpu", "cuda"]
+    precision: Literal["float32", "bfloat16"]
+    machine: Machine
+    """What a time depends on and no other result does: the processor and the source of the models among it."""
+
+
 KINDS: dict[str, type[StageDeclaration]] = {
     kind.stage: kind
     for kind in (
@@ -157,6 +186,7 @@ KINDS: dict[str, type[StageDeclaration]] = {
         PretrainStage,
         FineTuneStage,
         AttentionStage,
+        LatencyStage,
     )
 }
 """Every kind of stage by name; the file of that name in this folder computes it."""

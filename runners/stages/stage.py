@@ -29,6 +29,8 @@ class StageDeclaration(Schema):
     """Distributions whose version changes the stage's numbers."""
     uses_kernels: ClassVar[bool] = False
     """Whether it computes with a model, so that its last bits depend on the implementation of the operators."""
+    exclusive: ClassVar[bool] = False
+    """Whether nothing else may run on the machine beside it, because its result is a time."""
     hashed_at_default: ClassVar[tuple[str, ...]] = ()
     """Fields that enter the key whatever their value; any other does unless it is at its default."""
     hashed_instead: ClassVar[dict[str, str]] = {}

@@ -13,8 +13,8 @@ from pathlib import Path
 opened = []
 sys.addaudithook(lambda event, given: opened.append(Path(str(given[0])).name) if event == "open" else None)
 from commands.arguments import choose_any
-chosen = choose_any(Path(sys.argv[1]), "smoke")
-print(chosen.scale, *sorted(name for name in opened if name.endswith(".yaml")))
+_, scale, _ = choose_any(Path(sys.argv[1]), "smoke")
+print(scale, *sorted(name for name in opened if name.endswith(".yaml")))
 """
 
 

@@ -9,13 +9,13 @@ import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from configuration.experiment import Experiment
-from configuration.timing.experiment import TimingExperiment
+from configuration.latency import LatencyExperiment
 from configuration.yaml import load, renamed
 from configuration.yaml.scalars import plain_scalar
 from foundation.errors import ConfigurationError
 from foundation.schema import OPTION, VARIANT_KEY, canonical
 
-FILES: tuple[type[BaseModel], ...] = (Experiment, TimingExperiment)
+FILES: tuple[type[BaseModel], ...] = (Experiment, LatencyExperiment)
 
 
 def parts(annotation: Any) -> Iterator[Any]:

@@ -17,6 +17,7 @@ LABELS = st.one_of(
     st.builds(StageLabel, WORDS, tokens=COUNTS),
     st.builds(StageLabel, WORDS, task=WORDS),
     st.builds(StageLabel, WORDS, number=COUNTS),
+    st.builds(StageLabel, WORDS, length=COUNTS),
     st.builds(
         StageLabel,
         st.just("fine_tune"),
@@ -51,6 +52,7 @@ def test_the_text_of_a_label_survives_being_read(text: str) -> None:
         ("contamination squad_v2_0", StageLabel("contamination", task="squad_v2_0")),
         ("corpus for tasks 1", StageLabel("corpus", number=1)),
         ("long_sequence_phase", StageLabel("long_sequence_phase")),
+        ("latency n = 128", StageLabel("latency", length=128)),
     ],
 )
 def test_the_labels_of_ledgers(text: str, label: StageLabel) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ledger.records import Record, Status
 from ledger.rows import read_result
 from ledger.stage_results import StageResult
+from tests.factories.latencies import MACHINE
 
 
 def result_of(stage: str, document: Mapping[str, Any], status: Status = Status.FINISHED) -> StageResult:
@@ -64,6 +65,12 @@ PLAUSIBLE: Mapping[str, Mapping[str, Any]] = {
         "heads": [[0, 0, 0.5, 0.5, 0.25, 0.25]],
         "maps": [[[100]]],
     },
+    "latency": {
+        "length": 8,
+        "arms": ["attention"],
+        "seconds": {"attention": [0.25, 0.5]},
+        "machine": MACHINE.as_json,
+    },
 }
 """By kind, what a stage that has finished leaves in a ledger."""
 
@@ -117,7 +124,10 @@ DRAWN: Mapping[tuple[str, Status], st.SearchStrategy[dict[str, Any]]] = {
             "maps": st.lists(st.lists(st.lists(REAL, max_size=2), max_size=2), max_size=2),
         }
     ),
-    **{(kind, Status.FINISHED): st.just(dict(PLAUSIBLE[kind])) for kind in ("corpus", "tokens", "contamination")},
+    **{
+        (kind, Status.FINISHED): st.just(dict(PLAUSIBLE[kind]))
+        for kind in ("corpus", "tokens", "contamination", "latency")
+    },
 }
 """By kind and end, results as JSON."""
 

@@ -14,7 +14,7 @@ from foundation.errors import MachineError
 from ledger.artifacts import ArtifactStore
 from ledger.database import Ledger
 from ledger.paths import ResultPaths
-from ledger.timing.keeping import has_timings
+from ledger.reading import refuse_former_timings
 
 NOBODY = 65534
 PRECIOUS = b"what somebody else has written"
@@ -86,7 +86,7 @@ def test_a_lock_is_a_file_and_nothing_else(tmp_path: Path, make: Callable[[Path]
     [
         make_folder,
         lambda folder: ResultPaths.of(folder).make(),
-        has_timings,
+        refuse_former_timings,
         Ledger.at,
         lambda folder: Ledger(folder / "ledger.sqlite"),
     ],

@@ -12,8 +12,8 @@ import reports.figures
 import reports.sections
 from foundation.errors import CorruptionError
 from reports.by_recipe import at_own_recipes, at_shared_recipe
-from reports.figures import FIGURES
-from reports.report import LISTED_FIRST, SECTIONS, build
+from reports.figures import FIGURES, LATENCY_FIGURES
+from reports.report import LATENCY_SECTIONS, LISTED_FIRST, SECTIONS, build
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import results_of
 from tests.factories.reports import empty, primary, search, table2, troubled, tuned
@@ -33,9 +33,12 @@ def evidence_of(view: str) -> Evidence:
 
 
 def test_every_section_and_every_figure_of_the_folders_is_in_the_report_once() -> None:
-    for package, name, listed in ((reports.sections, "SECTION", SECTIONS), (reports.figures, "FIGURE", FIGURES)):
-        assert Counter(map(id, listed)) == Counter(map(id, declared(package, name)))
-        assert len({each.name for each in listed}) == len(listed)
+    sections, figures = (SECTIONS, LATENCY_SECTIONS), (FIGURES, LATENCY_FIGURES)
+    for package, name, kinds in ((reports.sections, "SECTION", sections), (reports.figures, "FIGURE", figures)):
+        listed = [id(each) for kind in kinds for each in kind]
+        assert Counter(listed) == Counter(map(id, declared(package, name)))
+    for kind in (*sections, *figures):
+        assert len({each.name for each in kind}) == len(kind)
 
 
 @pytest.mark.parametrize("view", VIEWS)

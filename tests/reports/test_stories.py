@@ -13,6 +13,7 @@ from ledger.snapshot import snapshot
 from reports.number_format import difference_text
 from reports.publishing import published_in
 from reports.statistics.comparisons import Verdict
+from reports.statistics.latency import is_latency
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of
 from tests.factories.paths import ROOT
@@ -37,10 +38,15 @@ def results_in(folder: Path) -> Results:
     return results_of(seen, primary_metric)
 
 
+def compares_trained_arms(folder: Path) -> bool:
+    """Return whether a folder has the rows of an experiment that trained: times have no seeds to compare by."""
+    return has_export(folder) and not is_latency(snapshot(read_export(folder)))
+
+
 def known(folder: Path) -> set[str]:
     """Return the intervals of a report, and of every difference of two of its arms."""
     found = set(INTERVAL.findall((folder / "report.md").read_text(encoding="utf-8").replace("\\", "")))
-    if has_export(folder):
+    if compares_trained_arms(folder):
         results = results_in(folder)
         for metric in results.metrics:
             for arm, other in permutations((arm.name for arm in results.arms), 2):
@@ -69,7 +75,7 @@ COMPUTED = {
 def test_a_heading_of_undecided_arms_says_undecided(heading: str) -> None:
     """A heading follows the verdict of the report's own rule: Holm's correction over the headline metrics."""
     folder = PUBLISHED / NAMED.findall(stories()[heading])[0]
-    if not has_export(folder) or (results := results_in(folder)).seeds_in_all < 2:
+    if not compares_trained_arms(folder) or (results := results_in(folder)).seeds_in_all < 2:
         return
     verdicts = {results.comparison(*cell_of(results, cell)).verdict for cell in results.families[0]}
     if verdicts <= {Verdict.UNDECIDED}:

@@ -107,7 +107,7 @@ def test_the_table_is_printed_before_the_last_mirror(
     places.folder.mkdir(parents=True)
     console = Console(file=StringIO())
     request = RunRequest(chosen.experiment, chosen.scale, places, "local", 1, None)
-    commands.run._drive(chosen, request, console, Stopping())
+    commands.run._drive(request, console, Stopping())
     assert "depthwise" in printed[0]
     assert "warning: away" in console.file.getvalue()  # type: ignore[attr-defined]
 

@@ -8,8 +8,8 @@ import pytest
 from pydantic import BaseModel
 
 from configuration.experiment import Experiment
-from configuration.timing.experiment import TimingExperiment
-from configuration.timing.schema import files_schema_text
+from configuration.experiment_schema import files_schema_text
+from configuration.latency import LatencyExperiment
 from configuration.yaml.json_schema import editor_schema, schema_text
 from tests.factories.paths import ROOT
 
@@ -41,7 +41,7 @@ def properties(schema: Any, place: str = "") -> Iterator[tuple[str, Any]]:
         yield from properties(inner, f"{place}.{key}".removeprefix("."))
 
 
-@pytest.mark.parametrize("model", [Experiment, TimingExperiment])
+@pytest.mark.parametrize("model", [Experiment, LatencyExperiment])
 def test_every_key_and_every_option_says_what_it_is(model: type[BaseModel]) -> None:
     schema = editor_schema(model)
     definitions: Any = schema["$defs"]

@@ -1,0 +1,32 @@
+"""JSON schema of experiment files: a latency experiment where there is a `timing` section, else one that trains."""
+
+import json
+
+from configuration.experiment import Experiment
+from configuration.latency import LatencyExperiment
+from configuration.loading import LATENCY_SECTION
+from configuration.yaml.json_schema import DEFINITIONS, DIALECT, Schema, editor_schema
+
+
+def files_schema() -> Schema:
+    """Return the schema of both kinds of file; what they have in common is defined once."""
+    trained, timed = editor_schema(Experiment), editor_schema(LatencyExperiment)
+    definitions: Schema = {}
+    for schema in (trained, timed):
+        schema.pop("$schema")
+        own = schema.pop(DEFINITIONS)
+        assert isinstance(own, dict)
+        assert all(definitions.get(name, own[name]) == own[name] for name in own), "two definitions share a name"
+        definitions |= own
+    return {
+        "$schema": DIALECT,
+        "if": {"type": "object", "required": [LATENCY_SECTION]},
+        "then": timed,
+        "else": trained,
+        DEFINITIONS: definitions,
+    }
+
+
+def files_schema_text() -> str:
+    """Return the schema as it is written to disk: sorted keys, ending in a newline."""
+    return json.dumps(files_schema(), indent=2, sort_keys=True, ensure_ascii=False) + "\n"

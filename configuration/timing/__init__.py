@@ -1,1 +1,0 @@
-"""Declaration of a timing experiment."""

@@ -1,0 +1,15 @@
+"""Where two plain documents differ, for messages: the path and the value on either side."""
+
+from collections.abc import Iterator
+
+from foundation.schema import JsonValue, canonical_text
+
+
+def differences(known: JsonValue, wanted: JsonValue, path: str = "") -> Iterator[str]:
+    """Yield `a.b: 1 there, 2 here` for every value that differs; one that is missing is at its default."""
+    if isinstance(known, dict) and isinstance(wanted, dict):
+        for name in sorted(known.keys() | wanted.keys()):
+            yield from differences(known.get(name), wanted.get(name), f"{path}.{name}" if path else name)
+    elif known != wanted:
+        there, here = ("the default" if value is None else canonical_text(value) for value in (known, wanted))
+        yield f"{path}: {there} there, {here} here"

@@ -1,0 +1,98 @@
+"""Latencies, drawn: time by length, and its ratio to the baseline beside the ratio of operations."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from reports.figures.figure import ReportFigure
+from reports.figures.matplotlib_style import Figure, new_figure, spread
+from reports.figures.style import COLOURS, MARKERS, QUIET
+from reports.sanitise import printable
+from reports.statistics.latency import ArmLatency, LatencyEvidence, latency_table
+from reports.table import Table
+
+MILLISECOND = 1e3
+
+WIDTH_INCHES, HEIGHT_INCHES = 8.6, 3.7
+TIME_PLACE, RATIO_PLACE = (0.075, 0.14, 0.34, 0.75), (0.5, 0.14, 0.335, 0.75)
+LABEL_GAP = 0.062  # of the axes' height, so that names never overlap
+
+
+@dataclass(frozen=True)
+class _Look:
+    """One arm's colour and shape, the same in both halves."""
+
+    colour: str
+    marker: str
+
+
+def timed_of(evidence: LatencyEvidence) -> LatencyEvidence | None:
+    """Return the evidence where a length has been timed, else None."""
+    return evidence if evidence.measured else None
+
+
+def times_table(evidence: LatencyEvidence) -> Table:
+    """Return a row per length and arm, as in the report."""
+    return latency_table(evidence, "latency")
+
+
+def draw(evidence: LatencyEvidence) -> Figure:
+    """Return the two halves: milliseconds on a logarithmic scale, and ratios with their intervals."""
+    figure = new_figure(WIDTH_INCHES, HEIGHT_INCHES)
+    looks = {
+        arm: _Look(COLOURS[position % len(COLOURS)], MARKERS[position % len(MARKERS)])
+        for position, arm in enumerate(evidence.arms)
+    }
+    _draw_times(figure.add_axes(TIME_PLACE), evidence, looks)
+    _draw_ratios(figure.add_axes(RATIO_PLACE), evidence, looks)
+    return figure
+
+
+def _draw_times(axes: Any, evidence: LatencyEvidence, looks: dict[str, _Look]) -> None:
+    for arm, look in looks.items():
+        times = [timed.seconds.value * MILLISECOND for timed in evidence.of_arm(arm)]
+        axes.plot(evidence.lengths, times, color=look.colour, marker=look.marker)
+    axes.set_yscale("log", base=10)
+    axes.set_title("Milliseconds per sequence")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    _length_axis(axes, evidence)
+
+
+def _draw_ratios(axes: Any, evidence: LatencyEvidence, looks: dict[str, _Look]) -> None:
+    for arm, look in looks.items():
+        timed = evidence.of_arm(arm)
+        ratios = [each.speedup.inverse for each in timed]
+        values = [ratio.value for ratio in ratios]
+        axes.plot(evidence.lengths, values, color=look.colour, marker=look.marker)
+        known = [(each.length, ratio.low, ratio.high) for each, ratio in zip(timed, ratios, strict=True)]
+        for length, low, high in known:
+            if low is not None:
+                axes.plot([length, length], [low, high], color=look.colour, linewidth=3.5, alpha=0.45)
+        flops = [each.flops_ratio for each in timed]
+        axes.plot(evidence.lengths, flops, color=look.colour, linestyle=(0, (4, 2)), linewidth=1.0)
+    baseline = printable(evidence.arms[0])
+    axes.set_title(f"Ratio to {baseline}: time, and FLOPs dashed")
+    _length_axis(axes, evidence)
+    _name_ends(axes, [timed for arm in looks for timed in evidence.of_arm(arm)[-1:]], looks)
+
+
+def _length_axis(axes: Any, evidence: LatencyEvidence) -> None:
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(list(evidence.lengths), [str(length) for length in evidence.lengths])
+    axes.minorticks_off()
+    axes.set_xlabel("tokens per sequence")
+    axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
+
+
+def _name_ends(axes: Any, last: list[ArmLatency], looks: dict[str, _Look]) -> None:
+    """Write each arm's name at the right, in the order of the ends, pushed apart where they crowd."""
+    low, high = axes.get_ylim()
+    ordered = sorted(last, key=lambda timed: timed.speedup.inverse.value)
+    shares = [(timed.speedup.inverse.value - low) / (high - low) for timed in ordered]
+    for share, timed in zip(spread(shares, LABEL_GAP), ordered, strict=True):
+        look = looks[timed.arm]
+        place = {"transform": axes.transAxes, "clip_on": False}
+        axes.plot([1.05], [share], marker=look.marker, color=look.colour, markersize=4.5, **place)
+        axes.text(1.08, share, printable(timed.arm), color=look.colour, va="center", fontsize=9, **place)
+
+
+FIGURE = ReportFigure("latency", lambda evidence: "Time and FLOPs by length", timed_of, times_table, draw)

@@ -1,0 +1,155 @@
+"""A latency experiment by the commands that a user knows: plan, run, run again, report, and every no."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.factories.command_calls import ROOT, TABLE, Call
+
+TABLE9 = ROOT / "experiments" / "table9.yaml"
+TIMES = ("run", TABLE9, "--scale", "smoke", "--out")
+REPORTS = {"report.html", "report.md", "report.tex", "report.csv", "report.json", "figures", "tables"}
+
+CALL = """
+import sys
+from commands.main import main
+try:
+    main()
+finally:
+    print({"torch", "ray", "mlflow", "matplotlib", "scipy"} & set(sys.modules), file=sys.stderr)
+"""
+
+
+@pytest.fixture(scope="module")
+def timed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder in which the smoke scale of Table 9 has been timed."""
+    folder = tmp_path_factory.mktemp("timed") / "table9"
+    command = [sys.executable, "-m", "commands.main", *map(str, (*TIMES, folder))]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "table9 (smoke)" in done.stdout
+    assert "[2/2] latency n = 64: attention " in done.stderr
+    return folder
+
+
+def test_plan_tells_operations_before_anything_is_timed(call: Call, tmp_path: Path) -> None:
+    answer = call("plan", TABLE9, "--scale", "laptop", "--json")
+    document = json.loads(answer.out)
+    assert (answer.code, document["experiment"], document["part"]) == (0, "table9", "attention")
+    arms = {arm["name"]: arm for arm in document["arms"]}
+    assert next(iter(arms)) == "attention"
+    assert {name: round(ratio, 3) for name, ratio in arms["mixed"]["flops_ratio"].items()} == {
+        "64": 0.873,
+        "128": 0.858,
+        "256": 0.833,
+        "512": 0.791,
+        "1024": 0.733,
+    }
+    assert set(arms["bottleneck"]["flops_ratio"].values()) == {0.5}
+    shown = call("plan", TABLE9)
+    assert shown.code == 0
+    for word in ("table9 at scale demo", "mixed", "(0.791)", "matmul"):
+        assert word in shown.out
+
+
+def test_a_run_leaves_the_ledger_and_every_report(timed: Path) -> None:
+    assert REPORTS | {"ledger.sqlite", "stages", "lock"} <= {path.name for path in timed.iterdir()}
+
+
+def test_the_same_command_again_times_nothing_and_writes_the_same_report(call: Call, timed: Path) -> None:
+    def reports() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in timed.iterdir() if path.name in REPORTS and path.is_file()}
+
+    before = reports()
+    answer = call(*TIMES, timed)
+    assert (answer.code, "2 of 2 stages cached" in answer.err) == (0, True)
+    assert reports() == before
+
+
+def test_what_is_published_gives_the_same_report_and_is_built_again_from_its_rows(
+    call: Call, timed: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "table9-smoke"
+    assert call("publish", timed, out).code == 0
+    assert (out / "report.md").read_bytes() == (timed / "report.md").read_bytes()
+    (out / "report.md").unlink()
+    assert call("rebuild", out).code == 0
+    assert (out / "report.md").read_bytes() == (timed / "report.md").read_bytes()
+
+
+def test_report_speaks_of_what_was_timed(call: Call, timed: Path) -> None:
+    document = json.loads(call("report", timed, "--format", "json").out)
+    tables = {table["name"]: table["rows"] for table in document["tables"] + document["evidence"]}
+    assert {row["length"] for row in tables["results"]} == {16, 64}
+    assert document["finding"].startswith("At n = 64 mixed is ")
+    assert call("report", timed, "--format", "csv").out == (timed / "report.csv").read_text()
+
+
+def test_plan_and_report_import_nothing_heavy(timed: Path) -> None:
+    for arguments in (("plan", TABLE9), ("report", timed)):
+        command = [sys.executable, "-c", CALL, *map(str, arguments)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "set()")
+
+
+def test_times_of_an_earlier_version_are_refused_in_one_line_and_stay_as_they_are(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "timing.json").write_text('{"sha256": "0", "record": {}}')
+    commands = [
+        ("report", tmp_path),
+        (*TIMES, tmp_path),
+        ("publish", tmp_path, tmp_path / "out"),
+        ("rebuild", tmp_path),
+    ]
+    for arguments in commands:
+        answer = call(*arguments)
+        assert (answer.code, answer.out, answer.err.count("\n")) == (7, "", 1), answer
+        assert answer.err.startswith(f"{tmp_path / 'timing.json'}: ")
+        assert "another --out folder" in answer.err
+    assert (tmp_path / "timing.json").read_text() == '{"sha256": "0", "record": {}}'
+    assert [path.name for path in tmp_path.iterdir()] == ["timing.json"]
+
+
+def test_folders_of_the_two_kinds_are_not_mixed_up(call: Call, timed: Path, results: Path) -> None:
+    assert call("run", TABLE, "--scale", "smoke", "--out", timed).code == 6
+    assert call(*TIMES, results).code == 6
+    assert call("run", TABLE9, "--scale", "demo", "--out", timed).code == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("run", TABLE9, "--scale", "smoke", "--engine", "ray"), 3, ["timing experiment", "--engine"]),
+        (("plan", TABLE9, "--scale", "huge"), 3, ["huge", "paper", "laptop", "demo", "smoke"]),
+        (("plan", TABLE9, "--flops", "hours"), 3, ["hours", "matmul"]),
+    ],
+)
+def test_what_cannot_be_done_has_its_exit_code(
+    call: Call, arguments: tuple[str | Path, ...], code: int, words: list[str]
+) -> None:
+    answer = call(*arguments)
+    assert (answer.code, answer.out) == (code, "")
+    assert all(word in answer.err for word in words)
+
+
+def test_there_is_no_model_to_export_and_none_to_describe(call: Call, timed: Path, tmp_path: Path) -> None:
+    answer = call("export", timed, tmp_path / "model")
+    assert (answer.code, answer.out) == (3, "")
+    assert "holds no trained model" in answer.err
+    assert call("describe", TABLE9).code == 3
+
+
+def test_a_device_that_is_not_there_is_refused_and_nothing_is_kept(call: Call, tmp_path: Path) -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("this machine has the device")
+    (tmp_path / "gpu.yaml").write_text(
+        TABLE9.read_text().replace("part: attention", "part: attention\n  device: cuda")
+    )
+    answer = call("run", tmp_path / "gpu.yaml", "--scale", "smoke", "--out", tmp_path / "results")
+    assert answer.code == 5
+    assert "cuda" in answer.err
+    assert [path.name for path in tmp_path.iterdir()] == ["gpu.yaml"]

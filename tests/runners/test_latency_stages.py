@@ -1,0 +1,193 @@
+"""Running a latency experiment: what is kept after a kill, what the next run does about it. No time is judged."""
+
+import gc
+import json
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from configuration.latency import LatencyExperiment
+from configuration.stage_label import LATENCY
+from foundation.errors import ConflictError, CorruptionError
+from ledger.artifacts import ArtifactStore
+from ledger.database import Ledger
+from ledger.paths import ResultPaths
+from ledger.records import Record, Status, with_results
+from ledger.rows import read_result
+from ledger.snapshot import Snapshot
+from ledger.stage_results import LatencyResult
+from runners.latency_stages import latency_stages
+from runners.run import RunRequest, run
+from runners.run_progress import RunProgress
+from runners.scheduler import OVER, next_step
+from runners.scheduling.state import RunState
+from runners.stages.context import StageContext
+from runners.stages.declarations import LatencyStage
+from runners.stages.latency import compute, this_machine
+from runners.stages.progress import ProgressFile
+from runners.stages.stage import Stage
+from tests.factories.latencies import MACHINE, experiment
+from tests.factories.paths import ROOT
+
+KILLED = """
+import os, signal
+from pathlib import Path
+from ledger.paths import ResultPaths
+from runners.run import RunRequest, run
+from tests.factories.latencies import experiment
+
+def watch(progress):
+    if progress.recorded:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+if __name__ == "__main__":
+    run(RunRequest(experiment(), "smoke", ResultPaths.of(Path({folder!r}))), watch)
+"""
+
+
+def timed(folder: Path, asked: LatencyExperiment | None = None) -> tuple[Snapshot, list[RunProgress]]:
+    """Return what a run in a folder has found, and the parts of it that were shown."""
+    seen: list[RunProgress] = []
+    found = run(RunRequest(asked or experiment(), "smoke", ResultPaths.of(folder)), seen.append)
+    return found, seen
+
+
+def kept_in(folder: Path) -> list[LatencyResult]:
+    with closing(Ledger.at(folder)) as ledger:
+        return [result for _, result in with_results(ledger.records(), LatencyResult)]
+
+
+def compute_here(folder: Path, asked: LatencyExperiment, length: int) -> LatencyResult:
+    """Return what the stage of a length measures, computed in this process."""
+    stage = latency_stages(asked, this_machine("cpu")).by_length[length].declaration
+    assert isinstance(stage, LatencyStage)
+    result = compute(stage, StageContext({}, folder, ProgressFile(folder / "progress" / "stage.json")))
+    found = read_result(LATENCY, Status.FINISHED, json.dumps(result))
+    assert isinstance(found, LatencyResult)
+    return found
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder in which every length has been timed."""
+    folder = tmp_path_factory.mktemp("timed")
+    timed(folder)
+    return folder
+
+
+@pytest.mark.engines
+def test_every_length_is_timed_with_every_arm_in_every_round(finished: Path) -> None:
+    measured = kept_in(finished)
+    assert {each.length: {arm: len(s) for arm, s in each.seconds.items()} for each in measured} == {
+        8: {"attention": 3, "mixed": 3},
+        16: {"attention": 3, "mixed": 3},
+    }
+    assert all(each.arms == ("attention", "mixed") and each.machine == this_machine("cpu") for each in measured)
+
+
+@pytest.mark.engines
+def test_a_finished_run_times_nothing_again(finished: Path) -> None:
+    before = kept_in(finished)
+    _, seen = timed(finished)
+    assert all(not shown.recorded and not shown.remaining for shown in seen)
+    assert kept_in(finished) == before
+
+
+@pytest.mark.engines
+def test_another_experiment_is_a_conflict_that_names_what_differs(finished: Path) -> None:
+    with pytest.raises(ConflictError, match=r"timing\.rounds: 3 there, 4 here"):
+        timed(finished, experiment(rounds=4))
+
+
+@pytest.mark.engines
+def test_another_machine_is_a_conflict_that_names_what_differs(
+    finished: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runners.stages.latency.manifest", lambda: {**MACHINE.model_dump(), "processor": "another"})
+    with pytest.raises(ConflictError, match=r'machine\.processor: .* there, "another" here'):
+        timed(finished)
+
+
+@pytest.mark.engines
+def test_a_killed_run_keeps_its_lengths_and_the_next_one_times_the_rest(tmp_path: Path) -> None:
+    code = KILLED.format(folder=str(tmp_path))
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=120, check=False)
+    assert done.returncode == -signal.SIGKILL
+    kept = kept_in(tmp_path)
+    assert [each.length for each in kept] == [8]
+    timed(tmp_path)
+    measured = kept_in(tmp_path)
+    assert measured[0] == kept[0]
+    assert [each.length for each in measured] == [8, 16]
+
+
+@pytest.mark.parametrize("timing", [{"part": "block"}, {"precision": "bfloat16"}, {"batch_sequences": 3}])
+def test_what_is_declared_can_be_timed(tmp_path: Path, timing: dict[str, object]) -> None:
+    convolutions = ("depthwise", "lightweight", "dynamic", "span_dynamic")
+    every = {kind: {"bottleneck_ratio": 2, "convolution": kind} for kind in convolutions}
+    found = compute_here(tmp_path, experiment({"attention": {}, **every}, **timing), 8)
+    assert {len(seconds) for seconds in found.seconds.values()} == {3}
+
+
+def test_a_stage_leaves_the_process_as_it_was(tmp_path: Path) -> None:
+    import torch
+
+    torch.use_deterministic_algorithms(True)
+    threads = torch.get_num_threads()
+    compute_here(tmp_path, experiment(), 8)
+    assert gc.isenabled()
+    assert torch.is_grad_enabled()
+    assert torch.are_deterministic_algorithms_enabled()
+    assert torch.get_num_threads() == threads
+
+
+def test_a_key_changes_with_what_a_time_depends_on_and_with_nothing_else() -> None:
+    def keys(asked: LatencyExperiment, **machine: str) -> list[str]:
+        stages = latency_stages(asked, MACHINE.model_copy(update=machine))
+        return [stage.key for stage in stages.named().values()]
+
+    known = keys(experiment())
+    assert len(set(known)) == 2
+    assert keys(experiment().model_copy(update={"question": "Another?", "paper": None})) == known
+    assert keys(experiment(lengths=(16, 8))) == known[::-1]
+    for other in (keys(experiment(), processor="another"), keys(experiment(), code="another")):
+        assert not set(other) & set(known)
+    for changed in (experiment(rounds=4), experiment(part="block"), experiment(seed=2)):
+        assert not set(keys(changed)) & set(known)
+
+
+def test_a_store_of_the_folder_holds_each_length_once(finished: Path) -> None:
+    store = ArtifactStore(ResultPaths.of(finished).stages)
+    stages = latency_stages(experiment(), this_machine("cpu"))
+    outcomes = [store.outcome(stage.kind, stage.key) for stage in stages.named().values()]
+    assert [outcome.result["length"] for outcome in outcomes if outcome is not None] == [8, 16]
+
+
+def test_times_of_an_earlier_version_are_refused_and_left_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "timing.json").write_text("{")
+    with pytest.raises(CorruptionError, match="earlier version") as refused:
+        timed(tmp_path)
+    assert len(refused.value.lines) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["timing.json"]
+
+
+def test_stages_of_all_lengths_ask_for_the_machine_alone() -> None:
+    stages: list[Stage] = [*latency_stages(experiment(), MACHINE).named().values()]
+    assert all(stage.declaration.exclusive for stage in stages)
+    assert all(not stage.inputs for stage in stages)
+
+
+def test_a_run_without_trials_is_over_when_its_stages_have_ended() -> None:
+    state = RunState(experiment(), latency_stages(experiment(), MACHINE), Path("ledger"))
+    stages = state.shared_tasks
+    assert [task.place for task in next_step(state).ready] == [(None, "latency n = 8"), (None, "latency n = 16")]
+    result = LatencyResult(length=8, arms=("attention",), seconds={"attention": (1.0,)}, machine=MACHINE)
+    for number, task in enumerate(stages, start=1):
+        assert task in next_step(state).ready
+        state.take(Record(number, None, LATENCY, task.label, task.stage.key, Status.FINISHED, result, 1.0, False))
+        assert task not in next_step(state).ready
+    assert next_step(state) == OVER

@@ -52,7 +52,9 @@ def reached_in_run(folder: Path, hurdle: HurdleRule, seed: int) -> tuple[dict[st
         if work.trial.startswith(BASELINE) or np.isinf(found):
             return Outcome(Status.DIVERGED, {"tokens": 64, "loss": "nan"}, 1.0)
         tokens = point * RUN_TOKENS // POINTS
-        return Outcome(Status.FINISHED, {"held_out_loss": found, "held_out_curve": [[tokens, found]]}, 1.0)
+        return Outcome(
+            Status.FINISHED, {"tokens": tokens, "held_out_loss": found, "held_out_curve": [[tokens, found]]}, 1.0
+        )
 
     declared = json.loads(scaled(hurdle, RUN_TOKENS).model_dump_json())
     pretraining = {"tokens": RUN_TOKENS, "seeds": [1], "hurdle": declared}

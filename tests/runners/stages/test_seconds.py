@@ -27,10 +27,10 @@ class SlowImport:
         now[0] += float(sys.argv[1]) * (name == "runners.stages.corpus")
 
 sys.meta_path.insert(0, SlowImport())
-from runners.stages.execute import compute
+from runners.stages.execute import execute
 from runners.stages.stage import Job
 for line in sys.stdin:
-    outcome = compute(Job(**json.loads(line)))
+    outcome = execute(Job(**json.loads(line)))
     print(json.dumps([outcome.seconds, outcome.warm_up_seconds]))
 """
 

@@ -89,7 +89,7 @@ def test_the_whole_grid_is_tried_where_it_fits_and_never_more_points_than_trials
 
 def test_a_point_that_some_arm_cannot_have_is_drawn_again() -> None:
     tune = Tune.model_validate_json(json.dumps({"vary": {RATE: RANGES[RATE]}, "trials": 6, "seeds": [101]}))
-    points = points_of(tune, BASELINE, lambda point: float(str(point[RATE])) < 1e-3)
+    points = points_of(tune, BASELINE, lambda point: float(str(point[RATE])) < 1e-3, draws)
     assert len(points) == 6
     assert all(float(str(point[RATE])) < 1e-3 for point in points[1:])
 

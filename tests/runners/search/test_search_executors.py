@@ -10,8 +10,8 @@ from tests.factories.command_line import ROOT, Run, lend, steeplechase
 
 pytestmark = pytest.mark.engines
 
-PROGRESSIVE = "{ kind: progressive_mean, marks: [5000, 10000] }"
-OF_COHORTS = "{ kind: top_fraction, marks: [5000, 10000] }"
+PROGRESSIVE = "{ kind: progressive_mean, rungs: [5000, 10000] }"
+OF_COHORTS = "{ kind: top_fraction, rungs: [5000, 10000] }"
 
 
 def searched(folder: Path, *how: str) -> tuple[Run, list[tuple[object, ...]], object]:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from configuration.latency import LatencyExperiment
 from configuration.stage_label import LATENCY, StageLabel
-from foundation.differences import differences
 from foundation.errors import ConflictError
 from ledger.database import Ledger
 from ledger.records import with_results
 from ledger.stage_results import LatencyResult, Machine
+from runners.differences import differences
 from runners.stages.declarations import LatencyStage
 from runners.stages.stage import Stage
 

@@ -8,7 +8,6 @@ from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
 from configuration.loading import AnyExperiment
 from foundation.atomic_files import disk_refusals
-from foundation.differences import differences
 from foundation.environment import machine, manifest
 from foundation.errors import ConflictError, CorruptionError
 from foundation.schema import JsonValue
@@ -21,6 +20,7 @@ from ledger.reading import refuse_former_timings
 from ledger.sessions import Stopwatch
 from ledger.snapshot import Snapshot, snapshot
 from runners.dag import SharedStages, all_labels, shared_stages
+from runners.differences import differences
 from runners.executors import Executor, open_executor
 from runners.journal import Journal
 from runners.latency_stages import LatencyStages, latency_stages, refuse_another_machine

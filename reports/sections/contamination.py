@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from ledger.contamination import Leakage, leakages
+from ledger.contamination import leakages
 from ledger.records import Record
+from ledger.stage_results import ContaminationResult
 from reports.section import Content, Section, with_rows
 from reports.statistics.evidence import Evidence
 from reports.table import Row, Table, table
@@ -21,7 +22,7 @@ def leakage_table(shared: Iterable[Record]) -> Table:
     return table("leakage", "task dev_examples long_enough overlapping share low high by_sentence by_run", rows)
 
 
-def _row(one: Leakage) -> Row:
+def _row(one: ContaminationResult) -> Row:
     return {
         "task": one.task,
         "dev_examples": one.examples,

@@ -1,0 +1,83 @@
+"""What stages achieve: one frozen class per kind of stage and end, read and written as the JSON of a ledger.
+
+A whole number stays whole and a real one real, and a field that was never written stays so: what is read is written
+back as the same bytes. Losses and scores may be NaN or infinite in memory; `finite` is how a reader asks for them.
+"""
+
+from ledger.stage_results.measurements import AttentionResult, LatencyResult, Machine
+from ledger.stage_results.result import Curve, Real, Result, finite, finite_points
+from ledger.stage_results.shared import (
+    ContaminationResult,
+    CorpusResult,
+    EncodedPart,
+    EvaluationSetResult,
+    ExamplesResult,
+    SplitCounts,
+    SquadPart,
+    TokenCounts,
+    TokensResult,
+)
+from ledger.stage_results.training import (
+    CONSTANT,
+    SCORES,
+    DivergedFineTuning,
+    DivergedPretraining,
+    FineTuneResult,
+    Pretraining,
+    PretrainResult,
+    SearchChoice,
+)
+
+
+class FailedStage(Result):
+    """The stage raised or its worker died: there is no result."""
+
+    error: str
+    trace: str = ""
+    attempts: int = 1
+
+
+StageResult = (
+    CorpusResult
+    | TokensResult
+    | ExamplesResult
+    | ContaminationResult
+    | EvaluationSetResult
+    | PretrainResult
+    | DivergedPretraining
+    | FineTuneResult
+    | DivergedFineTuning
+    | AttentionResult
+    | LatencyResult
+    | FailedStage
+)
+"""How a stage ended; its kind and its status say which of these it is."""
+
+__all__ = [
+    "CONSTANT",
+    "SCORES",
+    "AttentionResult",
+    "ContaminationResult",
+    "CorpusResult",
+    "Curve",
+    "DivergedFineTuning",
+    "DivergedPretraining",
+    "EncodedPart",
+    "EvaluationSetResult",
+    "ExamplesResult",
+    "FailedStage",
+    "FineTuneResult",
+    "LatencyResult",
+    "Machine",
+    "PretrainResult",
+    "Pretraining",
+    "Real",
+    "SearchChoice",
+    "SplitCounts",
+    "SquadPart",
+    "StageResult",
+    "TokenCounts",
+    "TokensResult",
+    "finite",
+    "finite_points",
+]

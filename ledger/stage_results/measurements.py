@@ -1,0 +1,50 @@
+"""Results of measurements: where a trained encoder attends, and what one pass takes."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field, FiniteFloat
+
+from foundation.schema import Count, Name
+from ledger.stage_results.result import Real, Result
+
+
+class AttentionResult(Result):
+    """Where the heads of a trained encoder attend."""
+
+    sequences: int
+    length: int
+    within: int
+    """The largest distance in tokens that counts as near."""
+    heads: tuple[tuple[Real, Real, Real, Real, Real, Real], ...]
+    """Layer, head, and as shares of a token's attention: near, far, and both without [CLS] and [SEP]."""
+    maps: tuple[tuple[tuple[Real, ...], ...], ...]
+    """By layer, in hundredths of even attention."""
+
+
+class Machine(Result):
+    """What seconds depend on besides the declaration; seconds of two machines are never compared."""
+
+    processor: str
+    system: str
+    instructions: str
+    """The widest vector instructions that torch uses here."""
+    device: str
+    threads: Count
+    clock: str
+    python: str
+    torch: str
+    operators: str
+    """What computes the windows of the convolutions: compiled operators, or torch."""
+    code: str
+    """sha256 of the source of `models`: what was timed."""
+
+
+class LatencyResult(Result):
+    """One sequence length, timed whole: for every arm the seconds of one pass in each round, in the rounds' order."""
+
+    length: Count
+    arms: tuple[Name, ...]
+    """In the experiment's order, the baseline first: text in a ledger keeps no order of keys."""
+    seconds: Mapping[Name, tuple[Annotated[FiniteFloat, Field(gt=0)], ...]]
+    machine: Machine

@@ -1,0 +1,134 @@
+"""Results of the stages that all trials share: corpus, vocabulary, examples, contamination, evaluation set."""
+
+from collections.abc import Mapping
+
+from pydantic import Field
+
+from analysis.proportions import wilson
+from ledger.stage_results.result import Real, Result
+
+
+class SplitCounts(Result):
+    """How much one split of a corpus holds."""
+
+    documents: int
+    characters: int
+    sources: int
+
+
+class CorpusResult(Result):
+    """A corpus, read and split."""
+
+    corpus: str
+    """Its kind."""
+    content_hash: str
+    splits: Mapping[str, SplitCounts]
+    exact_duplicates: int
+    near_duplicates: int
+    unreadable_files: int
+
+
+class TokenCounts(Result):
+    """How much one tokenised split holds."""
+
+    documents: int
+    tokens: int
+    unknown: int
+
+
+class TokensResult(Result):
+    """The vocabulary, and the splits as tokens."""
+
+    vocabulary: str
+    """Its hash."""
+    vocabulary_size: int
+    train: TokenCounts
+    validation: TokenCounts
+
+
+class EncodedPart(Result):
+    """One part of a task's examples, as a model reads them."""
+
+    examples: int
+    truncated_share: Real | None = None
+    """Of the inputs; None in ledgers from before it was counted."""
+    answers_lost: int | None = None
+    left_out: int | None = None
+    """Rows of the file that are no example."""
+
+
+class SquadPart(Result):
+    """One part of SQuAD's questions, read in windows."""
+
+    examples: int
+    """Questions."""
+    of: int
+    windows: int
+    unanswerable: int
+    questions_cut: int
+    answers_lost: int
+    answers_moved_in_file: int
+    answers_misplaced_in_file: int
+    file: str
+    official_name: bool
+    notes: tuple[str, ...] = Field(strict=False)
+
+
+class ExamplesResult(Result, extra="allow"):
+    """The examples of one task. Parts beside train and dev are further fields, such as `test`."""
+
+    __pydantic_extra__: dict[str, EncodedPart | SquadPart]
+
+    task: str
+    chance: Real | None
+    bag_of_words: Mapping[str, Real] | None
+    """Scores of the plain baseline by metric."""
+    bag_of_words_examples: int | None = None
+    """What the plain baseline learned from."""
+    train: EncodedPart | SquadPart
+    dev: EncodedPart | SquadPart
+
+    @property
+    def parts(self) -> Mapping[str, EncodedPart | SquadPart]:
+        """Every part by its name."""
+        return {"train": self.train, "dev": self.dev, **self.__pydantic_extra__}
+
+
+class ContaminationResult(Result):
+    """How many dev examples of a task the pretraining text holds."""
+
+    task: str
+    examples: int
+    told: int
+    """Examples that are long enough to tell."""
+    overlapping: int
+    sentences: int
+    runs: int
+    run_words: int
+    first: tuple[str, ...]
+    """The first few, and where their text stands."""
+
+    @property
+    def share(self) -> float:
+        """Of the examples that are long enough to tell."""
+        return self.overlapping / self.told if self.told else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's, 95%; everything where no example could be told."""
+        return wilson(self.overlapping, self.told) if self.told else (0.0, 1.0)
+
+    @property
+    def told_share(self) -> str:
+        """The share in words, with its interval and n."""
+        low, high = self.interval
+        counts = f"{self.overlapping} of {self.told} dev examples"
+        short = f", {self.examples - self.told} more too short to tell" if self.told < self.examples else ""
+        return f"{counts} ({100 * self.share:.2f}% [{100 * low:.2f}, {100 * high:.2f}]{short})"
+
+
+class EvaluationSetResult(Result):
+    """The held-out questions of an experiment."""
+
+    sequences: int
+    questions: int

@@ -1,0 +1,121 @@
+"""Results of training: pretraining and fine-tuning, to their end or to where they diverged."""
+
+from collections.abc import Iterator, Mapping
+
+from pydantic import model_validator
+
+from foundation.schema import JsonValue
+from ledger.stage_results.result import Curve, Real, Result, finite, finite_points
+
+SCORES, CONSTANT = "scores", "constant"
+
+
+class _Curves(Result):
+    train_curve: Curve = ()
+    held_out_curve: Curve = ()
+
+    @property
+    def held_out(self) -> dict[int, float]:
+        """Held-out loss in nats by tokens seen, where both are finite."""
+        return dict(finite_points(self.held_out_curve))
+
+
+class PretrainResult(_Curves):
+    """A stage of pretraining that came to its end."""
+
+    tokens: Real
+    """Seen by then."""
+    held_out_loss: Real
+    """At the end, in nats."""
+
+
+class DivergedPretraining(_Curves):
+    """A stage of pretraining whose loss was not finite."""
+
+    tokens: Real
+    loss: str
+
+
+Pretraining = PretrainResult | DivergedPretraining
+"""What has curves."""
+
+
+class SearchChoice(Result):
+    """What one combination of searched settings is chosen by."""
+
+    score: Real | None
+    n: int
+    """Examples that the score is of."""
+    reported: int
+    """Examples that the reported scores are of."""
+    chosen_on: str | None
+    searched: Mapping[str, JsonValue]
+
+
+class FineTuneResult(Result, extra="allow"):
+    """One task, learned with one seed. What is said of dev is said of a further part under `scores PART`."""
+
+    __pydantic_extra__: dict[str, bool | Mapping[str, Real]]
+
+    task: str
+    seed: int
+    examples: int
+    scores: Mapping[str, Real]
+    """On dev, by metric."""
+    official: Mapping[str, Real] | None = None
+    """All that SQuAD's official script gives."""
+    choice: SearchChoice | None = None
+    constant: bool | None = None
+    """True where every example of dev was given the same answer."""
+    others: Mapping[str, int] | None = None
+    """Examples by further part."""
+    null_threshold: Real | None = None
+    """SQuAD 2.0: above these odds the answer is that there is none."""
+    threshold_questions: int | None = None
+    threshold_unanswerable: int | None = None
+
+    @model_validator(mode="after")
+    def _of_further_parts(self) -> "FineTuneResult":
+        """Raise ValueError where a field is neither known nor that of a further part."""
+        for name, value in self.__pydantic_extra__.items():
+            field, _, part = name.partition(" ")
+            if not part or field != (CONSTANT if isinstance(value, bool) else SCORES):
+                raise ValueError(f"{name}: is no field of a fine-tuning, or holds another kind of value")
+        return self
+
+    def score(self, metric: str) -> float | None:
+        """Return a score on dev, None where there is none that is finite."""
+        return finite(self.scores.get(metric))
+
+    @property
+    def finite_scores(self) -> dict[str, float]:
+        """Scores on dev, in the order of the metrics, and those on further parts under `metric part`."""
+        found = dict(_finite_scores(self.scores, ""))
+        for name, value in self.__pydantic_extra__.items():
+            if not isinstance(value, bool):
+                found |= _finite_scores(value, name.removeprefix(SCORES))
+        return found
+
+    @property
+    def constant_parts(self) -> tuple[str, ...]:
+        """The parts of which every example was given the same answer."""
+        flags = [name for name, value in self.__pydantic_extra__.items() if isinstance(value, bool)]
+        return (*([] if self.constant is None else ["dev"]), *(name.partition(" ")[2] for name in flags))
+
+
+class DivergedFineTuning(Result):
+    """A fine-tuning whose loss or logits were not finite."""
+
+    task: str | None = None
+    seed: int | None = None
+    step: int | None = None
+    loss: str | None = None
+    error: str | None = None
+    """Where the logits were not finite."""
+
+
+def _finite_scores(scores: Mapping[str, Real], ending: str) -> Iterator[tuple[str, float]]:
+    for metric in sorted(scores):
+        value = finite(scores[metric])
+        if value is not None:
+            yield f"{metric}{ending}", value

@@ -1,11 +1,9 @@
 """JSON schema of experiment files: a latency experiment where there is a `timing` section, else one that trains."""
 
-import json
-
 from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
 from configuration.loading import LATENCY_SECTION
-from configuration.yaml.json_schema import DEFINITIONS, DIALECT, Schema, editor_schema
+from configuration.yaml.json_schema import DEFINITIONS, DIALECT, Schema, editor_schema, schema_text
 
 
 def files_schema() -> Schema:
@@ -29,4 +27,4 @@ def files_schema() -> Schema:
 
 def files_schema_text() -> str:
     """Return the schema as it is written to disk: sorted keys, ending in a newline."""
-    return json.dumps(files_schema(), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    return schema_text(files_schema())

@@ -34,9 +34,9 @@ def editor_schema(model: type[BaseModel]) -> Schema:
     return schema | {"$schema": DIALECT, "properties": properties, DEFINITIONS: definitions | partial}
 
 
-def schema_text(model: type[BaseModel]) -> str:
-    """Return the schema as it is written to disk: sorted keys, ending in a newline."""
-    return json.dumps(editor_schema(model), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+def schema_text(schema: Schema) -> str:
+    """Return a schema as it is written to disk: sorted keys, ending in a newline."""
+    return json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def _partial(schema: JsonValue) -> JsonValue:

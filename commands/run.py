@@ -114,7 +114,7 @@ def _lost_ledger(places: ResultPaths) -> str | None:
     """Return a warning where results lie without the ledger that they belong to."""
     with disk_refusals(places.folder):
         gone = not (places.folder / LEDGER_NAME).exists() and not has_export(places.folder)
-        lost = places.remains if gone else ()
+        lost = places.leftovers if gone else ()
     if not lost:
         return None
     return (

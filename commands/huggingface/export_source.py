@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from configuration.initial_checkpoint import WEIGHTS as START_WEIGHTS
 from configuration.initial_checkpoint import read_initial_checkpoint
 from foundation.atomic_files import sha256_of
-from ledger.checkpoints import trained
+from ledger.checkpoints import pretrained_trial
 from models.encoder import Encoder
 from models.initialisation import initialise
 from runners.stages.pretrain import CHECKPOINT
@@ -41,7 +41,7 @@ class Exported:
 
 def from_trial(folder: Path, trial: str | None) -> Exported:
     """Return a trial with finished pretraining, with its head and its vocabulary."""
-    found = trained(folder, trial)
+    found = pretrained_trial(folder, trial)
     file = found.stage / CHECKPOINT / WEIGHTS
     saved = load_file(file)
     weights = {name.removeprefix(f"{ENCODER}."): value for name, value in saved.items() if not _of_generator(name)}

@@ -79,7 +79,7 @@ class Plan:
 
 def plan_of(chosen: Chosen, convention: Convention, places: ResultPaths) -> Plan:
     """Return the plan. Raises CorruptionError if a ledger under the results is damaged."""
-    experiment, roster = chosen.experiment, chosen.experiment.roster
+    experiment, arm_table = chosen.experiment, chosen.experiment.arm_table
     store = ArtifactStore(places.stages)
     try:
         shared = shared_stages(experiment)
@@ -106,8 +106,8 @@ def plan_of(chosen: Chosen, convention: Convention, places: ResultPaths) -> Plan
         shared_cached=None if shared is None else len(shared.named()) - missing_shared,
         unknown=unknown,
         prediction=None if shared is None else predicted(ahead, measured_under(places.root, store)),
-        aliases=dict(roster.aliases),
-        impossible=tuple((one.name, *one.reasons) for one in roster.impossible),
+        aliases=dict(arm_table.aliases),
+        impossible=tuple((one.name, *one.reasons) for one in arm_table.impossible),
         notes=tuple(_notes(chosen)),
         tuning=tuning,
         warnings=warnings_of(experiment),
@@ -200,7 +200,7 @@ def _notes(chosen: Chosen) -> list[str]:
         else:
             notes += [f"{design.kind}: {note}" for note in design.notes()]
         if isinstance(design, Factorial | Fractional):
-            left_out = {one.name for one in chosen.experiment.roster.impossible}
+            left_out = {one.name for one in chosen.experiment.arm_table.impossible}
             runs = crossed(design, chosen.experiment.baseline, left_out)
             notes += [f"{design.kind}: {missing_runs_warning(runs)}"] if runs is not None and runs.missing else []
     return notes

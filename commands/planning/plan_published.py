@@ -85,11 +85,11 @@ def lines(experiment: Experiment) -> Iterator[str]:
     found = besides(experiment)
     yield from _departing("training", {beside.arm: beside.departures for beside in found})
     taught = released_fine_tunings(experiment.fine_tuning, _size(experiment))
-    for way in dict.fromkeys(each.told for each in taught):
-        tasks = [task for each in taught if each.told == way for task in each.tasks]
+    for way in dict.fromkeys(each.settings_text for each in taught):
+        tasks = [task for each in taught if each.settings_text == way for task in each.tasks]
         yield f"fine-tuning of {', '.join(tasks)}: {way}"
     if experiment.paper is not None:
-        yield from _departing("fine-tuning", {", ".join(each.tasks): each.departures for each in taught})
+        yield from _departing("fine-tuning", {", ".join(each.tasks): each.differences for each in taught})
         yield from _options(experiment)
         assumptions = published().tables[experiment.paper.table].assumptions if experiment.paper.table else ()
         yield from (f"assumed: {each}" for each in assumptions)
@@ -133,7 +133,11 @@ def document(experiment: Experiment) -> JsonValue:
     return {
         "recipes": [{"arms": [*arms], "recipe": recipe} for recipe, arms in recipes(experiment).items()],
         "fine_tuning": [
-            {"tasks": [*taught.tasks], "taught": taught.told, "departures": [str(each) for each in taught.departures]}
+            {
+                "tasks": [*taught.tasks],
+                "taught": taught.settings_text,
+                "departures": [str(each) for each in taught.differences],
+            }
             for taught in released_fine_tunings(experiment.fine_tuning, _size(experiment))
         ],
         "rows": [_row(beside) for beside in besides(experiment)],

@@ -91,7 +91,7 @@ def test_a_trial_whose_files_are_gone_or_damaged_is_refused(call: Call, tmp_path
     shutil.rmtree(copy / "stages")
     gone = call("export", copy, tmp_path / "out", "--trial", "mixed/1")
     assert (damaged.code, gone.code) == (7, 5)
-    assert "weights.safetensors is not what was written" in damaged.err
+    assert "weights.safetensors differs from what was written" in damaged.err
     assert "moved away from its stages" in gone.err
     assert not (tmp_path / "out").exists()
 
@@ -161,5 +161,5 @@ def test_a_start_that_is_not_what_was_imported_is_corruption(call: Call, tmp_pat
     save_file(moved, tmp_path / "start" / "weights.safetensors")
     answer = call("export", tmp_path / "start", tmp_path / "out")
     assert answer.code == 7
-    assert "is not what was imported" in answer.err
+    assert "differs from the imported file" in answer.err
     assert not (tmp_path / "out").exists()

@@ -14,7 +14,7 @@ from configuration.initial_checkpoint import WEIGHTS
 from configuration.validation.experiment import violations_of
 from foundation.errors import CorruptionError
 from foundation.schema import canonical
-from ledger.checkpoints import trained
+from ledger.checkpoints import pretrained_trial
 from runners.dag import shared_stages, trial_stages
 from tests.factories.command_calls import Call
 from tests.factories.local_models import MIXED, RELEASED, corpus, experiment, run, sized, stirred_start
@@ -62,7 +62,7 @@ def test_every_arm_begins_with_the_starts_weights_and_heads_with_the_seeds(tmp_p
     started["design"]["arms"] = {"awake": {"recipe.dropout": 0.0}}
     results = run(read(started), tmp_path / "results")
     for trial in ("baseline/1", "awake/1"):
-        found = load_file(trained(results, trial).stage / "checkpoint" / WEIGHTS)
+        found = load_file(pretrained_trial(results, trial).stage / "checkpoint" / WEIGHTS)
         assert all(torch.equal(found[f"encoder.{name}"], value) for name, value in weights.items())
         assert found["head.transform.weight"].std() < 0.03  # drawn anew
 
@@ -116,9 +116,9 @@ def test_an_arm_of_another_architecture_is_refused_with_its_name_and_what_differ
         "slow": {"recipe.dropout": 0.0},
     }
     deep_depth, deep_segments, wide = sorted(told(tmp_path, call, design={"kind": "list", "arms": arms}))
-    assert "pretraining.init_checkpoint: deep cannot begin from" in deep_depth
-    assert "depth 3 here, 2 in the start" in deep_depth
-    assert "segments 4 here, 2 in the start" in deep_segments
+    assert "pretraining.init_checkpoint: deep cannot be initialised from" in deep_depth
+    assert "depth 3 here, 2 in the initial checkpoint" in deep_depth
+    assert "segments 4 here, 2 in the initial checkpoint" in deep_segments
     assert "wide cannot begin" in wide
     assert '"kernel_size":7' in wide
 
@@ -144,11 +144,11 @@ def test_text_is_read_with_the_starts_vocabulary(tmp_path: Path, call: Call, tok
 
 
 def test_a_start_that_is_none_or_damaged_is_refused(tmp_path: Path, call: Call) -> None:
-    assert "no start here; `steeplechase import" in told(tmp_path, call)[0]
+    assert "no initial checkpoint here; `steeplechase import" in told(tmp_path, call)[0]
     stirred_start(tmp_path / "start", ARCHITECTURE)
     weights = tmp_path / "start" / WEIGHTS
     weights.write_bytes(weights.read_bytes()[:-1] + b"x")
-    with pytest.raises(CorruptionError, match="is not what was imported"):
+    with pytest.raises(CorruptionError, match="differs from the imported file"):
         shared_stages(read(document(tmp_path)))
     (tmp_path / "start" / "architecture.yaml").write_text("depth: 1\n")
-    assert "architecture.yaml: is not what was imported" in told(tmp_path, call)[0]
+    assert "architecture.yaml: differs from the imported file" in told(tmp_path, call)[0]

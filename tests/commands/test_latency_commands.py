@@ -137,7 +137,7 @@ def test_what_cannot_be_done_has_its_exit_code(
 def test_there_is_no_model_to_export_and_none_to_describe(call: Call, timed: Path, tmp_path: Path) -> None:
     answer = call("export", timed, tmp_path / "model")
     assert (answer.code, answer.out) == (3, "")
-    assert "holds no trained model" in answer.err
+    assert "has no trained model" in answer.err
     assert call("describe", TABLE9).code == 3
 
 

@@ -234,7 +234,7 @@ def test_an_emptied_ledger_beside_results_is_never_begun_anew(call: Call, tmp_pa
 
 def test_a_ledger_that_is_gone_from_beside_results_is_told(call: Call, tmp_path: Path) -> None:
     (tmp_path / "report.html").write_text(PRECIOUS)
-    with ResultPaths.of(tmp_path).held():  # the run ends here, before it computes anything
+    with ResultPaths.of(tmp_path).locked():  # the run ends here, before it computes anything
         answer = call(*RUN, tmp_path)
     assert answer.code == 6
     assert f"warning: {tmp_path}: report.html is there, but no {LEDGER_NAME}; a new one is begun" in answer.err

@@ -144,10 +144,10 @@ def test_settings_by_task_can_be_taken_back_and_may_say_how_many_examples(tmp_pa
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"search": {}}, "searches for nothing; give at least one list of peak_learning_rate, weight_decay, epochs"),
-    ({"search": {"epochs": [3, 3]}}, "3 stands twice"),
+    ({"search": {}}, "no values to search; give at least one list of peak_learning_rate, weight_decay, epochs"),
+    ({"search": {"epochs": [3, 3]}}, "3 is listed twice"),
     ({"search": {"weight_decay": [-0.1]}}, "-0.1 is below 0"),
-    ({"by_task": {"docs_answer": {"epochs": 1}}}, "is not asked; allowed: docs_pair"),
+    ({"by_task": {"docs_answer": {"epochs": 1}}}, "is not among the tasks; allowed: docs_pair"),
     ({"by_task": {"docs_pair": {"swap_pairs": True}}}, "the two texts of docs_pair may not change places"),
     ({"by_task": {"docs_pair": {"sequence_length": 64}}}, "64 is longer than the 16 positions of the architecture"),
 ]

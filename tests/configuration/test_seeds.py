@@ -97,7 +97,7 @@ def test_the_shares_of_the_looks_make_a_whole() -> None:
 
 
 def test_a_rule_that_adds_nothing_is_refused() -> None:
-    with pytest.raises(ValidationError, match="leaves nothing to add"):
+    with pytest.raises(ValidationError, match="must be above start"):
         SequentialSeeds(start=5, max=5, margin={"held_out_loss": 1.0})
 
 

@@ -24,16 +24,16 @@ CONSTRAINTS = ("bottleneck_ratio <= heads", "not convolution.kernel_size > 5", "
 
 
 def roster_of(*designs: PointDesign, constraints: tuple[str, ...] = (), skip: bool = False) -> ArmTable:
-    roster = ArmTable(ELECTRA_SMALL, Rules(constraints, skip))
+    arm_table = ArmTable(ELECTRA_SMALL, Rules(constraints, skip))
     for design in designs:
-        roster.enter(design, ())
-    return roster
+        arm_table.add_design(design, ())
+    return arm_table
 
 
 def arms_of(*designs: PointDesign, **rules: Any) -> list[Arm]:
-    roster = roster_of(*designs, **rules)
-    assert roster.violations == []
-    return roster.arms
+    arm_table = roster_of(*designs, **rules)
+    assert arm_table.violations == []
+    return arm_table.arms
 
 
 def told(design: PointDesign | Search) -> list[str]:

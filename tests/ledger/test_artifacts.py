@@ -104,7 +104,7 @@ def test_a_stage_under_another_stages_name_is_refused_and_left_as_it_is(
             assert (store.read(*place) / "weights.bin").read_text() == " ".join(place)
             continue
         for asked in (store.outcome, store.read):
-            with pytest.raises(CorruptionError, match=f"holds another stage, {'/'.join(source)}") as refused:
+            with pytest.raises(CorruptionError, match=f"contains another stage, {'/'.join(source)}") as refused:
                 asked(*place)
             assert str(store.folder(*place)) in str(refused.value)
     assert contents(store.root) == before
@@ -119,7 +119,7 @@ def test_a_manifest_that_does_not_name_its_stage_is_refused_and_kept(tmp_path: P
     path.write_text(json.dumps({**earlier, "seal": fingerprint(earlier)}))
     before = contents(tmp_path)
     for asked in (store.outcome, store.read):
-        with pytest.raises(CorruptionError, match="version 1 does not name the stage"):
+        with pytest.raises(CorruptionError, match="version 1 does not identify the stage"):
             asked("pretrain", "key")
     assert contents(tmp_path) == before
 
@@ -145,7 +145,7 @@ def test_a_damaged_file_of_a_finished_stage_is_refused_by_folder(tmp_path: Path,
     if harmless:
         assert store.read("pretrain", "key").is_dir()
         return
-    with pytest.raises(CorruptionError, match="computed anew") as refused:
+    with pytest.raises(CorruptionError, match="computed again") as refused:
         store.read("pretrain", "key")
     assert str(store.folder("pretrain", "key")) in str(refused.value)
 

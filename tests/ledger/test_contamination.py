@@ -8,7 +8,7 @@ import pytest
 
 from analysis.proportions import wilson
 from foundation.errors import DataError
-from ledger.contamination import refuse_leakage
+from ledger.contamination import refuse_contamination
 from ledger.records import Record, Status
 from reports.sections.contamination import leakage_notes, leakage_table
 from runners.dag import shared_stages
@@ -90,13 +90,15 @@ def test_more_than_the_limit_is_refused_with_figures_and_lines_before_anything_i
     record = found(tmp_path, SENTENCES[0])
     for folder, limit in (("none", None), ("level", 0.05), ("above", 0.06)):
         (tmp_path / folder).mkdir()
-        refuse_leakage(experiment(tmp_path / folder, **({} if limit is None else {"max_overlap": limit})), [record])
+        refuse_contamination(
+            experiment(tmp_path / folder, **({} if limit is None else {"max_overlap": limit})), [record]
+        )
     (tmp_path / "below").mkdir()
     with pytest.raises(DataError) as refusal:
-        refuse_leakage(experiment(tmp_path / "below", max_overlap=0.04), [record])
+        refuse_contamination(experiment(tmp_path / "below", max_overlap=0.04), [record])
     told, advice = refusal.value.lines
     assert told == (
-        "fine_tuning.max_overlap: mrpc: 1 of 20 dev examples (5.00% [0.89, 23.61]) stand in the pretraining text "
+        "fine_tuning.max_overlap: mrpc: 1 of 20 dev examples (5.00% [0.89, 23.61]) occur in the pretraining text "
         "(1 by a whole sentence, 0 by 13 words in a row), more than 4%: dev.tsv:2 (in page 0)"
     )
     assert advice.startswith("Did you mean another corpus")

@@ -97,7 +97,7 @@ def test_nothing_that_is_written_is_ever_changed(tmp_path: Path) -> None:
 def test_what_is_written_together_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     with closing(filled(tmp_path / "ledger.sqlite")) as ledger:
         before = everything(ledger)
-        with pytest.raises(CorruptionError), ledger.together():  # noqa: PT012
+        with pytest.raises(CorruptionError), ledger.transaction():  # noqa: PT012
             ledger.add_arm(arm(7))
             ledger.add_decision(Decision(0, "arm-1/1", 0, False, 1.0, 2.0, ()))  # it stands there already
         assert everything(ledger) == before

@@ -16,7 +16,7 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from ledger.paths import ResultPaths
-with ResultPaths.of(Path(sys.argv[1])).held():
+with ResultPaths.of(Path(sys.argv[1])).locked():
     print("held", flush=True)
     time.sleep(600)
 """
@@ -44,9 +44,9 @@ def test_a_place_that_cannot_be_written_to_is_refused_by_name(tmp_path: Path) ->
 
 def test_a_second_run_is_refused_with_the_first_ones_process_and_let_in_after_it(tmp_path: Path) -> None:
     places = ResultPaths.of(tmp_path)
-    with places.held(), pytest.raises(ConflictError, match=f"process {os.getpid()} is running"), places.held():
+    with places.locked(), pytest.raises(ConflictError, match=f"process {os.getpid()} is running"), places.locked():
         pass
-    with places.held():
+    with places.locked():
         pass
 
 
@@ -55,9 +55,12 @@ def test_a_killed_run_holds_nothing(tmp_path: Path) -> None:
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(ConflictError, match=f"process {holder.pid} is running"), ResultPaths.of(tmp_path).held():
+        with (
+            pytest.raises(ConflictError, match=f"process {holder.pid} is running"),
+            ResultPaths.of(tmp_path).locked(),
+        ):
             pass
         os.kill(holder.pid, signal.SIGKILL)
         holder.wait()
-        with ResultPaths.of(tmp_path).held():
+        with ResultPaths.of(tmp_path).locked():
             pass

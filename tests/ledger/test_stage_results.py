@@ -58,7 +58,7 @@ def test_every_kind_of_stage_has_a_result() -> None:
     for kind in PLAUSIBLE:
         assert type(plausible(kind)) is FINISHED[kind]
         assert canonical_text(copy.deepcopy(plausible(kind)).as_json) == canonical_text(dict(PLAUSIBLE[kind]))
-    with pytest.raises(ValueError, match="'dream' is no kind of stage"):
+    with pytest.raises(ValueError, match="'dream' is not a kind of stage"):
         read_result("dream", Status.FINISHED, "{}")
 
 

@@ -99,14 +99,14 @@ def test_two_settings_of_one_option_are_two_arms_of_two_names() -> None:
             OneFactor(vary={"bottleneck_ratio": ()}),
             "vary.bottleneck_ratio: no values to vary over; list at least one",
         ),
-        (OneFactor(vary={"heads": (2, 2)}), "vary.heads.1: heads=2 stands twice"),
+        (OneFactor(vary={"heads": (2, 2)}), "vary.heads.1: heads=2 is listed twice"),
         (
             Search(space={"heads": (2, 2)}),
-            "space.heads.1: 2 stands twice on this axis",
+            "space.heads.1: 2 is listed twice on this axis",
         ),
         (
             Search(space={"convolution": ({"kind": "dynamic"}, {"kind": "dynamic", "kernel_size": 3})}),
-            f"space.convolution.1: dynamic stands twice on this axis; {REMEDY}",
+            f"space.convolution.1: dynamic is listed twice on this axis; {REMEDY}",
         ),
         (Search(space={"heads": ()}), "space.heads: no values to choose from; list at least one"),
         (
@@ -158,17 +158,17 @@ def test_a_design_is_counted_without_its_points_and_too_many_are_refused(design:
 def test_designs_one_after_the_other_give_each_candidate_once_under_its_first_name() -> None:
     parts: dict[str, Any] = {"a": {"bottleneck_ratio": 2}, "b": {"convolution": "dynamic"}, "c": {"heads": 8}}
     designs = LeaveOneOut(components=parts), Ladder(components=parts), KeepOne(components=parts)
-    roster = roster_of(*designs)
-    assert roster.violations == []
+    arm_table = roster_of(*designs)
+    assert arm_table.violations == []
     names = [BASELINE, "full", "without_a", "without_b", "without_c", "+a", "only_b", "only_c"]
-    assert [arm.name for arm in roster.arms] == names
-    assert roster.aliases == {"+b": "without_c", "+c": "full", "only_a": "+a"}
-    assert len({arm.identity for arm in roster.arms}) == len(names)
+    assert [arm.name for arm in arm_table.arms] == names
+    assert arm_table.aliases == {"+b": "without_c", "+c": "full", "only_a": "+a"}
+    assert len({arm.identity for arm in arm_table.arms}) == len(names)
 
 
 def test_two_designs_may_not_give_one_name_to_two_candidates() -> None:
-    roster = roster_of(ListDesign(arms={"x": {"heads": 2}}), ListDesign(arms={"x": {"heads": 8}}))
-    assert [violation.message for violation in roster.violations] == ["x would name two candidates"]
+    arm_table = roster_of(ListDesign(arms={"x": {"heads": 2}}), ListDesign(arms={"x": {"heads": 8}}))
+    assert [violation.message for violation in arm_table.violations] == ["x is the name of two different candidates"]
 
 
 def test_a_candidate_that_several_designs_ask_for_has_its_levels_in_all_of_them() -> None:
@@ -183,16 +183,16 @@ def test_a_candidate_that_several_designs_ask_for_has_its_levels_in_all_of_them(
         (LeaveOneOut(components={"a": {"heads": 2}}), "components: 1 component; at least 2 are needed"),
         (
             LeaveOneOut(components={"a": {"heads": 2}, "b": {"heads": 8}}),
-            "components.b.heads: heads is set by a already; what is left without one of them would be unclear",
+            "components.b.heads: heads is set by a already; leaving one of them out would be ambiguous",
         ),
         (Ladder(components={"a": {"heads": 4}}), "components.a: +a changes nothing: it is the baseline"),
         (Ladder(components={"a": {}}), "components.a: a changes nothing"),
         (Ladder(components={"a": {"heds": 4}}), "components.a: +a: heds is not a field of architecture."),
         (
             Zip(vary={"heads": (2, 8), "depth": (6,)}),
-            "vary.depth: 1 values, but heads has 2; zipped axes are equally long",
+            "vary.depth: 1 values, but heads has 2; zipped axes must have equal lengths",
         ),
-        (Zip(vary={"heads": (2, 2)}), "vary: heads=2 stands twice"),
+        (Zip(vary={"heads": (2, 2)}), "vary: heads=2 is listed twice"),
         (
             Fractional(vary={"heads": (2, 4, 8), "depth": (6, 12)}, resolution=3),
             "vary.heads: 3 values; a fraction has two per factor. Did you mean factorial?",
@@ -201,7 +201,7 @@ def test_a_candidate_that_several_designs_ask_for_has_its_levels_in_all_of_them(
             Fractional(vary={"convolution": ("none", "dynamic"), "convolution.kernel_size": (3, 9)}, resolution=3),
             "vary.convolution.kernel_size: not a field of every convolution that varies here; a fraction needs",
         ),
-        (Factorial(vary={"heads": (2, 8, 2)}), "vary.heads.2: 2 stands twice on this axis"),
+        (Factorial(vary={"heads": (2, 8, 2)}), "vary.heads.2: 2 is listed twice on this axis"),
         (
             Factorial(vary={"heads": (2, 4), "bottleneck_ratio": (1, 4)}),
             (

@@ -252,6 +252,6 @@ def test_every_point_is_an_arm_or_is_told_and_no_arm_breaks_a_rule(
 
 def test_the_axes_of_these_tests_reach_every_kind_of_clash() -> None:
     vary = {path: CHANGES[path] for path in ("heads", "bottleneck_ratio", "convolution", "convolution.kernel_size")}
-    roster = roster_of(Factorial(vary=vary), constraints=("not convolution.kernel_size > 5",), skip=True)
-    reasons = {reason.split(" ")[0] for one in roster.impossible for reason in one.reasons}
+    arm_table = roster_of(Factorial(vary=vary), constraints=("not convolution.kernel_size > 5",), skip=True)
+    reasons = {reason.split(" ")[0] for one in arm_table.impossible for reason in one.reasons}
     assert reasons == {"4", "breaks"}

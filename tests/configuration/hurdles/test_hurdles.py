@@ -46,7 +46,9 @@ def test_what_is_no_finite_number_never_passes(rule: HurdleRule, level: int, val
                 "a", 0, State.DONE, (5.0, 4.0), (HurdleDecision(True, 5.0, 5.0), HurdleDecision(False, 4.0, 3.0))
             ),
         )
-        one = TrialView("b", cohort, State.WAITING, (*(4.0,) * level, value), past, curve=((1, 4.0),), settled=1)
+        one = TrialView(
+            "b", cohort, State.WAITING, (*(4.0,) * level, value), past, curve=((1, 4.0),), points_at_last_rung=1
+        )
         for field in (Population((*others, one), 10), Population((one,), 10)):
             assert not rule.decide(field)["b"].cleared
 
@@ -72,10 +74,10 @@ def judged(
 def test_those_without_a_number_set_no_hurdle(absent: float | None) -> None:
     rule = ProgressiveMean(rungs=(1, 2))
     verdict = judged(rule, 5.5, {"a": (5.0,), "b": (absent,), "c": (6.0, absent), "d": ()}, 0)
-    assert (verdict.cleared, verdict.threshold, verdict.cohort) == (False, 5.5, ("a", "c"))
+    assert (verdict.cleared, verdict.threshold, verdict.reference_trials) == (False, 5.5, ("a", "c"))
     assert judged(rule, 5.4, {"a": (5.0,), "b": (absent,), "c": (6.0, absent)}, 0).cleared
     nobody = judged(rule, 1.0, {"a": (5.0,), "c": (6.0, absent)}, 1)
-    assert (nobody.cleared, nobody.threshold, nobody.cohort) == (False, None, ())
+    assert (nobody.cleared, nobody.threshold, nobody.reference_trials) == (False, None, ())
 
 
 @pytest.mark.parametrize("rule", MARKED, ids=named)
@@ -121,7 +123,7 @@ def test_half_of_a_cohort_goes_on_and_a_member_that_failed_comes_later_to_the_sa
     ]
     late = Runner("late", 0, (3.9, 1.9))
     (bars,) = {
-        (verdict.threshold, verdict.cohort)
+        (verdict.threshold, verdict.reference_trials)
         for verdict in race(rule, [[*field[0], late]], random.Random(2))["late"][:1]
     }
     assert bars == (4.0, ("0-00", "0-01", "0-02", "0-04", "0-05"))
@@ -174,7 +176,7 @@ def test_freezing_and_thawing_spends_its_advances_on_what_promises_most() -> Non
 def test_a_falling_curve_has_a_lower_bound_than_a_level_one_and_optimism_lowers_the_uncertain() -> None:
     falling, level = ((10, 6.0), (25, 5.2), (50, 4.8)), ((10, 4.7), (25, 4.7), (50, 4.7))
     far, near = (
-        TrialView("far", 0, State.WAITING, curve=falling, settled=3),
+        TrialView("far", 0, State.WAITING, curve=falling, points_at_last_rung=3),
         TrialView("near", 0, State.WAITING, curve=level),
     )
     told = lower_bounds(Population((far, near), TOKENS), 1, optimism=0.0)

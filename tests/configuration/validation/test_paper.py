@@ -37,10 +37,13 @@ def refused(folder: Path, **parts: str) -> list[str]:
     ("parts", "told"),
     [
         ({"paper": "table: tabel3"}, "paper.table: 'tabel3' is not a published table"),
-        ({"paper": "rows: { narrow: GPT }"}, "paper.rows: rows of which table?"),
+        ({"paper": "rows: { narrow: GPT }"}, "paper.rows: rows need paper.table"),
         ({"paper": "table: table3, rows: { narow: GPT }"}, "'narow' is not an arm"),
         ({"paper": "table: table3, rows: { narrow: GTP }"}, "'GTP' is not a row of table3"),
-        ({"other": "objective: replaced_token_detection"}, "other would be asked about masked_language_model"),
+        (
+            {"other": "objective: replaced_token_detection"},
+            "other trains with another objective than the baseline (masked_language_model)",
+        ),
         (
             {"pretraining": "evaluation_reference: { objective: { kind: replaced_token_detection } }"},
             "asks about replaced_token",

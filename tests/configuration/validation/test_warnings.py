@@ -51,7 +51,7 @@ def test_more_evaluations_than_updates_are_warned_of(tmp_path: Path) -> None:
 
 def test_an_objective_that_is_left_out_is_warned_of_and_one_that_is_named_is_not(tmp_path: Path) -> None:
     (line,) = warned(tmp_path, objective="")
-    assert line.startswith("baseline.objective is left out, which means replaced_token_detection")
+    assert line.startswith("baseline.objective is missing; the default is replaced_token_detection")
     assert warned(tmp_path, objective="objective: replaced_token_detection") == ()
 
 

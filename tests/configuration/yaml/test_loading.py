@@ -105,7 +105,7 @@ def test_all_mistakes_are_told_by_line(told: Any) -> None:
         "f.yaml:3: layers[1]: 2.0 is a number with a decimal point; a whole number is needed. Write 2",
         "f.yaml:4: layers[2]: 'x' is text; a whole number is needed",
         "f.yaml:5: either: this is a list; a whole number or true or false is needed",
-        "f.yaml:6: depth: this key stands at line 1 already",
+        "f.yaml:6: depth: duplicate key, first at line 1",
     )
 
 

@@ -63,7 +63,7 @@ def test_without_the_variable_the_folder_is_data(call: Call, monkeypatch: pytest
     if not (ROOT / "data").exists():
         answer = call("data", "verify")
         assert (answer.code, answer.out) == (4, "")
-        assert answer.err.splitlines() == ["data: holds none of the published data sets", HINT]
+        assert answer.err.splitlines() == ["data: has none of the published data sets", HINT]
 
 
 def test_what_is_there_is_verified(call: Call, shakespeare: Path) -> None:

@@ -65,7 +65,7 @@ def test_browsing_where_nothing_was_run_makes_nothing(
     call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    refused(call("ui", tmp_path / "nowhere"), 5, "nowhere/mlflow.db: no runs to browse here", "steeplechase run")
+    refused(call("ui", tmp_path / "nowhere"), 5, "nowhere/mlflow.db: no runs to browse", "steeplechase run")
     assert list(tmp_path.iterdir()) == []
 
 

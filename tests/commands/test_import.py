@@ -148,7 +148,7 @@ def test_old_names_and_half_precision_are_understood(call: Call, tmp_path: Path)
     save_file({**old, "bert.embeddings.position_ids": torch.arange(24)}, tmp_path / "folder" / "model.safetensors")
     answer = call("import", tmp_path / "folder", tmp_path / "out")
     assert answer.code == 0, answer.err
-    assert "widened to float32" in answer.err
+    assert "converted to float32" in answer.err
     start = read_initial_checkpoint(tmp_path / "out")
     ours = encoder_with(start.architecture, load_file(start.verify(WEIGHTS)))
     assert differences(ours, theirs.float())[0] <= LARGEST_DIFFERENCE

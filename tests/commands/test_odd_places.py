@@ -237,7 +237,7 @@ def test_a_ledger_that_is_gone_from_beside_results_is_told(call: Call, tmp_path:
     with ResultPaths.of(tmp_path).locked():  # the run ends here, before it computes anything
         answer = call(*RUN, tmp_path)
     assert answer.code == 6
-    assert f"warning: {tmp_path}: report.html is there, but no {LEDGER_NAME}; a new one is begun" in answer.err
+    assert f"warning: {tmp_path}: has report.html, but no {LEDGER_NAME}; a new ledger is created" in answer.err
 
 
 def test_a_published_report_is_no_place_for_a_run(call: Call, results: Path, tmp_path: Path) -> None:

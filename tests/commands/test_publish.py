@@ -56,7 +56,7 @@ def test_a_file_that_was_changed_by_hand_is_told_and_put_right(call: Call, resul
     right = (tmp_path / "report.md").read_text()
     (tmp_path / "report.md").write_text(right.replace("6.0", "5.0"))
     told = call("rebuild", tmp_path, "--check")
-    assert (told.code, told.err) == (6, f"{tmp_path / 'report.md'}: was not what its rows give\n")
+    assert (told.code, told.err) == (6, f"{tmp_path / 'report.md'}: differed from what its rows give\n")
     assert (tmp_path / "report.md").read_text() == right
 
 

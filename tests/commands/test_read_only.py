@@ -72,7 +72,7 @@ def test_a_folder_that_cannot_be_written_to_can_be_read(
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("ui", "DIR"), 5, "mlflow.db: no runs to browse here"),  # the ledger is read; a mirror was never made
+        (("ui", "DIR"), 5, "mlflow.db: no runs to browse"),  # the ledger is read; a mirror was never made
         (("export", "DIR", "OUT", "--trial", "nobody/1"), 3, "'nobody/1' is not a trial"),
         (("submission", "DIR", "OUT.zip", "--trial", "nobody/1"), 3, "nobody/1"),
         (("plan", TABLE, "--scale", "smoke", "--out", "DIR"), 0, ""),

@@ -28,5 +28,5 @@ def test_a_run_that_is_asked_to_stop_says_so_and_that_it_carries_on(
         out, err = run.communicate(timeout=60)
         assert time.monotonic() - started < 30
     assert (run.returncode, out) == (75, "")
-    assert err.splitlines()[-1] == "stopped; everything finished is kept, and the same command carries on"
+    assert err.splitlines()[-1] == "stopped; finished stages are kept, and the same command resumes"
     assert "Traceback" not in err

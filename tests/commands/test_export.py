@@ -111,7 +111,7 @@ def test_a_trained_trial_opens_with_its_weights_head_and_tokens(
 
 
 @torch.no_grad()
-def test_a_pretraining_head_computes_the_same_where_transformers_has_it(
+def test_a_pretraining_head_has_equal_outputs_if_transformers_supports_it(
     call: Call, tmp_path: Path, results: Path
 ) -> None:
     for arm in ("baseline", "released"):
@@ -134,7 +134,7 @@ def test_a_pretraining_head_computes_the_same_where_transformers_has_it(
             assert "the encoder alone" in answer.err
 
 
-def test_an_untrained_model_starts_where_a_pretraining_with_that_seed_does(call: Call, tmp_path: Path) -> None:
+def test_an_untrained_model_is_initialised_like_a_pretraining_with_its_seed(call: Call, tmp_path: Path) -> None:
     wanted = experiment(tmp_path, "masked_language_model").baseline
     (tmp_path / "candidate.yaml").write_text(json.dumps(wanted.model_dump()))
     for seed in ("1", "2"):

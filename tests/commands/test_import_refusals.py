@@ -46,7 +46,9 @@ WRONG_CONFIGS: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", WRONG_CONFIGS)
-def test_a_config_that_cannot_be_ours_is_told_in_full(call: Call, tmp_path: Path, exported: Path, name: str) -> None:
+def test_every_unsupported_setting_of_a_config_is_reported(
+    call: Call, tmp_path: Path, exported: Path, name: str
+) -> None:
     changes, reasons = WRONG_CONFIGS[name]
     file = exported / "config.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
@@ -136,7 +138,7 @@ WRONG_FOLDERS: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", WRONG_FOLDERS)
-def test_a_wrong_folder_is_told_in_full_and_nothing_is_written(
+def test_every_mistake_of_a_wrong_folder_is_reported_and_nothing_is_written(
     call: Call, tmp_path: Path, exported: Path, name: str
 ) -> None:
     spoil, reasons = WRONG_FOLDERS[name]
@@ -156,7 +158,7 @@ def test_two_vocabularies_that_differ_are_refused(call: Call, tmp_path: Path, ex
     assert "have different vocabularies" in answer.err
 
 
-def test_what_is_not_there_or_there_already_is_refused(call: Call, tmp_path: Path, exported: Path) -> None:
+def test_a_missing_source_and_an_existing_target_are_errors(call: Call, tmp_path: Path, exported: Path) -> None:
     assert call("import", tmp_path / "nowhere", tmp_path / "out").code == 5
     (tmp_path / "out").mkdir()
     answer = call("import", exported, tmp_path / "out")

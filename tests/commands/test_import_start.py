@@ -55,7 +55,7 @@ def read(text: dict[str, Any]) -> Experiment:
     return Experiment.model_validate_json(json.dumps(text))
 
 
-def test_every_arm_begins_with_the_starts_weights_and_heads_with_the_seeds(tmp_path: Path) -> None:
+def test_every_arm_begins_with_the_checkpoints_encoder_and_seeded_heads(tmp_path: Path) -> None:
     weights = stirred_start(tmp_path / "start", ARCHITECTURE)
     started = document(tmp_path)
     started["baseline"]["recipe"] |= {"peak_learning_rate": 1e-30, "weight_decay": 0.0}  # nothing moves
@@ -67,7 +67,7 @@ def test_every_arm_begins_with_the_starts_weights_and_heads_with_the_seeds(tmp_p
         assert found["head.transform.weight"].std() < 0.03  # drawn anew
 
 
-def test_the_place_of_the_start_is_in_no_key_and_its_weights_are(tmp_path: Path) -> None:
+def test_keys_include_the_checkpoints_weights_but_not_its_path(tmp_path: Path) -> None:
     corpus(tmp_path / "texts")
     stirred_start(tmp_path / "start", ARCHITECTURE)
     here = keys(read(document(tmp_path)))
@@ -84,7 +84,7 @@ def test_the_place_of_the_start_is_in_no_key_and_its_weights_are(tmp_path: Path)
     assert {label for label in here if keys(read(without))[label] != here[label]} == {"pretrain@512"}
 
 
-def test_an_experiment_without_a_start_keeps_the_keys_it_had(tmp_path: Path) -> None:
+def test_an_experiment_without_an_initial_checkpoint_keeps_its_keys(tmp_path: Path) -> None:
     wanted = experiment(tmp_path, "masked_language_model")
     stages = trial_stages(wanted, shared_stages(wanted), wanted.baseline, 1)
     for said in (canonical(stages["pretrain@512"].declaration), wanted.identity()["pretraining"]):
@@ -92,7 +92,7 @@ def test_an_experiment_without_a_start_keeps_the_keys_it_had(tmp_path: Path) -> 
         assert not [name for name in said if name.startswith("init_checkpoint")]
 
 
-def test_only_the_first_of_a_trials_stages_reads_the_start(tmp_path: Path) -> None:
+def test_only_a_trials_first_stage_reads_the_initial_checkpoint(tmp_path: Path) -> None:
     stirred_start(tmp_path / "start", ARCHITECTURE)
     hurdled = document(tmp_path, design={"kind": "search", "space": {"recipe.dropout": [0.0, 0.1]}})
     hurdled["pretraining"] |= {"hurdle": {"kind": "progressive_mean", "rungs": [256]}}
@@ -103,12 +103,12 @@ def test_only_the_first_of_a_trials_stages_reads_the_start(tmp_path: Path) -> No
     assert starts == [str(tmp_path / "start"), None]
 
 
-def test_an_experiment_that_fits_its_start_is_taken(tmp_path: Path, call: Call) -> None:
+def test_an_experiment_that_fits_its_initial_checkpoint_is_accepted(tmp_path: Path, call: Call) -> None:
     stirred_start(tmp_path / "start", ARCHITECTURE)
     assert told(tmp_path, call) == []
 
 
-def test_an_arm_of_another_architecture_is_refused_with_its_name_and_what_differs(tmp_path: Path, call: Call) -> None:
+def test_an_arm_with_another_architecture_is_an_error_with_its_name_and_fields(tmp_path: Path, call: Call) -> None:
     stirred_start(tmp_path / "start", ARCHITECTURE)
     arms = {
         "deep": {"depth": 3, "segments": 4},
@@ -123,7 +123,7 @@ def test_an_arm_of_another_architecture_is_refused_with_its_name_and_what_differ
     assert '"kernel_size":7' in wide
 
 
-def test_a_search_over_the_architecture_has_no_start(tmp_path: Path, call: Call) -> None:
+def test_a_search_over_the_architecture_cannot_use_an_initial_checkpoint(tmp_path: Path, call: Call) -> None:
     stirred_start(tmp_path / "start", ARCHITECTURE)
     space = {"convolution.kernel_size": [5, 7], "recipe.dropout": [0.0, 0.1]}
     (line,) = told(tmp_path, call, design={"kind": "search", "space": space})
@@ -135,7 +135,7 @@ def test_a_search_over_the_architecture_has_no_start(tmp_path: Path, call: Call)
     [{"kind": "wordpiece"}, {"kind": "vocabulary", "path": "START", "lowercase": False}],
     ids=["another vocabulary", "another case"],
 )
-def test_text_is_read_with_the_starts_vocabulary(tmp_path: Path, call: Call, tokenizer: dict[str, Any]) -> None:
+def test_text_is_read_with_the_checkpoints_vocabulary(tmp_path: Path, call: Call, tokenizer: dict[str, Any]) -> None:
     stirred_start(tmp_path / "start", ARCHITECTURE)
     file = str(tmp_path / "start" / "vocab.txt")
     written = {key: file if value == "START" else value for key, value in tokenizer.items()}
@@ -143,7 +143,7 @@ def test_text_is_read_with_the_starts_vocabulary(tmp_path: Path, call: Call, tok
     assert f"write tokenizer: {{ kind: vocabulary, path: {file}, lowercase: true }}" in line
 
 
-def test_a_start_that_is_none_or_damaged_is_refused(tmp_path: Path, call: Call) -> None:
+def test_a_missing_or_damaged_initial_checkpoint_is_an_error(tmp_path: Path, call: Call) -> None:
     assert "no initial checkpoint here; `steeplechase import" in told(tmp_path, call)[0]
     stirred_start(tmp_path / "start", ARCHITECTURE)
     weights = tmp_path / "start" / WEIGHTS

@@ -19,7 +19,7 @@ def lines(experiment: Experiment, folder: Path, trial: str) -> list[str]:
     return list(_failures(Track(experiment, folder, answer).run(), experiment))
 
 
-def test_a_search_waits_for_what_failed(tmp_path: Path) -> None:
+def test_a_search_waits_for_failed_trials(tmp_path: Path) -> None:
     first, *rest = lines(simulated.small_search(tmp_path), tmp_path, "candidate-001/1")
     assert first == "failed: candidate-001/1; the same command repeats them"
     assert [line.split()[0] for line in rest] == ["Nothing", "A"]

@@ -36,7 +36,7 @@ def told(made: Experiment) -> list[tuple[str, str]]:
             "claims.0",
             "Did you mean 'narrow'?",
         ),
-        ({"forecast": {"tokens": 2560}}, "forecast.tokens", "no further than pretraining.tokens"),
+        ({"forecast": {"tokens": 2560}}, "forecast.tokens", "must be more than pretraining.tokens"),
         (
             {"pretraining": {"tokens": 2560, "seeds": UNTIL}, "design": SEARCH},
             "pretraining.seeds.until_decided",
@@ -44,7 +44,9 @@ def told(made: Experiment) -> list[tuple[str, str]]:
         ),
     ],
 )
-def test_a_mistake_is_told_where_it_stands(tmp_path: Path, parts: dict[str, Any], place: str, message: str) -> None:
+def test_a_mistake_is_reported_at_its_location(
+    tmp_path: Path, parts: dict[str, Any], place: str, message: str
+) -> None:
     ((where, what),) = told(experiment(tmp_path, **parts))
     assert where == place
     assert message in what
@@ -53,7 +55,7 @@ def test_a_mistake_is_told_where_it_stands(tmp_path: Path, parts: dict[str, Any]
 @pytest.mark.parametrize(
     ("metric", "tasks", "message"),
     [
-        ("score", (), "No task is fine-tuned on"),
+        ("score", (), "fine_tuning.tasks is empty"),
         (
             "docs_pair",
             ("docs_answer",),
@@ -65,7 +67,7 @@ def test_a_mistake_is_told_where_it_stands(tmp_path: Path, parts: dict[str, Any]
         ("docs_answer:f2", ("docs_answer",), "no further metric 'f2'. Allowed: exact_match"),
     ],
 )
-def test_seeds_are_decided_on_by_what_varies_and_is_measured(
+def test_sequential_seeds_need_a_measured_metric_that_varies(
     tmp_path: Path, metric: str, tasks: tuple[str, ...], message: str
 ) -> None:
     rule = {"until_decided": {**UNTIL["until_decided"], "margin": {metric: 1.0}}}
@@ -128,7 +130,7 @@ def test_a_claim_is_one_value_in_either_form_and_is_stored_as_its_short_text(tmp
         ("{ metric: score, lower: a, than: b, within: 1 }", "claims[0].within: 'within' is not a key here"),
     ],
 )
-def test_what_is_no_claim_is_told_at_its_key(tmp_path: Path, claim: str, line: str) -> None:
+def test_an_invalid_claim_is_reported_at_its_key(tmp_path: Path, claim: str, line: str) -> None:
     file = tmp_path / "claimed.yaml"
     file.write_text(f"experiment: claimed\nquestion: Which?\n{DESIGN}claims: [{claim!r}]", encoding="utf-8")
     file.write_text(file.read_text(encoding="utf-8").replace("['{", "[{").replace("}']", "}]"), encoding="utf-8")
@@ -137,7 +139,7 @@ def test_what_is_no_claim_is_told_at_its_key(tmp_path: Path, claim: str, line: s
     assert [f": {line}" in each for each in refusal.value.lines] == [True], refusal.value.lines
 
 
-def test_expectations_are_no_part_of_what_a_result_belongs_to(tmp_path: Path) -> None:
+def test_claims_are_not_part_of_an_experiments_identity(tmp_path: Path) -> None:
     plain = experiment(tmp_path)
     claims = ["held_out_loss(narrow) < held_out_loss(dynamic) by 0.1"]
     expecting = experiment(tmp_path, claims=claims, equivalence_margin={"score": 1.0}, forecast={"tokens": 5120})

@@ -88,7 +88,7 @@ def another(field: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", [*TaskTraining.model_fields])
-def test_every_setting_of_training_is_the_stages_and_a_single_tasks_and_in_the_key(name: str, tmp_path: Path) -> None:
+def test_every_training_setting_is_in_the_stage_in_by_task_and_in_the_key(name: str, tmp_path: Path) -> None:
     value = another(TaskTraining.model_fields[name])
     plain, label = experiment(tmp_path), "docs_pair#1"
     for changed in (
@@ -106,21 +106,21 @@ def test_a_single_task_may_have_every_setting_that_all_tasks_have() -> None:
     assert TaskSettings().changes == {}
 
 
-def test_what_is_said_at_its_default_changes_no_key(tmp_path: Path) -> None:
+def test_a_field_at_its_default_changes_no_key(tmp_path: Path) -> None:
     said = experiment(tmp_path, layer_rate_decay=1.0, swap_pairs=True, by_task={"docs_pair": {"epochs": 3}})
     assert keys(said) == keys(experiment(tmp_path))  # docs_pair may not be swapped, so nothing is
     decayed = keys(experiment(tmp_path, layer_rate_decay=0.8))
     assert {label for label, key in keys(said).items() if decayed[label] != key} == {"docs_pair#1", "docs_pair#2"}
 
 
-def test_one_task_may_be_taught_otherwise(tmp_path: Path) -> None:
+def test_one_task_may_have_other_settings(tmp_path: Path) -> None:
     tasks = ["docs_acceptability", "docs_pair"]
     found = tuned(experiment(tmp_path, tasks=tasks, by_task={"docs_pair": {"epochs": 10, "layer_rate_decay": 0.8}}))
     assert (found["docs_pair#1"].epochs, found["docs_pair#1"].layer_rate_decay) == (10, 0.8)
     assert (found["docs_acceptability#1"].epochs, found["docs_acceptability#1"].layer_rate_decay) == (3, 1.0)
 
 
-def test_every_combination_is_a_stage_and_shares_its_key_with_whoever_says_the_same(tmp_path: Path) -> None:
+def test_every_combination_is_a_stage_with_the_key_of_equal_settings(tmp_path: Path) -> None:
     searching = experiment(tmp_path, search=SEARCH)
     labels = fine_tune_labels(searching)
     assert len(set(labels)) == 2 * 4
@@ -129,13 +129,13 @@ def test_every_combination_is_a_stage_and_shares_its_key_with_whoever_says_the_s
     assert keys(searching)["docs_pair#2 peak_learning_rate=0.0001 epochs=3"] == plain["docs_pair#2"]
 
 
-def test_what_a_task_does_otherwise_is_not_searched_for(tmp_path: Path) -> None:
+def test_a_tasks_own_settings_are_not_searched(tmp_path: Path) -> None:
     found = experiment(tmp_path, search=SEARCH, by_task={"docs_pair": {"epochs": 10}})
     assert {each.epochs for each in tuned(found).values()} == {10}
     assert len(fine_tune_labels(found)) == 2 * 2
 
 
-def test_settings_by_task_can_be_taken_back_and_may_say_how_many_examples(tmp_path: Path) -> None:
+def test_settings_by_task_can_be_removed_and_may_limit_examples(tmp_path: Path) -> None:
     assert keys(experiment(tmp_path, by_task=None)) == keys(experiment(tmp_path))
     few = experiment(tmp_path, by_task={"docs_pair": {"train_examples": 7, "dev_examples": 5}})
     told = shared_stages(few).examples["docs_pair"].declaration
@@ -154,7 +154,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("tuning", "message"), WRONG)
-def test_impossible_settings_are_told(tmp_path: Path, tuning: dict[str, Any], message: str) -> None:
+def test_impossible_settings_are_reported(tmp_path: Path, tuning: dict[str, Any], message: str) -> None:
     assert message in [violation.message for violation in violations_of(experiment(tmp_path, **tuning))]
 
 
@@ -234,7 +234,7 @@ def test_the_best_of_the_choice_half_is_reported_by_the_other_half() -> None:
     assert (told.score, told.n, told.reported, told.chosen_on) == (100.0, 10, 10, "held_out_half")
 
 
-def test_on_dev_the_choice_is_by_what_is_reported() -> None:
+def test_with_choose_on_dev_the_selection_uses_the_reported_scores() -> None:
     found = searching({**SEARCH, "choose_on": "dev"})
     labels, chance = [number % 2 for number in range(20)], random.Random(1)
     predicted = {each.label: [chance.randrange(2) for _ in labels] for each in fine_tuning_runs(found)}

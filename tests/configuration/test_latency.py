@@ -90,7 +90,7 @@ paper: { source: a, statement: b, orderings: [mixd > attention], widening: [bott
 """
 
 
-def test_all_mistakes_of_a_file_are_told_by_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_mistakes_of_a_file_are_reported_by_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("f.yaml").write_text(MISTAKES)
     with pytest.raises(ConfigurationError) as refusal:
@@ -108,7 +108,7 @@ def test_a_timing_section_makes_a_file_a_latency_experiment() -> None:
     assert isinstance(experiment_in(read_file(TABLE9.with_name("table2.yaml")), "smoke"), Experiment)
 
 
-def test_the_editors_schema_tells_the_two_kinds_of_file_apart_and_leads_nowhere_else() -> None:
+def test_the_schema_distinguishes_the_two_kinds_of_file() -> None:
     schema = files_schema()
     timed, trained = schema["then"], schema["else"]
     assert isinstance(timed, dict)

@@ -59,7 +59,7 @@ def arms(seed: int, **effects: float) -> Arms:
     return Arms({BASELINE: (6 + 0.02 * draw.normal(size=RULE.max)).tolist(), **losses})
 
 
-def test_an_arm_that_is_far_off_stops_and_one_that_straddles_goes_on() -> None:
+def test_a_clearly_different_arm_stops_and_an_undecided_one_continues() -> None:
     table = arms(1, far=-2.0)
     table.losses["straddling"] = [6.0 + 0.3 * (-1) ** seed for seed in range(RULE.max)]
     assert table.allotted() == {BASELINE: 8, "far": 3, "straddling": 8}
@@ -115,7 +115,7 @@ def noisy(work: StageTask) -> Outcome | Failure:
     return Outcome(Status.FINISHED, {"tokens": 2560, "held_out_loss": loss}, 1.0)
 
 
-def test_an_arm_that_came_later_goes_on_to_its_own_next_look() -> None:
+def test_a_later_arm_continues_to_its_own_next_look() -> None:
     spent = [6.0 + 0.3 * (-1) ** seed for seed in range(1, 9)]
     values = {arm: {"held_out_loss": dict(enumerate(spent, 1))} for arm in (BASELINE, "early")}
     values["early"]["held_out_loss"] = {seed: 12.1 - value for seed, value in enumerate(spent, 1)}

@@ -87,7 +87,7 @@ def contents(root: Path) -> dict[str, bytes]:
 
 
 @given(order=st.permutations(PLACES), part=st.sampled_from(["folder", MANIFEST]))
-def test_a_stage_under_another_stages_name_is_refused_and_left_as_it_is(
+def test_a_stage_under_another_stages_name_is_an_error_and_unchanged(
     tmp_path_factory: pytest.TempPathFactory, order: list[tuple[str, str]], part: str
 ) -> None:
     store = several(tmp_path_factory.mktemp("stages"))
@@ -110,7 +110,7 @@ def test_a_stage_under_another_stages_name_is_refused_and_left_as_it_is(
     assert contents(store.root) == before
 
 
-def test_a_manifest_that_does_not_name_its_stage_is_refused_and_kept(tmp_path: Path) -> None:
+def test_a_manifest_without_its_stages_key_is_an_error_and_unchanged(tmp_path: Path) -> None:
     store = published(tmp_path)
     path = store.folder("pretrain", "key") / MANIFEST
     earlier = json.loads(path.read_text())
@@ -124,7 +124,7 @@ def test_a_manifest_that_does_not_name_its_stage_is_refused_and_kept(tmp_path: P
     assert contents(tmp_path) == before
 
 
-def test_a_published_stage_gives_back_its_outcome_and_files_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+def test_a_published_stage_returns_its_outcome_and_files_and_leaves_no_temporary_files(tmp_path: Path) -> None:
     store = published(tmp_path)
     assert store.outcome("pretrain", "key") == OUTCOME
     assert {name: (store.read("pretrain", "key") / name).read_bytes() for name in FILES} == FILES
@@ -150,7 +150,7 @@ def test_a_damaged_file_of_a_finished_stage_is_refused_by_folder(tmp_path: Path,
     assert str(store.folder("pretrain", "key")) in str(refused.value)
 
 
-def test_no_byte_of_a_manifest_can_change_what_a_stage_is_said_to_have_found(tmp_path: Path) -> None:
+def test_no_changed_byte_of_a_manifest_gives_another_result(tmp_path: Path) -> None:
     store = published(tmp_path)
     path = store.folder("pretrain", "key") / MANIFEST
     whole, chance = path.read_bytes(), random.Random(4)
@@ -172,7 +172,7 @@ def test_a_finished_stages_folder_without_a_manifest_is_refused(tmp_path: Path) 
         store.outcome("pretrain", "empty")
 
 
-def test_killed_while_it_publishes_a_stage_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_stage_is_published_atomically_when_the_process_is_killed(tmp_path: Path) -> None:
     chance, done = random.Random(20261121), 0
     for round_number in range(6):
         root = tmp_path / str(round_number)
@@ -196,7 +196,7 @@ def test_killed_while_it_publishes_a_stage_is_there_whole_or_not_at_all(tmp_path
     assert done > 0
 
 
-def test_what_a_killed_run_left_of_a_stage_does_not_keep_it_from_being_computed(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_stage_do_not_prevent_its_computation(tmp_path: Path) -> None:
     left = tmp_path / "unfinished" / "key"
     left.mkdir(parents=True)
     (left / MANIFEST).write_text("{")

@@ -74,7 +74,7 @@ def found(folder: Path, *texts: str) -> Record:
     )
 
 
-def test_what_was_planted_is_counted_with_its_lines_and_told_beneath_the_tables(tmp_path: Path) -> None:
+def test_planted_contamination_is_counted_and_reported_below_the_tables(tmp_path: Path) -> None:
     planted = f"Before. {SENTENCES[3]} After.\n{SENTENCES[25]}"
     record = found(tmp_path, "a page of its own", planted, "another page")
     (row,) = leakage_table([record]).rows
@@ -86,7 +86,7 @@ def test_what_was_planted_is_counted_with_its_lines_and_told_beneath_the_tables(
     assert note.startswith("mrpc 2 of 20 dev examples (10.00% [2.79, 30.10]). Counted: a sentence of 4 words")
 
 
-def test_more_than_the_limit_is_refused_with_figures_and_lines_before_anything_is_trained(tmp_path: Path) -> None:
+def test_contamination_above_the_limit_is_an_error_before_training(tmp_path: Path) -> None:
     record = found(tmp_path, SENTENCES[0])
     for folder, limit in (("none", None), ("level", 0.05), ("above", 0.06)):
         (tmp_path / folder).mkdir()
@@ -114,7 +114,7 @@ def test_the_limit_is_no_part_of_an_experiments_identity_and_the_overlap_of_no_o
     assert {label: stage.key for label, stage in first.items()} == {label: s.key for label, s in second.items()}
 
 
-def test_pairs_are_swapped_for_training_alone_where_texts_may_change_places(tmp_path: Path) -> None:
+def test_only_training_pairs_of_unordered_tasks_are_swapped(tmp_path: Path) -> None:
     from runners.stages.declarations import ExamplesStage
     from runners.stages.examples import compute as made
     from tasks.labelled.encoding import load_examples

@@ -25,7 +25,7 @@ from tests.factories.stage_results import PLAUSIBLE, ends, plausible, result_of
 
 
 @given(ends())
-def test_what_is_read_is_written_back_as_the_same_text(end: tuple[str, Status, dict[str, Any]]) -> None:
+def test_results_survive_a_round_trip_as_text(end: tuple[str, Status, dict[str, Any]]) -> None:
     kind, status, document = end
     assert canonical_text(result_of(kind, document, status).as_json) == canonical_text(document)
 
@@ -62,7 +62,7 @@ def test_every_kind_of_stage_has_a_result() -> None:
         read_result("dream", Status.FINISHED, "{}")
 
 
-def test_what_is_not_finite_never_becomes_a_value() -> None:
+def test_a_value_that_is_not_finite_is_none() -> None:
     curve = ((64, math.nan), (math.inf, 3.0), (128, 2.5))
     result: StageResult = PretrainResult(tokens=128, held_out_loss=math.inf, held_out_curve=curve)
     record = Record(1, "a/1", "pretrain", "pretrain@128", "key", Status.FINISHED, result, 1.0, reused=False)

@@ -21,7 +21,7 @@ from tests.factories import simulated_training as simulated
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_every_stage_is_told_once_and_weighed_once(
+def test_every_stage_is_reported_once_and_weighed_once(
     terminal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weighed: Counter[str] = Counter()
@@ -81,7 +81,7 @@ def told_by(track: "Watched", terminal: bool = False, width: int = 200, height: 
     return text.getvalue().splitlines()
 
 
-def test_stages_are_numbered_out_of_all_and_what_is_cached_counts_as_done(tmp_path: Path) -> None:
+def test_stages_are_numbered_and_cached_ones_count_as_done(tmp_path: Path) -> None:
     experiment = simulated.small_table(tmp_path)
     killed = Watched(experiment, tmp_path, left=7)
     with pytest.raises(simulated.Killed):
@@ -102,7 +102,7 @@ def test_stages_are_numbered_out_of_all_and_what_is_cached_counts_as_done(tmp_pa
     assert again[-1] == "trials: 3 of 3 ended (3 finished)"
 
 
-def test_the_share_that_is_done_carries_on_where_a_killed_run_was(tmp_path: Path) -> None:
+def test_progress_resumes_at_the_share_of_the_killed_run(tmp_path: Path) -> None:
     experiment = simulated.small_table(tmp_path)
     killed = Watched(experiment, tmp_path, left=7)
     with pytest.raises(simulated.Killed):
@@ -117,7 +117,7 @@ def test_the_share_that_is_done_carries_on_where_a_killed_run_was(tmp_path: Path
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (40, 10)])
-def test_a_drawing_fits_its_terminal_and_shows_every_arm_where_there_is_room(
+def test_a_drawing_fits_its_terminal_and_shows_every_arm_if_there_is_room(
     width: int, height: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(screen, "SECONDS_BETWEEN_DRAWINGS", 0.0)

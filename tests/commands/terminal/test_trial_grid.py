@@ -61,6 +61,6 @@ def test_arms_stand_in_the_order_of_the_table_with_their_seeds_in_order() -> Non
 
 
 @pytest.mark.parametrize("standing", TrialStatus)
-def test_what_has_ended_is_counted_as_ended(standing: TrialStatus) -> None:
+def test_ended_trials_are_counted_as_ended(standing: TrialStatus) -> None:
     told = counts([(TrialRow("baseline/1", "baseline", 1), standing)])
     assert told == f"{int(standing in ENDED)} of 1 ended (1 {standing.value})"

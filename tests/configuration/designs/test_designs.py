@@ -54,7 +54,7 @@ def test_one_factor_gives_the_baseline_and_one_arm_per_value_each_changed_in_tha
 
 
 @given(vary())
-def test_a_list_keeps_its_names_and_order_and_every_arm_its_own_changes(axes: dict[str, Any]) -> None:
+def test_a_list_keeps_names_order_and_changes_of_its_arms(axes: dict[str, Any]) -> None:
     wanted = {f"arm-{axis}": {axis: values[0]} for axis, values in axes.items()}
     design = ListDesign(arms=wanted)
     arms = arms_of(design)
@@ -66,7 +66,7 @@ def test_a_list_keeps_its_names_and_order_and_every_arm_its_own_changes(axes: di
     assert told(design) == []
 
 
-def test_a_value_that_is_the_baselines_own_gives_no_second_baseline() -> None:
+def test_a_value_equal_to_the_baselines_gives_no_second_baseline() -> None:
     design = OneFactor(vary={"bottleneck_ratio": (1, 2)})
     assert [arm.name for arm in arms_of(design)] == [BASELINE, "bottleneck_ratio=2"]
     assert told(design) == []
@@ -120,11 +120,11 @@ def test_two_settings_of_one_option_are_two_arms_of_two_names() -> None:
         (Search(space={"heds": (2,)}), "space.heds.0: heds is not a field of architecture. Did you mean heads?"),
     ],
 )
-def test_what_no_arm_can_be_is_told_with_its_place(design: PointDesign | Search, message: str) -> None:
+def test_an_impossible_arm_is_reported_at_its_location(design: PointDesign | Search, message: str) -> None:
     assert [line for line in told(design) if line.startswith(message)], told(design)
 
 
-def test_a_value_that_only_clashes_with_the_baselines_sizes_is_left_to_the_search() -> None:
+def test_a_value_that_conflicts_only_with_the_baselines_sizes_is_allowed_in_a_search() -> None:
     assert told(Search(space={"heads": (4, 8), "bottleneck_ratio": (1, 8)})) == []
 
 
@@ -166,12 +166,12 @@ def test_designs_one_after_the_other_give_each_candidate_once_under_its_first_na
     assert len({arm.identity for arm in arm_table.arms}) == len(names)
 
 
-def test_two_designs_may_not_give_one_name_to_two_candidates() -> None:
+def test_two_designs_may_not_use_one_name_for_two_candidates() -> None:
     arm_table = roster_of(ListDesign(arms={"x": {"heads": 2}}), ListDesign(arms={"x": {"heads": 8}}))
     assert [violation.message for violation in arm_table.violations] == ["x is the name of two different candidates"]
 
 
-def test_a_candidate_that_several_designs_ask_for_has_its_levels_in_all_of_them() -> None:
+def test_a_candidate_of_several_designs_has_its_levels_in_all_of_them() -> None:
     kept, ladder = KeepOne(components={"a": {"heads": 2}, "b": {"depth": 6}}), OneFactor(vary={"heads": (2,)})
     arm = arms_of(kept, ladder)[1]
     assert (arm.name, arm.levels) == ("only_a", {"a": True, "b": False, "heads": 2})
@@ -215,5 +215,5 @@ def test_a_candidate_that_several_designs_ask_for_has_its_levels_in_all_of_them(
         ),
     ],
 )
-def test_what_no_design_of_its_kind_can_be_is_told_with_its_place(design: PointDesign, message: str) -> None:
+def test_an_invalid_design_is_reported_at_its_location(design: PointDesign, message: str) -> None:
     assert [line for line in told(design) if line.startswith(message)], told(design)

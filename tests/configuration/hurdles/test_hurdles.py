@@ -38,7 +38,7 @@ def named(rule: HurdleRule) -> str:
 @pytest.mark.parametrize("rule", RULES, ids=named)
 @pytest.mark.parametrize("level", [0, 1])
 @pytest.mark.parametrize("value", NOT_NUMBERS)
-def test_what_is_no_finite_number_never_passes(rule: HurdleRule, level: int, value: float | None) -> None:
+def test_a_value_that_is_not_finite_never_clears_a_hurdle(rule: HurdleRule, level: int, value: float | None) -> None:
     past = (HurdleDecision(True, 4.0, 4.5),) * level
     for cohort in range(3):  # Hyperband lets later brackets past a hurdle
         others = (
@@ -71,7 +71,7 @@ def judged(
 
 
 @pytest.mark.parametrize("absent", NOT_NUMBERS)
-def test_those_without_a_number_set_no_hurdle(absent: float | None) -> None:
+def test_trials_without_a_value_are_not_part_of_the_threshold(absent: float | None) -> None:
     rule = ProgressiveMean(rungs=(1, 2))
     verdict = judged(rule, 5.5, {"a": (5.0,), "b": (absent,), "c": (6.0, absent), "d": ()}, 0)
     assert (verdict.cleared, verdict.threshold, verdict.reference_trials) == (False, 5.5, ("a", "c"))
@@ -81,7 +81,7 @@ def test_those_without_a_number_set_no_hurdle(absent: float | None) -> None:
 
 
 @pytest.mark.parametrize("rule", MARKED, ids=named)
-def test_whoever_arrives_first_every_verdict_is_the_same_and_nobody_waits_for_ever(rule: HurdleRule) -> None:
+def test_decisions_are_independent_of_the_order_of_arrival_and_no_trial_waits_for_ever(rule: HurdleRule) -> None:
     chance = random.Random(20261121)
     for _ in range(25):
         table, failing = random_table(chance), chance.random()
@@ -95,7 +95,7 @@ def test_whoever_arrives_first_every_verdict_is_the_same_and_nobody_waits_for_ev
 
 
 @pytest.mark.parametrize("rule", COHORTS, ids=named)
-def test_nobody_outside_beats_anybody_inside(rule: HurdleRule) -> None:
+def test_no_stopped_trial_is_better_than_a_continuing_one(rule: HurdleRule) -> None:
     chance = random.Random(7)
     for _ in range(300):
         field = runners(random_table(chance))
@@ -109,7 +109,7 @@ def test_nobody_outside_beats_anybody_inside(rule: HurdleRule) -> None:
                 assert inside or not outside
 
 
-def test_half_of_a_cohort_goes_on_and_a_member_that_failed_comes_later_to_the_same_bar() -> None:
+def test_half_of_a_cohort_continues_and_a_late_trial_meets_the_same_threshold() -> None:
     rule = TopFraction(rungs=(1, 2))
     field = runners([[(5.0, 1.0), (4.0, 2.0), (6.0, 0.0), (None, 0.0), (7.0, 0.0), (3.0, 3.0)]])
     verdicts = race(rule, field, random.Random(1))
@@ -131,7 +131,7 @@ def test_half_of_a_cohort_goes_on_and_a_member_that_failed_comes_later_to_the_sa
     assert late.verdicts[1].threshold == 2.0
 
 
-def test_hyperbands_cohorts_take_turns_and_cost_about_the_same() -> None:
+def test_hyperbands_brackets_cycle_and_have_about_equal_cost() -> None:
     rule = Hyperband(rungs=(1, 3), reduction_factor=3.0)
     assert [rule.bracket(number) for number in range(6)] == [0, 1, 2, 0, 1, 2]
     assert [rule.cohort_size(number, 9) for number in range(3)] == [9, 5, 3]  # Li et al. 2018, table 1 with s_max = 2
@@ -145,13 +145,13 @@ def test_hyperbands_cohorts_take_turns_and_cost_about_the_same() -> None:
 
 
 @pytest.mark.parametrize("rule", COHORTS, ids=named)
-def test_a_cohort_of_one_goes_on_without_a_bar_which_would_be_its_own_value(rule: HurdleRule) -> None:
+def test_a_cohort_of_one_continues_without_a_threshold(rule: HurdleRule) -> None:
     others = [(5.0, 4.0), (6.0, 3.0), (4.0, 5.0)]
     told = race(rule, runners([others, [(9.0, 8.0)]]), random.Random(5))["1-00"]
     assert told == [HurdleDecision(True, 9.0, None), HurdleDecision(True, 8.0, None)]
 
 
-def test_asha_compares_with_those_declared_before_and_lets_the_first_past() -> None:
+def test_asha_compares_with_earlier_trials_and_continues_the_first() -> None:
     field = runners([[(5.0, 5.0), (6.0, 0.0), (4.0, 4.0), (4.5, 0.0), (3.0, 3.0), (3.5, 3.5)]])
     verdicts = race(Asha(rungs=(1, 2), reduction_factor=3.0), field, random.Random(4))
     assert [[verdict.cleared for verdict in verdicts[one.name]] for one in field[0]] == [
@@ -164,7 +164,7 @@ def test_asha_compares_with_those_declared_before_and_lets_the_first_past() -> N
     ]
 
 
-def test_freezing_and_thawing_spends_its_advances_on_what_promises_most() -> None:
+def test_freeze_thaw_spends_its_advances_on_the_best_lower_bounds() -> None:
     rule = Extrapolate(rungs=(25, 50, 75), advances=3)
     field = runners([[[4.8, 4.8, 4.8], [4.7, 4.5, 4.3], [5.1, 5.1, 5.1]]])
     verdicts = race(rule, field, random.Random(5))

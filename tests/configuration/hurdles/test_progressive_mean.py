@@ -34,7 +34,7 @@ def names(count: int) -> list[str]:
     return ["baseline/1", *(f"candidate-{number:03d}/1" for number in range(1, count))]
 
 
-def test_a_search_worked_by_hand_goes_step_by_step_as_the_rule_says(tmp_path: Path) -> None:
+def test_a_search_follows_a_sequence_computed_by_hand(tmp_path: Path) -> None:
     worked = [
         (6.0, 5.5, 5.0),  # the baseline: sets h0 with its cohort, is never judged, sets no later hurdle
         (8.0,),  # first cohort: stops at the first mark, h0 = (6 + 8 + 7 + 7) / 4 = 7
@@ -102,7 +102,7 @@ def random_losses(chance: random.Random, count: int) -> list[tuple[float, ...]]:
     return [first, *spoilt]
 
 
-def test_a_thousand_random_searches_stop_where_a_second_reading_of_the_rule_stops_them() -> None:
+def test_a_thousand_random_searches_agree_with_an_independent_implementation() -> None:
     chance, deepest = random.Random(20261121), set()
     for _ in range(1000):
         size, count = chance.randint(1, 5), chance.randint(2, 14)
@@ -123,7 +123,7 @@ def test_a_thousand_random_searches_stop_where_a_second_reading_of_the_rule_stop
     assert len(deepest) > 500
 
 
-def test_the_course_stops_random_searches_at_the_same_marks(tmp_path: Path) -> None:
+def test_the_scheduler_stops_random_searches_at_the_same_rungs(tmp_path: Path) -> None:
     design = {**simulated.SEARCH, "max_candidates": 9, "cohort": 3}
     chance, course = random.Random(20261121), simulated.search(tmp_path, design=design)
     for _ in range(30):
@@ -137,7 +137,7 @@ def test_the_course_stops_random_searches_at_the_same_marks(tmp_path: Path) -> N
         assert finished == by_the_rule(table, cohort=3)
 
 
-def test_whoever_finishes_first_every_decision_and_every_candidate_is_the_same(tmp_path: Path) -> None:
+def test_decisions_and_candidates_are_independent_of_the_order_of_completion(tmp_path: Path) -> None:
     for sampler in ("random", "tpe"):
         course = simulated.search(tmp_path, design={**simulated.SEARCH, "sampler": sampler})
         seen = set()

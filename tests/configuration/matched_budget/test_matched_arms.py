@@ -79,7 +79,7 @@ def spent(candidate: Candidate, baseline: Candidate, budget: str) -> int:
     st.sampled_from(sorted(PATHS)),
     st.sampled_from((0.001, 0.01, 0.05)),
 )
-def test_a_twin_has_the_baselines_budget_and_one_size_of_its_own(
+def test_a_matched_copy_has_the_baselines_budget_and_differs_in_one_size(
     baseline: Candidate, changes: dict[str, Any], budget: Any, by: Any, tolerance: float
 ) -> None:
     assume((budget, by) != ("parameters", "tokens"))
@@ -101,7 +101,7 @@ def test_a_twin_has_the_baselines_budget_and_one_size_of_its_own(
 
 
 @given(baselines(), st.sampled_from(CHANGES), st.sampled_from(("feed_forward_width", "width", "depth", "tokens")))
-def test_no_other_size_comes_nearer_to_the_baselines_budget(
+def test_no_other_size_is_nearer_to_the_baselines_budget(
     baseline: Candidate, changes: dict[str, Any], by: str
 ) -> None:
     candidate = apply(baseline, changes)
@@ -115,14 +115,14 @@ def test_no_other_size_comes_nearer_to_the_baselines_budget(
     assert off(best) == min(off(steps) for steps in range(max(1, best - 60), best + 60))
 
 
-def test_the_nearest_size_in_reach_is_named_where_it_is_too_far() -> None:
+def test_the_nearest_size_is_named_if_it_is_outside_the_tolerance() -> None:
     baseline = apply(Candidate(), {"depth": 3})
     _, (line,) = matched(baseline, {"bottleneck_ratio": 2}, Match(budget="train_flops", by="depth", tolerance=0.001))
     assert line.startswith("x (matched): depth 4 is nearest, ")
     assert line.endswith("the tolerance is 0.1%. Did you mean another size in match.by?")
 
 
-def test_an_arm_that_changes_only_what_absorbs_has_no_twin_but_the_baseline() -> None:
+def test_an_arm_that_changes_only_the_adjusted_size_has_no_matched_copy() -> None:
     match = Match(budget="parameters", by="feed_forward_width")
     _, lines = matched(Candidate(), {"feed_forward_width": 512}, match)
     assert lines == [
@@ -130,7 +130,7 @@ def test_an_arm_that_changes_only_what_absorbs_has_no_twin_but_the_baseline() ->
     ]
 
 
-def test_a_twin_that_a_constraint_forbids_is_refused_or_left_out() -> None:
+def test_a_matched_copy_that_breaks_a_constraint_is_an_error_or_left_out() -> None:
     match = Match(budget="parameters", by="feed_forward_width")
     for skip in (False, True):
         arm_table = ArmTable(Candidate(), Rules(("feed_forward_width <= 1024",), skip))
@@ -142,7 +142,7 @@ def test_a_twin_that_a_constraint_forbids_is_refused_or_left_out() -> None:
         assert [arm.name for arm in arm_table.arms] == ["baseline", "x"]
 
 
-def test_two_arms_may_share_one_twin_and_both_are_matched_by_it() -> None:
+def test_two_arms_may_share_one_matched_copy() -> None:
     arm_table = ArmTable(Candidate(), Rules())
     narrow = {"bottleneck_ratio": 2, "feed_forward_width": 512}
     arm_table.add_design(ListDesign(arms={"x": {"bottleneck_ratio": 2}, "y": narrow}), ())
@@ -160,7 +160,7 @@ def test_two_arms_may_share_one_twin_and_both_are_matched_by_it() -> None:
     assert arm_table.aliases == {"y (matched)": "x (matched)"}
 
 
-def test_an_arm_may_be_the_twin_of_two_others() -> None:
+def test_an_arm_may_be_the_matched_copy_of_two_others() -> None:
     match = Match(budget="parameters", by="feed_forward_width")
     alone, _ = matched(Candidate(), {"bottleneck_ratio": 2}, match)
     width = alone.arms[-1].candidate.architecture.feed_forward_width
@@ -178,7 +178,7 @@ def test_tokens_change_no_parameters() -> None:
     assert lines == ["tokens do not change parameters. Did you mean feed_forward_width?"]
 
 
-def test_a_twin_in_tokens_sees_whole_updates_of_its_own() -> None:
+def test_a_copy_matched_by_tokens_trains_for_whole_updates() -> None:
     arm_table, _ = matched(Candidate(), {"bottleneck_ratio": 2}, Match(budget="train_flops", by="tokens"))
     recipe = arm_table.arms[-1].candidate.recipe
     assert recipe.token_share > 1
@@ -227,7 +227,7 @@ def test_seconds_are_matched_at_the_pace_at_which_each_arm_was_measured(
     assert spent(twin.candidate, baseline, "train_flops") * pace == pytest.approx(100.0, rel=0.01)
 
 
-def test_seconds_that_hold_more_or_less_than_the_work_are_left_out_and_alone_they_are_refused(tmp_path: Path) -> None:
+def test_unreliable_seconds_are_left_out_and_an_error_if_there_are_no_others(tmp_path: Path) -> None:
     """As those of a former version, whose clock counted a worker's start, and of a stage that was carried on."""
     baseline, changes = Candidate(), {"bottleneck_ratio": 2}
     arms = {"baseline": (baseline, 100.0), "x": (apply(baseline, changes), 80.0)}
@@ -244,7 +244,7 @@ def test_seconds_that_hold_more_or_less_than_the_work_are_left_out_and_alone_the
     assert line.startswith(f"{some}: the seconds of baseline, x are not surely")
 
 
-def test_seconds_that_nobody_has_measured_are_refused(tmp_path: Path) -> None:
+def test_missing_measurements_are_an_error(tmp_path: Path) -> None:
     changes = {"bottleneck_ratio": 2}
     _, (nowhere,) = matched(Candidate(), changes, Match(budget="seconds", by="tokens"))
     assert nowhere.startswith("seconds must be measured first")

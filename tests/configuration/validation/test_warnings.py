@@ -45,7 +45,7 @@ def test_a_warm_up_as_long_as_training_is_warned_of(tmp_path: Path, kind: str, w
 
 def test_more_evaluations_than_updates_are_warned_of(tmp_path: Path) -> None:
     (line,) = warned(tmp_path, evaluations=21)
-    assert "asks for 21 points" in line
+    assert "pretraining.evaluations is 21" in line
     assert "20 updates" in line
 
 

@@ -98,7 +98,7 @@ def test_byte_order_marks_and_carriage_returns_change_nothing(tmp_path: Path) ->
     assert loaded(tmp_path, b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()) == loaded(tmp_path, text)
 
 
-def test_all_mistakes_are_told_by_line(told: Any) -> None:
+def test_all_mistakes_are_reported_by_line(told: Any) -> None:
     assert told("depth: 010\ntitel: a\nlayers: [1, 2.0,\n 'x']\neither: [1]\ndepth: 3\n") == (
         "f.yaml:1: depth: 010 is an octal-looking integer; write 10, or quote it: '010'",
         "f.yaml:2: titel: 'titel' is not a key here. Did you mean 'title'?",
@@ -109,7 +109,7 @@ def test_all_mistakes_are_told_by_line(told: Any) -> None:
     )
 
 
-def test_at_most_fifty_mistakes_are_told(told: Any) -> None:
+def test_at_most_fifty_mistakes_are_reported(told: Any) -> None:
     lines = told("layers: [" + "x, " * 80 + "]\n")
     assert len(lines) == 51
     assert lines[-1] == "f.yaml: 30 more mistakes are not shown"
@@ -122,7 +122,7 @@ def test_a_key_of_another_mapping_is_sent_home(told: Any) -> None:
     assert line == "f.yaml:1: shape.holes: 'holes' is not a key here. It belongs to the kind round."
 
 
-def test_a_rule_is_told_at_its_node_or_the_nearest_above(told: Any) -> None:
+def test_a_violation_is_reported_at_its_node_or_nearest_parent(told: Any) -> None:
     assert told("depth: 7\nshape:\n  kind: round\nlayers: [1, 12]\n") == (
         "f.yaml:2: shape.radius: a depth of 7 needs a radius",
         "f.yaml:4: layers[1]: 12 is above 9",
@@ -157,7 +157,7 @@ def test_a_scale_merges_mappings_and_replaces_all_else(tmp_path: Path) -> None:
     assert small_document == {"shape": {"kind": "round", "radius": 1, "holes": 2}, "layers": (5,)}
 
 
-def test_every_scale_is_validated_and_a_mistake_told_once(told: Any) -> None:
+def test_every_scale_is_validated_and_a_mistake_is_reported_once(told: Any) -> None:
     text = "layers: [1, 2]\ndepth: x\nshape:\n  kind: round\nscales:\n  a: {layers: [0]}\n  b: {}\n  c: {titel: x}\n"
     expected = (
         "f.yaml:2: depth: 'x' is text; a whole number is needed",

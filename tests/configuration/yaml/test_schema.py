@@ -42,7 +42,7 @@ def properties(schema: Any, place: str = "") -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("model", [Experiment, LatencyExperiment])
-def test_every_key_and_every_option_says_what_it_is(model: type[BaseModel]) -> None:
+def test_every_key_and_every_option_has_a_description(model: type[BaseModel]) -> None:
     schema = editor_schema(model)
     definitions: Any = schema["$defs"]
     told = {**dict(properties(schema)), **{name: each for name, each in definitions.items() if "enum" not in each}}

@@ -59,7 +59,7 @@ def test_more_than_fifty_thousand_values_are_refused(told: Tell) -> None:
     assert line == "f.yaml:1: more than 50000 values, the most allowed"
 
 
-def test_what_is_no_regular_file_is_the_environments_fault(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_regular_file_is_an_environment_error(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, tmp_path, tmp_path / "missing.yaml", Path("/dev/zero"), Path("a\0b"), pipe / "x"):

@@ -1,4 +1,4 @@
-"""`steeplechase data`: lists, fetches and verifies; each way to fail has its exit code and one line per fault."""
+"""`steeplechase data`: lists, fetches and verifies; every failure has an exit code and one line per fault."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What `describe` says of a published model, of each kind of file, and of what it cannot read."""
+"""`describe` of a published model, of each kind of file, and of invalid targets."""
 
 import json
 from pathlib import Path
@@ -107,9 +107,9 @@ def test_all_mistakes_of_a_file_are_reported_at_once_with_their_lines(call: Call
     file.write_text(MISTAKEN)
     answer = call("describe", file)
     assert (answer.code, answer.out) == (3, "")
-    told = answer.err.splitlines()
-    assert [line.removeprefix(f"{file}:").partition(":")[0] for line in told] == ["2", "4", "5"]
-    assert "Did you mean 'depth'?" in told[0]
+    lines = answer.err.splitlines()
+    assert [line.removeprefix(f"{file}:").partition(":")[0] for line in lines] == ["2", "4", "5"]
+    assert "Did you mean 'depth'?" in lines[0]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""How each command says no: an exit code, one line per mistake, no traceback, and nothing left behind."""
+"""Failures of each command: an exit code, one line per mistake, no traceback, and no files."""
 
 import json
 import re

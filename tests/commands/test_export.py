@@ -1,4 +1,4 @@
-"""An exported folder opens in transformers with equal outputs and equal tokens; what it cannot hold is refused."""
+"""An exported folder loads in transformers with equal outputs and tokens; unsupported models are errors."""
 
 import json
 import subprocess

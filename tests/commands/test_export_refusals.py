@@ -1,4 +1,4 @@
-"""What `export` refuses, every reason at once, and what it leaves behind when it is stopped: nothing."""
+"""Errors of `export`: every reason at once, and no files after a failure."""
 
 import json
 import shutil

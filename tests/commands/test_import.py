@@ -1,4 +1,4 @@
-"""A Hugging Face folder becomes a start with the same weights; a wrong one is told in full and nothing is written."""
+"""A Hugging Face folder becomes an initial checkpoint with equal weights."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What `import` refuses: every reason of a wrong folder at once, and nothing is written."""
+"""Errors of `import`: every mistake of a folder at once, and no files after a failure."""
 
 import json
 import shutil

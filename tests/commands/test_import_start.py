@@ -1,4 +1,4 @@
-"""An experiment that starts from imported weights: what it needs to be equal, what its keys know, what it trains."""
+"""An experiment with an initial checkpoint: required equal fields, keys, and training."""
 
 import json
 import shutil
@@ -36,7 +36,7 @@ def document(tmp_path: Path, **changes: Any) -> dict[str, Any]:
     return {**plain, **changes}
 
 
-def told(tmp_path: Path, call: Call, **changes: Any) -> list[str]:
+def refusal_lines(tmp_path: Path, call: Call, **changes: Any) -> list[str]:
     """Return what `plan` says against the experiment with these changes."""
     file = tmp_path / "experiment.yaml"
     file.write_text(json.dumps(document(tmp_path, **changes)))
@@ -105,7 +105,7 @@ def test_only_a_trials_first_stage_reads_the_initial_checkpoint(tmp_path: Path) 
 
 def test_an_experiment_that_fits_its_initial_checkpoint_is_accepted(tmp_path: Path, call: Call) -> None:
     stirred_start(tmp_path / "start", ARCHITECTURE)
-    assert told(tmp_path, call) == []
+    assert refusal_lines(tmp_path, call) == []
 
 
 def test_an_arm_with_another_architecture_is_an_error_with_its_name_and_fields(tmp_path: Path, call: Call) -> None:
@@ -115,7 +115,7 @@ def test_an_arm_with_another_architecture_is_an_error_with_its_name_and_fields(t
         "wide": {"convolution.kernel_size": 7},
         "slow": {"recipe.dropout": 0.0},
     }
-    deep_depth, deep_segments, wide = sorted(told(tmp_path, call, design={"kind": "list", "arms": arms}))
+    deep_depth, deep_segments, wide = sorted(refusal_lines(tmp_path, call, design={"kind": "list", "arms": arms}))
     assert "pretraining.init_checkpoint: deep cannot be initialised from" in deep_depth
     assert "depth 3 here, 2 in the initial checkpoint" in deep_depth
     assert "segments 4 here, 2 in the initial checkpoint" in deep_segments
@@ -126,7 +126,7 @@ def test_an_arm_with_another_architecture_is_an_error_with_its_name_and_fields(t
 def test_a_search_over_the_architecture_cannot_use_an_initial_checkpoint(tmp_path: Path, call: Call) -> None:
     stirred_start(tmp_path / "start", ARCHITECTURE)
     space = {"convolution.kernel_size": [5, 7], "recipe.dropout": [0.0, 0.1]}
-    (line,) = told(tmp_path, call, design={"kind": "search", "space": space})
+    (line,) = refusal_lines(tmp_path, call, design={"kind": "search", "space": space})
     assert "design.space.convolution.kernel_size: would change the architecture" in line
 
 
@@ -139,16 +139,16 @@ def test_text_is_read_with_the_checkpoints_vocabulary(tmp_path: Path, call: Call
     stirred_start(tmp_path / "start", ARCHITECTURE)
     file = str(tmp_path / "start" / "vocab.txt")
     written = {key: file if value == "START" else value for key, value in tokenizer.items()}
-    (line,) = told(tmp_path, call, tokenizer=written)
+    (line,) = refusal_lines(tmp_path, call, tokenizer=written)
     assert f"write tokenizer: {{ kind: vocabulary, path: {file}, lowercase: true }}" in line
 
 
 def test_a_missing_or_damaged_initial_checkpoint_is_an_error(tmp_path: Path, call: Call) -> None:
-    assert "no initial checkpoint here; `steeplechase import" in told(tmp_path, call)[0]
+    assert "no initial checkpoint here; `steeplechase import" in refusal_lines(tmp_path, call)[0]
     stirred_start(tmp_path / "start", ARCHITECTURE)
     weights = tmp_path / "start" / WEIGHTS
     weights.write_bytes(weights.read_bytes()[:-1] + b"x")
     with pytest.raises(CorruptionError, match="differs from the imported file"):
         shared_stages(read(document(tmp_path)))
     (tmp_path / "start" / "architecture.yaml").write_text("depth: 1\n")
-    assert "architecture.yaml: differs from the imported file" in told(tmp_path, call)[0]
+    assert "architecture.yaml: differs from the imported file" in refusal_lines(tmp_path, call)[0]

@@ -66,8 +66,8 @@ def test_no_change_of_an_arm_is_cut_whatever_the_terminal(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     file = ROOT / "experiments" / f"{name}.yaml"
-    told = call("plan", file, "--scale", "laptop", "--out", tmp_path).out
-    words = set(told.split())
+    output = call("plan", file, "--scale", "laptop", "--out", tmp_path).out
+    words = set(output.split())
     for arm in load_experiment(file, "laptop").arms:
         assert {arm.name} | {f"{path}:" for path in arm.changes} <= words, arm.name
 
@@ -207,9 +207,11 @@ constraints: ["not (heads < 4 and bottleneck_ratio > 1)"]
 on_invalid: skip
 """
     notes = planned(call, written(tmp_path, text))["notes"]
-    (told,) = [note for note in notes if "are impossible" in note]
-    assert told.startswith("fractional: 1 of 4 runs are impossible and its resolution no longer holds; no longer bal")
-    assert "not estimable: heads=2" in told
+    (warning,) = [note for note in notes if "are impossible" in note]
+    assert warning.startswith(
+        "fractional: 1 of 4 runs are impossible and its resolution no longer holds; no longer bal"
+    )
+    assert "not estimable: heads=2" in warning
 
 
 def test_a_fraction_prints_what_it_confounds(call: Call, tmp_path: Path) -> None:

@@ -28,20 +28,20 @@ def test_the_planned_trials_are_those_that_run(
 ) -> None:
     file = written(tmp_path, DESIGN + tune)
     chosen = choose(file, None)
-    told = planned(call, file, "--out", tmp_path / "results")["tuning"]
+    plan = planned(call, file, "--out", tmp_path / "results")["tuning"]
     request = RunRequest(chosen.experiment, chosen.scale, ResultPaths.of(tmp_path / "results"))
     with open_ledger(request) as ledger:
         declare_first_cohort(chosen.experiment, ArtifactStore(request.places.stages), ledger)
         arms = {arm.name: arm for arm in ledger.arms() if arm.tuning_trial_of is not None}
         trials = [trial for trial in ledger.trials() if trial.arm in arms]
-    assert told["trials"] == len(trials) == 3 * points * seeds
-    assert told["points_per_arm"] == points
-    assert told["stages"] == len(trials)  # one stage each: nothing is fine-tuned for a loss
-    assert told["train_flops"] == sum(arms[trial.arm].train_flops for trial in trials)
-    assert told["arms_at_own_recipe_at_most"] == 3
+    assert plan["trials"] == len(trials) == 3 * points * seeds
+    assert plan["points_per_arm"] == points
+    assert plan["stages"] == len(trials)  # one stage each: nothing is fine-tuned for a loss
+    assert plan["train_flops"] == sum(arms[trial.arm].train_flops for trial in trials)
+    assert plan["arms_at_own_recipe_at_most"] == 3
     begun = planned(call, file, "--out", tmp_path / "results")["tuning"]
     assert len(begun["points"]) == points  # what was drawn stands in the ledger
-    assert {name: told[name] for name in told if name != "points"} == {
+    assert {name: plan[name] for name in plan if name != "points"} == {
         name: begun[name] for name in begun if name != "points"
     }
 

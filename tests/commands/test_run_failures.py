@@ -25,7 +25,7 @@ def test_a_search_waits_for_failed_trials(tmp_path: Path) -> None:
     assert [line.split()[0] for line in rest] == ["Nothing", "A"]
 
 
-@pytest.mark.parametrize(("trial", "told"), [("narrow/1", ["failed:"]), ("nobody/1", [])])
-def test_a_table_waits_for_nothing(tmp_path: Path, trial: str, told: list[str]) -> None:
+@pytest.mark.parametrize(("trial", "first_words"), [("narrow/1", ["failed:"]), ("nobody/1", [])])
+def test_a_table_waits_for_nothing(tmp_path: Path, trial: str, first_words: list[str]) -> None:
     found = lines(simulated.small_table(tmp_path), tmp_path, trial)
-    assert [line.split()[0] for line in found] == told
+    assert [line.split()[0] for line in found] == first_words

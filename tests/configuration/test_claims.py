@@ -1,4 +1,4 @@
-"""What an experiment expects of its results is checked before anything runs, each mistake where it stands."""
+"""Claims and sequential seeds are validated before a run, each mistake at its location."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ fine_tuning: { tasks: [docs_pair] }
 UNTIL = {"until_decided": {"start": 2, "max": 4, "margin": {"held_out_loss": 0.1}}}
 
 
-def told(made: Experiment) -> list[tuple[str, str]]:
+def violations_at(made: Experiment) -> list[tuple[str, str]]:
     return [(".".join(map(str, violation.path)), violation.message) for violation in violations_of(made)]
 
 
@@ -47,9 +47,9 @@ def told(made: Experiment) -> list[tuple[str, str]]:
 def test_a_mistake_is_reported_at_its_location(
     tmp_path: Path, parts: dict[str, Any], place: str, message: str
 ) -> None:
-    ((where, what),) = told(experiment(tmp_path, **parts))
-    assert where == place
-    assert message in what
+    ((location, reported),) = violations_at(experiment(tmp_path, **parts))
+    assert location == place
+    assert message in reported
 
 
 @pytest.mark.parametrize(
@@ -74,16 +74,16 @@ def test_sequential_seeds_need_a_measured_metric_that_varies(
     made = experiment(
         tmp_path, pretraining={"tokens": 2560, "seeds": rule}, fine_tuning={"tasks": tasks, "sequence_length": 16}
     )
-    ((where, what),) = told(made)
-    assert where.endswith(f"margin.{metric}")
-    assert message in what
+    ((location, reported),) = violations_at(made)
+    assert location.endswith(f"margin.{metric}")
+    assert message in reported
 
 
 @pytest.mark.parametrize("metric", ["held_out_loss", "score", "docs_answer", "docs_answer:exact_match"])
 def test_any_metric_of_the_comparison_decides_on_seeds(tmp_path: Path, metric: str) -> None:
     rule = {"until_decided": {**UNTIL["until_decided"], "margin": {metric: 1.0}}}
     tasks = {"tasks": ("docs_answer", "docs_pair"), "sequence_length": 16}
-    assert not told(experiment(tmp_path, pretraining={"tokens": 2560, "seeds": rule}, fine_tuning=tasks))
+    assert not violations_at(experiment(tmp_path, pretraining={"tokens": 2560, "seeds": rule}, fine_tuning=tasks))
 
 
 CLAIMS = """
@@ -143,5 +143,5 @@ def test_claims_are_not_part_of_an_experiments_identity(tmp_path: Path) -> None:
     plain = experiment(tmp_path)
     claims = ["held_out_loss(narrow) < held_out_loss(dynamic) by 0.1"]
     expecting = experiment(tmp_path, claims=claims, equivalence_margin={"score": 1.0}, forecast={"tokens": 5120})
-    assert not told(expecting)
+    assert not violations_at(expecting)
     assert canonical_text(expecting.identity()) == canonical_text(plain.identity())

@@ -1,4 +1,4 @@
-"""Contracts of every field that a user's file can hold: options by name alone, and exponents for whole numbers."""
+"""Contracts of every field in a file: options by name alone, and exponents for whole numbers."""
 
 from collections.abc import Iterator
 from pathlib import Path

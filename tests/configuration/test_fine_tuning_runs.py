@@ -71,8 +71,8 @@ def experiment(folder: Path, **tuning: Any) -> Experiment:
 
 def tuned(found: Experiment) -> dict[str, FineTuneStage]:
     stages = trial_stages(found, shared_stages(found), found.baseline, 1)
-    told = {label: stage.declaration for label, stage in stages.items()}
-    return {label: each for label, each in told.items() if isinstance(each, FineTuneStage)}
+    declaration = {label: stage.declaration for label, stage in stages.items()}
+    return {label: each for label, each in declaration.items() if isinstance(each, FineTuneStage)}
 
 
 def keys(found: Experiment) -> dict[str, str]:
@@ -95,8 +95,8 @@ def test_every_training_setting_is_in_the_stage_in_by_task_and_in_the_key(name: 
         experiment(tmp_path, **{name: value}),
         experiment(tmp_path, by_task={"docs_pair": {name: value}}),
     ):
-        told = {**tuned(plain)[label].model_dump(), name: value}
-        assert tuned(changed)[label].model_dump() == told
+        declaration = {**tuned(plain)[label].model_dump(), name: value}
+        assert tuned(changed)[label].model_dump() == declaration
         assert keys(changed)[label] != keys(plain)[label]
 
 
@@ -138,9 +138,9 @@ def test_a_tasks_own_settings_are_not_searched(tmp_path: Path) -> None:
 def test_settings_by_task_can_be_removed_and_may_limit_examples(tmp_path: Path) -> None:
     assert keys(experiment(tmp_path, by_task=None)) == keys(experiment(tmp_path))
     few = experiment(tmp_path, by_task={"docs_pair": {"train_examples": 7, "dev_examples": 5}})
-    told = shared_stages(few).examples["docs_pair"].declaration
-    assert isinstance(told, ExamplesStage)
-    assert (told.train_examples, told.dev_examples) == (7, 5)
+    declaration = shared_stages(few).examples["docs_pair"].declaration
+    assert isinstance(declaration, ExamplesStage)
+    assert (declaration.train_examples, declaration.dev_examples) == (7, 5)
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
@@ -229,9 +229,14 @@ def test_the_best_of_the_choice_half_is_reported_by_the_other_half() -> None:
     assert best.label == names[1]
     assert isinstance(best.result, FineTuneResult)
     assert best.result.scores["accuracy"] == 0.0
-    told = best.result.choice
-    assert told is not None
-    assert (told.score, told.n, told.reported, told.chosen_on) == (100.0, 10, 10, "held_out_half")
+    declaration = best.result.choice
+    assert declaration is not None
+    assert (declaration.score, declaration.n, declaration.reported, declaration.chosen_on) == (
+        100.0,
+        10,
+        10,
+        "held_out_half",
+    )
 
 
 def test_with_choose_on_dev_the_selection_uses_the_reported_scores() -> None:
@@ -244,10 +249,10 @@ def test_with_choose_on_dev_the_selection_uses_the_reported_scores() -> None:
         for name, each in predicted.items()
     }
     assert isinstance(best.result, FineTuneResult)
-    scores, told = best.result.scores, best.result.choice
-    assert told is not None
-    assert scores["accuracy"] == told.score == pytest.approx(max(accuracies.values()))
-    assert (told.n, told.reported) == (20, 20)
+    scores, declaration = best.result.scores, best.result.choice
+    assert declaration is not None
+    assert scores["accuracy"] == declaration.score == pytest.approx(max(accuracies.values()))
+    assert (declaration.n, declaration.reported) == (20, 20)
 
 
 @given(st.lists(st.integers(0, 1), min_size=4, max_size=60), st.sampled_from([1, 2, 3]))
@@ -270,11 +275,13 @@ def test_one_text_cannot_be_halved() -> None:
 
 def diverging(work: StageTask) -> Outcome | Failure:
     """Let every fine-tuning at the higher rate diverge; of the arm `narrow`, the lower one too."""
-    told = work.stage.declaration
-    if isinstance(told, FineTuneStage) and (
-        told.peak_learning_rate > 1e-4 or told.architecture.bottleneck_ratio == 2
+    declaration = work.stage.declaration
+    if isinstance(declaration, FineTuneStage) and (
+        declaration.peak_learning_rate > 1e-4 or declaration.architecture.bottleneck_ratio == 2
     ):
-        return Outcome(Status.DIVERGED, {"task": told.task, "seed": told.seed, "step": 1, "loss": "nan"}, 1.0)
+        return Outcome(
+            Status.DIVERGED, {"task": declaration.task, "seed": declaration.seed, "step": 1, "loss": "nan"}, 1.0
+        )
     return simulated.curve(work)
 
 

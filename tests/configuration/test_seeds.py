@@ -107,11 +107,11 @@ SEQUENTIAL = {"tokens": 2560, "seeds": {"until_decided": RULED}}
 
 def noisy(work: StageTask) -> Outcome | Failure:
     """Return losses in which `narrow` is far off and `dynamic` is noise."""
-    told = work.stage.declaration
-    if not isinstance(told, PretrainStage):
+    declaration = work.stage.declaration
+    if not isinstance(declaration, PretrainStage):
         return curve(work)
-    text = canonical_text(canonical(told.candidate))
-    loss = 6 + 0.01 * chance_of(text, told.seed) - 100 * ("bottleneck_ratio" in text)
+    text = canonical_text(canonical(declaration.candidate))
+    loss = 6 + 0.01 * chance_of(text, declaration.seed) - 100 * ("bottleneck_ratio" in text)
     return Outcome(Status.FINISHED, {"tokens": 2560, "held_out_loss": loss}, 1.0)
 
 

@@ -23,7 +23,7 @@ CHANGES: dict[str, tuple[Any, ...]] = {
 CONSTRAINTS = ("bottleneck_ratio <= heads", "not convolution.kernel_size > 5", "parameters < 13.4e6", "heads != 8")
 
 
-def roster_of(*designs: PointDesign, constraints: tuple[str, ...] = (), skip: bool = False) -> ArmTable:
+def arm_table_of(*designs: PointDesign, constraints: tuple[str, ...] = (), skip: bool = False) -> ArmTable:
     arm_table = ArmTable(ELECTRA_SMALL, Rules(constraints, skip))
     for design in designs:
         arm_table.add_design(design, ())
@@ -31,13 +31,13 @@ def roster_of(*designs: PointDesign, constraints: tuple[str, ...] = (), skip: bo
 
 
 def arms_of(*designs: PointDesign, **rules: Any) -> list[Arm]:
-    arm_table = roster_of(*designs, **rules)
+    arm_table = arm_table_of(*designs, **rules)
     assert arm_table.violations == []
     return arm_table.arms
 
 
-def told(design: PointDesign | Search) -> list[str]:
-    found = design.violations(ELECTRA_SMALL) if isinstance(design, Search) else roster_of(design).violations
+def violation_lines(design: PointDesign | Search) -> list[str]:
+    found = design.violations(ELECTRA_SMALL) if isinstance(design, Search) else arm_table_of(design).violations
     return [f"{'.'.join(map(str, one.path))}: {one.message}" for one in found]
 
 

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, through no link, and locks are files."""
+"""Files are written atomically, never through a link; locks are regular files."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Randomness is a named stream: the name decides the numbers, and every other name gives others."""
+"""Randomness is a named stream: equal names give equal numbers, different names different ones."""
 
 import numpy as np
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Equal declarations have equal fingerprints, unequal ones do not, and a new axis orphans nothing."""
+"""Equal declarations have equal fingerprints, unequal ones do not, and a new axis changes no existing one."""
 
 import json
 from collections.abc import Callable

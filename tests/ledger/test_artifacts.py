@@ -1,4 +1,4 @@
-"""A finished stage is there whole and as it was written, or it is refused; it is computed once."""
+"""A finished stage is read unchanged or is an error, and is computed once."""
 
 import json
 import os
@@ -209,7 +209,7 @@ def test_leftovers_of_a_killed_stage_do_not_prevent_its_computation(tmp_path: Pa
 def test_processes_that_want_the_same_stage_compute_it_once(tmp_path: Path) -> None:
     command = [sys.executable, "-c", COMPUTE_ONCE, str(tmp_path)]
     processes = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    told = [process.communicate(timeout=60)[0] for process in processes]
+    outputs = [process.communicate(timeout=60)[0] for process in processes]
     assert [process.returncode for process in processes] == [0] * 4
-    assert sorted(told) == ["", "", "", "computed\n"]
+    assert sorted(outputs) == ["", "", "", "computed\n"]
     assert ArtifactStore(tmp_path).outcome("pretrain", "key") is not None

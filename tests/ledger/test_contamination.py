@@ -1,4 +1,4 @@
-"""Leakage through the stage, the limit and the report: what was planted in a corpus is counted, named and refused."""
+"""Contamination in the stage, the limit and the report: planted text is counted, located and rejected."""
 
 import json
 from pathlib import Path
@@ -96,8 +96,8 @@ def test_contamination_above_the_limit_is_an_error_before_training(tmp_path: Pat
     (tmp_path / "below").mkdir()
     with pytest.raises(DataError) as refusal:
         refuse_contamination(experiment(tmp_path / "below", max_overlap=0.04), [record])
-    told, advice = refusal.value.lines
-    assert told == (
+    message, advice = refusal.value.lines
+    assert message == (
         "fine_tuning.max_overlap: mrpc: 1 of 20 dev examples (5.00% [0.89, 23.61]) occur in the pretraining text "
         "(1 by a whole sentence, 0 by 13 words in a row), more than 4%: dev.tsv:2 (in page 0)"
     )
@@ -126,10 +126,12 @@ def test_only_training_pairs_of_unordered_tasks_are_swapped(tmp_path: Path) -> N
     for folder in ("words", "work"):
         (tmp_path / folder).mkdir()
     WORDS.save(tmp_path / "words")
-    told = made(stage, StageContext({"tokens": tmp_path / "words"}, tmp_path / "work", ProgressFile(tmp_path / "p")))
+    result = made(
+        stage, StageContext({"tokens": tmp_path / "words"}, tmp_path / "work", ProgressFile(tmp_path / "p"))
+    )
     train, dev = (load_examples(tmp_path / "work" / part) for part in ("train", "dev"))
     assert (len(train), len(dev)) == (40, 20)
-    assert told["train"]["examples"] == 40  # type: ignore[index,call-overload]
+    assert result["train"]["examples"] == 40  # type: ignore[index,call-overload]
     (tmp_path / "plain").mkdir()
     plain = experiment(tmp_path / "plain")
     assert shared_stages(plain).examples["mrpc"].key != shared_stages(swapping).examples["mrpc"].key

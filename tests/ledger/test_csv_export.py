@@ -1,4 +1,4 @@
-"""An export gives the ledger's rows back, every one of them as it was, and refuses what is not what was written."""
+"""An export gives the ledger's rows unchanged; a damaged export is an error."""
 
 import json
 from dataclasses import replace

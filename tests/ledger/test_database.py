@@ -1,4 +1,4 @@
-"""What the ledger has acknowledged is there, and what it cannot trust it refuses."""
+"""Every acknowledged row of the ledger is on disk, and damage is detected."""
 
 import json
 import os
@@ -132,13 +132,13 @@ def test_a_read_during_writes_is_consistent_and_has_every_acknowledged_row(tmp_p
     command = [sys.executable, "-c", APPEND_FOREVER, str(path)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
-        told, before = [json.loads(writer.stdout.readline())], 0
+        acknowledged, before = [json.loads(writer.stdout.readline())], 0
         for _ in range(25):
-            told += [json.loads(writer.stdout.readline()) for _ in range(3)]
+            acknowledged += [json.loads(writer.stdout.readline()) for _ in range(3)]
             with closing(Ledger.at(tmp_path)) as ledger:
                 seen = [record.result.questions for record in ledger.records()]
                 assert seen == [record.result.questions for record in ledger.records()]  # it stays as it was read
-            assert seen[: len(told)] == told
+            assert seen[: len(acknowledged)] == acknowledged
             assert len(seen) >= before
             before = len(seen)
         writer.kill()

@@ -1,4 +1,4 @@
-"""A ledger that is not what was written is refused, and never read as another one."""
+"""A damaged ledger is an error and never gives wrong rows."""
 
 import random
 import sqlite3

@@ -1,4 +1,4 @@
-"""Where results lie, and that one folder belongs to one run at a time."""
+"""Paths of results, and the lock of a results folder."""
 
 import os
 import signal

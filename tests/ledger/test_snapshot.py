@@ -1,4 +1,4 @@
-"""How a trial stands is read off the ledger's rows alone, the latest row of a label before the earlier ones."""
+"""A trial's status is a function of the ledger's rows; the latest row of a label counts."""
 
 import random
 from contextlib import closing

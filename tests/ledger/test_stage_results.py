@@ -1,4 +1,4 @@
-"""Results of stages: what is read is written back as it was, and what is none of its kind is refused by name."""
+"""Results of stages survive a round trip; invalid ones are errors that name the field."""
 
 import copy
 import csv
@@ -47,9 +47,9 @@ def test_an_unknown_field_and_a_missing_one_are_refused_by_name(
 
 @pytest.mark.parametrize("text", ["", "null", "[]", '{"tokens": 1', '{"tokens": "many", "held_out_loss": 1.0}'])
 def test_damaged_text_is_refused_in_one_line(text: str) -> None:
-    with pytest.raises(ValueError, match="the result of a finished pretrain stage") as told:
+    with pytest.raises(ValueError, match="the result of a finished pretrain stage") as error:
         read_result("pretrain", Status.FINISHED, text)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 def test_every_kind_of_stage_has_a_result() -> None:
@@ -104,8 +104,8 @@ def test_a_damaged_row_is_refused_with_its_file_and_place(
     connection = ledger._connection
     (row, text) = connection.execute(f"SELECT name, content FROM {table} WHERE sequence = 2").fetchone()
     changed = canonical_text({**json.loads(text), name: content})
-    told = (changed, fingerprint([2, row, changed]))
-    connection.execute(f"UPDATE {table} SET content = ?, checksum = ? WHERE sequence = 2", told)
+    values = (changed, fingerprint([2, row, changed]))
+    connection.execute(f"UPDATE {table} SET content = ?, checksum = ? WHERE sequence = 2", values)
     ledger.close()
     with pytest.raises(CorruptionError, match=rf"ledger\.sqlite: {table} row 2: .*") as refused:
         getattr(Ledger(tmp_path / "ledger.sqlite"), table)()

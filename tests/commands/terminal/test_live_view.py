@@ -1,4 +1,4 @@
-"""What is told while an experiment runs: a line per stage with the time left, and little work behind it."""
+"""Progress of a run: one line per stage with the remaining time, at little cost."""
 
 import re
 from collections import Counter
@@ -39,8 +39,8 @@ def test_every_stage_is_reported_once_and_weighed_once(
         track.run()
     assert max(weighed.values()) == 1
     lines = [line for line in text.getvalue().splitlines() if "pretrain@" in line and "held-out loss" in line]
-    told = [line.split("] ", 1)[1].split(":")[0] for line in lines]
-    assert sorted(told) == sorted(f"{arm.name}/1 pretrain@2560" for arm in track.experiment.arms)
+    reported_stages = [line.split("] ", 1)[1].split(":")[0] for line in lines]
+    assert sorted(reported_stages) == sorted(f"{arm.name}/1 pretrain@2560" for arm in track.experiment.arms)
     assert lines[-1].endswith(" left")
 
 
@@ -123,8 +123,8 @@ def test_a_drawing_fits_its_terminal_and_shows_every_arm_if_there_is_room(
     monkeypatch.setattr(screen, "SECONDS_BETWEEN_DRAWINGS", 0.0)
     lines = told_by(Watched(simulated.small_table(tmp_path), tmp_path), True, width, height)
     drawn = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in lines]
-    told = re.compile(r"\[\d+/\d+\] |(trials|shared by all trials): ")
-    assert max(len(line) for line in drawn if not told.match(line)) <= width
+    reported_stages = re.compile(r"\[\d+/\d+\] |(trials|shared by all trials): ")
+    assert max(len(line) for line in drawn if not reported_stages.match(line)) <= width
     assert any("narrow" in line and "✓" in line for line in drawn)
     assert any(re.search(r"100% 6/6 stages", line) for line in drawn)
 

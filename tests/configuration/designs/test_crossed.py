@@ -1,4 +1,4 @@
-"""Declared crossed designs with runs missing: which effects are not estimable, and the warning that says so."""
+"""Crossed designs with missing runs: which effects are not estimable, and the warning about it."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A design says which arms there are; what repeats, changes nothing or cannot be is told."""
+"""Designs give their arms; duplicates, arms without changes and impossible points are reported."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from configuration.designs import (
 )
 from configuration.designs.point import PointDesign
 from search_space.overrides import apply, difference
-from tests.factories.arm_tables import ELECTRA_SMALL, arms_of, roster_of, told
+from tests.factories.arm_tables import ELECTRA_SMALL, arm_table_of, arms_of, violation_lines
 
 CHANGES: dict[str, list[Any]] = {
     "bottleneck_ratio": [2, 4],
@@ -50,7 +50,7 @@ def test_one_factor_gives_the_baseline_and_one_arm_per_value_each_changed_in_tha
     assert [arm.candidate for arm in arms] == [apply(ELECTRA_SMALL, {axis: value}) for axis, value in contrasts]
     assert all(list(arm.changes) == [axis] for arm, (axis, _) in zip(arms, contrasts, strict=True))
     assert len({arm.name for arm in arms} | {BASELINE}) == len(arms) + 1
-    assert told(design) == []
+    assert violation_lines(design) == []
 
 
 @given(vary())
@@ -63,13 +63,13 @@ def test_a_list_keeps_names_order_and_changes_of_its_arms(axes: dict[str, Any]) 
         assert arm.candidate == apply(ELECTRA_SMALL, wanted[arm.name])
         assert dict(arm.changes) == difference(ELECTRA_SMALL, arm.candidate)
         assert apply(ELECTRA_SMALL, arm.changes) == arm.candidate
-    assert told(design) == []
+    assert violation_lines(design) == []
 
 
 def test_a_value_equal_to_the_baselines_gives_no_second_baseline() -> None:
     design = OneFactor(vary={"bottleneck_ratio": (1, 2)})
     assert [arm.name for arm in arms_of(design)] == [BASELINE, "bottleneck_ratio=2"]
-    assert told(design) == []
+    assert violation_lines(design) == []
 
 
 def test_two_settings_of_one_option_are_two_arms_of_two_names() -> None:
@@ -121,11 +121,11 @@ def test_two_settings_of_one_option_are_two_arms_of_two_names() -> None:
     ],
 )
 def test_an_impossible_arm_is_reported_at_its_location(design: PointDesign | Search, message: str) -> None:
-    assert [line for line in told(design) if line.startswith(message)], told(design)
+    assert [line for line in violation_lines(design) if line.startswith(message)], violation_lines(design)
 
 
 def test_a_value_that_conflicts_only_with_the_baselines_sizes_is_allowed_in_a_search() -> None:
-    assert told(Search(space={"heads": (4, 8), "bottleneck_ratio": (1, 8)})) == []
+    assert violation_lines(Search(space={"heads": (4, 8), "bottleneck_ratio": (1, 8)})) == []
 
 
 @pytest.mark.parametrize(
@@ -152,13 +152,13 @@ def test_a_design_is_counted_without_its_points_and_too_many_are_refused(design:
     """Were the points made, this would never end."""
     assert design.size(ELECTRA_SMALL) == size
     refused = f"vary: {size:,} points; at most 1,024 can be arms. Did you mean fractional or search?"
-    assert size <= 1024 or told(design) == [refused]
+    assert size <= 1024 or violation_lines(design) == [refused]
 
 
 def test_designs_one_after_the_other_give_each_candidate_once_under_its_first_name() -> None:
     parts: dict[str, Any] = {"a": {"bottleneck_ratio": 2}, "b": {"convolution": "dynamic"}, "c": {"heads": 8}}
     designs = LeaveOneOut(components=parts), Ladder(components=parts), KeepOne(components=parts)
-    arm_table = roster_of(*designs)
+    arm_table = arm_table_of(*designs)
     assert arm_table.violations == []
     names = [BASELINE, "full", "without_a", "without_b", "without_c", "+a", "only_b", "only_c"]
     assert [arm.name for arm in arm_table.arms] == names
@@ -167,7 +167,7 @@ def test_designs_one_after_the_other_give_each_candidate_once_under_its_first_na
 
 
 def test_two_designs_may_not_use_one_name_for_two_candidates() -> None:
-    arm_table = roster_of(ListDesign(arms={"x": {"heads": 2}}), ListDesign(arms={"x": {"heads": 8}}))
+    arm_table = arm_table_of(ListDesign(arms={"x": {"heads": 2}}), ListDesign(arms={"x": {"heads": 8}}))
     assert [violation.message for violation in arm_table.violations] == ["x is the name of two different candidates"]
 
 
@@ -216,4 +216,4 @@ def test_a_candidate_of_several_designs_has_its_levels_in_all_of_them() -> None:
     ],
 )
 def test_an_invalid_design_is_reported_at_its_location(design: PointDesign, message: str) -> None:
-    assert [line for line in told(design) if line.startswith(message)], told(design)
+    assert [line for line in violation_lines(design) if line.startswith(message)], violation_lines(design)

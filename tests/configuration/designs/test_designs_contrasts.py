@@ -1,4 +1,4 @@
-"""Counts and contrasts: what each design promises of its points holds for all axes, constraints and conditions."""
+"""Counts and contrasts of every design's points, for all axes, constraints and conditions."""
 
 from collections import Counter
 from itertools import combinations, pairwise, product
@@ -25,7 +25,7 @@ from configuration.designs.point import PointDesign
 from search_space.candidate import Candidate
 from search_space.constraints import broken_by
 from search_space.overrides import InvalidOverride, apply
-from tests.factories.arm_tables import CHANGES, CONSTRAINTS, ELECTRA_SMALL, arms_of, axes, roster_of
+from tests.factories.arm_tables import CHANGES, CONSTRAINTS, ELECTRA_SMALL, arm_table_of, arms_of, axes
 
 FREE: dict[str, tuple[Any, Any]] = {
     "bottleneck_ratio": (1, 2),
@@ -235,11 +235,11 @@ def test_every_point_is_an_arm_or_is_reported_and_no_arm_breaks_a_rule(
             continue
         if broken_by(candidate, constraints) is None:
             possible[point.name] = candidate
-    skipping = roster_of(design, constraints=constraints, skip=True)
-    refusing = roster_of(design, constraints=constraints)
-    told = len(skipping.impossible)
-    assert told == len(asked) - sum(1 for point in asked if point.name in possible)
-    assert bool(refusing.violations) >= bool(told)
+    skipping = arm_table_of(design, constraints=constraints, skip=True)
+    refusing = arm_table_of(design, constraints=constraints)
+    violation_lines = len(skipping.impossible)
+    assert violation_lines == len(asked) - sum(1 for point in asked if point.name in possible)
+    assert bool(refusing.violations) >= bool(violation_lines)
     for arm in skipping.arms:
         assert list(arm.candidate.violations()) == []
         assert broken_by(arm.candidate, constraints) is None
@@ -252,6 +252,6 @@ def test_every_point_is_an_arm_or_is_reported_and_no_arm_breaks_a_rule(
 
 def test_the_axes_of_these_tests_reach_every_kind_of_clash() -> None:
     vary = {path: CHANGES[path] for path in ("heads", "bottleneck_ratio", "convolution", "convolution.kernel_size")}
-    arm_table = roster_of(Factorial(vary=vary), constraints=("not convolution.kernel_size > 5",), skip=True)
+    arm_table = arm_table_of(Factorial(vary=vary), constraints=("not convolution.kernel_size > 5",), skip=True)
     reasons = {reason.split(" ")[0] for one in arm_table.impossible for reason in one.reasons}
     assert reasons == {"4", "breaks"}

@@ -1,4 +1,4 @@
-"""A twin spends what the baseline spends, as nearly as its sizes allow, and differs from its arm in one size."""
+"""A budget-matched copy has the baseline's budget within the tolerance, and differs from its arm in one size."""
 
 import shutil
 from itertools import product
@@ -86,18 +86,18 @@ def test_a_matched_copy_has_the_baselines_budget_and_differs_in_one_size(
     assume(apply(baseline, changes) != baseline)
     arm_table, refused = matched(baseline, changes, Match(budget=budget, by=by, tolerance=tolerance))
     target = spent(baseline, baseline, budget)
-    raw, twin = arm_table.arms[1], arm_table.arms[-1]
+    raw, matched_copy = arm_table.arms[1], arm_table.arms[-1]
     if refused:
         (line,) = refused
         assert "is nearest" in line or "the copy would equal the baseline" in line
         return
-    assert abs(spent(twin.candidate, baseline, budget) / target - 1) <= tolerance
-    assert list(twin.candidate.violations()) == []
-    if raw is twin:
-        assert twin.matches == "x"
+    assert abs(spent(matched_copy.candidate, baseline, budget) / target - 1) <= tolerance
+    assert list(matched_copy.candidate.violations()) == []
+    if raw is matched_copy:
+        assert matched_copy.matches == "x"
     else:
-        assert (twin.name, twin.matches, raw.matches) == ("x (matched)", "x", None)
-        assert list(difference(raw.candidate, twin.candidate)) == [PATHS[by]]
+        assert (matched_copy.name, matched_copy.matches, raw.matches) == ("x (matched)", "x", None)
+        assert list(difference(raw.candidate, matched_copy.candidate)) == [PATHS[by]]
 
 
 @given(baselines(), st.sampled_from(CHANGES), st.sampled_from(("feed_forward_width", "width", "depth", "tokens")))
@@ -135,10 +135,12 @@ def test_a_matched_copy_that_breaks_a_constraint_is_an_error_or_left_out() -> No
     for skip in (False, True):
         arm_table = ArmTable(Candidate(), Rules(("feed_forward_width <= 1024",), skip))
         arm_table.add_design(ListDesign(arms={"x": {"bottleneck_ratio": 2}}), ())
-        told = [violation.message for violation in add_matched_arms(arm_table, match, TOKENS, seconds_per_operation)]
+        messages = [
+            violation.message for violation in add_matched_arms(arm_table, match, TOKENS, seconds_per_operation)
+        ]
         left_out = [f"{one.name}: {one.reasons[0]}" for one in arm_table.impossible]
         reason = "x (matched): breaks 'feed_forward_width <= 1024': feed_forward_width is 1280"
-        assert (told, left_out) == (([], [reason]) if skip else ([reason], []))
+        assert (messages, left_out) == (([], [reason]) if skip else ([reason], []))
         assert [arm.name for arm in arm_table.arms] == ["baseline", "x"]
 
 
@@ -222,9 +224,9 @@ def test_seconds_are_matched_at_the_pace_at_which_each_arm_was_measured(
     folder = measured_folder(tmp_path / "measured", {"baseline": (baseline, 100.0), "x": (raw, 100.0 * slower)})
     arm_table, refused = matched(baseline, changes, Match(budget="seconds", by=by, measured_in=str(folder)))
     assert refused == []
-    twin: Arm = arm_table.arms[-1]
+    matched_copy: Arm = arm_table.arms[-1]
     pace = 100.0 * slower / spent(raw, baseline, "train_flops")
-    assert spent(twin.candidate, baseline, "train_flops") * pace == pytest.approx(100.0, rel=0.01)
+    assert spent(matched_copy.candidate, baseline, "train_flops") * pace == pytest.approx(100.0, rel=0.01)
 
 
 def test_unreliable_seconds_are_left_out_and_an_error_if_there_are_no_others(tmp_path: Path) -> None:

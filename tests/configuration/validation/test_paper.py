@@ -34,7 +34,7 @@ def refused(folder: Path, **parts: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("parts", "told"),
+    ("parts", "expected"),
     [
         ({"paper": "table: tabel3"}, "paper.table: 'tabel3' is not a published table"),
         ({"paper": "rows: { narrow: GPT }"}, "paper.rows: rows need paper.table"),
@@ -54,9 +54,9 @@ def refused(folder: Path, **parts: str) -> list[str]:
         ),
     ],
 )
-def test_unknown_names_are_reported_at_their_lines(parts: dict[str, str], told: str, tmp_path: Path) -> None:
+def test_unknown_names_are_reported_at_their_lines(parts: dict[str, str], expected: str, tmp_path: Path) -> None:
     lines = refused(tmp_path, **parts)
-    assert any(told in line for line in lines), lines
+    assert any(expected in line for line in lines), lines
 
 
 def loaded(folder: Path, **parts: str) -> Experiment:

@@ -1,4 +1,4 @@
-"""Wrong experiment files: each is refused with the golden lines beside it."""
+"""Wrong experiment files: each gives the golden messages in its text file."""
 
 import time
 from pathlib import Path

@@ -65,10 +65,10 @@ def pretrained_trial(folder: Path, trial: str | None) -> PretrainedTrial:
 
 
 def _last_pretraining(folder: Path, current: Snapshot) -> str:
-    marks = pretraining_marks(current.labels)
-    if not marks:
+    pretraining = pretraining_marks(current.labels)
+    if not pretraining:
         raise ConfigurationError(f"{folder}: has no trained model; a latency experiment trains none")
-    return marks[-1]
+    return pretraining[-1]
 
 
 def _choose(folder: Path, trial: str | None, current: Snapshot, finished: tuple[str, ...]) -> str:

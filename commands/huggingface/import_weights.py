@@ -100,7 +100,7 @@ def _mistakes(found: Mapping[str, Tensor], expected: Mapping[str, tuple[int, ...
     for name in sorted(expected.keys() & found.keys()):
         value = found[name]
         if tuple(value.shape) != expected[name]:
-            yield f"{name} has the shape {[*value.shape]}, config.json asks for {[*expected[name]]}"
+            yield f"{name} has the shape {[*value.shape]}, config.json has {[*expected[name]]}"
         elif value.dtype not in (torch.float32, *WIDENED):
             yield f"{name} holds {str(value.dtype).removeprefix('torch.')}; allowed: float32, float16, bfloat16"
         elif not bool(value.isfinite().all()):

@@ -99,7 +99,7 @@ WRONG_FOLDERS: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
             "query.bias is missing",
             "'\\x1b[2J' is not a weight of the model",
             "encoder.layer.2.x is not a weight of the model",
-            "embeddings.LayerNorm.bias has the shape [7], config.json asks for [32]",
+            "embeddings.LayerNorm.bias has the shape [7], config.json has [32]",
             "intermediate.dense.bias holds values that are not finite",
             "encoder.layer.0.output.dense.bias holds int64",
         ],

@@ -72,7 +72,8 @@ class SimulatedExecutor:
         if np.isinf(values[-1]) or trial.level == len(self._hurdle.rung_tokens):
             return replace(trial, state=State.DONE)
         curve = tuple(zip(self._tokens[:points], values, strict=True))
-        return replace(trial, state=State.WAITING, values=(*trial.values, values[-1]), curve=curve, points_at_last_rung=points)
+        seen = (*trial.values, values[-1])
+        return replace(trial, state=State.WAITING, values=seen, curve=curve, points_at_last_rung=points)
 
     def _decide(self, places: range) -> None:
         """Decide on every trial of the cohort that can be decided on, until no further one can."""

@@ -1,4 +1,4 @@
-"""The arguments that several commands share, and how an experiment is found at a scale."""
+"""Arguments of several commands, and the selection of an experiment at a scale."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,20 +21,22 @@ DEFAULT_SCALE = "demo"
 ExperimentFile = Annotated[
     Path, typer.Argument(metavar="EXPERIMENT", help="A YAML file such as experiments/table2.yaml.")
 ]
-Scale = Annotated[str | None, typer.Option(help=f"One of the file's scales; {DEFAULT_SCALE} where it has that one.")]
+Scale = Annotated[
+    str | None, typer.Option(help=f"One of the file's scales; default: {DEFAULT_SCALE}, if the file has it.")
+]
 FlopsName = Annotated[
     str,
     typer.Option(
         "--flops",
         metavar="|".join(CONVENTIONS),
         autocompletion=lambda: [*CONVENTIONS],
-        help="How operations are counted.",
+        help="FLOP counting convention.",
     ),
 ]
 
 
 def folder_named(name: str | Path) -> Path:
-    """Return a folder by its name; an empty one, such as a shell's variable that is not set, is a mistake."""
+    """Return a folder by its name; an empty name, as from an unset shell variable, is an error."""
     if str(name) == "":
         raise typer.BadParameter("the name is empty; write . for the current folder")
     return Path(name)
@@ -46,22 +48,22 @@ ResultsFolder = Annotated[
 ]
 NewFolder = Annotated[
     Path,
-    typer.Argument(metavar="OUT", help="The folder to write; it must not be there yet.", parser=folder_named),
+    typer.Argument(metavar="OUT", help="The folder to write; it must not exist yet.", parser=folder_named),
 ]
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """An experiment at one of its scales."""
+    """A training experiment at one of its scales."""
 
     experiment: Experiment
     scale: str
     scales: tuple[str, ...] = ()
-    """Every scale of its file."""
+    """All scales of its file."""
 
 
 def choose(path: Path, scale: str | None) -> Chosen:
-    """Read an experiment that trains. Raises ConfigurationError with every mistake of the file."""
+    """Read a training experiment. Raises ConfigurationError with every mistake of the file."""
     experiment, name, scales = choose_any(path, scale)
     if isinstance(experiment, LatencyExperiment):
         raise ConfigurationError(f"{path}: a timing experiment; only plan and run read it, and report its results")
@@ -69,7 +71,7 @@ def choose(path: Path, scale: str | None) -> Chosen:
 
 
 def choose_any(path: Path, scale: str | None) -> tuple[AnyExperiment, str, tuple[str, ...]]:
-    """Read an experiment of either kind; return it with the name of its scale and every scale of its file.
+    """Read an experiment of either kind; return it with the name of its scale and all scales of its file.
 
     Raises ConfigurationError with every mistake of the file.
     """
@@ -86,13 +88,13 @@ def _wanted_scale(file: ConfigurationFile, scale: str | None) -> str | None:
 
 
 def convention_named(name: str) -> Convention:
-    """Return a counting convention. Raises ConfigurationError with those that there are."""
+    """Return a counting convention. Raises ConfigurationError with the known ones if the name is unknown."""
     if name not in CONVENTIONS:
         raise ConfigurationError(f"--flops: {not_one_of(name, 'a counting convention', CONVENTIONS)}")
     return CONVENTIONS[name]
 
 
 def not_one_of(name: str, what: str, known: Iterable[str]) -> str:
-    """Return that a name is unknown, with those that are known and the nearest of them."""
+    """Return the message about an unknown name, with the known names and the most similar one."""
     names = list(known)
     return f"{name!r} is not {what}; allowed: {', '.join(names)}{did_you_mean(name, names, '. ', str)}"

@@ -1,4 +1,4 @@
-"""`steeplechase data`: which published data sets there are, whether they are here and whole, and how to get them."""
+"""`steeplechase data`: lists, verifies and fetches published data sets."""
 
 import json
 from pathlib import Path
@@ -24,21 +24,21 @@ application = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Data sets; `steeplechase data` lists them.")]
 SomeNames = Annotated[
-    list[str] | None, typer.Argument(metavar="[NAME...]", help="Data sets; all that are there if none is named.")
+    list[str] | None, typer.Argument(metavar="[NAME...]", help="Data sets; by default all in the folder.")
 ]
 
 
 @application.callback()
 def data(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the published data sets: size, source, licence, sha256, and whether each is there and verified."""
+    """List the published data sets: size, source, licence, sha256 and state."""
     context.obj = as_json
     if context.invoked_subcommand is None:
         folder = data_folder()
-        found = {name: find(data_set, folder) for name, data_set in data_sets().items()}
+        findings = {name: find(data_set, folder) for name, data_set in data_sets().items()}
         if as_json:
-            _print_json({"folder": str(folder), "data_sets": [_document(name, found[name]) for name in found]})
+            _print_json({"folder": str(folder), "data_sets": [_document(name, findings[name]) for name in findings]})
         else:
-            _show(folder, found)
+            _show(folder, findings)
 
 
 @application.command("fetch")
@@ -48,10 +48,10 @@ def fetch_command(context: typer.Context, names: Names, as_json: AsJson = False)
     refuse_unfetchable(chosen, folder)
     rows: list[JsonValue] = []
     for name, data_set in chosen.items():
-        place, fetched = fetch(data_set, folder)
-        rows.append({"name": name, "folder": str(place), "fetched": fetched})
+        target, fetched = fetch(data_set, folder)
+        rows.append({"name": name, "folder": str(target), "fetched": fetched})
         if not _json_wanted(context, as_json):
-            _say(f"{name}: {'fetched into' if fetched else 'is there already, verified:'} {place}")
+            _say(f"{name}: {'fetched into' if fetched else 'already there, verified:'} {target}")
     if _json_wanted(context, as_json):
         _print_json({"data_sets": rows})
 
@@ -60,21 +60,21 @@ def fetch_command(context: typer.Context, names: Names, as_json: AsJson = False)
 def verify(context: typer.Context, names: SomeNames = None, as_json: AsJson = False) -> None:
     """Check the size and sha256 of every file; one line per fault."""
     folder, chosen = data_folder(), _chosen(names or [*data_sets()])
-    found = {name: find(data_set, folder) for name, data_set in chosen.items()}
+    findings = {name: find(data_set, folder) for name, data_set in chosen.items()}
     if not names:
-        found = {name: finding for name, finding in found.items() if finding.state is not State.ABSENT}
-        if not found:
-            raise missing(f"{folder}: holds none of the published data sets")
+        findings = {name: finding for name, finding in findings.items() if finding.state is not State.ABSENT}
+        if not findings:
+            raise missing(f"{folder}: has none of the published data sets")
     if _json_wanted(context, as_json):
-        _print_json({"folder": str(folder), "data_sets": [_document(name, found[name]) for name in found]})
-    elif whole := [name for name, finding in found.items() if finding.state in HERE]:
-        _say(f"{folder}: verified {', '.join(whole)}")
-    _refuse_faults(found)
+        _print_json({"folder": str(folder), "data_sets": [_document(name, findings[name]) for name in findings]})
+    elif verified := [name for name, finding in findings.items() if finding.state in HERE]:
+        _say(f"{folder}: verified {', '.join(verified)}")
+    _refuse_faults(findings)
 
 
-def _refuse_faults(found: dict[str, Finding]) -> None:
+def _refuse_faults(findings: dict[str, Finding]) -> None:
     """Raise one error with every fault: CorruptionError if a file is different, DataError if some are missing."""
-    faults = [(name, fault) for name, finding in found.items() for fault in finding.faults]
+    faults = [(name, fault) for name, finding in findings.items() for fault in finding.faults]
     lines = [f"{fault}{_remark(name)}" for name, fault in faults]
     if any(not fault.missing for _, fault in faults):
         raise CorruptionError(lines)
@@ -88,7 +88,7 @@ def _remark(name: str) -> str:
 
 
 def _chosen(names: list[str]) -> dict[str, DataSet]:
-    """Return data sets by name. Raises ConfigurationError with every name that is none."""
+    """Return data sets by name. Raises ConfigurationError with every unknown name."""
     known = data_sets()
     if unknown := [name for name in names if name not in known]:
         raise ConfigurationError(not_one_of(name, "a data set", known) for name in unknown)
@@ -96,7 +96,7 @@ def _chosen(names: list[str]) -> dict[str, DataSet]:
 
 
 def _json_wanted(context: typer.Context, as_json: bool) -> bool:
-    """Return whether `--json` stands before or after the name of the sub-command."""
+    """Return whether `--json` is given, before or after the name of the sub-command."""
     return as_json or bool(context.obj)
 
 
@@ -116,7 +116,7 @@ def _document(name: str, finding: Finding) -> JsonValue:
     }
 
 
-def _show(folder: Path, found: dict[str, Finding]) -> None:
+def _show(folder: Path, findings: dict[str, Finding]) -> None:
     console = Console()
     beside = console.width >= BESIDE_FROM
     table = Table("data set", "read as", box=None, pad_edge=False)
@@ -127,7 +127,7 @@ def _show(folder: Path, found: dict[str, Finding]) -> None:
     origins = table if beside else Table("data set", box=None, pad_edge=False)
     origins.add_column("licence", overflow="fold")
     origins.add_column("source", overflow="fold")
-    for name, finding in found.items():
+    for name, finding in findings.items():
         data_set = data_sets()[name]
         size, fetchable = f"{data_set.size / 1e6:.1f} MB", "yes" if data_set.hub else "no"
         row = (name, data_set.kind, size, data_set.sha256[:12], finding.state.value, fetchable)
@@ -138,9 +138,9 @@ def _show(folder: Path, found: dict[str, Finding]) -> None:
     console.print(table)
     if not beside:
         console.print(origins)
-    here = sum(finding.state in HERE for finding in found.values())
-    _say(f"{here} of {len(found)} are in {folder}, the folder of published data sets; ${VARIABLE} names another")
-    for name, finding in found.items():
+    here = sum(finding.state in HERE for finding in findings.values())
+    _say(f"{here} of {len(findings)} are in {folder}, the folder of published data sets; ${VARIABLE} names another")
+    for name, finding in findings.items():
         if finding.state in (State.INCOMPLETE, State.DIFFERENT):
             _say(f"{name}: {finding.state.value}; `steeplechase data verify {name}` says which files")
 

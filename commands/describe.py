@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from commands.arguments import FlopsName, Scale, convention_named
-from commands.terminal.describe_target import Wanted, found
+from commands.terminal.describe_target import DescribeArguments, find_target
 from commands.terminal.description_view import show
 from foundation.errors import ConfigurationError
 from foundation.schema import JsonValue
@@ -27,17 +27,15 @@ def describe(
         ),
     ],
     scale: Scale = None,
-    arm: Annotated[
-        str | None, typer.Option(help="An arm of an experiment; its baseline where none is named.")
-    ] = None,
+    arm: Annotated[str | None, typer.Option(help="An arm of an experiment; its baseline by default.")] = None,
     length: Annotated[int | None, typer.Option(min=1, help="Tokens of a sequence; the recipe's by default.")] = None,
     batch: Annotated[int | None, typer.Option(min=1, help="Sequences of a batch; the recipe's by default.")] = None,
     flops: FlopsName = MATMUL.name,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")] = False,
 ) -> None:
-    """Show an architecture's parameters, FLOPs, memory and reach, part by part."""
+    """Show an architecture's parameters, FLOPs, memory and receptive field, by component."""
     convention = convention_named(flops)
-    subject, recipe = found(Wanted(what, scale, arm))
+    subject, recipe = find_target(DescribeArguments(what, scale, arm))
     tokens = length or min(recipe.sequence_length, subject.architecture.positions)
     if tokens > subject.architecture.positions:
         places = subject.architecture.positions

@@ -1,4 +1,4 @@
-"""`steeplechase export`: writes a model as a folder for transformers, without importing transformers."""
+"""`steeplechase export`: writes a model as a transformers folder, without importing transformers."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from commands.arguments import NewFolder
-from commands.terminal.describe_target import Wanted, found
+from commands.terminal.describe_target import DescribeArguments, find_target
 from configuration.initial_checkpoint import is_initial_checkpoint
 from foundation.atomic_files import refuse_existing
 from foundation.errors import ConfigurationError
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 DEFAULT_SEED = 1
 SOURCES = (
-    "A results folder, for a trial of it; a folder that `import` has written; or, for an untrained model, a YAML "
+    "A results folder, for one of its trials; a folder written by `import`; or, for an untrained model, a YAML "
     f"file with an architecture, a candidate or an experiment, or one of {', '.join(PRESETS)}."
 )
 
 
 class Target(StrEnum):
-    """Whose folders can be written."""
+    """Format of the folder."""
 
     HUGGINGFACE = "huggingface"
 
@@ -35,15 +35,17 @@ class Target(StrEnum):
 def export(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help=SOURCES)],
     out: NewFolder,
-    to: Annotated[Target, typer.Option(help="Whose folder.")] = Target.HUGGINGFACE,
+    to: Annotated[Target, typer.Option(help="Format of the folder.")] = Target.HUGGINGFACE,
     trial: Annotated[str | None, typer.Option(metavar="ARM/SEED", help="A trial of the results folder.")] = None,
     scale: Annotated[str | None, typer.Option(help="A scale of the experiment file.")] = None,
     arm: Annotated[str | None, typer.Option(help="An arm of the experiment file; its baseline by default.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, max=2**32 - 1, help="Of an untrained model; else 1.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**32 - 1, help="Seed of an untrained model; default: 1.")
+    ] = None,
 ) -> None:
-    """Write a model so that transformers' AutoModel and AutoTokenizer open it and compute the same."""
+    """Write a model that transformers' AutoModel and AutoTokenizer load with equal outputs."""
     refuse_existing(out)
-    exported = _find(source, trial, Wanted(source, scale, arm), seed)
+    exported = _find(source, trial, DescribeArguments(source, scale, arm), seed)
     reasons = tuple(config.obstacles(exported.architecture))
     if reasons:
         raise ConfigurationError(f"{source}: {reason}" for reason in reasons)
@@ -56,7 +58,7 @@ def export(
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _find(source: str, trial: str | None, wanted: Wanted, seed: int | None) -> "Exported":
+def _find(source: str, trial: str | None, arguments: DescribeArguments, seed: int | None) -> "Exported":
     folder = Path(source)
     start = is_initial_checkpoint(folder)
     trained = folder.is_dir() and not start
@@ -64,12 +66,12 @@ def _find(source: str, trial: str | None, wanted: Wanted, seed: int | None) -> "
     _refuse_idle(
         [
             ("--trial", trial, "a results folder", trained),
-            ("--scale", wanted.scale, "an experiment file", untrained),
-            ("--arm", wanted.arm, "an experiment file", untrained),
+            ("--scale", arguments.scale, "an experiment file", untrained),
+            ("--arm", arguments.arm, "an experiment file", untrained),
             ("--seed", seed, "an untrained model", untrained),
         ]
     )
-    subject = found(wanted)[0] if untrained else None
+    subject = find_target(arguments)[0] if untrained else None
     from commands.huggingface import export_source as exported
 
     if subject is not None:

@@ -28,7 +28,7 @@ def import_(
     folder: HuggingFaceFolder,
     out: NewFolder,
 ) -> None:
-    """Read a ConvBERT, an ELECTRA or a BERT as a start: `pretraining: { init_checkpoint: OUT }`."""
+    """Import a ConvBERT, ELECTRA or BERT as an initial checkpoint: `pretraining: { init_checkpoint: OUT }`."""
     refuse_existing(out)
     if not folder.is_dir():
         raise MachineError(f"{folder}: no such folder")
@@ -63,9 +63,9 @@ def _convert(folder: Path, out: Path, model: tuple[str, Architecture], vocabular
         sources = {name: sha256_of(folder / name) for name in (CONFIG, MODEL, *vocabulary.sources)}
         write_provenance(start, family, sources, found.left_out)
     if found.left_out:
-        yield f"left out, no part of an encoder: {', '.join(found.left_out)}"
+        yield f"left out, not part of an encoder: {', '.join(found.left_out)}"
     if found.widened:
-        yield "half-precision values were widened to float32, which changes none"
+        yield "half-precision values were converted to float32, which is exact"
     if not vocabulary.sources:
         yield "the folder has no vocabulary: the model can be exported, but no experiment can start from it"
 
@@ -78,7 +78,7 @@ def _missing_weights(folder: Path) -> Iterator[str]:
     if (folder / SHARDED).exists():
         yield f"{folder / SHARDED}: weights in several files are not read; join them with {convert}"
     elif pickle is not None:
-        why = f"no pickle is ever read; where you trust the file, {convert} in transformers"
+        why = f"pickles are not read; if you trust the file, {convert} in transformers"
         yield f"{folder / pickle}: {why} writes {MODEL}"
     else:
         yield f"{folder / MODEL}: no such file"

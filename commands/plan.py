@@ -28,7 +28,7 @@ def plan(
     out: PlannedFolder = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")] = False,
 ) -> None:
-    """Show every arm, its difference from the baseline, what it costs and fills, and what is in the cache."""
+    """Show every arm, its difference from the baseline, its costs, its uses and its cached stages."""
     convention = convention_named(flops)
     declared, name, scales = choose_any(experiment, scale)
     if isinstance(declared, LatencyExperiment):

@@ -1,4 +1,4 @@
-"""`steeplechase replay`: any policy on recorded curves, in seconds and without training anything."""
+"""`steeplechase replay`: simulates a search policy on recorded curves, in seconds and without training."""
 
 import json
 from collections.abc import Callable
@@ -31,7 +31,7 @@ PolicyName = Annotated[
     ),
 ]
 Budget = Annotated[float, typer.Option(help="Full trainings; a partial training counts its share.")]
-Seeds = Annotated[int, typer.Option(min=1, help="Orders in which the candidates are drawn.")]
+Seeds = Annotated[int, typer.Option(min=1, help="Number of random orders of the candidates.")]
 
 
 def replay_command(
@@ -41,8 +41,8 @@ def replay_command(
     seeds: Seeds = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")] = False,
 ) -> None:
-    """Replay a search policy on recorded curves and tell its normalised regret."""
-    document = _policies() if policy == LIST else _replayed(_given(curves), policy, budget, seeds)
+    """Replay a search policy on recorded curves and print its normalised regret."""
+    document = _policies() if policy == LIST else _replayed(_required(curves), policy, budget, seeds)
     print(json.dumps(document, indent=2, ensure_ascii=False) if as_json else _text(document))  # noqa: T201
 
 
@@ -50,7 +50,7 @@ def _policies() -> dict[str, JsonValue]:
     return {"policies": [*POLICIES], "recommended": RECOMMENDED}
 
 
-def _given(curves: Path | None) -> Path:
+def _required(curves: Path | None) -> Path:
     if curves is None:
         raise ConfigurationError("CURVES is missing: give a file or a folder of recorded curves")
     return curves
@@ -115,6 +115,6 @@ def _text(document: dict[str, JsonValue]) -> str:
     return "\n".join([*lines, f"normalised regret {_shown(regret)}"])
 
 
-def _shown(found: JsonValue) -> str:
-    assert isinstance(found, dict)
-    return f"{found['mean']:.3f} [{found['low']:.3f}, {found['high']:.3f}]"
+def _shown(interval: JsonValue) -> str:
+    assert isinstance(interval, dict)
+    return f"{interval['mean']:.3f} [{interval['low']:.3f}, {interval['high']:.3f}]"

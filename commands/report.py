@@ -22,7 +22,7 @@ def report(
             "--format",
             metavar="|".join(format_names()),
             autocompletion=lambda: [*format_names()],
-            help="How the report is written.",
+            help="Output format.",
         ),
     ] = TERMINAL,
     everything: Annotated[
@@ -34,11 +34,11 @@ def report(
 
 
 def _rendered(folder: Path, form: str, everything: bool) -> str:
-    found = snapshot_at(folder)
-    whole = build(found)
-    return render(whole if everything or form != TERMINAL else brief(whole, all_of(folder)), form)
+    current = snapshot_at(folder)
+    complete = build(current)
+    return render(complete if everything or form != TERMINAL else brief(complete, all_of(folder)), form)
 
 
 def all_of(folder: Path) -> str:
-    """Return the command that shows the whole report of a folder."""
+    """Return the command that shows the complete report of a folder."""
     return f"steeplechase report {folder} --all"

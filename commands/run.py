@@ -1,4 +1,4 @@
-"""`steeplechase run`: pretrain, hurdle, fine-tune, compare. The same command carries on where a run was stopped."""
+"""`steeplechase run`: pretrain, apply hurdles, fine-tune, compare. The same command resumes a stopped run."""
 
 import shlex
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ OutFolder = Annotated[
 
 
 class EngineName(StrEnum):
-    """Where trials run."""
+    """Executor of the trials."""
 
     LOCAL = "local"
     RAY = "ray"
@@ -59,7 +59,7 @@ def run(
         str | None, typer.Option(help="A Ray cluster, with --engine ray; all its nodes see the --out folder.")
     ] = None,
 ) -> None:
-    """Run an experiment, or carry on where it stands, and report what was found."""
+    """Run or resume an experiment, and report its results."""
     declared, name, _ = choose_any(experiment, scale)
     if isinstance(declared, LatencyExperiment) and (engine is not EngineName.LOCAL or address is not None):
         raise ConfigurationError(f"{experiment}: a timing experiment runs alone on this machine; leave --engine out")
@@ -67,16 +67,16 @@ def run(
     command = _command(experiment, name, engine, workers, out)
     request = RunRequest(declared, name, places, engine.value, workers, address, command)
     with stopping() as stop:
-        found = _drive(request, Console(stderr=True), stop)
-    if found.failed:
+        snapshot = _drive(request, Console(stderr=True), stop)
+    if snapshot.failed:
         raise typer.Exit(DONE_WITH_FAILED_TRIALS)
 
 
 def _command(experiment: Path, scale: str, engine: EngineName, workers: int, out: Path | None) -> str:
-    """Return the command with every choice that was made for the user; the address of a cluster is left out."""
-    said = ["steeplechase", "run", str(experiment), "--scale", scale, "--engine", engine.value]
-    said += ["--workers", str(workers)]
-    return shlex.join([*said, *(["--out", str(out)] if out else [])])
+    """Return the command with all defaults filled in; the address of a cluster is left out."""
+    arguments = ["steeplechase", "run", str(experiment), "--scale", scale, "--engine", engine.value]
+    arguments += ["--workers", str(workers)]
+    return shlex.join([*arguments, *(["--out", str(out)] if out else [])])
 
 
 def _drive(request: RunRequest, console: Console, stop: Stopping) -> Snapshot:
@@ -86,51 +86,51 @@ def _drive(request: RunRequest, console: Console, stop: Stopping) -> Snapshot:
     mirroring = Mirroring(places, experiment.tracking)
     _warn(console, mirroring.check())
     refuse_taken(places.folder)
-    _warn(console, _lost_ledger(places))
-    alone = isinstance(experiment, LatencyExperiment)  # nothing is sent while something is timed
-    with LiveView(console, ArtifactStore(places.stages)) as view, nullcontext() if alone else mirroring:
+    _warn(console, _missing_ledger_warning(places))
+    is_latency = isinstance(experiment, LatencyExperiment)  # mirroring would disturb the timing
+    with LiveView(console, ArtifactStore(places.stages)) as view, nullcontext() if is_latency else mirroring:
 
         def watch(progress: RunProgress) -> None:
             stop.safe_point()
             view.watch(progress)
 
-        found = drive(request, watch)
+        snapshot = drive(request, watch)
         stop.no_more_safe_points()
-    files = write_report(found, places.folder)
-    shown = brief(build(found), all_of(places.folder))
+    files = write_report(snapshot, places.folder)
+    shown = brief(build(snapshot), all_of(places.folder))
     print(render(shown, TERMINAL), flush=True)  # noqa: T201 — the result itself
     with TemporaryDirectory(prefix="steeplechase-") as scratch:
-        _warn(console, mirroring.finish(found, files_to_attach(files, Path(scratch))))
+        _warn(console, mirroring.finish(snapshot, files_to_attach(files, Path(scratch))))
     for line in (
-        *_failures(found, experiment),
+        *_failures(snapshot, experiment),
         f"report: {places.folder / REPORT_FILES['html']}",
         f"browse: steeplechase ui {places.folder}",
     ):
         _say(console, line)
-    return found
+    return snapshot
 
 
-def _lost_ledger(places: ResultPaths) -> str | None:
-    """Return a warning where results lie without the ledger that they belong to."""
+def _missing_ledger_warning(places: ResultPaths) -> str | None:
+    """Return a warning if the folder has results but no ledger."""
     with disk_refusals(places.folder):
-        gone = not (places.folder / LEDGER_NAME).exists() and not has_export(places.folder)
-        lost = places.remains if gone else ()
-    if not lost:
+        ledger_missing = not (places.folder / LEDGER_NAME).exists() and not has_export(places.folder)
+        leftovers = places.leftovers if ledger_missing else ()
+    if not leftovers:
         return None
     return (
-        f"{places.folder}: {lost[0]} is there, but no {LEDGER_NAME}; a new one is begun, which does not "
-        "know what was asked and decided before"
+        f"{places.folder}: has {leftovers[0]}, but no {LEDGER_NAME}; a new ledger is created, without the earlier "
+        "records and decisions"
     )
 
 
-def _failures(found: Snapshot, experiment: AnyExperiment) -> Iterator[str]:
-    """Yield which trials failed and what the next run does about them."""
-    if not found.failed:
+def _failures(snapshot: Snapshot, experiment: AnyExperiment) -> Iterator[str]:
+    """Yield lines about the failed trials, which the next run repeats."""
+    if not snapshot.failed:
         return
-    names = ", ".join(history.trial.name for history in found.failed)
-    yield f"failed: {names}; the same command tries them again"
+    names = ", ".join(history.trial.name for history in snapshot.failed)
+    yield f"failed: {names}; the same command repeats them"
     if not experiment.may_grow:
-        yield "Nothing that depends on their results has been decided."
+        yield "No decision that depends on their results has been made."
     if isinstance(experiment, Experiment) and experiment.search is not None:
         yield "A candidate that can never run is excluded by `constraints:`, in another --out folder."
 

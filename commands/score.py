@@ -14,15 +14,13 @@ from tasks.downstream import find_task, task_names
 from tasks.labelled.task import Evaluate
 
 Task = Annotated[str, typer.Argument(metavar="TASK", help="A published task, such as cola or mnli.")]
-Data = Annotated[Path, typer.Option(metavar="PATH", help="The data's folder, the task's, or a labelled file.")]
+Data = Annotated[Path, typer.Option(metavar="PATH", help="The data folder, the task's folder, or a labelled file.")]
 Predictions = Annotated[
     Path,
     typer.Option(metavar="FILE", help="A table `index`, `prediction`; one prediction a line; or JSON."),
 ]
 
-NullOdds = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="SQuAD 2.0: how much likelier no answer is, by question.")
-]
+NullOdds = Annotated[Path | None, typer.Option(metavar="FILE", help="SQuAD 2.0: odds of no answer, by question.")]
 
 
 def score(
@@ -33,11 +31,11 @@ def score(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")] = False,
 ) -> None:
     """Score a file of predictions by the task's official metrics, under their official names."""
-    found = _evaluator_of(task)(data, predictions, null_odds)
+    evaluation = _evaluator_of(task)(data, predictions, null_odds)
     console = Console(stderr=True)
-    for remark in found.remarks:
+    for remark in evaluation.remarks:
         console.print(f"note: {remark}", markup=False, highlight=False, soft_wrap=True)
-    print(json.dumps({**found.metrics}, indent=2) if as_json else _text(found.metrics))  # noqa: T201
+    print(json.dumps({**evaluation.metrics}, indent=2) if as_json else _text(evaluation.metrics))  # noqa: T201
 
 
 def _evaluator_of(name: str) -> Evaluate:

@@ -14,7 +14,7 @@ class Stopping:
     """Whether a stop signal has arrived."""
 
     def __init__(self) -> None:
-        self._asked = self._deferred = False
+        self._signalled = self._deferred = False
         self._before = {number: signal.getsignal(number) for number in SIGNALS}
 
     def listen(self) -> None:
@@ -33,24 +33,24 @@ class Stopping:
         for each, handler in self._before.items():
             if handler is not signal.SIG_IGN:
                 signal.signal(each, signal.SIG_DFL)
-        self._asked = True
+        self._signalled = True
         if not self._deferred:
             self._stop()
 
     def safe_point(self) -> None:
         """Stop here if a signal has arrived. From now on a signal takes effect at the next safe point."""
         self._deferred = True
-        if self._asked:
+        if self._signalled:
             self._stop()
 
     def no_more_safe_points(self) -> None:
         """Stop here if a signal has arrived. From now on a signal stops at once."""
         self._deferred = False
-        if self._asked:
+        if self._signalled:
             self._stop()
 
     def _stop(self) -> None:
-        raise StoppedError("stopped; everything finished is kept, and the same command carries on")
+        raise StoppedError("stopped; finished stages are kept, and the same command resumes")
 
 
 @contextmanager

@@ -17,10 +17,10 @@ LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the earliest date of the format: equal predi
 
 def submission(
     results: ResultsFolder,
-    out: Annotated[Path, typer.Argument(metavar="OUT.zip", help="The zip to write; it must not be there yet.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT.zip", help="The zip to write; it must not exist yet.")],
     trial: Annotated[str, typer.Option(metavar="ARM/SEED", help="A trial of the results folder.")],
 ) -> None:
-    """Write a trial's predictions for the unlabelled tests of GLUE as its leaderboard takes them."""
+    """Write a trial's predictions on GLUE's unlabelled test sets in the format of its leaderboard."""
     refuse_existing(out)
     files = files_of(results, trial)
     with ZipFile(out, "x", ZIP_DEFLATED) as archive:
@@ -29,6 +29,6 @@ def submission(
     console = Console(stderr=True)
     missing = [name for name in FILES.values() if name not in files]
     if missing:
-        note = f"note: not predicted, and the leaderboard wants all {len(FILES)}: {', '.join(missing)}"
+        note = f"note: not predicted, but the leaderboard requires all {len(FILES)}: {', '.join(missing)}"
         console.print(note, markup=False, highlight=False, soft_wrap=True)
     console.print(f"written: {out}", markup=False, highlight=False, soft_wrap=True)

@@ -27,9 +27,9 @@ def ui(
     if not (folder / LEDGER_NAME).is_file():
         serve(_filled(TrackingStore.resolve(folder, None, os.environ)), port)
     with closing(Ledger.at(folder)) as ledger:
-        found = snapshot(ledger)
-    root, experiment = ResultPaths.of(folder).root, f"{found.experiment}-{found.scale}"
-    declared = found.document.get("tracking")
+        current = snapshot(ledger)
+    root, experiment = ResultPaths.of(folder).root, f"{current.experiment}-{current.scale}"
+    declared = current.document.get("tracking")
     store = TrackingStore.resolve(root, declared if isinstance(declared, str) else None, os.environ)
     serve(_filled(store), port, experiment)
 
@@ -38,5 +38,5 @@ def _filled(store: TrackingStore) -> TrackingStore:
     """Return the store. Raises MachineError if it has no runs, rather than create an empty one."""
     file = store.database_file
     if file is not None and not file.is_file():
-        raise MachineError(f"{file}: no runs to browse here; `steeplechase run EXPERIMENT` makes some")
+        raise MachineError(f"{file}: no runs to browse; `steeplechase run EXPERIMENT` creates some")
     return store

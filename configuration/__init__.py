@@ -1,1 +1,1 @@
-"""What an experiment file declares, and the rules its values keep. No torch."""
+"""Declarations of experiment files, and their validation rules. No torch."""

@@ -13,39 +13,40 @@ BASELINE = "baseline"
 
 @dataclass(frozen=True)
 class Arm:
-    """One row of a table: its name, its candidate, and how that differs from the baseline."""
+    """One row of a table: its name, its candidate, and the candidate's changes from the baseline."""
 
     name: str
     candidate: Candidate
     changes: Mapping[str, JsonValue]
     levels: Mapping[str, JsonValue] = field(default_factory=dict)
-    """Its level of every factor of the designs that ask for it: by path a value, by component whether it is there.
+    """Levels of the factors of its designs: by path a value, by component whether it is present.
 
-    The baseline has levels where it is a point of a design. A field that the arm's option lacks is left out.
+    The baseline has levels if it is a point of a design. A field that the arm's option lacks has no level.
     """
     matches: str | None = None
-    """The arm whose difference in budget this one is free of; of several that share it, the first."""
+    """Name of the arm that this is the budget-matched copy of (itself if it already has the baseline's budget); the
+    first if several share the copy."""
     matched_arm: str | None = None
-    """The arm that is this one at the baseline's budget; its own name where it has that budget."""
+    """Name of this arm's budget-matched copy; its own name if it already has the baseline's budget."""
     matched_spend: float | None = None
-    """What the budget-matched copy spends, as a share of the baseline's budget."""
+    """Budget of the budget-matched copy, as a share of the baseline's."""
     tuning_trial_of: str | None = None
-    """The arm for which this one is tried in tuning; it is no row of a table."""
+    """Of a tuning trial: the arm that is tuned. Such an arm is not a row of a table."""
     tuned_from: str | None = None
-    """The arm that this one is at the recipe that tuning has chosen for it."""
+    """Of an arm at its tuned recipe: the arm at the shared recipe."""
 
     @property
     def identity(self) -> str:
-        """The candidate's canonical text: equal for equal candidates, whatever they are called."""
+        """The candidate's canonical text: equal for equal candidates, independent of their names."""
         return canonical_text(canonical(self.candidate))
 
 
 def baseline_arm(baseline: Candidate) -> Arm:
-    """Return the arm that every other one is compared with."""
+    """Return the baseline as an arm."""
     return Arm(BASELINE, baseline, {})
 
 
 def changed_arm(name: str, baseline: Candidate, changes: Mapping[str, Any]) -> Arm:
-    """Return the arm that the changes lead to. Raises InvalidOverride."""
+    """Return the baseline with changes as an arm. Raises InvalidOverride."""
     candidate = apply(baseline, changes)
     return Arm(name, candidate, difference(baseline, candidate))

@@ -1,4 +1,4 @@
-"""An experiment: a question, a baseline, what varies, what may be spent. Pure data, no torch."""
+"""An experiment: question, baseline, designs, budgets. Pure data, no torch."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -27,51 +27,51 @@ from tasks.tokenizer import TokenizerDeclaration, WordPieceTraining
 
 
 class Experiment(Schema):
-    """One question at one scale."""
+    """An experiment at one scale."""
 
     experiment: Name = Field(examples=["table2"])
     """The experiment's name: part of its results folder and of its study in MLflow."""
     question: str = Field(min_length=1, max_length=400, examples=["How should convolution be joined to attention?"])
-    """What the experiment asks, in one sentence; the report begins with it."""
+    """The research question, in one sentence; the report begins with it."""
     paper: PaperStatement | None = None
-    """What a paper says on the question, to be judged by the results."""
+    """A paper's statement on the question; the report tests it."""
     baseline: Candidate
     """The candidate that every arm is compared with."""
     design: Design
-    """Which candidates answer the question: one design, or several whose arms follow one another."""
+    """The candidates to compare: one design, or a list of designs whose arms are concatenated."""
     constraints: tuple[Constraint, ...] = Field(default=(), examples=[["bottleneck_ratio <= heads"]])
-    """What every candidate must satisfy beyond the architecture's own rules."""
+    """Constraints on every candidate beyond the architecture's own rules."""
     on_invalid: Literal["refuse", "skip"] = "refuse"
-    """What becomes of an experiment with impossible points; `skip` records them and `plan` and the report say so."""
+    """`refuse`: an impossible point is an error; `skip`: it is left out, and listed by `plan` and the report."""
     match: Match | None = None
-    """Gives every arm a budget-matched copy of the baseline's budget."""
+    """Adds a copy of every arm at the baseline's budget (budget-matched arms)."""
     tune: Tune | None = None
-    """Tries every arm at the same few recipes first; the table shows arms at the shared recipe and at their own."""
+    """Tunes the recipe of every arm first, at the same points; reports show the shared and the tuned recipes."""
     corpus: Corpus = Field(default_factory=DocumentationCorpus)
-    """The pretraining text; the installed documentation where none is named."""
+    """The pretraining text; by default the installed documentation."""
     tokenizer: TokenizerDeclaration = Field(default_factory=WordPieceTraining)
     """The vocabulary: learned from the corpus, or given as a file."""
     pretraining: Pretraining
-    """How long and on which seeds the arms are pretrained."""
+    """Pretraining budget, seeds, hurdle and evaluation."""
     fine_tuning: FineTuning = Field(default_factory=FineTuning)
-    """Which downstream tasks the pretrained models are taught, and how."""
+    """Downstream tasks and how models are fine-tuned on them."""
     measure: Measures = Field(default_factory=Measures)
-    """What is measured of every trained model beyond losses and scores."""
+    """Measurements of every trained model beyond losses and scores."""
     equivalence_margin: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"held_out_loss": 0.02}])
-    """By metric: the largest difference that is none worth naming; over the paper's margins."""
+    """By metric: the largest difference that counts as equivalent; overrides the paper's margins."""
     claims: tuple[DeclaredClaim, ...] = Field(
         default=(), examples=[[{"metric": "score", "higher": "dynamic", "than": "depthwise", "by": 0.5}]]
     )
-    """What is expected of the results, written down before there are any; the report judges each."""
+    """Expected results, registered before the run; the report tests each."""
     forecast: Forecast | None = None
-    """A larger budget to extrapolate the held-out curves to."""
+    """A larger budget to which the held-out curves are extrapolated."""
     tracking: str | None = None
-    """An MLflow tracking URI; the store under the results where none is named."""
+    """An MLflow tracking URI; by default the store under the results."""
 
     _throughput: Throughput = PrivateAttr(default_factory=lambda: nothing_measured)
 
     def model_post_init(self, context: Any) -> None:
-        """Take what reads measured times from the validation context."""
+        """Take the reader of measured throughput from the validation context."""
         if isinstance(context, Mapping):
             self._throughput = context.get(THROUGHPUT, nothing_measured)
 
@@ -82,45 +82,45 @@ class Experiment(Schema):
 
     @property
     def search(self) -> Search | None:
-        """The search among the designs; the others' arms are its first candidates."""
+        """The search among the designs; arms of the other designs are its first candidates."""
         return next((design for design in self.designs if isinstance(design, Search)), None)
 
     @cached_property
-    def roster(self) -> ArmTable:
-        """The arms that are known before anything has run, and what is wrong with the designs."""
-        roster = ArmTable(self.baseline, Rules(self.constraints, self.on_invalid == "skip"))
-        if roster.violations:
-            return roster  # what the baseline breaks, its arms break too
+    def arm_table(self) -> ArmTable:
+        """The arms that are known before the run, and the violations of the designs."""
+        arm_table = ArmTable(self.baseline, Rules(self.constraints, self.on_invalid == "skip"))
+        if arm_table.violations:
+            return arm_table  # every arm breaks the rules that the baseline breaks
         for position, design in enumerate(self.designs):
-            place = ("design", position) if isinstance(self.design, tuple) else ("design",)
+            location = ("design", position) if isinstance(self.design, tuple) else ("design",)
             if isinstance(design, Search):
-                broken = without_repeats([*design.violations(self.baseline)])
-                roster.violations += [each.under(*place) for each in broken]
+                violations = without_repeats([*design.violations(self.baseline)])
+                arm_table.violations += [violation.under(*location) for violation in violations]
             else:
-                roster.enter(design, place)
-        if self.match is not None and not roster.violations:
-            roster.violations += add_matched_arms(roster, self.match, self.pretraining.tokens, self._throughput)
-        return roster
+                arm_table.add_design(design, location)
+        if self.match is not None and not arm_table.violations:
+            arm_table.violations += add_matched_arms(arm_table, self.match, self.pretraining.tokens, self._throughput)
+        return arm_table
 
     @property
     def arms(self) -> tuple[Arm, ...]:
-        """The arms that are known before anything has run, the baseline first. Raises InvalidOverride."""
-        if self.roster.violations:
-            raise InvalidOverride(self.roster.violations)
-        return tuple(self.roster.arms)
+        """The arms that are known before the run, the baseline first. Raises InvalidOverride."""
+        if self.arm_table.violations:
+            raise InvalidOverride(self.arm_table.violations)
+        return tuple(self.arm_table.arms)
 
     @property
     def may_grow(self) -> bool:
-        """Whether arms may be added to its ledger: a search or tuning has decided for the arms there were."""
+        """Whether arms may be added to its ledger; a search or tuning has decided for the first arms only."""
         return self.search is None and self.tune is None
 
     @property
     def impossible_points(self) -> list[JsonValue]:
-        """The points that were left out, each as its name and its reasons."""
-        return [[one.name, *one.reasons] for one in self.roster.impossible]
+        """The impossible points that were left out, each as its name and its reasons."""
+        return [[point.name, *point.reasons] for point in self.arm_table.impossible]
 
     def identity(self) -> dict[str, JsonValue]:
-        """Return everything that changes a number, and nothing else; the order of tasks does not."""
+        """Return every field that changes a result, and no other; the order of tasks changes none."""
         document = canonical(self)
         for presentation in (
             "question",
@@ -132,13 +132,13 @@ class Experiment(Schema):
             "on_invalid",
         ):
             document.pop(presentation, None)
-        if self.search is None:  # what the arms are, however they were written down
+        if self.search is None:  # the resulting arms, independent of the designs that declare them
             document["design"] = {arm.name: canonical(arm.candidate) for arm in self.arms}
-            for shaping in ("constraints", "match"):
-                document.pop(shaping, None)
-        tuning = document.get("fine_tuning")
-        if isinstance(tuning, dict):
-            tuning.pop("max_overlap", None)  # it refuses, and changes no number
-            if "tasks" in tuning:
-                tuning["tasks"] = [*sorted(self.fine_tuning.tasks)]
+            for key in ("constraints", "match"):
+                document.pop(key, None)
+        fine_tuning = document.get("fine_tuning")
+        if isinstance(fine_tuning, dict):
+            fine_tuning.pop("max_overlap", None)  # a limit that changes no result
+            if "tasks" in fine_tuning:
+                fine_tuning["tasks"] = [*sorted(self.fine_tuning.tasks)]
         return document

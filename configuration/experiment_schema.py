@@ -1,4 +1,4 @@
-"""JSON schema of experiment files: a latency experiment where there is a `timing` section, else one that trains."""
+"""JSON schema of experiment files: a latency experiment if there is a `timing` section, else one that trains."""
 
 from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
@@ -7,7 +7,7 @@ from configuration.yaml.json_schema import DEFINITIONS, DIALECT, Schema, editor_
 
 
 def files_schema() -> Schema:
-    """Return the schema of both kinds of file; what they have in common is defined once."""
+    """Return the schema of both kinds of file; common definitions are shared."""
     trained, timed = editor_schema(Experiment), editor_schema(LatencyExperiment)
     definitions: Schema = {}
     for schema in (trained, timed):
@@ -26,5 +26,5 @@ def files_schema() -> Schema:
 
 
 def files_schema_text() -> str:
-    """Return the schema as it is written to disk: sorted keys, ending in a newline."""
+    """Return the schema as text: sorted keys, with a newline at the end."""
     return schema_text(files_schema())

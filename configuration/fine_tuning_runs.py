@@ -1,4 +1,4 @@
-"""How tasks are taught: every fine-tuning of a trial, with its task's own settings and one searched combination."""
+"""Fine-tuning runs of a trial: every task, seed and searched combination, with the task's own settings."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from foundation.schema import JsonValue
 
 @dataclass(frozen=True)
 class FineTuningRun:
-    """One fine-tuning of a trial: a task, a seed, and how it is taught."""
+    """One fine-tuning of a trial: a task, a seed and the settings."""
 
     task: str
     seed: int
     settings: FineTuning
-    """With what the task does otherwise put in."""
+    """The task's own settings and the searched values are applied."""
     searched: Mapping[str, JsonValue]
-    """The values of this combination; empty where the task is taught in one way."""
+    """The values of this combination; empty without a search."""
     chosen_on: ChosenOn | None
 
     @property
@@ -28,36 +28,33 @@ class FineTuningRun:
 
 
 def settings_of(tuning: FineTuning, task: str) -> FineTuning:
-    """Return how a task is taught where nothing is searched for."""
-    otherwise = tuning.by_task.get(task)
-    return tuning if otherwise is None else tuning.model_copy(update=otherwise.changes)
+    """Return the settings of a task, without searched values."""
+    overrides = tuning.by_task.get(task)
+    return tuning if overrides is None else tuning.model_copy(update=overrides.changes)
 
 
 def fine_tuning_runs(tuning: FineTuning) -> tuple[FineTuningRun, ...]:
     """Return every fine-tuning of a trial, by task, seed and combination."""
     return tuple(
-        teaching
-        for task in sorted(tuning.tasks)
-        for seed in tuning.seeds
-        for teaching in _of_seed(tuning, task, seed)
+        run for task in sorted(tuning.tasks) for seed in tuning.seeds for run in _runs_of(tuning, task, seed)
     )
 
 
 def combinations_of(tuning: FineTuning, task: str) -> tuple[dict[str, JsonValue], ...]:
-    """Return what is searched for on a task; empty where it is taught in one way."""
+    """Return the combinations of searched settings of a task; empty without a search."""
     if tuning.search is None:
         return ()
     fixed = tuning.by_task.get(task, TaskSettings()).changes
-    found = tuple(tuning.search.combinations(fixed))
-    return found if found != ({},) else ()
+    combinations = tuple(tuning.search.combinations(fixed))
+    return combinations if combinations != ({},) else ()
 
 
-def _of_seed(tuning: FineTuning, task: str, seed: int) -> Iterator[FineTuningRun]:
+def _runs_of(tuning: FineTuning, task: str, seed: int) -> Iterator[FineTuningRun]:
     settings = settings_of(tuning, task)
-    found = combinations_of(tuning, task)
-    if not found:
+    combinations = combinations_of(tuning, task)
+    if not combinations:
         yield FineTuningRun(task, seed, settings, {}, None)
-    assert tuning.search is not None or not found
-    for searched in found:
+    assert tuning.search is not None or not combinations
+    for searched in combinations:
         chosen_on = tuning.search.choose_on if tuning.search else None
         yield FineTuningRun(task, seed, settings.model_copy(update=dict(searched)), searched, chosen_on)

@@ -1,4 +1,4 @@
-"""`forecast:`, a larger budget that the held-out curves are extrapolated to."""
+"""`forecast:`, a larger budget to which the held-out curves are extrapolated."""
 
 from pydantic import Field
 
@@ -6,7 +6,7 @@ from foundation.schema import Count, Schema
 
 
 class Forecast(Schema):
-    """A budget that nothing was trained on, to which the report draws the held-out curves on."""
+    """A larger budget than any that was trained, to which the report extrapolates the held-out curves."""
 
     tokens: Count = Field(examples=[1_000_000_000])
-    """The larger budget, in tokens, for which the held-out loss is extrapolated."""
+    """The larger budget, in tokens."""

@@ -1,7 +1,7 @@
-"""A start: an encoder's weights with their architecture and vocabulary, to begin pretraining from.
+"""An initial checkpoint: an encoder's weights with their architecture and vocabulary, from which pretraining begins.
 
-`steeplechase import` writes such a folder. Its provenance holds the sha256 of every other file, and what does not
-match is refused. No torch here, so that keys and refusals need none.
+`steeplechase import` writes such a folder. Its provenance holds the sha256 of every other file; a file that does not
+match is an error. Free of torch, since keys and validation need none.
 """
 
 import json
@@ -24,21 +24,21 @@ ARCHITECTURE, WEIGHTS, PROVENANCE = "architecture.yaml", "weights.safetensors", 
 
 
 class Provenance(Schema):
-    """Where a start comes from, and what its files are."""
+    """Source of an initial checkpoint, and hashes of its files."""
 
     model_type: str
-    """The family it was in: convbert, electra or bert."""
+    """The source's model family: convbert, electra or bert."""
     sources: dict[str, str]
-    """sha256 of the files that were read, by name."""
+    """sha256 of the source's files, by name."""
     left_out: tuple[str, ...]
-    """Weights of the source that an encoder does not have, such as a pooler."""
+    """Weights of the source that are not part of an encoder, such as a pooler."""
     files: dict[str, str]
     """sha256 of this folder's other files, by name."""
 
 
 @dataclass(frozen=True)
 class InitialCheckpoint:
-    """A start that has been read; its weights stay on the disk."""
+    """An initial checkpoint without its weights, which stay on disk."""
 
     folder: Path
     architecture: Architecture
@@ -46,12 +46,12 @@ class InitialCheckpoint:
 
     @property
     def weights_hash(self) -> str:
-        """The sha256 of the weights, as recorded."""
+        """The recorded sha256 of the weights."""
         return self.provenance.files[WEIGHTS]
 
     @property
     def vocabulary(self) -> JsonValue:
-        """The identity of its vocabulary, as `GivenVocabulary.inputs` tells it; None where it has none."""
+        """The identity of its vocabulary, in the form of `GivenVocabulary.inputs`; None if it has no vocabulary."""
         if VOCABULARY_FILE not in self.provenance.files:
             return None
         lowercase = bool(json.loads((self.folder / SETTINGS_FILE).read_text())["lowercase"])
@@ -59,18 +59,20 @@ class InitialCheckpoint:
 
     @property
     def remedy(self) -> str:
-        """What to write so that an experiment reads text with the vocabulary that the weights know."""
+        """The end of an error message: the tokenizer declaration that fits the weights."""
         if not isinstance(self.vocabulary, dict):
             return f"{self.folder} has no vocabulary; import it anew from a folder with vocab.txt or tokenizer.json"
         lowercase = str(self.vocabulary["lowercase"]).lower()
         path = f"path: {self.folder / VOCABULARY_FILE}, lowercase: {lowercase}"
-        return f"the start's weights know another vocabulary; write tokenizer: {{ kind: vocabulary, {path} }}"
+        return f"the initial checkpoint has another vocabulary; write tokenizer: {{ kind: vocabulary, {path} }}"
 
     def verify(self, name: str) -> Path:
-        """Return the path of a file that is what was written. Raises CorruptionError."""
+        """Return the path of a file whose hash matches. Raises CorruptionError if it does not."""
         path = self.folder / name
         if not path.is_file() or sha256_of(path) != self.provenance.files.get(name):
-            raise CorruptionError(f"{path}: is not what was imported; import the model again into another folder")
+            raise CorruptionError(
+                f"{path}: differs from the imported file; import the model again into another folder"
+            )
         return path
 
 
@@ -80,12 +82,14 @@ def is_initial_checkpoint(folder: Path) -> bool:
 
 
 def read_initial_checkpoint(folder: Path) -> InitialCheckpoint:
-    """Read a start; its small files are verified, its weights by whoever loads them.
+    """Return the initial checkpoint of a folder; every file but the weights is verified.
 
-    Raises MachineError where there is none, CorruptionError where it is not what was written.
+    Raises MachineError if there is none, CorruptionError if a file differs from the imported one.
     """
     if not is_initial_checkpoint(folder):
-        message = f"{folder}: no start here; `steeplechase import HUGGING_FACE_FOLDER {folder}` makes one"
+        message = (
+            f"{folder}: no initial checkpoint here; `steeplechase import HUGGING_FACE_FOLDER {folder}` makes one"
+        )
         raise MachineError(message)
     try:
         provenance = Provenance.model_validate_json((folder / PROVENANCE).read_text())
@@ -99,29 +103,29 @@ def read_initial_checkpoint(folder: Path) -> InitialCheckpoint:
 
 
 def write_architecture(folder: Path, architecture: Architecture) -> None:
-    """Write architecture.yaml with every field, so that a later default changes nothing."""
+    """Write architecture.yaml with every field, so that a changed default has no effect on it."""
     text = yaml.safe_dump(architecture.model_dump(), sort_keys=False)
     (folder / ARCHITECTURE).write_text(text)
 
 
 def write_provenance(folder: Path, model_type: str, sources: Mapping[str, str], left_out: tuple[str, ...]) -> None:
-    """Write provenance.json over the files that the folder holds; the last file to be written."""
+    """Write provenance.json with the hashes of all files in the folder; call it last."""
     files = {path.name: sha256_of(path) for path in sorted(folder.iterdir())}
     provenance = Provenance(model_type=model_type, sources=dict(sources), left_out=left_out, files=files)
     (folder / PROVENANCE).write_text(provenance.model_dump_json(indent=2) + "\n")
 
 
-def differing_fields(start: Architecture, wanted: Architecture) -> Iterator[str]:
-    """Yield the fields that keep the start's weights from being those of another architecture, with both values."""
-    mine, its = _of_weights(wanted), _of_weights(start)
+def differing_fields(checkpoint: Architecture, architecture: Architecture) -> Iterator[str]:
+    """Yield the fields in which an architecture's weights differ from a checkpoint's, with both values."""
+    declared, imported = _without_padding(architecture), _without_padding(checkpoint)
     for name in Architecture.model_fields:
-        here, there = (_shown(getattr(each, name)) for each in (mine, its))
-        if here != there:
-            yield f"{name} {here} here, {there} in the start"
+        value, checkpoint_value = (_shown(getattr(each, name)) for each in (declared, imported))
+        if value != checkpoint_value:
+            yield f"{name} {value} here, {checkpoint_value} in the initial checkpoint"
 
 
-def _of_weights(architecture: Architecture) -> Architecture:
-    """Return the architecture as its weights know it: whether padding leaks changes none of them."""
+def _without_padding(architecture: Architecture) -> Architecture:
+    """Return the architecture with the default padding of its convolution, which changes no weight."""
     if not isinstance(architecture.convolution, SpanDynamic):
         return architecture
     convolution = architecture.convolution.model_copy(update={"padding": "masked"})

@@ -1,6 +1,6 @@
-"""An experiment read from a file, with every rule between its sections applied.
+"""Loads an experiment from a file and applies the rules between its sections.
 
-A file with a `timing` section is a latency experiment; every other one trains.
+A file with a `timing` section is a latency experiment; any other is a training experiment.
 """
 
 from pathlib import Path
@@ -13,25 +13,25 @@ from configuration.yaml import ConfigurationFile, read_file
 
 AnyExperiment = Experiment | LatencyExperiment
 LATENCY_SECTION = "timing"
-"""The key at the top of a file that only a latency experiment has."""
+"""The top-level key that only latency experiments have."""
 
 
 def load_experiment(path: Path, scale: str | None, throughput: Throughput = nothing_measured) -> Experiment:
-    """Return an experiment that trains, at a scale or without one.
+    """Return a training experiment, at a scale or without one.
 
-    Raises ConfigurationError, or MachineError for the file.
+    Raises ConfigurationError, or MachineError if the file cannot be read.
     """
-    return _trained(read_file(path), scale, throughput)
+    return _training_experiment(read_file(path), scale, throughput)
 
 
 def experiment_in(
     file: ConfigurationFile, scale: str | None, throughput: Throughput = nothing_measured
 ) -> AnyExperiment:
-    """Return the experiment of a file that has been read. Raises ConfigurationError with all mistakes by line."""
+    """Return the experiment of a parsed file. Raises ConfigurationError with all mistakes by line."""
     if LATENCY_SECTION in file.keys:
         return file.declaration(LatencyExperiment, scale)
-    return _trained(file, scale, throughput)
+    return _training_experiment(file, scale, throughput)
 
 
-def _trained(file: ConfigurationFile, scale: str | None, throughput: Throughput) -> Experiment:
+def _training_experiment(file: ConfigurationFile, scale: str | None, throughput: Throughput) -> Experiment:
     return file.declaration(Experiment, scale, {THROUGHPUT: throughput}, violations_of)

@@ -1,4 +1,4 @@
-"""What is measured of a trained model beyond losses and scores: descriptions, none of them better or worse."""
+"""`measure:`, descriptive measurements of a trained model beyond losses and scores."""
 
 from pydantic import Field
 
@@ -10,19 +10,19 @@ ATTENTION = "attention"
 class AttentionDiagonal(Schema):
     """Diagonal concentration C: attention mass at distance <= 4 over mass beyond. ConvBERT, 2008.02496, Table 8.
 
-    The paper's text at hand does not say which text, how long, or how layers, heads and the marks around a text
-    ([CLS], [SEP]) enter. Here: held-out text as it stands, at the baseline's sequence length, the same for every
-    arm; the mass is summed over layers, heads and tokens, marks included. Reports also show the other readings.
+    The paper does not state which text and length it uses, or how layers, heads and the special tokens [CLS] and
+    [SEP] enter. Here: unmodified held-out text at the baseline's sequence length, the same for every arm; the mass is
+    summed over layers, heads and tokens, special tokens included. Reports also show the other definitions.
     """
 
     within: Count = 4
     """The largest distance in tokens that counts as near."""
     sequences: Count = 256
-    """Held-out sequences, evenly spread over the validation split."""
+    """Number of held-out sequences, evenly spaced over the validation split."""
 
 
 class Measures(Schema):
-    """Measurements by name; one that is not named is not made."""
+    """Measurements by name; only those that are set are made."""
 
     attention_diagonal: AttentionDiagonal | None = Field(default=None, examples=[{"within": 4}])
-    """Diagonal concentration of attention, as in ConvBERT's Table 8; null measures none."""
+    """Diagonal concentration of attention, as in ConvBERT's Table 8; null to skip it."""

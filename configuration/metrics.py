@@ -1,4 +1,4 @@
-"""What arms are compared on, by name: the held-out loss, the score, tasks, and what describes an arm."""
+"""Metrics by name: the held-out loss, the score, tasks, and descriptive measurements."""
 
 from collections.abc import Callable
 
@@ -7,17 +7,17 @@ from tasks.downstream import find_task
 HELD_OUT_LOSS, SCORE = "held_out_loss", "score"
 ATTENTION_DIAGONAL = "attention_diagonal"
 DESCRIPTIONS = (ATTENTION_DIAGONAL,)
-"""What describes an arm and is neither better nor worse: compared and claimed about, never judged."""
+"""Descriptive metrics without a better direction: compared, and allowed in claims, but without a verdict."""
 
 PrimaryMetric = Callable[[str], str]
-"""From a task's name to the metric that speaks for it."""
+"""From a task's name to its primary metric."""
 
 
 def primary_metric(task: str) -> str:
-    """Return the metric that speaks for a task."""
+    """Return the task's primary metric."""
     return find_task(task).metrics[0]
 
 
 def comparable_metrics(tasks: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what arms can be compared on by name, a task standing for its primary metric."""
+    """Return the names of the metrics that arms are compared on; a task's name means its primary metric."""
     return (HELD_OUT_LOSS, *([SCORE] if tasks else []), *sorted(tasks))

@@ -1,4 +1,4 @@
-"""`pretraining:`, how long and on which seeds the arms are pretrained, past which hurdles, measured on what."""
+"""`pretraining:`, token budget, seeds, hurdle and evaluation set of pretraining."""
 
 from pydantic import Field
 
@@ -10,26 +10,27 @@ from search_space.candidate import Candidate
 
 
 class Pretraining(Schema):
-    """The first stage: how many tokens, on which seeds, past which hurdles, measured on what."""
+    """Token budget, seeds, hurdle and evaluation set of pretraining."""
 
     tokens: Count = Field(examples=[1_000_000])
-    """Tokens that every arm is trained on, unless its `token_share` says otherwise."""
+    """Training tokens of every arm, multiplied by its `token_share`."""
     seeds: Seeds = Field(examples=[[1, 2, 3]])
-    """A list, or `until_decided`: more seeds for what the first ones leave open."""
+    """A list, or `until_decided`: further seeds for arms whose comparison the first ones leave undecided."""
     hurdle: HurdleRule = Field(default_factory=Finite)
-    """Which trials of a search go on past a token mark; `finite` stops only what diverged."""
+    """Early stopping of a search's trials at rungs; `finite` stops diverged trials only."""
     audit: Audit | None = None
-    """Which of the stopped are trained to the end all the same, to see how often a hurdle is wrong."""
+    """Trains a random sample of the stopped trials to the end, to estimate how often the hurdle is wrong."""
     held_out_sequences: Count = 256
-    """Held-out sequences that every arm is asked the same questions about."""
+    """Sequences of the held-out evaluation set, the same for every arm."""
     evaluations: Count = 8
-    """Points of the held-out curve between the hurdles, the last one included."""
+    """Points of the held-out curve between two rungs, the last one included."""
     reference_generator_tokens: Count = 1_000_000
-    """Tokens the generator that corrupts the held-out set is trained on (replaced token detection only)."""
+    """Training tokens of the generator that corrupts the held-out set (replaced token detection only)."""
     init_checkpoint: str | None = None
-    """A folder that `steeplechase import` has written: every arm's encoder begins with its weights."""
+    """A folder written by `steeplechase import`: every arm's encoder is initialised with its weights."""
     evaluation_reference: Candidate | None = None
-    """Whose length, recipe and generator the held-out questions are made with; the baseline's where none is named.
+    """The candidate whose length, recipe and generator make the evaluation set; by default the baseline.
 
-    Experiments with different baselines ask the same questions, and so share their common rows, when they name one.
+    Experiments with different baselines and the same reference have the same evaluation set, and so share the
+    results of common arms.
     """

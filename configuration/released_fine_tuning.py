@@ -1,7 +1,7 @@
-"""How tasks are taught beside how the release teaches them, task by task: told in words, and where the two differ.
+"""Fine-tuning settings as text, and their differences from the released ones, task by task.
 
-The release's values are `fine_tuning` of `search_space/released/papers.toml`. A value that is searched for stands
-beside what the paper searched, any other beside the release's default.
+The released values are `fine_tuning` in `search_space/released/papers.toml`. A searched setting is compared with the
+values that the paper searched, any other with the release's default.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,63 +19,63 @@ if TYPE_CHECKING:
 COUNTS = ("train_examples", "dev_examples")
 ALL = "all"
 SMALL, BASE = "small", "base"
-"""The sizes that the release fine-tunes at rates of their own; its medium-small model is a small one here."""
+"""The sizes with own learning rates in the release; its medium-small model counts as small."""
 
 
 @dataclass(frozen=True)
 class ReleasedFineTuning:
-    """Tasks that are taught in one way."""
+    """Tasks with the same settings and the same differences from the release."""
 
     tasks: tuple[str, ...]
-    told: str
-    departures: tuple[Difference, ...]
+    settings_text: str
+    differences: tuple[Difference, ...]
 
 
 def size_of(model: str | None) -> str:
-    """Return the size that a released model is fine-tuned as; small where no model is known."""
+    """Return the size whose released settings apply to a model; small if the model is unknown."""
     return BASE if str(model).endswith(f"-{BASE}") else SMALL
 
 
 def fine_tuning_differences(tuning: "FineTuning", task: str, size: str) -> tuple[Difference, ...]:
-    """Return where a task is taught otherwise than by the release, or searched over other values than the paper's."""
-    return tuple(_departures(tuning, task, size))
+    """Return the differences of a task's settings from the release's, and of searched values from the paper's."""
+    return tuple(_differences(tuning, task, size))
 
 
 def released_fine_tunings(tuning: "FineTuning", size: str) -> tuple[ReleasedFineTuning, ...]:
-    """Return every way in which tasks are taught, with the tasks that are taught so."""
-    found: dict[tuple[str, tuple[Difference, ...]], tuple[str, ...]] = {}
+    """Return the distinct fine-tuning settings, each with its tasks."""
+    grouped: dict[tuple[str, tuple[Difference, ...]], tuple[str, ...]] = {}
     for task in tuning.tasks:
-        key = _told(tuning, task), fine_tuning_differences(tuning, task, size)
-        found[key] = (*found.get(key, ()), task)
-    return tuple(ReleasedFineTuning(tasks, *key) for key, tasks in found.items())
+        key = _settings_text(tuning, task), fine_tuning_differences(tuning, task, size)
+        grouped[key] = (*grouped.get(key, ()), task)
+    return tuple(ReleasedFineTuning(tasks, *key) for key, tasks in grouped.items())
 
 
-def _departures(tuning: "FineTuning", task: str, size: str) -> Iterator[Difference]:
+def _differences(tuning: "FineTuning", task: str, size: str) -> Iterator[Difference]:
     settings, searched = settings_of(tuning, task), _searched(tuning, task)
-    for name, there in published().fine_tuning_settings(task, size).items():
-        words, here = name.replace("_", " "), getattr(settings, name)
+    for name, released in published().fine_tuning_settings(task, size).items():
+        title, declared = name.replace("_", " "), getattr(settings, name)
         if name in searched:
-            asked = published().fine_tuning["searched"][name]
-            if set(searched[name]) != set(asked):
-                yield Difference(words, _one_of(searched[name]), _one_of(asked))
+            of_paper = published().fine_tuning["searched"][name]
+            if set(searched[name]) != set(of_paper):
+                yield Difference(title, _one_of(searched[name]), _one_of(of_paper))
         elif name == "swap_pairs":
-            if _swapped(settings, task) != there:
-                yield Difference(words, str(here), str(there))
-        elif here != there:
-            yield Difference(words, str(here), str(there))
+            if _swapped(settings, task) != released:
+                yield Difference(title, str(declared), str(released))
+        elif declared != released:
+            yield Difference(title, str(declared), str(released))
     if task in task_names() and find_task(task).files is not None:
         for name in COUNTS:
-            if (most := getattr(settings, name)) is not None:
-                yield Difference(name.replace("_", " "), f"{most:,} at most", ALL)
+            if (limit := getattr(settings, name)) is not None:
+                yield Difference(name.replace("_", " "), f"{limit:,} at most", ALL)
 
 
 def _searched(tuning: "FineTuning", task: str) -> Mapping[str, tuple[object, ...]]:
-    """Return the values of every axis that is searched on a task."""
-    found: dict[str, tuple[object, ...]] = {}
+    """Return the values of every setting that is searched on a task."""
+    searched: dict[str, tuple[object, ...]] = {}
     for combination in combinations_of(tuning, task):
         for name, value in combination.items():
-            found[name] = tuple(dict.fromkeys((*found.get(name, ()), value)))
-    return found
+            searched[name] = tuple(dict.fromkeys((*searched.get(name, ()), value)))
+    return searched
 
 
 def _swapped(settings: "FineTuning", task: str) -> bool:
@@ -86,7 +86,7 @@ def _layer_rates(decay: float) -> str:
     return "no layer-wise learning-rate decay" if decay == 1 else f"layer-wise learning-rate decay {decay:g}"
 
 
-def _told(tuning: "FineTuning", task: str) -> str:
+def _settings_text(tuning: "FineTuning", task: str) -> str:
     settings, searched = settings_of(tuning, task), _searched(tuning, task)
 
     def value(name: str) -> str:
@@ -108,6 +108,6 @@ def _told(tuning: "FineTuning", task: str) -> str:
 
 
 def _one_of(values: Iterable[object]) -> str:
-    """Return the values in rising order, so that two lists of the same are told alike."""
+    """Return the values as text, sorted, so that equal sets have equal texts."""
     numbers = sorted(float(str(value)) for value in values)
     return f"one of {', '.join(f'{number:g}' for number in numbers)}"

@@ -1,6 +1,6 @@
 """The label of a stage within its trial or among the shared stages: `pretrain@500000`, `rte#1 epochs=3`.
 
-A label is text in a ledger; this is the one place that makes and reads that text.
+The ledger stores labels as text; only this file writes and parses that text.
 """
 
 import re
@@ -10,9 +10,9 @@ from functools import lru_cache
 
 PRETRAIN, PROBE, FINE_TUNE = "pretrain", "probe", "fine_tune"
 LONG_SEQUENCE_PHASE = "long_sequence_phase"
-"""The stage that trains on at a longer length, before the tasks that read long texts."""
+"""The stage that continues pretraining with longer sequences, for tasks with long texts."""
 LATENCY = "latency"
-"""The stage that times every arm at one sequence length."""
+"""The stage that measures the latency of every arm at one sequence length."""
 
 _WORD, _WHOLE = r"[^@# ]+", r"0|[1-9][0-9]*"
 _AT_TOKENS = re.compile(rf"(?P<kind>{_WORD})@(?P<tokens>{_WHOLE})")
@@ -25,42 +25,42 @@ _BETWEEN_SETTINGS = re.compile(r" (?=[A-Za-z_.]+=)")
 
 @dataclass(frozen=True)
 class StageLabel:
-    """What tells a stage from the others of its trial. `str()` gives the label, `parse` reads it."""
+    """Identifies a stage within its trial. `str()` gives the label, `parse` reads it."""
 
     kind: str
     """pretrain, probe, fine_tune, long_sequence_phase, attention, corpus, tokens, examples, …"""
     tokens: int | None = None
-    """Of pretraining and of a probe: the tokens seen when the stage ends."""
+    """Of pretraining and of a probe: tokens seen at the end of the stage."""
     task: str | None = None
     seed: int | None = None
     """The fine-tuning seed."""
     searched: tuple[tuple[str, str], ...] = ()
-    """Of a fine-tuning that is one combination of a search: each setting with its value as text."""
+    """Of one combination of a fine-tuning search: each setting with its value as text."""
     number: int | None = None
-    """Of a corpus that tasks are made from beside the pretraining corpus: its number from 1."""
+    """Of a corpus for tasks other than the pretraining corpus: its number from 1."""
     length: int | None = None
-    """Of a latency stage: the tokens of a sequence."""
+    """Of a latency stage: tokens of a sequence."""
 
     @classmethod
     @lru_cache(maxsize=4096)
     def parse(cls, label: str) -> "StageLabel":
-        """Return what a label says; text of another form is the kind of a stage that is alone of its kind."""
-        if found := _AT_TOKENS.fullmatch(label):
-            return cls(found["kind"], tokens=int(found["tokens"]))
-        if found := _FINE_TUNING.fullmatch(label):
-            settings = _BETWEEN_SETTINGS.split(found["searched"]) if found["searched"] else []
-            searched = tuple((name, value) for name, _, value in (one.partition("=") for one in settings))
-            return cls(FINE_TUNE, task=found["task"], seed=int(found["seed"]), searched=searched)
-        if found := _OTHER_CORPUS.fullmatch(label):
-            return cls(found["kind"], number=int(found["number"]))
-        if found := _AT_LENGTH.fullmatch(label):
-            return cls(found["kind"], length=int(found["length"]))
-        if found := _OF_TASK.fullmatch(label):
-            return cls(found["kind"], task=found["task"])
+        """Return the parsed label; text in no other form is the kind of a stage that exists once."""
+        if match := _AT_TOKENS.fullmatch(label):
+            return cls(match["kind"], tokens=int(match["tokens"]))
+        if match := _FINE_TUNING.fullmatch(label):
+            settings = _BETWEEN_SETTINGS.split(match["searched"]) if match["searched"] else []
+            searched = tuple((name, value) for name, _, value in (setting.partition("=") for setting in settings))
+            return cls(FINE_TUNE, task=match["task"], seed=int(match["seed"]), searched=searched)
+        if match := _OTHER_CORPUS.fullmatch(label):
+            return cls(match["kind"], number=int(match["number"]))
+        if match := _AT_LENGTH.fullmatch(label):
+            return cls(match["kind"], length=int(match["length"]))
+        if match := _OF_TASK.fullmatch(label):
+            return cls(match["kind"], task=match["task"])
         return cls(label)
 
     def __str__(self) -> str:
-        """Return the label as ledgers hold it."""
+        """Return the label as stored in the ledger."""
         if self.tokens is not None:
             return f"{self.kind}@{self.tokens}"
         if self.seed is not None:
@@ -73,12 +73,12 @@ class StageLabel:
 
     @property
     def cell(self) -> "StageLabel":
-        """Without searched values: task and seed of which this is one combination, `rte#1` of `rte#1 epochs=3`."""
+        """The label without searched values: `rte#1` of `rte#1 epochs=3`."""
         return StageLabel(self.kind, self.tokens, self.task, self.seed, number=self.number)
 
     @property
     def settings(self) -> str:
-        """The searched values as text: `epochs=3 batch_examples=16`; empty where nothing was searched for."""
+        """The searched values as text: `epochs=3 batch_examples=16`; empty without a search."""
         return " ".join(f"{name}={value}" for name, value in self.searched)
 
 
@@ -88,6 +88,6 @@ def pretraining_marks(labels: Iterable[str]) -> tuple[str, ...]:
 
 
 def fine_tuning_cells(labels: Iterable[str]) -> tuple[StageLabel, ...]:
-    """Return task and seed of every fine-tuning, each once, in their order."""
-    parsed = (StageLabel.parse(label) for label in labels)
-    return tuple(dict.fromkeys(one.cell for one in parsed if one.kind == FINE_TUNE))
+    """Return the distinct task and seed pairs of the fine-tunings, in their order."""
+    parsed = (StageLabel.parse(text) for text in labels)
+    return tuple(dict.fromkeys(label.cell for label in parsed if label.kind == FINE_TUNE))

@@ -1,7 +1,7 @@
-"""`tune:`, which recipe values every arm is tried at before it is compared, on which seeds, for how many tokens.
+"""`tune:`, recipe values at which every arm is tried before the comparison, with the seeds and tokens of the trials.
 
-Every arm is tried at the same points: an arm that was given other values, or more of them, would be helped by the
-draw. So tuning is paired as the comparison is, and depends on one seed.
+Every arm is tried at the same points, so that no arm gets better or more draws than another. Tuning is paired like
+the comparison, and depends on one seed.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,10 +14,10 @@ from foundation.schema import Count, PositiveNumber, Schema, Seed
 
 
 class LogRange(Schema):
-    """Any value between two, drawn evenly in its logarithm: `{ log: [1e-4, 1e-2] }`."""
+    """Log-uniform range: `{ log: [1e-4, 1e-2] }`."""
 
     log: tuple[PositiveNumber, PositiveNumber]
-    """The smallest and the largest value; draws are even in the logarithm."""
+    """The smallest and the largest value; draws are uniform in the logarithm."""
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -26,10 +26,10 @@ class LogRange(Schema):
 
 
 class LinearRange(Schema):
-    """Any value between two, drawn evenly: `{ linear: [0, 0.3] }`."""
+    """Uniform range: `{ linear: [0, 0.3] }`."""
 
     linear: tuple[float, float]
-    """The smallest and the largest value; draws are even between them."""
+    """The smallest and the largest value; draws are uniform between them."""
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -61,23 +61,23 @@ class Tune(Schema):
         min_length=1,
         examples=[{"recipe.peak_learning_rate": {"log": [1e-4, 1e-2]}, "recipe.weight_decay": [0.0, 0.01, 0.1]}],
     )
-    """Recipe fields: listed values, or a range that values are drawn from."""
+    """By recipe field: listed values, or a range from which values are drawn."""
     trials: int = Field(ge=2, le=256, examples=[6])
-    """Points that each arm is tried at, at most; the recipe that all arms share is always one of them."""
+    """Maximum number of points per arm; the shared recipe of all arms is always one of them."""
     seeds: tuple[Seed, ...] = Field(min_length=1, examples=[[101, 102]])
-    """Pretraining seeds of tuning; the comparison has others."""
+    """Pretraining seeds of tuning, disjoint from those of the comparison."""
     tokens: Count | None = None
-    """What a tuning trial is trained on; as much as in the comparison where nothing is said."""
+    """Training tokens of a tuning trial; by default as many as in the comparison."""
     metric: Literal["held_out_loss", "score"] = "held_out_loss"
-    """What is best: the mean over the seeds of the held-out loss, or of the score after fine-tuning."""
+    """The metric that selects a point: the mean over the seeds of the held-out loss, or of the fine-tuning score."""
     sampler: Literal["qmc", "random"] = "qmc"
-    """Who draws the points where there are ranges, or more combinations of the listed values than trials."""
+    """Sampler of the points if there are ranges, or more combinations of listed values than trials."""
     seed: Seed = 0
-    """Of the sampler."""
+    """Seed of the sampler."""
 
     @property
     def larger_is_better(self) -> bool:
-        """Which way the metric is better."""
+        """Whether larger values of the metric are better."""
         return self.metric == "score"
 
     @property
@@ -91,19 +91,19 @@ class Tune(Schema):
         return {path: axis for path, axis in self.vary.items() if not isinstance(axis, tuple)}
 
     def own_violations(self) -> Iterator[Violation]:
-        """Yield what is wrong with the values alone."""
+        """Yield the violations that depend on this section only."""
         for path, axis in self.vary.items():
             if isinstance(axis, tuple):
                 if not axis:
                     yield Violation(("vary", path), "no values to try; list at least one")
                 for position, value in enumerate(axis):
                     if value in axis[:position]:
-                        yield Violation(("vary", path, position), f"{value} stands twice on this axis")
+                        yield Violation(("vary", path, position), f"{value} is listed twice on this axis")
             elif axis.ends[0] >= axis.ends[1]:
                 low, high = axis.ends
                 yield Violation(
-                    ("vary", path), f"from {low:g} to {high:g} there is nothing; the smaller end is first"
+                    ("vary", path), f"the range from {low:g} to {high:g} is empty; write the smaller end first"
                 )
         for position, seed in enumerate(self.seeds):
             if seed in self.seeds[:position]:
-                yield Violation(("seeds", position), f"{seed} stands twice")
+                yield Violation(("seeds", position), f"{seed} is listed twice")

@@ -1,4 +1,4 @@
-"""The experiment as a tuning trial sees it: tuning's budget and seeds, no hurdles, tasks only where they decide."""
+"""The experiment of the tuning trials: tuning's budget and seeds, no hurdles, tasks only if they select the point."""
 
 from configuration.experiment import Experiment
 from configuration.hurdles import Finite
@@ -6,7 +6,7 @@ from configuration.measurements import Measures
 
 
 def tuning_view(experiment: Experiment) -> Experiment:
-    """Return the experiment whose trials are the tuning trials; the experiment must have `tune`."""
+    """Return the experiment of the tuning trials; the given experiment must have `tune`."""
     tune = experiment.tune
     assert tune is not None
     settings = {

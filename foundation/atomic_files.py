@@ -19,10 +19,10 @@ def temporary_name(path: Path) -> Path:
 
 
 def write_whole(path: Path, content: bytes, durable: bool = True) -> Path:
-    """Write a file under a temporary name, flush it, rename it, and return its path: it is there whole or not at all.
+    """Write a file atomically (temporary name, fsync, rename), and return its path.
 
     The temporary file is always a new one, so that a symbolic link under its name is replaced and never followed.
-    Without `durable` nothing is flushed: for what need not survive a power cut.
+    Without `durable` nothing is flushed: for files that need not survive a power failure.
     """
     temporary = temporary_name(path)
     temporary.unlink(missing_ok=True)

@@ -27,7 +27,7 @@ class Schema(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
     described_by: ClassVar[tuple[type[BaseModel], ...]] = ()
-    """Where a declaration is made from others: those whose docstrings describe its fields."""
+    """Of a generated declaration: the declarations whose docstrings describe its fields."""
 
 
 PositiveNumber = Annotated[float, Field(gt=0)]
@@ -57,7 +57,7 @@ class OptionByKind:
         return core_schema.json_or_python_schema(tagged, named, metadata={NAMES_ALONE: list(_names_alone(union))})
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Return the JSON schema for editors, which allows names alone beside mappings."""
+        """Return the JSON schema for editors, which allows both names and mappings."""
         names = schema["metadata"][NAMES_ALONE]
         return {"anyOf": [{"enum": names, "type": "string"}, handler(schema)]} if names else handler(schema)
 

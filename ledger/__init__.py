@@ -1,1 +1,1 @@
-"""What happened: records, artifacts, and what follows from them alone."""
+"""The ledger: arms, trials, records, decisions and stage results, and functions of these alone."""

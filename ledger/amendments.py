@@ -1,7 +1,6 @@
-"""What was added to an experiment after its ledger was begun: arms, claims, margins, and what was known by then.
+"""Amendments: arms, claims and margins that were added to an experiment after its ledger was created.
 
-The ledger's own sequence says what came before what, so a clock that is put back changes nothing; the time of day is
-kept for the eye alone.
+The ledger's sequence numbers order amendments and records, independent of the clock; the time of day is display only.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,29 +17,29 @@ from tasks.data_folder import with_paths_as_in
 if TYPE_CHECKING:
     from configuration.loading import AnyExperiment
 
-TOLD = ("claims", "paper", "equivalence_margin", "forecast")
-"""Of what changes no number, the parts that a report's verdicts depend on."""
+VERDICT_SECTIONS = ("claims", "paper", "equivalence_margin", "forecast")
+"""Sections that change no result, but the verdicts of a report."""
 FACT = "amendment {}"
 
 
 @dataclass(frozen=True)
 class Amendment:
-    """One addition; `document` and `identity` hold from it on."""
+    """One amendment; `document` and `identity` are valid from then on."""
 
     after_record: int
-    """The last record of a trial that the ledger held; 0 where there was none."""
+    """Number of the last record of a trial before it; 0 if there was none."""
     moment: str
-    """In UTC; orders nothing."""
+    """UTC time, for display only."""
     changed: tuple[str, ...]
-    """Which parts differ: `arms` or one of those that are told."""
+    """Changed parts: `arms` or names in `VERDICT_SECTIONS`."""
     document: Mapping[str, JsonValue]
     identity: JsonValue
     impossible: JsonValue
-    """The points that were left out."""
+    """The impossible points that were left out."""
 
 
 def amendments(ledger: LedgerRows) -> tuple[Amendment, ...]:
-    """Return what was added since the ledger was begun, the earliest first."""
+    """Return the amendments, the earliest first."""
     return tuple(_read(ledger))
 
 
@@ -58,26 +57,22 @@ def _read(ledger: LedgerRows) -> Iterator[Amendment]:
 
 
 def amend(ledger: Ledger, experiment: "AnyExperiment") -> bool:
-    """Write down what the experiment adds to what the ledger holds; return whether the two can be one at all.
-
-    They can where every number that was asked for is asked for still: arms may be added, and what is claimed may
-    change.
-    """
-    earlier, wanted = amendments(ledger), experiment.identity()
-    known = with_paths_as_in(earlier[-1].identity if earlier else ledger.fact("identity"), wanted)
-    grows = canonical_text(known) != canonical_text(wanted)
-    if grows and not (experiment.may_grow and _adds_arms(known, wanted)):
+    """Record an amendment if the file only adds arms or changes claims; return False if it is another experiment."""
+    earlier, identity = amendments(ledger), experiment.identity()
+    known = with_paths_as_in(earlier[-1].identity if earlier else ledger.fact("identity"), identity)
+    differs = canonical_text(known) != canonical_text(identity)
+    if differs and not (experiment.may_grow and _adds_arms(known, identity)):
         return False
     before = earlier[-1].document if earlier else ledger.fact("document")
     document = experiment.model_dump(mode="json")
-    changed = [part for part in TOLD if _part(before, part) != _part(document, part)]
-    if grows or changed:
+    changed = [part for part in VERDICT_SECTIONS if _part(before, part) != _part(document, part)]
+    if differs or changed:
         entry: dict[str, JsonValue] = {
-            "after_record": ledger.last_of_trials(),
+            "after_record": ledger.last_trial_record(),
             "moment": datetime.now(UTC).isoformat(timespec="seconds"),
-            "changed": [*(["arms"] if grows else []), *changed],
+            "changed": [*(["arms"] if differs else []), *changed],
             "document": document,
-            "identity": wanted,
+            "identity": identity,
             "impossible": experiment.impossible_points,
         }
         ledger.set_fact(FACT.format(len(earlier) + 1), entry)
@@ -85,18 +80,18 @@ def amend(ledger: Ledger, experiment: "AnyExperiment") -> bool:
 
 
 def _part(document: object, name: str) -> str:
-    """Return a part as text; one that was never written down is like one that is empty."""
+    """Return a section as canonical text; a missing section equals an empty one."""
     part = document.get(name) if isinstance(document, Mapping) else None
     if name == "claims" and isinstance(part, list):
-        part = [str(parse_claim(str(text))) for text in part]  # however it was spaced
+        part = [str(parse_claim(str(text))) for text in part]  # independent of spaces
     return canonical_text(part) if part else ""
 
 
-def _adds_arms(known: JsonValue, wanted: JsonValue) -> bool:
-    if not isinstance(known, dict) or not isinstance(wanted, dict):
+def _adds_arms(known: JsonValue, identity: JsonValue) -> bool:
+    if not isinstance(known, dict) or not isinstance(identity, dict):
         return False
-    arms, more = known.get("design"), wanted.get("design")
-    if not isinstance(arms, dict) or not isinstance(more, dict):
+    arms, new = known.get("design"), identity.get("design")
+    if not isinstance(arms, dict) or not isinstance(new, dict):
         return False
-    same = all(name in more and canonical_text(more[name]) == canonical_text(arm) for name, arm in arms.items())
-    return same and canonical_text({**known, "design": None}) == canonical_text({**wanted, "design": None})
+    unchanged = all(name in new and canonical_text(new[name]) == canonical_text(arm) for name, arm in arms.items())
+    return unchanged and canonical_text({**known, "design": None}) == canonical_text({**identity, "design": None})

@@ -1,8 +1,8 @@
-"""The stage store: a folder per finished stage, named by its key, verified when read, never half-written.
+"""The artifact store: one folder per finished stage, named by its key, written atomically and verified when read.
 
-A stage is computed in a folder of its own under `unfinished/`, its files are flushed to the disk, a manifest
-with the sha256 of every file is added, and the folder is renamed into place: it is there whole or not at all.
-The manifest names the stage, so that a sound folder under another stage's name is refused.
+A stage is computed in its own folder under `unfinished/`; its files are fsynced, a manifest with the sha256 of every
+file is added, and the folder is renamed into place. The manifest has the stage's kind and key, so that a folder under
+another stage's name is an error.
 """
 
 import fcntl
@@ -32,42 +32,42 @@ MANIFEST = "manifest.json"
 UNFINISHED = "unfinished"
 PROGRESS = "progress"
 MANIFEST_VERSION = 2
-"""Version 1 did not name the stage: nothing says whose result such a folder holds, so it is refused."""
+"""Version 1 lacks the stage's kind and key and is not read."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a stage ended, what it found, and how long it took."""
+    """Status, result and duration of a stage."""
 
     status: Status
     result: Mapping[str, JsonValue]
     seconds: float
-    """Of the stage's work alone: no imports, no start of a worker, no check of what it reads."""
+    """Duration of the computation, without imports, start of the worker and verification of inputs."""
     warm_up_seconds: float | None = None
-    """What its process had spent in all on getting ready for stages when this one began.
+    """Seconds that the worker process had spent on preparation when this stage began.
 
-    None where `seconds` are not those of the whole work alone: the stage was carried on after a kill, or a former
-    version counted the start of the process too.
+    None if `seconds` is not exactly the duration of the entire computation: the stage was resumed after a kill, or an
+    earlier version included the start of the process.
     """
 
 
 class ArtifactStore:
-    """Results of stages by kind and key, shared by every experiment under one results folder."""
+    """Stage results by kind and key, shared by all experiments under one results root."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._verified: set[Path] = set()
 
     def folder(self, kind: str, key: str) -> Path:
-        """Return where a finished stage lies."""
+        """Return the folder of a finished stage."""
         return self.root / kind / key
 
     def progress_file(self, key: str) -> Path:
-        """Return where a running stage tells how far it is."""
+        """Return the file in which a running stage reports its progress."""
         return self.root / PROGRESS / f"{key}.json"
 
     def outcome(self, kind: str, key: str) -> Outcome | None:
-        """Return a finished stage's outcome, None where it has not been computed. Raises CorruptionError."""
+        """Return a finished stage's outcome, None if it has not been computed. Raises CorruptionError."""
         folder = self.folder(kind, key)
         if not folder.is_dir():
             return None
@@ -75,20 +75,20 @@ class ArtifactStore:
         return Outcome(Status(manifest.status), manifest.result, manifest.seconds, manifest.warm_up_seconds)
 
     def read(self, kind: str, key: str) -> Path:
-        """Return the folder of a finished stage, every file checked against its hash. Raises CorruptionError."""
+        """Return the folder of a finished stage after verifying every file's hash. Raises CorruptionError."""
         folder = self.folder(kind, key)
         if folder not in self._verified:
             for name, expected in _read_manifest(folder, kind, key).files.items():
                 if not (folder / name).is_file() or sha256_of(folder / name) != expected:
-                    raise CorruptionError(_advice(folder, f"{name} is not what was written"))
+                    raise CorruptionError(_advice(folder, f"{name} differs from what was written"))
             self._verified.add(folder)
         return folder
 
     @contextmanager
     def computing(self, key: str) -> Iterator[Path]:
-        """Hold a stage for one process at a time and give its work folder, which keeps what a killed run left.
+        """Lock a stage for this process and give its work folder, with the files that a killed run left.
 
-        Raises MachineError where the stage's lock cannot be opened as a file.
+        Raises MachineError if the stage's lock file cannot be opened.
         """
         unfinished = self.root / UNFINISHED
         with disk_refusals(unfinished):
@@ -107,7 +107,7 @@ class ArtifactStore:
     def publish(
         self, kind: str, key: str, work: Path, outcome: Outcome, inputs: Mapping[str, str] | None = None
     ) -> None:
-        """Move a stage's work folder into place; on return it is on disk. `inputs` are the keys of what it read."""
+        """Move a stage's work folder into place, fsynced on return. `inputs` has the keys of the stages it read."""
         files = sorted(path.relative_to(work).as_posix() for path in work.rglob("*") if path.is_file())
         hashes = {name: sha256_of(work / name) for name in files if name != MANIFEST}
         manifest = _Manifest(
@@ -136,7 +136,7 @@ class _Manifest(Schema):
     kind: str = ""
     key: str = ""
     inputs: dict[str, str] = Field(default_factory=dict)
-    """Keys of the stages that were read, by the name under which they were."""
+    """Keys of the input stages, by input name."""
     status: str
     result: dict[str, JsonValue]
     seconds: float
@@ -144,31 +144,31 @@ class _Manifest(Schema):
     files: dict[str, str]
     """sha256 by name."""
     seal: str = ""
-    """Fingerprint of all the rest."""
+    """Fingerprint of all other fields."""
 
     def sealed(self) -> "_Manifest":
         return self.model_copy(update={"seal": fingerprint(self.model_dump(exclude={"seal"}))})
 
 
 def _read_manifest(folder: Path, kind: str, key: str) -> _Manifest:
-    """Return the manifest of a stage. Raises CorruptionError where it is damaged, or another stage's."""
+    """Return the manifest of a stage. Raises CorruptionError if it is damaged or belongs to another stage."""
     try:
         manifest = _Manifest.model_validate_json(read_regular(folder / MANIFEST))
     except (OSError, ValueError) as error:
         raise CorruptionError(_advice(folder, f"its manifest cannot be read ({type(error).__name__})")) from error
     if manifest.version != MANIFEST_VERSION:
         fault = f"its manifest has version {manifest.version}, this version reads {MANIFEST_VERSION}"
-        why = "; version 1 does not name the stage that the folder holds" if manifest.version == 1 else ""
+        why = "; version 1 does not identify the stage" if manifest.version == 1 else ""
         store = folder.parent.parent
         raise CorruptionError(
-            f"{folder}: {fault}{why}. Move {store} away and run again: its stages will be computed anew"
+            f"{folder}: {fault}{why}. Move {store} away and run again: its stages will be computed again"
         )
     if manifest != manifest.sealed():
-        raise CorruptionError(_advice(folder, "its manifest is not what was written"))
+        raise CorruptionError(_advice(folder, "its manifest differs from what was written"))
     if (manifest.kind, manifest.key) != (kind, key):
-        raise CorruptionError(_advice(folder, f"holds another stage, {manifest.kind}/{manifest.key}"))
+        raise CorruptionError(_advice(folder, f"contains another stage, {manifest.kind}/{manifest.key}"))
     return manifest
 
 
 def _advice(folder: Path, fault: str) -> str:
-    return f"{folder}: {fault}. Move the folder away and run again: the stage will be computed anew"
+    return f"{folder}: {fault}. Move the folder away and run again: the stage will be computed again"

@@ -1,4 +1,4 @@
-"""Reading an attention record: the concentration C of a trained model in each reading, and its maps.
+"""Attention results: the diagonal concentration C of a trained model by each definition, and its attention maps.
 
 C is attention mass at distance <= 4 over mass beyond. ConvBERT, arXiv 2008.02496, Table 8.
 """
@@ -14,14 +14,14 @@ from ledger.stage_results import AttentionResult, Real
 
 ALL, TEXT, PER_HEAD = "all mass", "without [CLS] and [SEP]", "mean over heads"
 READINGS = (ALL, TEXT, PER_HEAD)
-"""How mass becomes one number; the paper's text does not say which. The first is what claims speak of."""
+"""Definitions of C, since the paper does not state its own. Claims use the first."""
 
 Cells = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
 class Head:
-    """Where one head's attention lies, as shares of a token's attention; the inner two leave [CLS] and [SEP] out."""
+    """Attention mass of one head near and far, as shares of all of it; `inner_*` exclude [CLS] and [SEP]."""
 
     layer: int
     near: float
@@ -32,17 +32,17 @@ class Head:
 
 @dataclass(frozen=True)
 class Attention:
-    """What one trained model was seen to attend to."""
+    """Measured attention of one trained model."""
 
     length: int
     within: int
     sequences: int
     heads: tuple[Head, ...]
     maps: tuple[Cells, ...]
-    """By layer, in hundredths of even attention."""
+    """By layer, in hundredths of uniform attention."""
 
     def concentration(self, reading: str, layer: int | None = None) -> float | None:
-        """Return C over all layers or of one, None where no mass lies beyond."""
+        """Return C over all layers or of one, None if there is no mass beyond."""
         heads = [head for head in self.heads if layer is None or head.layer == layer]
         if reading == PER_HEAD:
             ratios = [_ratio(head.near, head.far) for head in heads]
@@ -53,14 +53,14 @@ class Attention:
 
 
 def uniform_concentration(length: int, within: int) -> float | None:
-    """Return C where every token attends to all alike; it falls with the length, so C compares at one length only."""
+    """Return C of uniform attention; it falls with the length, so that C is comparable at equal lengths only."""
     reach = min(within, length - 1)
     near = length + sum(2 * (length - distance) for distance in range(1, reach + 1))
     return _ratio(near, length**2 - near)
 
 
 def attention_of(history: TrialHistory) -> Attention | None:
-    """Return what was measured of a trial, None where nothing was."""
+    """Return a trial's measured attention, None if it was not measured."""
     measured = [result for _, result in with_results(history.records, AttentionResult)]
     return _read(measured[-1]) if measured else None
 
@@ -73,7 +73,7 @@ def _read(result: AttentionResult) -> Attention | None:
 
 
 def _finite(rows: Sequence[Sequence[Real]]) -> Cells:
-    """Return the rows, none at all where an entry is not finite."""
+    """Return the rows, or no rows if an entry is not finite."""
     if not all(isfinite(entry) for row in rows for entry in row):
         return ()
     return tuple(tuple(map(float, row)) for row in rows)

@@ -1,4 +1,4 @@
-"""A finished pretraining in a results folder, by the name of its trial: what was trained and where its files lie."""
+"""Checkpoint of a finished pretraining in a results folder, by trial name: its candidate, result and files."""
 
 from contextlib import closing
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ TOKENS = "tokens"
 
 @dataclass(frozen=True)
 class PretrainedTrial:
-    """A trial whose pretraining has come to its end."""
+    """A trial with finished pretraining."""
 
     experiment: str
     scale: str
@@ -29,62 +29,62 @@ class PretrainedTrial:
     result: PretrainResult
     """Of its last pretraining stage."""
     stage: Path
-    """The verified folder of that stage; `checkpoint/` inside it holds the weights."""
+    """The verified folder of that stage; `checkpoint/` inside it has the weights."""
     tokens: Path
-    """The verified folder of the stage that holds its vocabulary."""
+    """The verified folder of the stage with its vocabulary."""
 
 
-def trained(folder: Path, trial: str | None) -> PretrainedTrial:
-    """Return a trial of a results folder; none need be named where there is but one.
+def pretrained_trial(folder: Path, trial: str | None) -> PretrainedTrial:
+    """Return a trial of a results folder; `trial` may be None if there is only one.
 
-    Raises ConfigurationError where there is no such trial or its pretraining has not come to an end,
-    MachineError where there is no ledger or the files are elsewhere, Corruption where they are damaged.
+    Raises ConfigurationError if there is no such trial or its pretraining is not finished, MachineError if there is
+    no ledger or the files are missing, CorruptionError if they are damaged.
     """
     with closing(Ledger.at(folder)) as ledger:
-        found = snapshot(ledger)
-    last = _last_pretraining(folder, found)
+        current = snapshot(ledger)
+    last = _last_pretraining(folder, current)
     ends = {
         history.trial.name: (history.trial.arm, record, record.result)
-        for history in found.histories
+        for history in current.histories
         for record in history.records
         if record.label == last and isinstance(record.result, PretrainResult)
     }
-    name = _choose(folder, trial, found, tuple(ends))
+    name = _choose(folder, trial, current, tuple(ends))
     arm, record, result = ends[name]
-    vocabulary = next(record for record in found.shared if record.stage == TOKENS)
+    vocabulary = next(record for record in current.shared if record.stage == TOKENS)
     store = ArtifactStore(ResultPaths.of(folder).stages)
     return PretrainedTrial(
-        experiment=found.experiment,
-        scale=found.scale,
+        experiment=current.experiment,
+        scale=current.scale,
         trial=name,
-        candidate=next(row.candidate for row in found.arms if row.name == arm),
+        candidate=next(row.candidate for row in current.arms if row.name == arm),
         result=result,
         stage=_files(store, record),
         tokens=_files(store, vocabulary),
     )
 
 
-def _last_pretraining(folder: Path, found: Snapshot) -> str:
-    marks = pretraining_marks(found.labels)
-    if not marks:
-        raise ConfigurationError(f"{folder}: holds no trained model; its experiment only times models")
-    return marks[-1]
+def _last_pretraining(folder: Path, current: Snapshot) -> str:
+    pretraining = pretraining_marks(current.labels)
+    if not pretraining:
+        raise ConfigurationError(f"{folder}: has no trained model; a latency experiment trains none")
+    return pretraining[-1]
 
 
-def _choose(folder: Path, trial: str | None, found: Snapshot, finished: tuple[str, ...]) -> str:
+def _choose(folder: Path, trial: str | None, current: Snapshot, finished: tuple[str, ...]) -> str:
     if trial in finished or (trial is None and len(finished) == 1):
         return trial or finished[0]
-    known = {history.trial.name: history.status.value for history in found.histories}
-    choices = f"pretrained to the end here: {', '.join(finished) or 'none'}"
+    known = {history.trial.name: history.status.value for history in current.histories}
+    choices = f"trials with finished pretraining: {', '.join(finished) or 'none'}"
     if trial is None:
         raise ConfigurationError(f"{folder}: choose one of its trials with --trial; {choices}")
     if trial in known:
-        raise ConfigurationError(f"{folder}: {trial} is {known[trial]} and has no weights of its end; {choices}")
+        raise ConfigurationError(f"{folder}: {trial} is {known[trial]} and has no final weights; {choices}")
     raise ConfigurationError(f"{folder}: {trial!r} is not a trial; {choices}.{did_you_mean(trial, known)}")
 
 
 def _files(store: ArtifactStore, record: Record) -> Path:
     if store.outcome(record.stage, record.key) is None:
         folder = store.folder(record.stage, record.key)
-        raise MachineError(f"{folder}: is not there; the ledger has been moved away from its stages")
+        raise MachineError(f"{folder}: missing; the ledger was moved without its stages")
     return store.read(record.stage, record.key)

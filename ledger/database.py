@@ -1,8 +1,7 @@
-"""The ledger: every record and every decision, crash-safe, the only source of truth.
+"""The ledger database: every record and decision, append-only and crash-safe; the only source of truth.
 
-SQLite with a write-ahead log and full synchronisation, written by the driver alone. A row carries the sha256 of
-its place and content and no place is ever left out, so that what cannot be trusted is refused and never read as a
-result.
+SQLite with a write-ahead log and full synchronisation, written by the driver only. Every row has the sha256 of its
+sequence number and content, and the numbers have no gaps, so that damaged or missing rows are detected.
 """
 
 import json
@@ -25,13 +24,13 @@ from ledger.rows import IN_JSON, R, parsed, plain
 
 LEDGER_NAME = "ledger.sqlite"
 SCHEMA_VERSION = 1
-NAMED_ONCE = {"facts": "UNIQUE", "arms": "UNIQUE", "trials": "UNIQUE", "records": "", "decisions": "UNIQUE"}
+NAME_CONSTRAINTS = {"facts": "UNIQUE", "arms": "UNIQUE", "trials": "UNIQUE", "records": "", "decisions": "UNIQUE"}
 TABLES = "".join(
     f"CREATE TABLE {table} (sequence INTEGER PRIMARY KEY, name TEXT {unique} NOT NULL, "
     "content TEXT NOT NULL, checksum TEXT NOT NULL); "
-    for table, unique in NAMED_ONCE.items()
+    for table, unique in NAME_CONSTRAINTS.items()
 )
-OUTSIDE = {
+MACHINE_FAULTS = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_FULL,
@@ -41,22 +40,22 @@ OUTSIDE = {
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_READONLY,
 }
-"""Faults of the machine; every other one is the file's."""
+"""Error codes of the machine; every other code means a damaged file."""
 
-SEQUENCED = ("records", "decisions")
-"""Tables whose rows hold their own number."""
+NUMBERED_TABLES = ("records", "decisions")
+"""Tables whose rows have their sequence number as a field."""
 Row = TypeVar("Row", Record, Decision)
 
 
 class LedgerRows(Protocol):
-    """Everything that is read of a ledger, wherever its rows lie."""
+    """Read access to a ledger's rows, in a database or in an export."""
 
     @property
     def path(self) -> Path:
-        """Where the rows lie."""
+        """The file or folder of the rows."""
 
     def fact(self, name: str) -> JsonValue:
-        """Return a fact, None where it was never written."""
+        """Return a fact, None if it was never written."""
 
     def arms(self) -> tuple[ArmRow, ...]:
         """Return the arms in the order of the table."""
@@ -72,27 +71,27 @@ class LedgerRows(Protocol):
 
 
 class Ledger:
-    """Append-only: rows are added, never changed. Writing belongs to the one driver.
+    """Append-only database: rows are added, never changed. Only the driver writes.
 
-    `Ledger(path)` is the driver's; `Ledger.at(folder)` reads what the ledger holds at that moment.
+    `Ledger(path)` opens it for the driver; `Ledger.at(folder)` reads its present content.
     """
 
     def __init__(self, path: Path, read_only: bool = False) -> None:
         self.path = path
         _refuse_irregular(path, read_only)
-        with self._trust(), disk_refusals(path):
+        with self._translated_errors(), disk_refusals(path):
             self._connection = in_memory(path) if read_only else sqlite3.connect(path, isolation_level=None)
         try:
             self._check() if read_only else self._open()
         except BaseException:
-            self._connection.close()  # a file that was refused is let go of at once
+            self._connection.close()  # a rejected file is closed at once
             raise
 
     @classmethod
     def at(cls, folder: Path) -> "Ledger":
-        """Read the ledger of a results folder: nothing is written, nor need anything be writable.
+        """Read the ledger of a results folder without writing; the folder may be read-only.
 
-        Raises MachineError where there is none or it cannot be read, CorruptionError where it cannot be trusted.
+        Raises MachineError if there is none or it cannot be read, CorruptionError if it is damaged.
         """
         path = folder / LEDGER_NAME
         with disk_refusals(path):
@@ -102,36 +101,36 @@ class Ledger:
         return cls(path, read_only=True)
 
     @contextmanager
-    def together(self) -> Iterator[None]:
-        """Write everything that is added inside as one: at the end all of it is on disk, or none of it."""
-        with self._trust():
+    def transaction(self) -> Iterator[None]:
+        """Write all rows that are added inside in one transaction."""
+        with self._translated_errors():
             self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
         except BaseException:
             self._connection.execute("ROLLBACK")
             raise
-        with self._trust():
+        with self._translated_errors():
             self._connection.execute("COMMIT")
 
     def close(self) -> None:
-        """Close the connection; everything acknowledged is already on disk."""
+        """Close the connection; every written row is already on disk."""
         self._connection.close()
 
     def set_fact(self, name: str, value: JsonValue) -> None:
-        """Write a fact about the whole experiment once; the same fact again is no change."""
+        """Write a fact about the experiment; a fact that exists already is unchanged."""
         self._insert("facts", name, value, or_ignore=True)
 
     def fact(self, name: str) -> JsonValue:
-        """Return a fact, None where it was never written."""
+        """Return a fact, None if it was never written."""
         return self.facts().get(name)
 
     def facts(self) -> dict[str, JsonValue]:
         """Return all facts by name."""
         return {name: content for _, name, content in self._rows("facts")}
 
-    def last_of_trials(self) -> int:
-        """Return the sequence number of the last record of a trial, 0 where there is none."""
+    def last_trial_record(self) -> int:
+        """Return the sequence number of the last record of a trial, 0 if there is none."""
         return max((record.sequence for record in self.records() if record.trial is not None), default=0)
 
     def add_arm(self, arm: ArmRow) -> None:
@@ -172,27 +171,27 @@ class Ledger:
         return self._parsed("decisions", Decision)
 
     def _parsed(self, table: str, kind: type[R]) -> tuple[R, ...]:
-        found = []
+        rows = []
         for place, _, content in self._rows(table):
-            numbered = {"sequence": place} if table in SEQUENCED else {}
+            numbered = {"sequence": place} if table in NUMBERED_TABLES else {}
             texts = {name: to_json(content[name]) for name in IN_JSON if name in content}
             try:
-                found.append(parsed(kind, {**content, **texts, **numbered}))
+                rows.append(parsed(kind, {**content, **texts, **numbered}))
             except (ValueError, TypeError, KeyError) as fault:
                 raise CorruptionError(f"{self.path}: {table} row {place}: {fault}; restore the file") from fault
-        return tuple(found)
+        return tuple(rows)
 
     def _insert(self, table: str, name: str, content: JsonValue, or_ignore: bool = False) -> int:
         text = canonical_text(content)
         command = f"INSERT {'OR IGNORE ' if or_ignore else ''}INTO {table} VALUES (?, ?, ?, ?)"
-        with self._trust():
+        with self._translated_errors():
             (last,) = self._connection.execute(f"SELECT COALESCE(MAX(sequence), 0) FROM {table}").fetchone()
             sequence = int(last) + 1
             self._connection.execute(command, (sequence, name, text, _checksum(sequence, name, text)))
         return sequence
 
     def _rows(self, table: str) -> Iterator[tuple[int, str, Any]]:
-        with self._trust():
+        with self._translated_errors():
             query = f"SELECT sequence, name, content, checksum FROM {table} ORDER BY sequence"
             rows = self._connection.execute(query).fetchall()
         for place, (sequence, name, text, checksum) in enumerate(rows, 1):
@@ -201,7 +200,7 @@ class Ledger:
             yield sequence, name, json.loads(text)
 
     def _open(self) -> None:
-        with self._trust():
+        with self._translated_errors():
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             if self._empty():
@@ -210,12 +209,12 @@ class Ledger:
         self._check()
 
     def _check(self) -> None:
-        with self._trust():
+        with self._translated_errors():
             (version,) = self._connection.execute("PRAGMA user_version").fetchone()
             (sound,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
             empty = self._empty()
         if empty:
-            raise CorruptionError(f"{self.path}: is empty; restore the file, or move it away where nothing was run")
+            raise CorruptionError(f"{self.path}: is empty; restore the file, or remove it if nothing was run")
         if version != SCHEMA_VERSION:
             message = f"{self.path}: schema {version}, this version reads {SCHEMA_VERSION}; nothing was changed"
             raise CorruptionError(message)
@@ -227,17 +226,17 @@ class Ledger:
         return version == 0 and not self._connection.execute("SELECT name FROM sqlite_master").fetchone()
 
     @contextmanager
-    def _trust(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            if getattr(error, "sqlite_errorcode", 0) % 256 in OUTSIDE:  # the rest of the code is detail
+            if getattr(error, "sqlite_errorcode", 0) % 256 in MACHINE_FAULTS:  # the rest of the code is detail
                 raise MachineError(f"{self.path}: {error}") from error
             raise CorruptionError(f"{self.path}: {error}; restore the file or move it away") from error
 
 
 def _refuse_irregular(path: Path, read_only: bool) -> None:
-    """Raise MachineError where no file can be: SQLite would wait for the other end of a pipe."""
+    """Raise MachineError unless the path is a regular file or free: SQLite would block on a pipe."""
     try:
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode) and read_only:
@@ -247,15 +246,15 @@ def _refuse_irregular(path: Path, read_only: bool) -> None:
     except OSError as error:
         raise MachineError(f"{path}: {error.strerror}") from error
     if stat.S_ISLNK(mode):
-        raise MachineError(f"{path}: is a symbolic link, and a ledger is not written through one; move it away")
+        raise MachineError(f"{path}: is a symbolic link, and ledgers are not written through links; move it away")
     if not stat.S_ISREG(mode):
-        raise MachineError(f"{path}: is no regular file; move it away")
+        raise MachineError(f"{path}: is not a regular file; move it away")
 
 
 def _document(row: ArmRow | TrialRow | Record | Decision) -> dict[str, JsonValue]:
-    """Return a row as it is written; a field at its default leaves no trace, so older ledgers stay as they are."""
-    usual = {field.name: field.default for field in fields(row)}
-    return {name: value for name, value in plain(row).items() if getattr(row, name) != usual[name]}
+    """Return a row's document without fields at their default, so that a new field does not change older rows."""
+    defaults = {field.name: field.default for field in fields(row)}
+    return {name: value for name, value in plain(row).items() if getattr(row, name) != defaults[name]}
 
 
 def _with_sequence(row: Row, sequence: int) -> Row:

@@ -1,8 +1,8 @@
-"""A ledger's content at one moment, in memory: read where nothing can be written, and while a run goes on writing.
+"""Copies a ledger's content into memory, also from a read-only folder and while a run is writing.
 
-SQLite reads a file in WAL mode only with its `-wal` and `-shm` beside it, and makes them where they are missing. So
-a ledger that no process has open is copied away with what a killed run has left in its log, and read from the copy;
-one that a run has open is read under SQLite's own locks. Either way no file is made in the folder.
+SQLite reads a file in WAL mode only with its `-wal` and `-shm` files, and creates them if they are missing. So a
+ledger that no process has open is copied to a temporary folder, with the log that a killed run may have left, and
+read from there; a ledger that a run has open is read under SQLite's locks. Neither creates a file in its folder.
 Source: https://www.sqlite.org/wal.html, "Read-Only Databases"; https://www.sqlite.org/howtocorrupt.html, 2.2.
 """
 
@@ -17,16 +17,16 @@ from foundation.errors import MachineError
 
 LOGS = ("-wal", "-journal")
 SHARED_INDEX = "-shm"
-"""There while a process has the ledger open; a file that such a process holds must not be opened beside SQLite."""
+"""Exists while a process has the ledger open; such a file must be read through SQLite only."""
 ATTEMPTS = 5
 
 
 def in_memory(path: Path) -> sqlite3.Connection:
-    """Return what the ledger holds, committed and no more.
+    """Return the ledger's committed content.
 
-    Raises OSError and sqlite3.DatabaseError, MachineError where the file changes whenever it is copied.
+    Raises OSError and sqlite3.DatabaseError, MachineError if the file changes during every copy.
     """
-    path = Path(os.path.realpath(path))  # where the logs of a linked file lie
+    path = Path(os.path.realpath(path))  # the logs of a linked file are beside its target
     if _beside(path, SHARED_INDEX).exists():
         return _loaded(f"{path.as_uri()}?mode=ro")
     for _ in range(ATTEMPTS):
@@ -57,16 +57,16 @@ def _loaded(address: str) -> sqlite3.Connection:
 
 
 def _state(path: Path) -> list[tuple[int, int, int] | None]:
-    """Return what changes when the ledger is written to, of the file and of each log."""
+    """Return the inode, size and time of the file and of each log, which change with every write."""
     return [_stamp(_beside(path, ending)) for ending in ("", *LOGS, SHARED_INDEX)]
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _beside(path: Path, ending: str) -> Path:

@@ -1,7 +1,7 @@
-"""What a trial was measured to be: its values on every metric that arms are compared on, from finished records alone.
+"""Values of a trial on every metric that arms are compared on, from finished records.
 
-A held-out loss counts at the end of the whole budget only, so that equal tokens are compared; a task counts once
-all its fine-tuning seeds are in. The score is the mean over the tasks.
+A held-out loss counts only at the end of the full budget, so that equal tokens are compared; a task counts when all
+its fine-tuning seeds are finished. The score is the mean over the tasks.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Set
@@ -21,7 +21,7 @@ from tasks.glue.scores import glue_scores
 def values_of_trial(
     history: TrialHistory, labels: tuple[str, ...], tasks: tuple[str, ...], primary: PrimaryMetric
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
-    """Yield every metric that the trial has come to, with one value per fine-tuning seed.
+    """Yield every metric of the trial so far, with one value per fine-tuning seed.
 
     `task` names a task's primary metric, `task:metric` a further one.
     """
@@ -32,33 +32,35 @@ def values_of_trial(
     concentration = attention.concentration(ALL) if attention is not None else None
     if concentration is not None:
         yield ATTENTION_DIAGONAL, (concentration,)
-    of_tasks: dict[str, tuple[float, ...]] = {}
+    task_values: dict[str, tuple[float, ...]] = {}
     for task in tasks:
         for metric, values in _task_values(history, labels, task):
-            of_tasks[task if metric == primary(task) else f"{task}:{metric}"] = values
-    yield from of_tasks.items()
-    yield from _glue(of_tasks)
-    if tasks and all(task in of_tasks for task in tasks):
-        yield SCORE, _across([of_tasks[task] for task in tasks])
+            task_values[task if metric == primary(task) else f"{task}:{metric}"] = values
+    yield from task_values.items()
+    yield from _glue(task_values)
+    if tasks and all(task in task_values for task in tasks):
+        yield SCORE, _mean_over_tasks([task_values[task] for task in tasks])
 
 
-def _glue(of_tasks: Mapping[str, tuple[float, ...]]) -> Iterator[tuple[str, tuple[float, ...]]]:
-    """Yield GLUE's scores, one per fine-tuning seed; a task has as many values as there are such seeds."""
-    seeds = min(map(len, of_tasks.values()), default=0)
-    each = [dict(glue_scores({name: values[seed] for name, values in of_tasks.items()})) for seed in range(seeds)]
-    for name in each[0] if each else ():
-        yield name, tuple(of_seed[name] for of_seed in each)
+def _glue(task_values: Mapping[str, tuple[float, ...]]) -> Iterator[tuple[str, tuple[float, ...]]]:
+    """Yield GLUE's scores, one value per fine-tuning seed."""
+    seeds = min(map(len, task_values.values()), default=0)
+    by_seed = [
+        dict(glue_scores({name: values[seed] for name, values in task_values.items()})) for seed in range(seeds)
+    ]
+    for name in by_seed[0] if by_seed else ():
+        yield name, tuple(scores[name] for scores in by_seed)
 
 
-def _across(of_tasks: list[tuple[float, ...]]) -> tuple[float, ...]:
-    """Return the mean over tasks, one per fine-tuning seed where every task has as many."""
-    if len({len(values) for values in of_tasks}) > 1:
-        return (fmean(map(fmean, of_tasks)),)
-    return tuple(map(fmean, zip(*of_tasks, strict=True)))
+def _mean_over_tasks(values_by_task: list[tuple[float, ...]]) -> tuple[float, ...]:
+    """Return the mean over the tasks, per fine-tuning seed if all tasks have equally many."""
+    if len({len(values) for values in values_by_task}) > 1:
+        return (fmean(map(fmean, values_by_task)),)
+    return tuple(map(fmean, zip(*values_by_task, strict=True)))
 
 
 def final_loss(history: TrialHistory, labels: tuple[str, ...]) -> float | None:
-    """Return the held-out loss after the whole budget, None for a trial that has not spent it."""
+    """Return the held-out loss after the full budget, None if the trial has not spent it."""
     marks, finished = pretraining_marks(labels), history.finished(PRETRAIN)
     if not finished or (marks and marks[-1] != finished[-1].label):
         return None
@@ -69,25 +71,25 @@ def _task_values(
     history: TrialHistory, labels: tuple[str, ...], task: str
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
     chosen = with_results(chosen_records(history.records, labels), FineTuneResult)
-    of_task = {record.label: result for record, result in chosen if result.task == task}
+    results = {record.label: result for record, result in chosen if result.task == task}
     expected = {cell for cell in fine_tuning_cells(labels) if cell.task == task}
-    if not of_task or expected - {StageLabel.parse(label).cell for label in of_task}:
+    if not results or expected - {StageLabel.parse(label).cell for label in results}:
         return
-    scores = [of_task[label].finite_scores for label in sorted(of_task)]
-    for metric in sorted(set.intersection(*map(set, scores))):
-        yield metric, tuple(of_seed[metric] for of_seed in scores)
+    scores_by_seed = [results[label].finite_scores for label in sorted(results)]
+    for metric in sorted(set.intersection(*map(set, scores_by_seed))):
+        yield metric, tuple(scores[metric] for scores in scores_by_seed)
 
 
 def results_by_arm(trials: Iterable[tuple[TrialRow, Mapping[str, float]]]) -> tuple[Values, Mapping[str, Set[int]]]:
-    """Return the values and the seeds by arm, in the arms' order, from what each trial was measured to be.
+    """Return the values and the seeds by arm, in the arms' order, from the trials' values by metric.
 
-    A trial without a value on a metric diverged before it came to that.
+    A trial without a value on a metric diverged before that metric was measured.
     """
     values: dict[str, dict[str, dict[int, float]]] = {}
     run: dict[str, set[int]] = {}
-    for row, found in trials:
+    for row, metrics in trials:
         run.setdefault(row.arm, set()).add(row.seed)
-        of_arm = values.setdefault(row.arm, {})
-        for metric, value in found.items():
-            of_arm.setdefault(metric, {})[row.seed] = value
+        arm_values = values.setdefault(row.arm, {})
+        for metric, value in metrics.items():
+            arm_values.setdefault(metric, {})[row.seed] = value
     return values, run

@@ -1,4 +1,4 @@
-"""Where things lie: a results folder per experiment and scale, and what all experiments under `results/` share."""
+"""Paths of results: one folder per experiment and scale, and the stores that experiments under `results/` share."""
 
 import fcntl
 import os
@@ -17,9 +17,9 @@ LOCK = "lock"
 
 @dataclass(frozen=True)
 class ResultPaths:
-    """`folder` holds one experiment's ledger and report; `root` the stage store and the MLflow store.
+    """`folder` has one experiment's ledger and report; `root` has the artifact store and the MLflow store.
 
-    Experiments under `results/` share one root. A folder elsewhere is complete in itself.
+    Experiments under `results/` share one root. A folder elsewhere is its own root.
     """
 
     folder: Path
@@ -27,43 +27,43 @@ class ResultPaths:
 
     @classmethod
     def of(cls, folder: Path) -> "ResultPaths":
-        """Return the places of a results folder, wherever it is. Raises MachineError where no folder can be."""
+        """Return the paths of a results folder. Raises MachineError if the path has a loop of symbolic links."""
         shared = Path(RESULTS)
         try:
             inside = shared.resolve() in folder.resolve().parents
         except (OSError, RuntimeError) as error:  # before Python 3.13 a loop is a RuntimeError
-            raise MachineError(f"{folder}: cannot be followed, a loop of symbolic links") from error
+            raise MachineError(f"{folder}: cannot be resolved, a loop of symbolic links") from error
         return cls(folder, shared if inside else folder)
 
     @classmethod
     def default(cls, experiment: str, scale: str) -> "ResultPaths":
-        """Return where an experiment goes when nobody says where."""
+        """Return the default paths of an experiment."""
         return cls.of(Path(RESULTS) / f"{experiment}-{scale}")
 
     @property
     def stages(self) -> Path:
-        """The stage store."""
+        """The artifact store."""
         return self.root / "stages"
 
     def make(self) -> None:
-        """Create the folders. Raises MachineError where that cannot be."""
+        """Create the folders. Raises MachineError if that fails."""
         make_folder(self.folder)
         make_folder(self.stages)
 
     @property
-    def remains(self) -> tuple[str, ...]:
-        """What earlier runs have left in the folder beside a ledger: reports, and finished stages of its own."""
+    def leftovers(self) -> tuple[str, ...]:
+        """Files of earlier runs in the folder other than the ledger: reports, and finished stages if it is a root."""
         patterns = ["report.*", "figures", "tables"]
         if self.root == self.folder:
             patterns.append(f"{self.stages.name}/*/*/{MANIFEST}")
-        found = (path for pattern in patterns for path in sorted(self.folder.glob(pattern)))
-        return tuple(path.relative_to(self.folder).as_posix() for path in found if UNFINISHED not in path.parts)
+        files = (path for pattern in patterns for path in sorted(self.folder.glob(pattern)))
+        return tuple(path.relative_to(self.folder).as_posix() for path in files if UNFINISHED not in path.parts)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the folder for this process.
+    def locked(self) -> Iterator[None]:
+        """Lock the folder for this process.
 
-        Raises ConflictError where another run holds it, MachineError where its lock cannot be opened as a file.
+        Raises ConflictError if another run has the lock, MachineError if the lock file cannot be opened.
         """
         try:
             descriptor = open_lock(self.folder / LOCK)

@@ -1,4 +1,4 @@
-"""What lies in a results folder: a ledger, or the export of one. Both give the same rows."""
+"""Reads the rows of a results folder, from its ledger or from its export."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -11,15 +11,14 @@ from ledger.database import LEDGER_NAME, Ledger, LedgerRows
 from ledger.snapshot import Snapshot, snapshot
 
 FORMER_TIMINGS = "timing.json"
-"""Where earlier versions kept the times of a latency experiment."""
+"""File in which earlier versions stored the times of a latency experiment."""
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[LedgerRows]:
-    """Give the rows of a folder: its ledger's, or its export's where it has no ledger.
+def open_rows(folder: Path) -> Iterator[LedgerRows]:
+    """Give the rows of a folder's ledger, or of its export if it has no ledger.
 
-    Raises MachineError where there is neither, CorruptionError where what is there cannot be trusted or is of an
-    earlier version.
+    Raises MachineError if there is neither, CorruptionError if the rows are damaged or from an earlier version.
     """
     refuse_former_timings(folder)
     if not (folder / LEDGER_NAME).is_file() and has_export(folder):
@@ -30,16 +29,16 @@ def opened(folder: Path) -> Iterator[LedgerRows]:
 
 
 def snapshot_at(folder: Path) -> Snapshot:
-    """Return how the experiment of a results folder or of an export stands."""
-    with opened(folder) as rows:
+    """Return the snapshot of a results folder or of an export."""
+    with open_rows(folder) as rows:
         return snapshot(rows)
 
 
 def refuse_former_timings(folder: Path) -> None:
-    """Raise CorruptionError where a folder holds the times of an earlier version and no ledger."""
+    """Raise CorruptionError if a folder has the times of an earlier version and no ledger."""
     path = folder / FORMER_TIMINGS
     with disk_refusals(folder):
         former = path.exists() and not (folder / LEDGER_NAME).exists() and not has_export(folder)
     if former:
         advice = "time the experiment again in another --out folder"
-        raise CorruptionError(f"{path}: holds times of an earlier version, which this one does not read; {advice}")
+        raise CorruptionError(f"{path}: has times of an earlier version, which this version does not read; {advice}")

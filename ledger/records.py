@@ -1,4 +1,4 @@
-"""What the ledger holds: arms, trials, records of finished stages, and decisions at hurdles. All of it immutable."""
+"""Rows of the ledger: arms, trials, records of stages, and decisions at hurdles. All are immutable."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from ledger.stage_results import Pretraining, PretrainResult, StageResult, finit
 R = TypeVar("R")
 
 WITHOUT_SCALES = "whole"
-"""The name of the scale where an experiment file has none."""
+"""The name of the scale of an experiment file without scales."""
 
 
 class Status(StrEnum):
-    """How a stage ended."""
+    """Final status of a stage."""
 
     FINISHED = "finished"
     DIVERGED = "diverged"
-    """The loss was not finite: a result of the candidate, kept and shown, never ranked."""
+    """The loss was not finite: a result of the candidate, reported but never ranked."""
     FAILED = "failed"
-    """The stage raised or its worker died: no result; the next `run` tries again."""
+    """The stage raised or its worker died: no result; the next `run` repeats it."""
 
 
 class TrialStatus(StrEnum):
-    """How a trial stands, as tables and MLflow show it."""
+    """Status of a trial, as in tables and MLflow."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -37,19 +37,19 @@ class TrialStatus(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class ArmRow(Arm):
-    """An arm as the ledger holds it: when it was declared, and what it costs."""
+    """An arm in the ledger, with its position and its costs."""
 
     position: int
-    """In the table."""
+    """Row in the table."""
     cohort: int
     parameters: int
     """Encoder with embeddings, without heads."""
     forward_flops: int
-    """One sequence of the recipe's length through the encoder."""
+    """Encoder, one sequence of the recipe's length."""
     train_flops: int
-    """The whole pretraining budget of one trial, generator and heads included."""
+    """Full pretraining of one trial, generator and heads included."""
     after_record: int = 0
-    """The last record of a trial that the ledger held when the arm was declared; 0 where there was none."""
+    """Number of the last record of a trial before the arm was declared; 0 if there was none."""
 
 
 @dataclass(frozen=True)
@@ -61,49 +61,49 @@ class TrialRow:
     arm: str
     seed: int
     cohort: int | None = None
-    """Set where the trial repeats a candidate of an earlier cohort at another seed; else it is the arm's."""
+    """Set if the trial repeats a candidate of an earlier cohort at another seed; else it is the arm's."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """What one stage of one trial achieved. `trial` is None for stages that all trials share."""
+    """Result of one stage of one trial. `trial` is None for stages that all trials share."""
 
     sequence: int
     trial: str | None
     stage: str
     """The stage's kind: corpus, tokens, evaluation_set, examples, pretrain, fine_tune, attention, …; `probe` for a
-    fine-tuning that a hurdle looks at and no table does."""
+    fine-tuning whose score only a hurdle uses."""
     label: str
     """The stage within its trial, as `StageLabel` reads it: `pretrain@500000`, `probe@500000`, `docs_pair#1`."""
     key: str
     status: Status
     result: StageResult
     seconds: float
-    """Time that the stage took where it was computed; never part of a table."""
+    """Duration of the stage on the machine that computed it; never in a table."""
     reused: bool
-    """Whether the result came from the stage cache."""
+    """Whether the result was cached."""
 
 
 def with_results(records: Iterable[Record], kind: type[R]) -> Iterator[tuple[Record, R]]:
-    """Yield the records whose result is of a kind, each with that result."""
+    """Yield the records with a result of this type, each with the result."""
     for record in records:
         if isinstance(record.result, kind):
             yield record, record.result
 
 
 def final_loss_of(record: Record) -> float | None:
-    """Return the held-out loss at the end of a finished stage of pretraining, None where there is none."""
+    """Return the held-out loss at the end of a finished pretraining stage, None for any other record."""
     return finite(record.result.held_out_loss) if isinstance(record.result, PretrainResult) else None
 
 
 def curve_of(record: Record) -> dict[int, float]:
-    """Return the held-out loss in nats by tokens seen; empty where the stage is none of pretraining."""
+    """Return the held-out loss in nats by tokens seen; empty if the stage is not pretraining."""
     return record.result.held_out if isinstance(record.result, Pretraining) else {}
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A hurdle's verdict on a trial, written before it is acted on."""
+    """A hurdle's decision on a trial, written before it takes effect."""
 
     sequence: int
     trial: str
@@ -113,4 +113,4 @@ class Decision:
     value: float | None
     threshold: float | None
     cohort: tuple[str, ...]
-    """Trials whose values set the threshold."""
+    """The reference trials, whose values give the threshold."""

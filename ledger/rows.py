@@ -1,4 +1,4 @@
-"""Rows of a ledger as plain JSON values and back: the one serialiser behind the database and the CSV export."""
+"""Serialises rows of a ledger to plain JSON values and back, for the database and the CSV export."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -42,7 +42,7 @@ FINISHED: Mapping[str, type[StageResult]] = {
     FINE_TUNE: FineTuneResult,
     PROBE: FineTuneResult,
 }
-"""What a finished stage of each kind gives."""
+"""Result type of a finished stage, by kind."""
 DIVERGED: Mapping[str, type[StageResult]] = {
     PRETRAIN: DivergedPretraining,
     LONG_SEQUENCE_PHASE: DivergedPretraining,
@@ -50,17 +50,19 @@ DIVERGED: Mapping[str, type[StageResult]] = {
     PROBE: DivergedFineTuning,
 }
 IN_JSON = ("candidate", "result")
-"""Fields that `parsed` takes as JSON text."""
+"""Fields that `parsed` expects as JSON text."""
 _ARM_FIRST = ("name", "position", "cohort", "candidate", "changes", "parameters", "forward_flops", "train_flops")
 
 
 def read_result(stage: str, status: Status, document: str | bytes) -> StageResult:
-    """Return the result of a stage from its JSON. Raises ValueError, in one line, where it is none of that stage."""
-    ends = {Status.FINISHED: FINISHED, Status.DIVERGED: DIVERGED}.get(status)
-    kind = FailedStage if ends is None else ends.get(stage)
+    """Return the result of a stage from its JSON. Raises ValueError, in one line, if it is invalid for that stage."""
+    types = {Status.FINISHED: FINISHED, Status.DIVERGED: DIVERGED}.get(status)
+    kind = FailedStage if types is None else types.get(stage)
     if kind is None:
         unknown = (
-            "is no kind of stage" if status is Status.FINISHED else f"is no kind of stage that is {status.value}"
+            "is not a kind of stage"
+            if status is Status.FINISHED
+            else f"is not a kind of stage that is {status.value}"
         )
         raise ValueError(f"{stage!r} {unknown}; another version may have written it")
     try:
@@ -70,10 +72,10 @@ def read_result(stage: str, status: Status, document: str | bytes) -> StageResul
 
 
 def first_fault(error: ValidationError) -> str:
-    """Return the first of the faults as one line: where, and what."""
+    """Return the first error as one line: location and message."""
     fault, more = error.errors(include_url=False)[0], error.error_count() - 1
-    place = ".".join(map(str, fault["loc"]))
-    return f"{place}: {fault['msg']}" + (f" (and {more} more)" if more else "")
+    location = ".".join(map(str, fault["loc"]))
+    return f"{location}: {fault['msg']}" + (f" (and {more} more)" if more else "")
 
 
 def columns(kind: type[Row]) -> tuple[str, ...]:
@@ -100,9 +102,9 @@ def _plain(value: Any) -> Any:
 
 
 def parsed(kind: type[R], content: Mapping[str, Any]) -> R:
-    """Return a row from its values, of which `IN_JSON` are JSON text.
+    """Return a row from its values; fields in `IN_JSON` are JSON text.
 
-    Raises ValueError or TypeError, in one line, where they are no such row.
+    Raises ValueError or TypeError, in one line, if they are not a row of this kind.
     """
     values = dict(content)
     if kind is ArmRow:

@@ -1,4 +1,4 @@
-"""Which of the searched settings counts: chosen per task and fine-tuning seed, by the choice score alone."""
+"""Selection of searched fine-tuning settings, per task and fine-tuning seed, by the selection score alone."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -10,8 +10,8 @@ from ledger.stage_results import FineTuneResult
 def chosen_records(records: Iterable[Record], labels: Sequence[str]) -> tuple[Record, ...]:
     """Return one finished fine-tuning per task and seed, in the order of `labels`.
 
-    Of a search it is the one with the best choice score, of equals the first, and none before every combination has
-    ended. A combination that diverged loses; the scores that are reported are never looked at.
+    Of a search it is the combination with the best selection score, of ties the first, and none before all have
+    ended. A diverged combination is never selected; reported scores are not used.
     """
     by_label = {record.label: record for record in records if record.stage == FINE_TUNE}
     cells: dict[StageLabel, dict[str, None]] = {}
@@ -19,36 +19,35 @@ def chosen_records(records: Iterable[Record], labels: Sequence[str]) -> tuple[Re
         parsed = StageLabel.parse(label)
         if parsed.kind == FINE_TUNE:
             cells.setdefault(parsed.cell, {})[label] = None
-    found = (_chosen([by_label.get(label) for label in of_cell]) for of_cell in cells.values())
-    return tuple(record for record in found if record is not None)
+    chosen = (_chosen([by_label.get(label) for label in cell_labels]) for cell_labels in cells.values())
+    return tuple(record for record in chosen if record is not None)
 
 
 def _chosen(records: Sequence[Record | None]) -> Record | None:
-    ended = [one for one in records if one is not None and one.status in (Status.FINISHED, Status.DIVERGED)]
+    ended = [r for r in records if r is not None and r.status in (Status.FINISHED, Status.DIVERGED)]
     finished = [record for record in ended if record.status is Status.FINISHED]
     if len(ended) < len(records) or not finished:
         return None
-    return finished[0] if len(records) == 1 else max(finished, key=_choice_score)  # the first of equals
+    return finished[0] if len(records) == 1 else max(finished, key=_selection_score)  # the first of ties
 
 
-def _choice_score(record: Record) -> float:
+def _selection_score(record: Record) -> float:
     choice = record.result.choice if isinstance(record.result, FineTuneResult) else None
     return float("-inf") if choice is None or choice.score is None else float(choice.score)
 
 
-def lasting(statuses: Mapping[str, Status]) -> Iterator[Status]:
-    """Yield what became of a trial's stages: a combination that diverged beside one that did not changes nothing."""
-    cells: dict[StageLabel, list[Status]] = {}
+def final_statuses(statuses: Mapping[str, Status]) -> Iterator[Status]:
+    """Yield the statuses of a trial's stages; a diverged combination counts only if all combinations diverged."""
+    cells: dict[StageLabel, set[Status]] = {}
     for label, status in statuses.items():
-        cells.setdefault(StageLabel.parse(label).cell, []).append(status)
-    for of_cell in cells.values():
-        every = set(of_cell)
-        yield from every - {Status.DIVERGED} if len(every) > 1 else every
+        cells.setdefault(StageLabel.parse(label).cell, set()).add(status)
+    for cell_statuses in cells.values():
+        yield from cell_statuses - {Status.DIVERGED} if len(cell_statuses) > 1 else cell_statuses
 
 
-def standing_of(statuses: Mapping[str, Status], stopped: bool, complete: bool) -> TrialStatus:
-    """Return a trial's standing by its stages, whether a hurdle stopped it and whether all its stages have ended."""
-    if Status.DIVERGED in lasting(statuses):
+def trial_status(statuses: Mapping[str, Status], stopped: bool, complete: bool) -> TrialStatus:
+    """Return a trial's status from its stages' statuses, the hurdles' decisions and whether all stages have ended."""
+    if Status.DIVERGED in final_statuses(statuses):
         return TrialStatus.DIVERGED
     if stopped:
         return TrialStatus.STOPPED

@@ -1,7 +1,7 @@
-"""Sessions: when, with which command, where and for how long an experiment was run. No number depends on them.
+"""Sessions: time, command, machine and duration of every run of an experiment. No result depends on them.
 
-A session is written when its first stage has been computed, so that a run which finds everything done leaves the
-ledger as it is. One that was killed has a start and no duration.
+A session is written when its first stage has been computed, so that a run without any work leaves the ledger
+unchanged. The session of a killed process has a start and no duration.
 """
 
 import time
@@ -21,21 +21,21 @@ class Session:
     """One process that has added computed stages to the ledger."""
 
     command: str
-    """As it can be given again; empty where the program was called from Python."""
+    """Command line that repeats the run; empty if the program was called from Python."""
     started: str
     """In UTC."""
     machine: Mapping[str, JsonValue]
     seconds: float | None
-    """Wall time; None where the process was killed or is still running."""
+    """Wall time; None if the process was killed or is still running."""
 
 
 def sessions(ledger: LedgerRows) -> tuple[Session, ...]:
-    """Return the sessions, the earliest first; none from ledgers of before there were sessions."""
+    """Return the sessions, the earliest first; ledgers of early versions have none."""
     return tuple(_read(ledger))
 
 
 def session_facts(ledger: LedgerRows) -> Iterator[str]:
-    """Yield the names of the facts that hold the sessions."""
+    """Yield the names of the facts of the sessions."""
     for number, session in enumerate(sessions(ledger), start=1):
         yield STARTED.format(number)
         if session.seconds is not None:
@@ -63,7 +63,7 @@ class Stopwatch:
             self._ledger.set_fact(STARTED.format(self._number), fact)
 
     def end(self) -> None:
-        """Write the duration of a session that was begun."""
+        """Write the duration, if the session has begun."""
         if self._number is not None:
             seconds = round(time.monotonic() - self._started, 1)
             self._ledger.set_fact(DURATION.format(self._number), {"seconds": seconds})

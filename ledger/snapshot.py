@@ -1,4 +1,7 @@
-"""How trials stand: a pure reading of the ledger's rows, the same for tables, the live view and MLflow."""
+"""Snapshot of an experiment: the state of every trial, a pure function of the ledger's rows.
+
+Tables, the live view and MLflow all use it.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +12,7 @@ from foundation.schema import JsonValue
 from ledger.amendments import Amendment, amendments
 from ledger.database import LedgerRows
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow, TrialStatus
-from ledger.selected_settings import standing_of
+from ledger.selected_settings import trial_status
 from ledger.sessions import Session, sessions
 from ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
 from ledger.tuning_selection import Choice
@@ -17,18 +20,18 @@ from ledger.tuning_selection import Choice
 
 @dataclass(frozen=True)
 class TrialHistory:
-    """A trial with all that is known of it. `records` holds the latest record per label, in the order written."""
+    """A trial with its rows. `records` has the latest record per label, in the order written."""
 
     trial: TrialRow
     records: tuple[Record, ...]
     decisions: tuple[Decision, ...]
     status: TrialStatus
     audit: tuple[Record, ...] = ()
-    """What a stopped trial was trained on for the audit: shown as such, and nowhere else."""
+    """Records of a stopped trial's further training in an audit; only the audit's table uses them."""
 
     @property
     def stopped_by(self) -> Decision | None:
-        """The hurdle that stopped the trial."""
+        """The decision that stopped the trial, None if it was not stopped."""
         return next((decision for decision in self.decisions if not decision.cleared), None)
 
     def finished(self, stage: str) -> tuple[Record, ...]:
@@ -38,42 +41,42 @@ class TrialHistory:
 
 @dataclass(frozen=True)
 class Tuning:
-    """What every arm was tried at before it was compared, what that gave, and what was chosen."""
+    """Tuning: its plan, its trials and the selected points."""
 
     tried: TuningPlan
     arms: tuple[ArmRow, ...]
     """Every arm at every point."""
     histories: tuple[TrialHistory, ...]
     choices: tuple[Choice, ...]
-    """By arm; empty until all trials have ended."""
+    """By arm; empty until all tuning trials have ended."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Everything a report, a table or a mirror reads, taken from the ledger at one moment."""
+    """Everything that reports, tables and MLflow need, read from the ledger at one moment."""
 
     experiment: str
     scale: str
     document: Mapping[str, JsonValue]
-    """The experiment as resolved at this scale."""
+    """The experiment, resolved at this scale."""
     labels: tuple[str, ...]
-    """The stages every trial goes through when nothing stops it."""
+    """The stages of a trial that is not stopped."""
     arms: tuple[ArmRow, ...]
     histories: tuple[TrialHistory, ...]
     shared: tuple[Record, ...]
-    """Records of the stages that all trials share: corpus, tokens, questions, examples."""
+    """Records of the stages that all trials share: corpus, tokens, evaluation set, examples."""
     importance: Mapping[str, float] = field(default_factory=dict)
     """Of a finished search: each axis's share of the variance of the held-out loss."""
     amendments: tuple[Amendment, ...] = ()
-    """What was added to the experiment after its ledger was begun; `document` is the latest."""
+    """Additions to the experiment after its ledger was created; `document` is the latest version."""
     first_document: Mapping[str, JsonValue] = field(default_factory=dict)
-    """The experiment as it was when the ledger was begun; empty where nothing was added."""
+    """The experiment when the ledger was created; empty without amendments."""
     impossible: tuple[tuple[str, ...], ...] = ()
-    """Points that the designs ask for and no arm can be: the name, then the reasons."""
+    """Impossible points of the designs: the name, then the reasons."""
     tuning: Tuning | None = None
-    """Beside `arms` and `histories`, which hold nothing of it."""
+    """Tuning, whose arms and trials are not in `arms` and `histories`."""
     manifest: Mapping[str, JsonValue] = field(default_factory=dict, compare=False)
-    """Versions and the machine that the ledger was begun with."""
+    """Versions and machine of the first run."""
     sessions: tuple[Session, ...] = field(default=(), compare=False)
 
     def of_arm(self, arm: str) -> tuple[TrialHistory, ...]:
@@ -82,12 +85,12 @@ class Snapshot:
 
     @property
     def every_history(self) -> tuple[TrialHistory, ...]:
-        """The trials of tuning and of the comparison."""
+        """The trials of tuning, then those of the comparison."""
         return (*(self.tuning.histories if self.tuning else ()), *self.histories)
 
     @property
     def failed(self) -> tuple[TrialHistory, ...]:
-        """The trials that have no result, through no fault of their candidate; the next run tries them again."""
+        """The failed trials, which the next run repeats."""
         return tuple(history for history in self.every_history if history.status is TrialStatus.FAILED)
 
     @property
@@ -97,43 +100,43 @@ class Snapshot:
 
 
 def snapshot(ledger: LedgerRows) -> Snapshot:
-    """Read the ledger once and fold it. Raises MachineError where a run has made it and was killed at once."""
+    """Return the snapshot of a ledger. Raises MachineError if the ledger has no experiment yet."""
     records = ledger.records()
     document, labels = ledger.fact("document"), ledger.fact("labels")
     if document is None:
         raise MachineError(f"{ledger.path}: nothing has been run here yet; start it with `steeplechase run`")
     assert isinstance(document, dict)
-    names = tuple(map(str, labels)) if isinstance(labels, list) else ()  # an export leaves out what is empty
-    tuning = _tuning(ledger)
-    apart = {arm.name for arm in tuning.arms} if tuning else set()
+    names = tuple(map(str, labels)) if isinstance(labels, list) else ()  # an export leaves out empty facts
+    tuning, manifest = _tuning(ledger), ledger.fact("manifest")
+    tuning_arms = {arm.name for arm in tuning.arms} if tuning else set()
     added = amendments(ledger)
     return Snapshot(
         experiment=str(ledger.fact("experiment")),
         scale=str(ledger.fact("scale")),
         document=added[-1].document if added else document,
         labels=names,
-        arms=tuple(arm for arm in ledger.arms() if arm.name not in apart),
-        histories=tuple(one for one in histories_of(ledger, names) if one.trial.arm not in apart),
+        arms=tuple(arm for arm in ledger.arms() if arm.name not in tuning_arms),
+        histories=tuple(h for h in histories_of(ledger, names) if h.trial.arm not in tuning_arms),
         shared=_latest(record for record in records if record.trial is None),
         amendments=added,
         first_document=document if added else {},
         importance=_shares(ledger.fact("importance")),
         impossible=_texts(added[-1].impossible if added else ledger.fact("impossible")),
         tuning=tuning,
-        manifest=told if isinstance(told := ledger.fact("manifest"), dict) else {},
+        manifest=manifest if isinstance(manifest, dict) else {},
         sessions=sessions(ledger),
     )
 
 
 def _tuning(ledger: LedgerRows) -> Tuning | None:
-    told = ledger.fact(TUNING)
-    if told is None:
+    fact = ledger.fact(TUNING)
+    if fact is None:
         return None
-    tried = TuningPlan.of(told)
+    plan = TuningPlan.of(fact)
     arms = tuple(arm for arm in ledger.arms() if arm.tuning_trial_of is not None)
     names = {arm.name for arm in arms}
-    histories = tuple(one for one in histories_of(ledger, tried.labels) if one.trial.arm in names)
-    return Tuning(tried, arms, histories, choices_of(ledger.fact(CHOICES)))
+    histories = tuple(h for h in histories_of(ledger, plan.labels) if h.trial.arm in names)
+    return Tuning(plan, arms, histories, choices_of(ledger.fact(CHOICES)))
 
 
 def _texts(fact: JsonValue) -> tuple[tuple[str, ...], ...]:
@@ -147,7 +150,7 @@ def _shares(fact: JsonValue) -> dict[str, float]:
 
 
 def histories_of(ledger: LedgerRows, labels: Sequence[str]) -> tuple[TrialHistory, ...]:
-    """Return every trial with its own rows, in the order in which the trials were declared."""
+    """Return the history of every trial, in the order in which the trials were declared."""
     records: dict[str, list[Record]] = {}
     decisions: dict[str, list[Decision]] = {}
     for record in ledger.records():
@@ -164,22 +167,22 @@ def histories_of(ledger: LedgerRows, labels: Sequence[str]) -> tuple[TrialHistor
 def history_of(
     trial: TrialRow, records: Iterable[Record], decisions: Iterable[Decision], labels: Sequence[str]
 ) -> TrialHistory:
-    """Fold the rows of one trial into how it stands."""
-    decided = tuple(decision for decision in decisions if decision.trial == trial.name)
-    every = _latest(record for record in records if record.trial == trial.name)
-    stop = next((decision.level for decision in decided if not decision.cleared), None)
-    beyond = set() if stop is None else _labels_beyond(every, stop)
-    mine = tuple(record for record in every if record.label not in beyond)
-    audit = tuple(record for record in every if record.label in beyond)
-    return TrialHistory(trial, mine, decided, _standing(mine, decided, labels), audit)
+    """Return the history of one trial from its rows."""
+    own_decisions = tuple(decision for decision in decisions if decision.trial == trial.name)
+    latest = _latest(record for record in records if record.trial == trial.name)
+    stop = next((decision.level for decision in own_decisions if not decision.cleared), None)
+    audited = set() if stop is None else _labels_beyond(latest, stop)
+    before_stop = tuple(record for record in latest if record.label not in audited)
+    audit = tuple(record for record in latest if record.label in audited)
+    return TrialHistory(trial, before_stop, own_decisions, _status(before_stop, own_decisions, labels), audit)
 
 
 def _labels_beyond(records: Sequence[Record], level: int) -> set[str]:
-    """Return the stages that only an audit has run: past the hurdle that stopped the trial, in tokens."""
-    marked = [(record.label, StageLabel.parse(record.label)) for record in records]
-    marks = sorted({label.tokens for _, label in marked if label.kind == PRETRAIN and label.tokens is not None})
-    reached = marks[level : level + 1]
-    return {text for text, label in marked if label.tokens is None or (reached and label.tokens > reached[0])}
+    """Return the stages past the hurdle that stopped the trial, which only an audit runs."""
+    labels = [(record.label, StageLabel.parse(record.label)) for record in records]
+    rungs = sorted({label.tokens for _, label in labels if label.kind == PRETRAIN and label.tokens is not None})
+    stopped_at = rungs[level : level + 1]
+    return {text for text, label in labels if label.tokens is None or (stopped_at and label.tokens > stopped_at[0])}
 
 
 def _latest(records: Iterable[Record]) -> tuple[Record, ...]:
@@ -187,7 +190,7 @@ def _latest(records: Iterable[Record]) -> tuple[Record, ...]:
     return tuple(sorted(by_label.values(), key=lambda record: record.sequence))
 
 
-def _standing(records: Sequence[Record], decisions: Sequence[Decision], labels: Sequence[str]) -> TrialStatus:
+def _status(records: Sequence[Record], decisions: Sequence[Decision], labels: Sequence[str]) -> TrialStatus:
     statuses = {record.label: record.status for record in records}
     stopped = any(not decision.cleared for decision in decisions)
-    return standing_of(statuses, stopped, all(label in statuses for label in labels))
+    return trial_status(statuses, stopped, all(label in statuses for label in labels))

@@ -1,4 +1,4 @@
-"""What one trial predicted for the unlabelled tests of GLUE, as the files of a submission to its leaderboard."""
+"""Predictions of one trial on GLUE's unlabelled test sets, as the files of a leaderboard submission."""
 
 import json
 from collections.abc import Iterator
@@ -22,40 +22,40 @@ EXAMPLES = "examples"
 
 
 def submission(folder: Path, trial: str) -> dict[str, str]:
-    """Return the text of each file by its name, of the trial's first fine-tuning seed.
+    """Return the text of each file by its name, from the trial's first fine-tuning seed.
 
-    Raises ConfigurationError where there is no such trial or it predicted none of the tests, Corruption where the
+    Raises ConfigurationError if there is no such trial or it has no predictions of a test set, CorruptionError if the
     files are damaged.
     """
     with closing(Ledger.at(folder)) as ledger:
-        found = snapshot(ledger)
-    history = _history(folder, found, trial)
-    files = dict(_files(found, history, ArtifactStore(ResultPaths.of(folder).stages)))
+        current = snapshot(ledger)
+    history = _history(folder, current, trial)
+    files = dict(_files(current, history, ArtifactStore(ResultPaths.of(folder).stages)))
     if not files:
-        message = f"{folder}: {trial} has predicted no unlabelled test of GLUE; tasks with a test file beside dev do"
+        message = f"{folder}: {trial} has no predictions of GLUE's test sets; fine-tune on a task with a test file"
         raise ConfigurationError(message)
     return files
 
 
-def _history(folder: Path, found: Snapshot, trial: str) -> TrialHistory:
-    for history in found.histories:
+def _history(folder: Path, current: Snapshot, trial: str) -> TrialHistory:
+    for history in current.histories:
         if history.trial.name == trial:
             return history
-    known = ", ".join(history.trial.name for history in found.histories)
+    known = ", ".join(history.trial.name for history in current.histories)
     raise ConfigurationError(f"{folder}: {trial!r} is not a trial; known are {known}")
 
 
-def _files(found: Snapshot, history: TrialHistory, store: ArtifactStore) -> Iterator[tuple[str, str]]:
-    asked = {result.task: record for record, result in with_results(found.shared, ExamplesResult)}
-    told: dict[str, Record] = {}
+def _files(current: Snapshot, history: TrialHistory, store: ArtifactStore) -> Iterator[tuple[str, str]]:
+    examples_of = {result.task: record for record, result in with_results(current.shared, ExamplesResult)}
+    fine_tuning_of: dict[str, Record] = {}
     finished = sorted(history.finished(FINE_TUNE), key=lambda record: record.label)
     for record, result in with_results(finished, FineTuneResult):
-        told.setdefault(result.task, record)
+        fine_tuning_of.setdefault(result.task, record)
     for (name, part), file in FILES.items():
-        if name not in told or name not in asked:
+        if name not in fine_tuning_of or name not in examples_of:
             continue
-        examples = store.read(EXAMPLES, asked[name].key) / part
-        predicted = store.read(FINE_TUNE, told[name].key) / predictions_file(part)
+        examples = store.read(EXAMPLES, examples_of[name].key) / part
+        predicted = store.read(FINE_TUNE, fine_tuning_of[name].key) / predictions_file(part)
         if examples.is_dir() and predicted.is_file():
             predictions = json.loads(predicted.read_text(encoding="utf-8"))
             yield file, table_of(find_task(name), load_examples(examples).rows, predictions)

@@ -1,4 +1,4 @@
-"""What tuning leaves in a ledger, as facts: what was tried, and what was chosen."""
+"""Facts of tuning in the ledger: the plan, and the selected points."""
 
 from collections.abc import Mapping
 
@@ -12,30 +12,30 @@ TUNING, CHOICES = "tuning", "own_recipes"
 
 
 class TuningPlan(BaseModel):
-    """The points that every arm was tried at, and what a trial there was."""
+    """The points at which every arm was tried, and the settings of the tuning trials."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     points: tuple[Mapping[str, JsonValue], ...]
-    """What each changes of the shared recipe, which is the first and changes nothing."""
+    """Changes from the shared recipe; the first point is the shared recipe, without changes."""
     names: tuple[str, ...]
-    """Of the points, in their order."""
+    """Names of the points, in their order."""
     shared: Mapping[str, JsonValue]
-    """The shared recipe's value of every tuned field; null where its options have no such field."""
+    """The shared recipe's value of every tuned field; null if its options have no such field."""
     ranges: Mapping[str, tuple[float, float]]
-    """The ends of the axes that were ranges."""
+    """Both ends of every axis that is a range."""
     sampler: str
-    """`grid`, where every combination was tried; else who drew the points."""
+    """`grid` if every combination was tried, else the sampler's name."""
     seeds: tuple[int, ...]
     tokens: int
-    """Of a tuning trial."""
+    """Training tokens of a tuning trial."""
     metric: str
     labels: tuple[str, ...]
-    """The stages that a tuning trial goes through."""
+    """The stages of a tuning trial."""
 
     @classmethod
     def of(cls, fact: JsonValue) -> "TuningPlan":
-        """Return the fact, parsed."""
+        """Return the parsed fact."""
         return cls.model_validate_json(canonical_text(fact))
 
     def values(self, path: str) -> tuple[JsonValue, ...]:
@@ -44,5 +44,5 @@ class TuningPlan(BaseModel):
 
 
 def choices_of(fact: JsonValue) -> tuple[Choice, ...]:
-    """Return what was chosen by arm, nothing before it was."""
+    """Return the selected points by arm; empty before the selection."""
     return tuple(map(Choice.of, fact)) if isinstance(fact, list) else ()

@@ -1,7 +1,7 @@
-"""Which point an arm is compared at: a pure function of what its tuning trials found.
+"""Selection of the point at which an arm is compared: a pure function of the results of its tuning trials.
 
-NaN, missing and infinite never win, and neither does a point on which a seed diverged. Ties go to the shared recipe,
-then to the smaller change.
+NaN, missing and infinite values are never selected, nor is a point with a diverged seed. Ties go to the shared
+recipe, then to the smaller change.
 """
 
 from collections.abc import Sequence
@@ -16,24 +16,24 @@ Size = tuple[int, float]
 
 @dataclass(frozen=True)
 class Choice:
-    """What an arm's tuning came to, as it is written into the ledger before it is acted on."""
+    """The selected point of an arm, written to the ledger before it takes effect."""
 
     arm: str
     point: int
-    """Its number; 0 is the shared recipe."""
+    """Number of the selected point; 0 is the shared recipe."""
     values: tuple[float | None, ...]
-    """By point: the mean over tuning's seeds, None where a seed gave no finite value."""
+    """By point: the mean over tuning's seeds, None if a seed has no finite value."""
     own: str
-    """The arm at its own recipe; its own name where that is the shared one."""
+    """Name of the arm at its selected recipe; the arm's own name if that is the shared recipe."""
 
     @property
     def as_json(self) -> JsonValue:
-        """The choice as a ledger keeps it."""
+        """The choice in the ledger's form."""
         return {"arm": self.arm, "point": self.point, "values": [*self.values], "own": self.own}
 
     @classmethod
     def of(cls, document: JsonValue) -> "Choice":
-        """Return a choice as a ledger has kept it."""
+        """Return a choice from the ledger's form."""
         assert isinstance(document, dict)
         point, values = document["point"], document["values"]
         assert isinstance(point, int)
@@ -42,14 +42,14 @@ class Choice:
         return cls(str(document["arm"]), point, numbers, str(document["own"]))
 
 
-def mean_over_seeds(found: Sequence[float | None]) -> float | None:
-    """Return the mean of the seeds' values, None where one is missing or not finite."""
-    known = [value for value in found if value is not None and isfinite(value)]
-    return fmean(known) if known and len(known) == len(found) else None
+def mean_over_seeds(values: Sequence[float | None]) -> float | None:
+    """Return the mean of the seeds' values, None if one is missing or not finite."""
+    finite = [value for value in values if value is not None and isfinite(value)]
+    return fmean(finite) if finite and len(finite) == len(values) else None
 
 
 def chosen(values: Sequence[float | None], sizes: Sequence[Size], larger_is_better: bool) -> int:
-    """Return the number of the best point; the shared recipe, 0, where none has a value."""
+    """Return the number of the best point; 0, the shared recipe, if no point has a value."""
     sign = -1.0 if larger_is_better else 1.0
     ranked = [
         (sign * value, number != 0, size, number)

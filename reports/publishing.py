@@ -8,7 +8,7 @@ from pathlib import Path
 from foundation.atomic_files import make_folder, sha256_of
 from foundation.errors import MachineError
 from ledger.csv_export import has_export, read_export, write_export
-from ledger.reading import opened, refuse_former_timings
+from ledger.reading import open_rows, refuse_former_timings
 from ledger.snapshot import snapshot
 from reports.write import write_report
 
@@ -18,7 +18,7 @@ def publish(source: Path, folder: Path) -> None:
 
     Raises MachineError where the source holds no results, CorruptionError where they cannot be trusted.
     """
-    with opened(source) as rows:
+    with open_rows(source) as rows:
         make_folder(folder)
         write_export(rows, folder)
     rebuild(folder)

@@ -117,7 +117,7 @@ class Journal:
             self._ledger.set_fact(name, value)
             written.append(Fact(name, self._ledger.fact(name)))
         if step.arms or step.trials or step.decisions:
-            with self._ledger.together():
+            with self._ledger.transaction():
                 for arm in step.arms:
                     self._ledger.add_arm(arm)
                 for trial in step.trials:

@@ -158,11 +158,11 @@ def open_ledger(request: RunRequest) -> Iterator[Ledger]:
     refuse_former_timings(request.places.folder)
     _refuse_lost_ledger(request.places)
     request.places.make()
-    with request.places.held(), closing(Ledger(request.places.folder / LEDGER_NAME)) as ledger:
+    with request.places.locked(), closing(Ledger(request.places.folder / LEDGER_NAME)) as ledger:
         experiment = request.experiment
         identity, known = experiment.identity(), ledger.fact("identity")
         if known is None:
-            with ledger.together():
+            with ledger.transaction():
                 ledger.set_fact("experiment", experiment.experiment)
                 ledger.set_fact("scale", request.scale)
                 ledger.set_fact("labels", [*_trial_labels(experiment)])
@@ -185,7 +185,7 @@ def _refuse_lost_ledger(places: ResultPaths) -> None:
     path = places.folder / LEDGER_NAME
     with disk_refusals(path):
         size = path.stat().st_size if path.is_file() else None
-        remains = places.remains if size == 0 else ()
+        remains = places.leftovers if size == 0 else ()
     if remains:
         advice = "restore it, or move it away to begin a new one over the stages that are kept"
         raise CorruptionError(f"{path}: is empty, but {remains[0]} is beside it; {advice}")

@@ -13,7 +13,7 @@ from configuration.experiment import Experiment
 from configuration.seeds import first_seeds
 from configuration.tuning_experiment import tuning_view
 from foundation.schema import JsonValue
-from ledger.contamination import refuse_leakage
+from ledger.contamination import refuse_contamination
 from ledger.database import LedgerRows
 from ledger.records import ArmRow, Decision, TrialRow
 from ledger.tuning_plan import CHOICES, TUNING
@@ -74,7 +74,7 @@ def next_step(state: RunState) -> Step:
         return Step(ready=state.shared_ready)
     if not state.has_trials:
         return OVER
-    refuse_leakage(state.experiment, state.shared_records.values())
+    refuse_contamination(state.experiment, state.shared_records.values())
     if decisions := state.decidable():
         return Step(decisions=decisions)
     if live := state.live:
@@ -172,5 +172,5 @@ def _arm_row(state: RunState, arm: Arm, position: int) -> ArmRow:
         parameters=candidate.architecture.parameters,
         forward_flops=candidate.architecture.forward_flops(candidate.recipe.sequence_length),
         train_flops=candidate.train_flops(view.pretraining.tokens, experiment.baseline.architecture),
-        after_record=state.last_of_trials,
+        after_record=state.last_trial_record,
     )

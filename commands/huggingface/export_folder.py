@@ -35,11 +35,11 @@ def notes_on(exported: Exported) -> Iterator[str]:
 def write(exported: Exported, notes: Sequence[str], out: Path) -> None:
     """Write the folder. Raises ConflictError if it exists, MachineError if it cannot be written."""
     architecture, tokenizer = exported.architecture, exported.tokenizer
-    family, whole = config.model_type(architecture), _class_with_head(exported)
+    family, head_class = config.model_type(architecture), _class_with_head(exported)
     pairs = encoder_pairs(architecture)
-    if whole is not None and exported.objective is not None:
+    if head_class is not None and exported.objective is not None:
         pairs = (*under(family, pairs), *head_pairs(exported.objective))
-    class_name = whole or config.BARE_CLASSES[family]
+    class_name = head_class or config.BARE_CLASSES[family]
     pad = PAD if tokenizer is None else tokenizer.pad
     with atomic_directory(out, (SafetensorError,)) as folder:
         save_file(to_transformers(exported.weights, pairs), folder / MODEL, {"format": "pt"})
@@ -83,7 +83,8 @@ def _write_json(path: Path, document: Mapping[str, JsonValue]) -> None:
 
 def _card(exported: Exported, class_name: str, notes: Sequence[str], weights_hash: str) -> str:
     architecture = exported.architecture
-    facts = {**exported.story, f"{MODEL} sha256": weights_hash, "encoder parameters": f"{architecture.parameters:,}"}
+    facts = {**exported.provenance, f"{MODEL} sha256": weights_hash}
+    facts |= {"encoder parameters": f"{architecture.parameters:,}"}
     opening = ["---", "library_name: transformers", "---", "", f"# {exported.title}", ""]
     opening += [f"{class_name}, exported by Steeplechase. `AutoModel.from_pretrained` on this folder opens it.", ""]
     table = ["| | |", "|---|---|", *(f"| {name} | {_cell(value)} |" for name, value in facts.items()), ""]

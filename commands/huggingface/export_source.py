@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from configuration.initial_checkpoint import WEIGHTS as START_WEIGHTS
 from configuration.initial_checkpoint import read_initial_checkpoint
 from foundation.atomic_files import sha256_of
-from ledger.checkpoints import trained
+from ledger.checkpoints import pretrained_trial
 from models.encoder import Encoder
 from models.initialisation import initialise
 from runners.stages.pretrain import CHECKPOINT
@@ -32,7 +32,7 @@ class Exported:
     dropout: float
     weights: Mapping[str, Tensor]
     """The encoder's weights by name; those of a pretraining head prefixed by `head.` or `judge.`."""
-    story: Mapping[str, str]
+    provenance: Mapping[str, str]
     """Provenance: source, training and hashes."""
     tokenizer: WordPiece | None = None
     objective: str | None = None
@@ -41,25 +41,25 @@ class Exported:
 
 def from_trial(folder: Path, trial: str | None) -> Exported:
     """Return a trial with finished pretraining, with its head and its vocabulary."""
-    found = trained(folder, trial)
-    file = found.stage / CHECKPOINT / WEIGHTS
+    pretrained = pretrained_trial(folder, trial)
+    file = pretrained.stage / CHECKPOINT / WEIGHTS
     saved = load_file(file)
     weights = {name.removeprefix(f"{ENCODER}."): value for name, value in saved.items() if not _of_generator(name)}
-    tokenizer = load_tokenizer(found.tokens)
-    arm, _, seed = found.trial.rpartition("/")
-    story = {
-        "experiment": f"{found.experiment} at scale {found.scale}",
+    tokenizer = load_tokenizer(pretrained.tokens)
+    arm, _, seed = pretrained.trial.rpartition("/")
+    provenance = {
+        "experiment": f"{pretrained.experiment} at scale {pretrained.scale}",
         "arm": arm,
         "pretraining seed": seed,
-        "objective": found.candidate.objective.kind,
-        "tokens seen": f"{found.result.tokens:,}",
-        "held-out loss": f"{found.result.held_out_loss} nats",
+        "objective": pretrained.candidate.objective.kind,
+        "tokens seen": f"{pretrained.result.tokens:,}",
+        "held-out loss": f"{pretrained.result.held_out_loss} nats",
         "checkpoint sha256": sha256_of(file),
         "vocabulary sha256": tokenizer.vocabulary_hash,
     }
-    title, candidate = f"{found.experiment}: {found.trial}", found.candidate
+    title, candidate = f"{pretrained.experiment}: {pretrained.trial}", pretrained.candidate
     dropout, objective = candidate.recipe.dropout, candidate.objective.kind
-    return Exported(title, candidate.architecture, dropout, weights, story, tokenizer, objective)
+    return Exported(title, candidate.architecture, dropout, weights, provenance, tokenizer, objective)
 
 
 def from_start(folder: Path) -> Exported:
@@ -67,9 +67,9 @@ def from_start(folder: Path) -> Exported:
     start = read_initial_checkpoint(folder)
     tokenizer = None if start.vocabulary is None else load_tokenizer(folder)
     weights = load_file(start.verify(START_WEIGHTS))
-    story = {"imported from": f"a {start.provenance.model_type} folder", "weights sha256": start.weights_hash}
-    story |= {f"source {name} sha256": found for name, found in start.provenance.sources.items()}
-    return Exported(folder.name, start.architecture, Recipe().dropout, weights, story, tokenizer)
+    provenance = {"imported from": f"a {start.provenance.model_type} folder", "weights sha256": start.weights_hash}
+    provenance |= {f"source {name} sha256": pretrained for name, pretrained in start.provenance.sources.items()}
+    return Exported(folder.name, start.architecture, Recipe().dropout, weights, provenance, tokenizer)
 
 
 def from_declaration(subject: Subject, seed: int) -> Exported:
@@ -79,8 +79,8 @@ def from_declaration(subject: Subject, seed: int) -> Exported:
         nn.ModuleDict({ENCODER: encoder}), seed
     )  # the random stream of a module is seeded by its name in the whole model
     weights = {name: value.detach() for name, value in encoder.named_parameters()}
-    story = {"trained": "not at all", "initialised from seed": str(seed)}
-    return Exported(subject.name, subject.architecture, subject.dropout, weights, story)
+    provenance = {"trained": "not at all", "initialised from seed": str(seed)}
+    return Exported(subject.name, subject.architecture, subject.dropout, weights, provenance)
 
 
 def _of_generator(name: str) -> bool:

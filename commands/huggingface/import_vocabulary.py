@@ -31,10 +31,10 @@ class FoundVocabulary:
 
 def find_vocabulary(folder: Path, vocabulary_size: int | None) -> FoundVocabulary:
     """Read the vocabulary of a folder; `vocabulary_size` is the maximum number of pieces, from the model."""
-    plain, pieces_told = _from_text(folder / VOCABULARY_FILE, vocabulary_size)
-    document, document_told = read_json(folder / TOKENIZER, missing_ok=True)
-    settings, settings_told = read_json(folder / TOKENIZER_CONFIG, missing_ok=True)
-    reasons = [*pieces_told, *document_told, *settings_told]
+    plain, pieces_mistakes = _from_text(folder / VOCABULARY_FILE, vocabulary_size)
+    document, document_mistakes = read_json(folder / TOKENIZER, missing_ok=True)
+    settings, settings_mistakes = read_json(folder / TOKENIZER_CONFIG, missing_ok=True)
+    reasons = [*pieces_mistakes, *document_mistakes, *settings_mistakes]
     if document:
         reasons += (f"{folder / TOKENIZER}: {line}" for line in _mistakes(document))
     if reasons:
@@ -120,7 +120,7 @@ def _as_settings(document: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of the normaliser in tokenizer.json under their names in tokenizer_config.json."""
     names = {"strip_accents": "strip_accents", "handle_chinese_chars": "tokenize_chinese_chars"}
     normaliser = document.get("normalizer", {})
-    return {theirs: normaliser[name] for name, theirs in names.items() if name in normaliser}
+    return {other_name: normaliser[name] for name, other_name in names.items() if name in normaliser}
 
 
 def _wrong_settings(folder: Path, settings: dict[str, Any], lowercase: bool) -> Iterator[str]:

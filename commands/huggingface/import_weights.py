@@ -21,7 +21,7 @@ BUFFERS = (
 )  # position indices, not learned; present in older files
 POOLER = "pooler."  # a map on the first token, trained only by BERT's next-sentence objective
 WIDENED = (torch.float16, torch.bfloat16)
-TOLD_AT_MOST = 20
+MISTAKES_SHOWN_AT_MOST = 20
 MOST_PARAMETERS = 10**12  # larger than any file; larger claims are rejected before a model is built
 
 
@@ -39,21 +39,21 @@ class FoundWeights:
 def find_weights(path: Path, model_type: str) -> FoundWeights:
     """Read the file. Raises DataError if it is not safetensors."""
     try:
-        every = load_file(path)
+        tensors = load_file(path)
     except (OSError, SafetensorError, ValueError) as damage:
         raise DataError(f"{path}: cannot be read as safetensors ({damage})") from damage
     prefix = f"{model_type}."
-    prefixed = any(name.startswith(prefix) for name in every)
+    prefixed = any(name.startswith(prefix) for name in tensors)
     encoder: dict[str, Tensor] = {}
     left_out = []
-    for name, value in every.items():
-        bare = _modern(name.removeprefix(prefix))
-        if bare in BUFFERS:
+    for name, value in tensors.items():
+        unprefixed = _modern(name.removeprefix(prefix))
+        if unprefixed in BUFFERS:
             continue
-        if (prefixed and not name.startswith(prefix)) or bare.startswith(POOLER):
+        if (prefixed and not name.startswith(prefix)) or unprefixed.startswith(POOLER):
             left_out.append(name)
         else:
-            encoder[bare] = value
+            encoder[unprefixed] = value
     widened = any(value.dtype in WIDENED for value in encoder.values())
     return FoundWeights(encoder, tuple(sorted(map(_printable, left_out))), widened)
 
@@ -61,12 +61,13 @@ def find_weights(path: Path, model_type: str) -> FoundWeights:
 def converted_weights(path: Path, found: FoundWeights, architecture: Architecture) -> dict[str, Tensor]:
     """Return the weights with this project's names. Raises DataError with every missing, wrong or unused tensor."""
     if architecture.parameters > MOST_PARAMETERS or architecture.depth > len(found.encoder):
-        claim = f"config.json asks for {architecture.depth} layers and {architecture.parameters} values"
-        raise DataError(f"{path}: {claim}; the file holds {len(found.encoder)} tensors of an encoder")
+        claim = f"config.json has {architecture.depth} layers and {architecture.parameters} parameters"
+        raise DataError(f"{path}: {claim}; the file has {len(found.encoder)} tensors of an encoder")
     pairs = encoder_pairs(architecture)
     mistakes = [f"{path}: {line}" for line in _mistakes(found.encoder, _shapes(architecture, pairs))]
-    if len(mistakes) > TOLD_AT_MOST:
-        mistakes[TOLD_AT_MOST:] = [f"{path}: … and {len(mistakes) - TOLD_AT_MOST} more such lines"]
+    if len(mistakes) > MISTAKES_SHOWN_AT_MOST:
+        more = len(mistakes) - MISTAKES_SHOWN_AT_MOST
+        mistakes[MISTAKES_SHOWN_AT_MOST:] = [f"{path}: … and {more} more such lines"]
     if mistakes:
         raise DataError(mistakes)
     return from_transformers({name: value.float() for name, value in found.encoder.items()}, pairs)
@@ -91,15 +92,15 @@ def _shapes(architecture: Architecture, pairs: tuple[WeightPair, ...]) -> dict[s
     return {name: tuple(value.shape) for name, value in to_transformers(weights, pairs).items()}
 
 
-def _mistakes(found: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...]]) -> Iterator[str]:
-    for name in sorted(wanted.keys() - found.keys()):
+def _mistakes(found: Mapping[str, Tensor], expected: Mapping[str, tuple[int, ...]]) -> Iterator[str]:
+    for name in sorted(expected.keys() - found.keys()):
         yield f"{name} is missing"
-    for name in sorted(found.keys() - wanted.keys()):
+    for name in sorted(found.keys() - expected.keys()):
         yield f"{_printable(name)} is not a weight of the model in config.json"
-    for name in sorted(wanted.keys() & found.keys()):
+    for name in sorted(expected.keys() & found.keys()):
         value = found[name]
-        if tuple(value.shape) != wanted[name]:
-            yield f"{name} has the shape {[*value.shape]}, config.json asks for {[*wanted[name]]}"
+        if tuple(value.shape) != expected[name]:
+            yield f"{name} has the shape {[*value.shape]}, config.json has {[*expected[name]]}"
         elif value.dtype not in (torch.float32, *WIDENED):
             yield f"{name} holds {str(value.dtype).removeprefix('torch.')}; allowed: float32, float16, bfloat16"
         elif not bool(value.isfinite().all()):

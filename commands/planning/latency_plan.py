@@ -1,4 +1,4 @@
-"""The plan of a latency experiment: the operations of every arm at every length, before anything is timed."""
+"""Plan of a latency experiment: the FLOPs of every arm at every length."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,25 +15,25 @@ from search_space.cost import Convention
 
 @dataclass(frozen=True)
 class _Cost:
-    """What the timed part of one arm needs; operations on one sequence, by length."""
+    """Parameters and FLOPs of the timed part of one arm; FLOPs of one sequence, by length."""
 
     arm: Arm
     parameters: int
     flops: Mapping[int, int]
     ratios: Mapping[int, float]
-    """To the baseline's operations."""
+    """To the baseline's FLOPs."""
 
 
 def _costs(experiment: LatencyExperiment, convention: Convention) -> list[_Cost]:
     timing = experiment.timing
-    found: list[_Cost] = []
+    costs: list[_Cost] = []
     for arm in experiment.candidates:
         architecture = arm.candidate.architecture
         flops = {length: part_flops(architecture, timing.part, length, convention) for length in timing.lengths}
-        of_baseline = found[0].flops if found else flops
+        of_baseline = costs[0].flops if costs else flops
         ratios = {length: flops[length] / of_baseline[length] for length in timing.lengths}
-        found.append(_Cost(arm, part_parameters(architecture, timing.part), flops, ratios))
-    return found
+        costs.append(_Cost(arm, part_parameters(architecture, timing.part), flops, ratios))
+    return costs
 
 
 def latency_plan_document(experiment: LatencyExperiment, scale: str, convention: Convention) -> dict[str, JsonValue]:
@@ -58,7 +58,7 @@ def latency_plan_document(experiment: LatencyExperiment, scale: str, convention:
 
 
 def show_latency_plan(experiment: LatencyExperiment, scale: str, convention: Convention) -> None:
-    """Show every arm's operations at every length and their ratio to the baseline's."""
+    """Show every arm's FLOPs at every length and their ratio to the baseline's."""
     console, timing = Console(), experiment.timing
     heading = f"{experiment.experiment} at scale {scale}: {experiment.question}"
     console.print(heading, markup=False, style="bold")

@@ -79,7 +79,7 @@ class Plan:
 
 def plan_of(chosen: Chosen, convention: Convention, places: ResultPaths) -> Plan:
     """Return the plan. Raises CorruptionError if a ledger under the results is damaged."""
-    experiment, roster = chosen.experiment, chosen.experiment.roster
+    experiment, arm_table = chosen.experiment, chosen.experiment.arm_table
     store = ArtifactStore(places.stages)
     try:
         shared = shared_stages(experiment)
@@ -89,25 +89,26 @@ def plan_of(chosen: Chosen, convention: Convention, places: ResultPaths) -> Plan
         unknown = ""
     cells = _cells(chosen)
     arms: list[ArmPlan] = []
-    ahead: list[Stage] = [] if shared is None else [s for s in shared.named().values() if not _kept(store, s)]
-    missing_shared = len(ahead)
+    shared_list = [] if shared is None else list(shared.named().values())
+    remaining: list[Stage] = [stage for stage in shared_list if not _is_cached(store, stage)]
+    missing_shared = len(remaining)
     for arm in experiment.arms:
         stages = [] if shared is None else _stages(chosen, shared, arm)
-        left = [stage for stage in stages if not _kept(store, stage)]
-        ahead += left * _candidates_like(chosen, arm)
-        cached = None if shared is None else len(stages) - len(left)
+        missing = [stage for stage in stages if not _is_cached(store, stage)]
+        remaining += missing * _candidates_like(chosen, arm)
+        cached = None if shared is None else len(stages) - len(missing)
         arms.append(_arm_plan(chosen, arm, convention, cells.get(arm.name, {}), cached))
-    tuning = plan_tuning_of(experiment, shared, convention, partial(_kept, store), places.folder)
-    ahead += tuning.ahead if tuning is not None else ()
+    tuning = plan_tuning_of(experiment, shared, convention, partial(_is_cached, store), places.folder)
+    remaining += tuning.remaining if tuning is not None else ()
     return Plan(
         arms=tuple(arms),
         values_per_cell=(len(first_seeds(experiment.pretraining.seeds)), len(experiment.fine_tuning.seeds)),
         shared_stages=0 if shared is None else len(shared.named()),
         shared_cached=None if shared is None else len(shared.named()) - missing_shared,
         unknown=unknown,
-        prediction=None if shared is None else predicted(ahead, measured_under(places.root, store)),
-        aliases=dict(roster.aliases),
-        impossible=tuple((one.name, *one.reasons) for one in roster.impossible),
+        prediction=None if shared is None else predicted(remaining, measured_under(places.root, store)),
+        aliases=dict(arm_table.aliases),
+        impossible=tuple((one.name, *one.reasons) for one in arm_table.impossible),
         notes=tuple(_notes(chosen)),
         tuning=tuning,
         warnings=warnings_of(experiment),
@@ -147,7 +148,7 @@ def _candidates_like(chosen: Chosen, arm: Arm) -> int:
     return max(1, search.max_candidates - len(chosen.experiment.arms) + 1)
 
 
-def _kept(store: ArtifactStore, stage: Stage) -> bool:
+def _is_cached(store: ArtifactStore, stage: Stage) -> bool:
     return store.folder(stage.kind, stage.key).is_dir()
 
 
@@ -200,7 +201,7 @@ def _notes(chosen: Chosen) -> list[str]:
         else:
             notes += [f"{design.kind}: {note}" for note in design.notes()]
         if isinstance(design, Factorial | Fractional):
-            left_out = {one.name for one in chosen.experiment.roster.impossible}
+            left_out = {one.name for one in chosen.experiment.arm_table.impossible}
             runs = crossed(design, chosen.experiment.baseline, left_out)
             notes += [f"{design.kind}: {missing_runs_warning(runs)}"] if runs is not None and runs.missing else []
     return notes

@@ -1,4 +1,4 @@
-"""`plan` beside the papers: the recipe of every arm, and its costs and recipe against the published row's.
+"""Comparison of a plan with published models: the recipe of every arm, its costs, and those of the published row.
 
 FLOPs are in ELECTRA's convention, independent of `--flops`, because the published ones are.
 """
@@ -23,7 +23,7 @@ OUR_LAYOUT = "counted_ours"
 
 
 @dataclass(frozen=True)
-class Beside:
+class PublishedComparison:
     """One arm and its published row."""
 
     arm: str
@@ -36,30 +36,31 @@ class Beside:
     """From the recipe of the published row; empty if that is unknown."""
 
 
-def besides(experiment: Experiment) -> tuple[Beside, ...]:
+def published_comparisons(experiment: Experiment) -> tuple[PublishedComparison, ...]:
     """Return the arms with a published row, in the order of the table."""
     paper = experiment.paper
     if paper is None or paper.table is None:
         return ()
     rows, tokens = published().tables[paper.table].rows, experiment.pretraining.tokens
-    found = []
+    comparisons = []
     for arm in experiment.arms:
         if arm.name in paper.rows:
             name = paper.rows[arm.name]
             released = preset_of(rows[name])
             flops = arm.candidate.train_flops(tokens, experiment.baseline.architecture, ELECTRA)
-            gone = () if released is None else departures(arm.candidate, tokens, released)
-            found.append(Beside(arm.name, name, rows[name], arm.candidate.architecture.parameters, flops, gone))
-    return tuple(found)
+            differences = () if released is None else departures(arm.candidate, tokens, released)
+            parameters = arm.candidate.architecture.parameters
+            comparisons.append(PublishedComparison(arm.name, name, rows[name], parameters, flops, differences))
+    return tuple(comparisons)
 
 
 def recipes(experiment: Experiment) -> dict[str, tuple[str, ...]]:
     """Return the distinct recipes of the experiment with their arms."""
-    found: dict[str, tuple[str, ...]] = {}
+    arms_by_recipe: dict[str, tuple[str, ...]] = {}
     for arm in experiment.arms:
         recipe = recipe_text(arm.candidate, experiment.pretraining.tokens)
-        found[recipe] = (*found.get(recipe, ()), arm.name)
-    return found
+        arms_by_recipe[recipe] = (*arms_by_recipe.get(recipe, ()), arm.name)
+    return arms_by_recipe
 
 
 COLUMNS = ("arm", "the paper's row", "parameters", "published", "train FLOPs by ELECTRA's count", "published")
@@ -67,49 +68,52 @@ COLUMNS = ("arm", "the paper's row", "parameters", "published", "train FLOPs by 
 
 def rows(experiment: Experiment) -> Iterator[tuple[str, ...]]:
     """Yield the cells of every published row, in the order of `COLUMNS`."""
-    for beside in besides(experiment):
-        row, (parameters, flops) = beside.published, costs_of(beside.published)
+    for comparison in published_comparisons(experiment):
+        row, (parameters, flops) = comparison.published, costs_of(comparison.published)
         whose = "our count of our layout" if row.source_of("parameters") == OUR_LAYOUT else RELEASED
         counts = _known_and_printed(None if parameters is None else f"{parameters:,}", row.printed_parameters, whose)
         costs = _known_and_printed(
             None if flops is None else scientific(round(flops)), row.printed_train_flops, RELEASED
         )
-        yield beside.arm, beside.row, f"{beside.parameters:,}", counts, scientific(beside.train_flops), costs
+        measured = f"{comparison.parameters:,}", scientific(comparison.train_flops)
+        yield comparison.arm, comparison.row, measured[0], counts, measured[1], costs
 
 
 def lines(experiment: Experiment) -> Iterator[str]:
-    """Yield lines for the terminal: the recipes, and their departures from the release."""
+    """Yield lines for the terminal: the recipes, and their differences from the release."""
     arms_by_recipe = recipes(experiment)
     for recipe, arms in arms_by_recipe.items():
         yield f"{'every arm' if len(arms_by_recipe) == 1 else ', '.join(arms)}: {recipe}"
-    found = besides(experiment)
-    yield from _departing("training", {beside.arm: beside.departures for beside in found})
-    taught = released_fine_tunings(experiment.fine_tuning, _size(experiment))
-    for way in dict.fromkeys(each.told for each in taught):
-        tasks = [task for each in taught if each.told == way for task in each.tasks]
-        yield f"fine-tuning of {', '.join(tasks)}: {way}"
+    comparisons = published_comparisons(experiment)
+    yield from _differences_text("training", {comparison.arm: comparison.departures for comparison in comparisons})
+    fine_tunings = released_fine_tunings(experiment.fine_tuning, _size(experiment))
+    for settings in dict.fromkeys(each.settings_text for each in fine_tunings):
+        tasks = [task for each in fine_tunings if each.settings_text == settings for task in each.tasks]
+        yield f"fine-tuning of {', '.join(tasks)}: {settings}"
     if experiment.paper is not None:
-        yield from _departing("fine-tuning", {", ".join(each.tasks): each.departures for each in taught})
+        yield from _differences_text(
+            "fine-tuning", {", ".join(each.tasks): each.differences for each in fine_tunings}
+        )
         yield from _options(experiment)
         assumptions = published().tables[experiment.paper.table].assumptions if experiment.paper.table else ()
         yield from (f"assumed: {each}" for each in assumptions)
 
 
 def _options(experiment: Experiment) -> Iterator[str]:
-    """Yield the departures of the arms' options from the paper's options of the same name."""
+    """Yield the differences of the arms' options from the paper's options of the same name."""
     for each in option_departures(*(arm.candidate.architecture for arm in experiment.arms)):
         yield f"{each.axis} {each.kind} differs from the paper's: {each.what}"
 
 
-def _departing(what: str, gone: Mapping[str, tuple[Difference, ...]]) -> Iterator[str]:
-    """Yield the common departures once, then the additional ones of each."""
-    if not gone:
+def _differences_text(what: str, differences: Mapping[str, tuple[Difference, ...]]) -> Iterator[str]:
+    """Yield the common differences once, then the additional ones of each."""
+    if not differences:
         return
-    first, *others = gone.values()
+    first, *others = differences.values()
     common = tuple(each for each in first if all(each in other for other in others))
-    if common or not any(gone.values()):
+    if common or not any(differences.values()):
         yield f"{what} departs from the release in: {', '.join(map(str, common)) or 'nothing declared'}"
-    for name, own in gone.items():
+    for name, own in differences.items():
         if rest := [each for each in own if each not in common]:
             yield f"{what} of {name} departs{' further' if common else ''} in: {', '.join(map(str, rest))}"
 
@@ -133,24 +137,28 @@ def document(experiment: Experiment) -> JsonValue:
     return {
         "recipes": [{"arms": [*arms], "recipe": recipe} for recipe, arms in recipes(experiment).items()],
         "fine_tuning": [
-            {"tasks": [*taught.tasks], "taught": taught.told, "departures": [str(each) for each in taught.departures]}
-            for taught in released_fine_tunings(experiment.fine_tuning, _size(experiment))
+            {
+                "tasks": [*fine_tuning.tasks],
+                "taught": fine_tuning.settings_text,
+                "departures": [str(difference) for difference in fine_tuning.differences],
+            }
+            for fine_tuning in released_fine_tunings(experiment.fine_tuning, _size(experiment))
         ],
-        "rows": [_row(beside) for beside in besides(experiment)],
+        "rows": [_row(comparison) for comparison in published_comparisons(experiment)],
     }
 
 
-def _row(beside: Beside) -> JsonValue:
-    parameters, flops = costs_of(beside.published)
+def _row(comparison: PublishedComparison) -> JsonValue:
+    parameters, flops = costs_of(comparison.published)
     return {
-        "arm": beside.arm,
-        "row": beside.row,
-        "source": published().sources[beside.published.source],
-        "parameters": beside.parameters,
+        "arm": comparison.arm,
+        "row": comparison.row,
+        "source": published().sources[comparison.published.source],
+        "parameters": comparison.parameters,
         "published_parameters": parameters,
-        "printed_parameters": beside.published.printed_parameters,
-        "train_flops": beside.train_flops,
+        "printed_parameters": comparison.published.printed_parameters,
+        "train_flops": comparison.train_flops,
         "published_train_flops": flops,
-        "printed_train_flops": beside.published.printed_train_flops,
-        "departures": [str(each) for each in beside.departures],
+        "printed_train_flops": comparison.published.printed_train_flops,
+        "departures": [str(each) for each in comparison.departures],
     }

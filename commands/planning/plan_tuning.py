@@ -19,7 +19,7 @@ from search_space.cost import Convention
 from search_space.overrides import apply
 from tasks.data_folder import with_paths_as_in
 
-Kept = Callable[[Stage], bool]
+IsCached = Callable[[Stage], bool]
 UNKNOWN: Point = {"recipe.noise_seed": 1}
 """Placeholder of a recipe that is not chosen yet: its costs are known, its results are never cached."""
 
@@ -44,7 +44,7 @@ class TuningCost:
     """Among the stages of known points; None if their keys are unknown."""
     own_arms: int | None
     """Number of arms that are retrained at their own recipe; None before the choice."""
-    ahead: tuple[Stage, ...]
+    remaining: tuple[Stage, ...]
     """Stages to compute; an upper bound for arms at their own recipes, which exist only if they differ."""
 
     @property
@@ -54,7 +54,7 @@ class TuningCost:
 
 
 @dataclass(frozen=True)
-class Begun:
+class RecordedTuning:
     """Records of an existing run."""
 
     tried: TuningPlan
@@ -62,7 +62,7 @@ class Begun:
 
 
 def plan_tuning_of(
-    experiment: Experiment, shared: SharedStages | None, convention: Convention, kept: Kept, folder: Path
+    experiment: Experiment, shared: SharedStages | None, convention: Convention, is_cached: IsCached, folder: Path
 ) -> TuningCost | None:
     """Return the plan of tuning, None without tuning.
 
@@ -72,12 +72,12 @@ def plan_tuning_of(
     tune, baseline = experiment.tune, experiment.baseline
     if tune is None:
         return None
-    view, whole, begun = tuning_view(experiment), grid_points(tune, baseline), _begun(experiment, folder)
-    points: tuple[Point, ...] = begun.tried.points if begun else ({},) if whole is None else whole
-    count = len(points) if begun else point_count(tune, baseline)
-    own = () if shared is None else _own_stages(experiment, shared, begun)
-    known = [] if shared is None else list(_stages(view, shared, points))
-    left = [stage for stage in known if not kept(stage)]
+    view, grid, recorded = tuning_view(experiment), grid_points(tune, baseline), _recorded_tuning(experiment, folder)
+    points: tuple[Point, ...] = recorded.tried.points if recorded else ({},) if grid is None else grid
+    count = len(points) if recorded else point_count(tune, baseline)
+    own_stages = () if shared is None else _own_stages(experiment, shared, recorded)
+    known_stages = [] if shared is None else list(_stages(view, shared, points))
+    missing = [stage for stage in known_stages if not is_cached(stage)]
     drawn = [] if shared is None else list(_stages(view, shared, ({},))) * (count - len(points))
     flops = sum(
         arm.candidate.train_flops(view.pretraining.tokens, baseline.architecture, convention)
@@ -87,15 +87,15 @@ def plan_tuning_of(
     return TuningCost(
         points=tuple(name_of(point, tune, baseline) for point in points),
         count=count,
-        sampler=tune.sampler if whole is None else "grid",
+        sampler=tune.sampler if grid is None else "grid",
         arms=len(experiment.arms),
         seeds=tune.seeds,
         tokens=view.pretraining.tokens,
         train_flops=flops * count * len(tune.seeds),
         stages=per_trial * len(experiment.arms) * count * len(tune.seeds),
-        cached=None if shared is None else len(known) - len(left),
-        own_arms=_moved(begun),
-        ahead=(*left, *drawn, *(stage for stage in own if not kept(stage))),
+        cached=None if shared is None else len(known_stages) - len(missing),
+        own_arms=_changed_arms(recorded),
+        remaining=(*missing, *drawn, *(stage for stage in own_stages if not is_cached(stage))),
     )
 
 
@@ -106,28 +106,28 @@ def _stages(view: Experiment, shared: SharedStages, points: tuple[Point, ...]) -
                 yield from trial_stages(view, shared, apply(arm.candidate, point), seed).values()
 
 
-def _own_stages(experiment: Experiment, shared: SharedStages, begun: Begun | None) -> Iterator[Stage]:
+def _own_stages(experiment: Experiment, shared: SharedStages, recorded: RecordedTuning | None) -> Iterator[Stage]:
     """Yield the stages of the arms at their own recipes; before the choice, as if all differ from the shared one."""
-    choices = {choice.arm: choice.point for choice in begun.choices} if begun else {}
+    choices = {choice.arm: choice.point for choice in recorded.choices} if recorded else {}
     for arm in experiment.arms:
-        point = begun.tried.points[choices[arm.name]] if begun and choices else UNKNOWN
+        point = recorded.tried.points[choices[arm.name]] if recorded and choices else UNKNOWN
         for seed in first_seeds(experiment.pretraining.seeds) if point else ():
             yield from trial_stages(experiment, shared, apply(arm.candidate, point), seed).values()
 
 
-def _moved(begun: Begun | None) -> int | None:
-    return sum(choice.point > 0 for choice in begun.choices) if begun and begun.choices else None
+def _changed_arms(recorded: RecordedTuning | None) -> int | None:
+    return sum(choice.point > 0 for choice in recorded.choices) if recorded and recorded.choices else None
 
 
-def _begun(experiment: Experiment, folder: Path) -> Begun | None:
+def _recorded_tuning(experiment: Experiment, folder: Path) -> RecordedTuning | None:
     """Return the tuning records of a run of this experiment in the folder, None if there is none."""
     if not (folder / LEDGER_NAME).is_file():
         return None
     with closing(Ledger.at(folder)) as ledger:
-        asked = experiment.identity()
-        same = canonical_text(with_paths_as_in(ledger.fact("identity"), asked)) == canonical_text(asked)
+        identity = experiment.identity()
+        same = canonical_text(with_paths_as_in(ledger.fact("identity"), identity)) == canonical_text(identity)
         tried = ledger.fact(TUNING) if same else None
-        return None if tried is None else Begun(TuningPlan.of(tried), choices_of(ledger.fact(CHOICES)))
+        return None if tried is None else RecordedTuning(TuningPlan.of(tried), choices_of(ledger.fact(CHOICES)))
 
 
 def tuning_lines(plan: TuningCost) -> Iterator[str]:

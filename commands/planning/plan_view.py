@@ -43,10 +43,10 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
     for warning in plan.warnings:
         console.print(f"warning: {warning}", markup=False, highlight=False, style="yellow")
     _show_arms(console, plan.arms)
-    for line in (_work(chosen), *_remarks(plan), *_to_come(chosen, plan)):
+    for line in (_work(chosen), *_remarks(plan), *_remaining_work(chosen, plan)):
         console.print(line, markup=False, highlight=False)
     if rows := list(plan_published.rows(experiment)):
-        console.print(_beside(rows))
+        console.print(_published_table(rows))
     for line in plan_published.lines(experiment):
         console.print(line, markup=False, highlight=False)
     console.print(f"FLOPs counted as {convention.name}: {convention.rule}", markup=False, style="dim")
@@ -88,10 +88,10 @@ def _counted(table: str, cells: int) -> str:
     return f"{cells} {USES[table]}{'' if cells == 1 else 's'}"
 
 
-def _beside(rows: list[tuple[str, ...]]) -> Table:
+def _published_table(rows: list[tuple[str, ...]]) -> Table:
     table = Table(box=None, pad_edge=False)
-    for place, title in enumerate(plan_published.COLUMNS):
-        table.add_column(title, justify="left" if place < len(("arm", "row")) else "right", overflow="fold")
+    for column, title in enumerate(plan_published.COLUMNS):
+        table.add_column(title, justify="left" if column < len(("arm", "row")) else "right", overflow="fold")
     for row in rows:
         table.add_row(*row)
     return table
@@ -141,7 +141,7 @@ def _remarks(plan: Plan) -> Iterator[str]:
         yield f"{len(plan.impossible)} impossible {left_out} left out. {first}{more}"
 
 
-def _to_come(chosen: Chosen, plan: Plan) -> Iterator[str]:
+def _remaining_work(chosen: Chosen, plan: Plan) -> Iterator[str]:
     if plan.prediction is None:
         yield "in the cache, time, disk: unknown without the data that are missing, at the end of this plan"
         return

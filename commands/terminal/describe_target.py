@@ -19,7 +19,7 @@ DOCUMENTS: tuple[type[Schema], ...] = (Architecture, Candidate, Experiment)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DescribeArguments:
     """Arguments of the command line."""
 
     what: str
@@ -27,21 +27,21 @@ class Wanted:
     arm: str | None
 
 
-def found(wanted: Wanted) -> tuple[Subject, Recipe]:
+def find_target(arguments: DescribeArguments) -> tuple[Subject, Recipe]:
     """Return the subject and its training. Raises ConfigurationError with every error."""
-    path = Path(wanted.what)
-    if wanted.what in PRESETS:
-        _refuse_options(wanted, "a published model", ("scale", "arm"))
-        return _taught(wanted.what, PRESETS[wanted.what].candidate, None)
+    path = Path(arguments.what)
+    if arguments.what in PRESETS:
+        _refuse_options(arguments, "a published model", ("scale", "arm"))
+        return _target_of(arguments.what, PRESETS[arguments.what].candidate, None)
     if not path.exists() and not path.suffix:
-        raise ConfigurationError(f"{not_one_of(wanted.what, 'a published model', PRESETS)}; and no such file")
+        raise ConfigurationError(f"{not_one_of(arguments.what, 'a published model', PRESETS)}; and no such file")
     model = _model_of(path)
     if model is Experiment:
-        return _of_experiment(wanted, path)
-    _refuse_options(wanted, f"a file with no experiment ({path})", ("arm",))
+        return _of_experiment(arguments, path)
+    _refuse_options(arguments, f"a file with no experiment ({path})", ("arm",))
     if model is Candidate:
-        return _taught(path.stem, load(path, Candidate, wanted.scale), None)
-    architecture, recipe = load(path, Architecture, wanted.scale), Recipe()
+        return _target_of(path.stem, load(path, Candidate, arguments.scale), None)
+    architecture, recipe = load(path, Architecture, arguments.scale), Recipe()
     return Subject(path.stem, architecture, None, architecture, recipe.dropout), recipe
 
 
@@ -51,23 +51,23 @@ def _model_of(path: Path) -> type[Schema]:
     return max(DOCUMENTS, key=lambda model: len(keys & set(model.model_fields)))
 
 
-def _of_experiment(wanted: Wanted, path: Path) -> tuple[Subject, Recipe]:
-    chosen = choose(path, wanted.scale)
+def _of_experiment(arguments: DescribeArguments, path: Path) -> tuple[Subject, Recipe]:
+    chosen = choose(path, arguments.scale)
     arms = {arm.name: arm for arm in chosen.experiment.arms}
-    name = BASELINE if wanted.arm is None else wanted.arm
+    name = BASELINE if arguments.arm is None else arguments.arm
     if name not in arms:
         raise ConfigurationError(f"--arm: {not_one_of(name, f'an arm of {path}', arms)}")
     title = f"{chosen.experiment.experiment} at scale {chosen.scale}: {name}"
-    return _taught(title, arms[name].candidate, chosen.experiment.baseline.architecture)
+    return _target_of(title, arms[name].candidate, chosen.experiment.baseline.architecture)
 
 
-def _taught(name: str, candidate: Candidate, baseline: Architecture | None) -> tuple[Subject, Recipe]:
+def _target_of(name: str, candidate: Candidate, baseline: Architecture | None) -> tuple[Subject, Recipe]:
     architecture, recipe = candidate.architecture, candidate.recipe
     subject = Subject(name, architecture, candidate.objective, baseline or architecture, recipe.dropout)
     return subject, recipe
 
 
-def _refuse_options(wanted: Wanted, what: str, names: tuple[str, ...]) -> None:
-    given = [f"--{name}" for name in names if getattr(wanted, name) is not None]
+def _refuse_options(arguments: DescribeArguments, what: str, names: tuple[str, ...]) -> None:
+    given = [f"--{name}" for name in names if getattr(arguments, name) is not None]
     if given:
         raise ConfigurationError(f"{', '.join(given)}: {what} has none; allowed with an experiment file")

@@ -1,4 +1,4 @@
-"""What one sees while an experiment runs: a live table in a terminal, a line per finished stage elsewhere."""
+"""Progress of a running experiment: a live table in a terminal, else one line per finished stage."""
 
 import time
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ from runners.work_queue import StageTask
 Running = list[tuple[StageTask, StageProgress]]
 STARTING = StageProgress("starting", 0.0)
 LEAST_DONE = 0.01
-"""Of what a run does itself, before which the time left would be a guess."""
+"""Share of this run's work that must be done before the remaining time is estimated."""
 LONG_SECONDS = 600
 BAR_WIDTH, STAGE_BAR_WIDTH, LINES_AROUND_GRID = 24, 12, 5
 NUMBERS = ("time", "loss", "tokens/s")
@@ -40,42 +40,42 @@ HEADINGS = ("running", "stage", "", *NUMBERS)
 
 
 class LiveView(Screen):
-    """Draws a part of a run; it reads progress files and the run's own records, and changes nothing."""
+    """Draws a part of a run, from progress files and the run's records; read-only."""
 
     def __init__(self, console: Console, store: ArtifactStore) -> None:
         super().__init__(console)
         self._store = store
-        self._account: _Account | None = None
+        self._account: _ProgressAccount | None = None
 
     def watch(self, part: RunProgress) -> None:
-        """Tell what has ended since the last look, and draw what is running and how far the run is."""
+        """Print the stages that ended since the last call, and draw the running stages and the progress."""
         known = self._account
         new = known is None or known.part is not part
-        account = self._account = _Account(part) if known is None or new else known
-        if new or len(part.recorded) > account.told:
-            self._tell_ended(account, new)
+        account = self._account = _ProgressAccount(part) if known is None or new else known
+        if new or len(part.recorded) > account.reported:
+            self._report_ended(account, new)
         self.draw(lambda: self._drawing(account, self._running(part)), at_once=new)
 
-    def _tell_ended(self, account: "_Account", first: bool) -> None:
-        """Tell of each stage that was computed, of those that were found finished by their number, and of trials."""
-        whole, left = account.whole, account.left(self._running(account.part))
-        found = account.found_before if first else 0
-        for record in account.untold():
+    def _report_ended(self, account: "_ProgressAccount", first: bool) -> None:
+        """Print a line per computed stage, the number of cached stages, and the counts of trials."""
+        total, left = account.total, account.left(self._running(account.part))
+        cached_stages = account.cached_before if first else 0
+        for record in account.unreported():
             if record.reused:
-                found += 1
+                cached_stages += 1
                 continue
-            self._tell_cached(account, found, whole)
-            found = 0
-            self.tell(_line(record, f"{account.number}/{whole}", left))
-        self._tell_cached(account, found, whole)
+            self._report_cached(account, cached_stages, total)
+            cached_stages = 0
+            self.tell(_line(record, f"{account.number}/{total}", left))
+        self._report_cached(account, cached_stages, total)
         ended = account.trials_ended()
         if ended and not self.live:
             self.tell(f"trials: {ended}")
 
-    def _tell_cached(self, account: "_Account", found: int, whole: int) -> None:
-        if found:
-            more = " more" if account.cached > found else ""
-            self.tell(f"{account.whose}: {found}{more} of {whole} stages cached")
+    def _report_cached(self, account: "_ProgressAccount", cached_stages: int, total: int) -> None:
+        if cached_stages:
+            more = " more" if account.cached > cached_stages else ""
+            self.tell(f"{account.owner}: {cached_stages}{more} of {total} stages cached")
 
     def _running(self, part: RunProgress) -> Running:
         return [(work, self._progress(work) or STARTING) for work in part.running]
@@ -83,7 +83,7 @@ class LiveView(Screen):
     def _progress(self, work: StageTask) -> StageProgress | None:
         return read_progress(self._store.progress_file(work.stage.key))
 
-    def _drawing(self, account: "_Account", running: Running) -> Group:
+    def _drawing(self, account: "_ProgressAccount", running: Running) -> Group:
         table = Table(box=None, pad_edge=False, expand=False)
         for heading in HEADINGS:
             table.add_column(heading, justify="right" if heading in NUMBERS else "left")
@@ -97,17 +97,17 @@ class LiveView(Screen):
         return Group(*parts, account.bar(running))
 
 
-class _Account:
-    """What is done of a part of a run, by stages and operations, and how long the rest takes at the pace so far."""
+class _ProgressAccount:
+    """Progress of a part of a run in stages and FLOPs, and the remaining time at the rate so far."""
 
     def __init__(self, part: RunProgress) -> None:
         self.part = part
-        self.told = 0
-        """Records of the part that have been told."""
-        self.found_before = len(part.done) - len(part.recorded)
-        """Stages that an earlier run of the same folder has finished."""
-        self.cached = self.found_before
-        """Stages that this run had not to compute, as far as they have been told."""
+        self.reported = 0
+        """Number of reported records."""
+        self.cached_before = len(part.done) - len(part.recorded)
+        """Number of stages that an earlier run of the same folder finished."""
+        self.cached = self.cached_before
+        """Number of reported stages that this run did not need to compute."""
         self._started = time.monotonic()
         self._trials_ended = 0
         self._weights: dict[str, float] = {}
@@ -116,73 +116,73 @@ class _Account:
 
     @property
     def number(self) -> int:
-        """How many stages have ended, up to the last record that was told."""
-        return self.found_before + self.told
+        """Number of finished stages, up to the last reported record."""
+        return self.cached_before + self.reported
 
     @property
-    def whole(self) -> int:
-        """How many stages there are, as far as is known: hurdles take some away, a search's cohorts add some."""
+    def total(self) -> int:
+        """Number of known stages; hurdles remove stages, later cohorts of a search add stages."""
         return len(self.part.done) + len(self.part.remaining)
 
     @property
-    def whose(self) -> str:
-        """What the stages belong to."""
+    def owner(self) -> str:
+        """Name of the part that the stages belong to."""
         if self.part.statuses:
             return "trials"
         kinds = {work.stage.kind for work in (*self.part.done, *self.part.remaining)}
         return "timed" if kinds == {LATENCY} else "shared by all trials"
 
-    def untold(self) -> Iterator[Record]:
-        """Yield the records that have not been told and count them as told."""
-        for record in self.part.recorded[self.told :]:
-            self.told += 1
+    def unreported(self) -> Iterator[Record]:
+        """Yield the records that are not reported yet, and count them as reported."""
+        for record in self.part.recorded[self.reported :]:
+            self.reported += 1
             self.cached += record.reused
             yield record
 
     def trials_ended(self) -> str:
-        """Return how the trials stand where one has ended since the last time, else nothing."""
-        standings = self.part.statuses
-        ended = sum(standing in ENDED for _, standing in standings)
-        news, self._trials_ended = ended != self._trials_ended, ended
-        return counts(standings) if news else ""
+        """Return the counts of trials by status if a trial has ended since the last call, else empty text."""
+        statuses = self.part.statuses
+        ended = sum(status in ENDED for _, status in statuses)
+        changed, self._trials_ended = ended != self._trials_ended, ended
+        return counts(statuses) if changed else ""
 
     def seconds(self, work: StageTask) -> float:
-        """Return for how long a stage has been seen running."""
+        """Return the seconds since a stage was first seen running."""
         now = time.monotonic()
         return now - self._since.setdefault(work.stage.key, now)
 
     def share(self, running: Running) -> float:
-        """Return the share of all operations that is done, whoever has done it."""
+        """Return the finished share of all FLOPs, in this run and in earlier ones."""
         done, left = self._done(running)
         return done / (done + left) if done + left else 1.0
 
     def left(self, running: Running) -> str:
-        """Return the time left in words at the pace of this run, nothing while that is too little to tell."""
-        mine = {(record.trial, record.label) for record in self.part.recorded if not record.reused}
-        computed = sum(self._weight(work) for work in self.part.done if (work.trial, work.label) in mine)
+        """Return the remaining time as text, at this run's rate; empty if too little is done for an estimate."""
+        own = {(record.trial, record.label) for record in self.part.recorded if not record.reused}
+        computed = sum(self._weight(work) for work in self.part.done if (work.trial, work.label) in own)
         computed += sum(self._progressed(work, progress) * self._weight(work) for work, progress in running)
-        left = self._done(running)[1]
-        known = computed > LEAST_DONE * (computed + left)
-        return time_left((time.monotonic() - self._started) * left / computed) if known else ""
+        remaining = self._done(running)[1]
+        enough = computed > LEAST_DONE * (computed + remaining)
+        return time_left((time.monotonic() - self._started) * remaining / computed) if enough else ""
 
     def bar(self, running: Running) -> Table:
-        """Return the bar over all its stages."""
+        """Return the progress bar over all stages."""
         share, bar = self.share(running), Table.grid(padding=(0, 1))
-        stages = f"{len(self.part.done)}/{self.whole} stages"
+        stages = f"{len(self.part.done)}/{self.total} stages"
         left = self.left(running) or "estimating the time left" if self.part.remaining else ""
         bar.add_row(ProgressBar(total=1.0, completed=share, width=BAR_WIDTH), f"{share:4.0%}", stages, left)
         return bar
 
     def _done(self, running: Running) -> tuple[float, float]:
-        """Return the operations that are done and those that are left."""
-        begun = sum(min(1.0, progress.share) * self._weight(work) for work, progress in running)
+        """Return the finished and the remaining FLOPs."""
+        running_weight = sum(min(1.0, progress.share) * self._weight(work) for work, progress in running)
         return (
-            sum(map(self._weight, self.part.done)) + begun,
-            max(0.0, sum(map(self._weight, self.part.remaining)) - begun),
+            sum(map(self._weight, self.part.done)) + running_weight,
+            max(0.0, sum(map(self._weight, self.part.remaining)) - running_weight),
         )
 
     def _progressed(self, work: StageTask, progress: StageProgress) -> float:
-        """Return the share of a stage that this run has computed: one that is carried on begins in its middle."""
+        """Return the share of a stage that this run has computed; a resumed stage begins with a share."""
         first = min(progress.share, self._first_seen.get(work.stage.key, progress.share))
         self._first_seen[work.stage.key] = first
         return progress.share - first
@@ -205,11 +205,13 @@ def _cells(work: StageTask, progress: StageProgress, seconds: float) -> Iterator
 def _line(record: Record, number: str, left: str) -> str:
     owner = record.trial or ("" if record.stage == LATENCY else "shared")
     place = f"{owner} {record.label}".lstrip()
-    ahead = f"; {left}" if left and record.trial else ""  # what trials share is done before their time can be told
-    return f"[{number}] {place}: {_found(record)} ({record.seconds:.1f} s){ahead}"
+    ahead = (
+        f"; {left}" if left and record.trial else ""
+    )  # shared stages finish before the time of trials can be estimated
+    return f"[{number}] {place}: {_outcome_text(record)} ({record.seconds:.1f} s){ahead}"
 
 
-def _found(record: Record) -> str:
+def _outcome_text(record: Record) -> str:
     text = "done"
     match record.result:
         case FailedStage(error=error):

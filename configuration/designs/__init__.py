@@ -1,4 +1,4 @@
-"""Which candidates answer the question: one file per design, and several of them one after the other."""
+"""Designs: which arms an experiment compares. One file per design; a list of designs concatenates their arms."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -31,7 +31,7 @@ Design = Annotated[
     Annotated[OneDesign, Tag("one")] | Annotated[tuple[OneDesign, ...], Field(min_length=1), Tag("several")],
     Discriminator(_tag),
 ]
-"""One design, or several whose arms follow one another; a candidate that two of them ask for is one arm."""
+"""One design, or a list whose arms are concatenated; a candidate of two designs is one arm."""
 
 __all__ = [
     "Design",

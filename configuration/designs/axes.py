@@ -1,4 +1,4 @@
-"""Axes: paths with the values they take. An axis that is a field of an option is there only where the option is."""
+"""Axes: paths with their values. An axis that is a field of an option is present only with that option."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -18,7 +18,7 @@ SeveralAxes = Annotated[Mapping[str, tuple[Any, ...]], Field(min_length=2, examp
 
 
 def parent_of(path: str, axes: Axes) -> str | None:
-    """Return the axis whose option has this one as a field, None where the axis stands by itself."""
+    """Return the axis whose options have this field, None if there is none."""
     parent = path.rpartition(".")[0]
     while parent and parent not in axes:
         parent = parent.rpartition(".")[0]
@@ -26,12 +26,12 @@ def parent_of(path: str, axes: Axes) -> str | None:
 
 
 def grid_size(axes: Axes, baseline: Candidate) -> int:
-    """Return the number of points of the grid without making any."""
+    """Return the number of points of the grid in closed form."""
     return prod(_count(path, axes, baseline) for path in axes if parent_of(path, axes) is None)
 
 
 def grid(axes: Axes, baseline: Candidate) -> Iterator[dict[str, Any]]:
-    """Yield every point of the grid, the last axis fastest; a point holds the axes that it has, in their order."""
+    """Yield every point of the grid, the last axis fastest; a point has only the axes that are present, in order."""
     roots = [list(_branches(path, axes, baseline)) for path in axes if parent_of(path, axes) is None]
     for chosen in product(*roots):
         merged = {path: value for branch in chosen for path, value in branch.items()}
@@ -39,12 +39,12 @@ def grid(axes: Axes, baseline: Candidate) -> Iterator[dict[str, Any]]:
 
 
 def present(path: str, changes: Changes, baseline: Candidate) -> bool:
-    """Return whether a candidate with the changes has the field; sizes that do not fit together do not matter."""
+    """Return whether the baseline with the changes has the field; violated size constraints are ignored."""
     parents = {other: value for other, value in changes.items() if path.startswith(f"{other}.")}
     try:
         document: Any = apply(baseline, parents).model_dump()
     except InvalidOverride:
-        return True  # told where it is written
+        return True  # reported at its own location
     for part in absolute_path(path):
         if not isinstance(document, dict) or part not in document:
             return False
@@ -52,8 +52,8 @@ def present(path: str, changes: Changes, baseline: Candidate) -> bool:
     return True
 
 
-def same_as(baseline: Candidate, changes: Changes) -> bool:
-    """Return whether the changes lead back to the baseline."""
+def equals_baseline(baseline: Candidate, changes: Changes) -> bool:
+    """Return whether the baseline with the changes is the baseline itself."""
     try:
         return apply(baseline, changes) == baseline
     except InvalidOverride:
@@ -61,31 +61,34 @@ def same_as(baseline: Candidate, changes: Changes) -> bool:
 
 
 def axis_violations(axes: Axes, baseline: Candidate, key: str = "vary") -> Iterator[Violation]:
-    """Yield empty axes, repeated values and values that no point of the axes could take."""
+    """Yield empty axes, duplicate values and values that are impossible at every point."""
     for path, values in axes.items():
         if not values:
             yield Violation((key, path), "no values to vary over; list at least one")
         for position, value in enumerate(values):
             if value in values[:position]:
-                yield Violation((key, path, position), f"{label(value)} stands twice on this axis")
+                yield Violation((key, path, position), f"{label(value)} is listed twice on this axis")
             else:
-                yield from impossible_anywhere(axes, baseline, {path: value}, (key, path, position))
+                yield from impossible_at_every_point(axes, baseline, {path: value}, (key, path, position))
 
 
-def impossible_anywhere(
-    axes: Axes, baseline: Candidate, value: Changes, place: tuple[str | int, ...]
+def impossible_at_every_point(
+    axes: Axes, baseline: Candidate, value: Changes, location: tuple[str | int, ...]
 ) -> Iterator[Violation]:
-    """Yield why a value suits no option; one that only clashes with the baseline's sizes may suit another point."""
+    """Yield the reasons if a value is impossible with every option; sizes may still fit at another point."""
     (path,) = value
     parent = parent_of(path, axes)
     options: list[Changes] = [{parent: option} for option in axes[parent]] if parent else []
-    yield from unsuited(baseline, options or [{}], value, place)
+    yield from impossible_with_every_option(baseline, options or [{}], value, location)
 
 
-def unsuited(
-    baseline: Candidate, options: Sequence[Changes], value: Changes, place: tuple[str | int, ...]
+def impossible_with_every_option(
+    baseline: Candidate, options: Sequence[Changes], value: Changes, location: tuple[str | int, ...]
 ) -> Iterator[Violation]:
-    """Yield why a value suits none of the options; sizes that clash with the baseline's may fit at another point."""
+    """Yield the reasons if a value is impossible with every option.
+
+    A value that only conflicts with the baseline's sizes is allowed, because it may fit at another point.
+    """
     reasons: tuple[Violation, ...] = ()
     for option in options:
         try:
@@ -96,26 +99,26 @@ def unsuited(
             reasons = impossible.violations
         else:
             return
-    yield from (Violation(place, reason.message) for reason in reasons)
+    yield from (Violation(location, reason.message) for reason in reasons)
 
 
 def named(changes: Changes, axes: Axes, baseline: Candidate) -> str:
-    """Return a point's name: what differs from the baseline, by the last word of its path where that is plain.
+    """Return a point's name: its differences from the baseline, by the last word of each path if that is unambiguous.
 
-    An axis with one value is the same at every point, and is named only where nothing else would be.
+    An axis with one value is left out, unless the name would be empty.
     """
-    several = {path: value for path, value in changes.items() if len(axes[path]) > 1}
-    return named_in_full(several, axes, baseline) or named_in_full(changes, axes, baseline)
+    varying = {path: value for path, value in changes.items() if len(axes[path]) > 1}
+    return named_in_full(varying, axes, baseline) or named_in_full(changes, axes, baseline)
 
 
 def named_in_full(changes: Changes, axes: Axes, baseline: Candidate) -> str:
-    """Return a point's name by everything that differs from the baseline."""
+    """Return a point's name with all its differences from the baseline."""
     leaves = [path.rpartition(".")[2] for path in axes]
     parts = []
     for path, value in changes.items():
         parents = {other: chosen for other, chosen in changes.items() if path.startswith(f"{other}.")}
-        moved = not same_as(baseline, parents) if parents else False
-        if moved or not same_as(baseline, {path: value}):
+        option_changed = not equals_baseline(baseline, parents) if parents else False
+        if option_changed or not equals_baseline(baseline, {path: value}):
             leaf = path.rpartition(".")[2]
             parts.append(f"{leaf if leaves.count(leaf) == 1 else path}={label(value)}")
     return ",".join(parts)
@@ -137,11 +140,11 @@ def _count(path: str, axes: Axes, baseline: Candidate) -> int:
 
 def _branches(path: str, axes: Axes, baseline: Candidate) -> Iterator[dict[str, Any]]:
     for value in axes[path]:
-        here = {path: value}
-        below = [
+        change = {path: value}
+        children = [
             list(_branches(child, axes, baseline))
             for child in _children(path, axes)
-            if present(child, here, baseline)
+            if present(child, change, baseline)
         ]
-        for chosen in product(*below):
-            yield here | {name: inner for branch in chosen for name, inner in branch.items()}
+        for chosen in product(*children):
+            yield change | {name: inner for branch in chosen for name, inner in branch.items()}

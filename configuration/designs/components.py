@@ -1,4 +1,4 @@
-"""Components: named groups of changes that a model has or lacks, as the designs about them need them."""
+"""Components: named groups of changes that are present in an arm or not; common base of the component designs."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
@@ -17,40 +17,40 @@ Components = Annotated[
 
 
 class ComponentDesign(PointDesign):
-    """The parts in their order, each with the changes that put it into the baseline."""
+    """A design over components, each with the changes that add it to the baseline."""
 
     components: Components
-    """By name, the changes that put a component into the baseline, in their order."""
+    """By name, in order: the changes that add a component to the baseline."""
 
     def together(self, names: tuple[str, ...]) -> Changes:
-        """Return the changes that put the named components in, a later one's over an earlier one's."""
+        """Return the changes that add the named components; later components override earlier ones."""
         return {
             path: value for name in self.components if name in names for path, value in self.components[name].items()
         }
 
     def present_or_not(self, names: tuple[str, ...]) -> dict[str, Any]:
-        """Return for every component whether it is among the names."""
+        """Return, by component, whether it is among the names."""
         return {name: name in names for name in self.components}
 
 
-def contested(components: Components) -> Iterator[Violation]:
-    """Yield the paths that two components set: without either, what is left would not be the other alone."""
+def set_twice(components: Components) -> Iterator[Violation]:
+    """Yield the paths that two components set: leaving one out would then also change the other."""
     owners: dict[str, str] = {}
     for name, changes in components.items():
         for path in changes:
             owner = owners.setdefault(path, name)
             if owner != name:
-                message = f"{path} is set by {owner} already; what is left without one of them would be unclear"
+                message = f"{path} is set by {owner} already; leaving one of them out would be ambiguous"
                 yield Violation(("components", name, path), message)
 
 
 def fewer_than_two(components: Components) -> Iterator[Violation]:
-    """Yield that leaving one out, or keeping one, says something only of two and more."""
+    """Yield a violation unless there are at least two components."""
     if len(components) < 2:
         yield Violation(("components",), "1 component; at least 2 are needed")
 
 
-def always_idle(components: Components, baseline: Candidate) -> Iterator[Violation]:
+def without_changes(components: Components, baseline: Candidate) -> Iterator[Violation]:
     """Yield the components without a change."""
     for name, changes in components.items():
         if not changes:

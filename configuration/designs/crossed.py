@@ -1,4 +1,4 @@
-"""The runs of a declared factorial or fraction as a crossed design of pure numbers, and what missing runs cost it."""
+"""A factorial or fraction as a crossed design of level numbers, and the effects that missing runs confound."""
 
 from collections.abc import Set
 
@@ -13,9 +13,9 @@ from search_space.candidate import Candidate
 def crossed(
     design: Factorial | Fractional, baseline: Candidate, missing: Set[str] = frozenset()
 ) -> CrossedDesign | None:
-    """Return the runs of a design, `missing` being names of points that are left out.
+    """Return the runs of a design; `missing` has the names of points that are left out.
 
-    None where a factor is not there at every point: a field of an option crosses with nothing that lacks it.
+    None if a factor is absent at some point: a field of an option is not crossed with options that lack it.
     """
     points = list(design.points(baseline))
     if any(point.levels.keys() != design.vary.keys() for point in points):
@@ -30,18 +30,19 @@ def crossed(
 
 
 def level_texts(design: Factorial | Fractional) -> dict[str, list[str]]:
-    """Return each factor's levels in canonical text, in the order in which they are declared."""
+    """Return each factor's levels as canonical text, in declared order."""
     return {path: [canonical_text(level(value)) for value in values] for path, values in design.vary.items()}
 
 
 def missing_runs_warning(design: CrossedDesign) -> str:
-    """Return what the missing runs cost; empty where none is missing."""
+    """Return a warning about the consequences of missing runs; empty if none is missing."""
     if not design.missing:
         return ""
-    loss = "its resolution no longer holds" if design.fraction else "the factorial is not full"
-    correlated, lost = design.correlated(), [found.name for found in design.contrasts() if found.reason]
-    parts = [f"{design.missing} of {len(design.runs)} runs are impossible and {loss}"]
+    consequence = "its resolution no longer holds" if design.fraction else "the factorial is not full"
+    correlated = design.correlated()
+    not_estimable = [contrast.name for contrast in design.contrasts() if contrast.reason]
+    parts = [f"{design.missing} of {len(design.runs)} runs are impossible and {consequence}"]
     parts += [f"no longer balanced: {first_names(design.unbalanced())}"] if design.unbalanced() else []
     parts += [f"no longer orthogonal: {first_names(correlated)}"] if correlated else []
-    parts.append(f"not estimable: {first_names(lost)}" if lost else "every effect is estimable")
+    parts.append(f"not estimable: {first_names(not_estimable)}" if not_estimable else "every effect is estimable")
     return "; ".join(parts)

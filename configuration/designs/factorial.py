@@ -12,12 +12,12 @@ from search_space.candidate import Candidate
 class Factorial(PointDesign):
     """`vary: { heads: [2, 4], bottleneck_ratio: [1, 2] }` is four points.
 
-    The point at which every factor has the baseline's value is the baseline. An axis that is a field of an option
-    multiplies only the points that have the option.
+    The point with the baseline's value of every factor is the baseline. An axis that is a field of an option
+    multiplies only the points with that option.
     """
 
     listed: ClassVar[bool] = False
-    recurs: ClassVar[bool] = True
+    may_equal_baseline: ClassVar[bool] = True
     kind: Literal["factorial"] = "factorial"
     """Chooses every combination of the values."""
     vary: Axes
@@ -34,5 +34,5 @@ class Factorial(PointDesign):
             yield Point(named(changes, self.vary, baseline), changes, ("vary",), levels)
 
     def own_violations(self, baseline: Candidate) -> Iterator[Violation]:
-        """Yield axes without values, with repeated ones or with values that no combination can take."""
+        """Yield axes without values, with duplicate values or with values that are impossible at every point."""
         yield from axis_violations(self.vary, baseline)

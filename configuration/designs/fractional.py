@@ -1,4 +1,4 @@
-"""A two-level regular fraction: few runs tell many factors apart, at the price of stated confusions.
+"""A two-level regular fractional factorial: few runs for many factors, at the price of known aliases.
 
 Box and Hunter 1961, The 2^(k-p) fractional factorial designs, Technometrics 3. At resolution 3 main effects are
 confounded with two-way interactions, at 4 two-way interactions with each other, at 5 neither.
@@ -25,12 +25,12 @@ ROMAN = {3: "III", 4: "IV", 5: "V"}
 class Fractional(PointDesign):
     """`vary: { a: [1, 2], b: [1, 2], c: [1, 2], d: [1, 2] }, resolution: 4` is 8 points in place of 16.
 
-    Every axis has two values. The run with all first values belongs to the fraction, so that a baseline with these
-    values is one of the runs.
+    Every axis has two values. The run with all first values is in the fraction, so that a baseline with these values
+    is one of the runs.
     """
 
     listed: ClassVar[bool] = False
-    recurs: ClassVar[bool] = True
+    may_equal_baseline: ClassVar[bool] = True
     kind: Literal["fractional"] = "fractional"
     """Chooses a two-level fraction of the full factorial."""
     vary: SeveralAxes = Field(max_length=FACTORS_AT_MOST)
@@ -39,7 +39,7 @@ class Fractional(PointDesign):
     """3: main effects are confounded with two-way interactions; 4: those with each other; 5: neither."""
 
     def size(self, baseline: Candidate) -> int:
-        """Return the number of runs; all combinations where no fraction is small enough."""
+        """Return the number of runs; that of the full factorial if no fraction is small enough."""
         fraction = self.fraction
         return 2 ** len(self.vary) if fraction is None else fraction.runs
 
@@ -54,18 +54,20 @@ class Fractional(PointDesign):
             yield Point(named(changes, self.vary, baseline), changes, ("vary",), levels)
 
     def own_violations(self, baseline: Candidate) -> Iterator[Violation]:
-        """Yield axes without two values, and those that are not there at every point."""
+        """Yield axes without two values, and axes that are not present at every point."""
         for path, values in self.vary.items():
             if values and len(values) != 2:
                 message = f"{len(values)} values; a fraction has two per factor. Did you mean factorial?"
                 yield Violation(("vary", path), message)
             parent = parent_of(path, self.vary)
-            without = (
-                [each for each in self.vary[parent] if not present(path, {parent: each}, baseline)] if parent else []
+            lacking = (
+                [option for option in self.vary[parent] if not present(path, {parent: option}, baseline)]
+                if parent
+                else []
             )
-            if without:
+            if lacking:
                 message = (
-                    f"not a field of every {parent} that varies here; a fraction needs factors that are always there"
+                    f"not a field of every {parent} that varies here; a fraction needs factors present at every point"
                 )
                 yield Violation(("vary", path), message)
         yield from axis_violations(self.vary, baseline)
@@ -92,17 +94,17 @@ class Fractional(PointDesign):
 
     @property
     def fraction(self) -> Fraction | None:
-        """The columns, None where the resolution needs more runs than a table may have arms."""
+        """The columns, None if the resolution needs more runs than the maximum number of arms."""
         return smallest(len(self.vary), self.resolution, ARMS_AT_MOST.bit_length() - 1)
 
 
 def _signed(word: tuple[int, ...]) -> str:
-    """Return a word with the sign that its product has where first values count -1 and second ones +1."""
+    """Return a word with the sign of its product when first values count as -1 and second values as +1."""
     return ("-" if len(word) % 2 else "") + "".join(LETTERS[position] for position in word)
 
 
 def _alias(effects: tuple[tuple[int, ...], ...]) -> str:
-    """Return effects that share a column; the sign is relative to the first."""
+    """Return the aliased effects of one column; the sign is relative to the first effect."""
     first, *others = effects
     signs = ("-" if (len(first) + len(other)) % 2 else "" for other in others)
     letters = ("".join(LETTERS[position] for position in other) for other in others)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from configuration.designs.components import ComponentDesign, always_idle, fewer_than_two
+from configuration.designs.components import ComponentDesign, fewer_than_two, without_changes
 from configuration.designs.point import Point
 from foundation.errors import Violation
 from search_space.candidate import Candidate
@@ -25,6 +25,6 @@ class KeepOne(ComponentDesign):
             yield Point(f"only_{name}", changes, ("components", name), self.present_or_not((name,)))
 
     def own_violations(self, baseline: Candidate) -> Iterator[Violation]:
-        """Yield a lone component and one without changes."""
+        """Yield a single component, and components without changes."""
         yield from fewer_than_two(self.components)
-        yield from always_idle(self.components, baseline)
+        yield from without_changes(self.components, baseline)

@@ -1,34 +1,34 @@
-"""A ladder: components are added one by one, each rung on the ones below. ConvBERT Table 1, arXiv 2008.02496."""
+"""Ladder, an incremental ablation: components are added one by one. ConvBERT Table 1, arXiv 2008.02496."""
 
 from collections.abc import Iterator
 from typing import Literal
 
-from configuration.designs.components import ComponentDesign, always_idle
+from configuration.designs.components import ComponentDesign, without_changes
 from configuration.designs.point import Point
 from foundation.errors import Violation
 from search_space.candidate import Candidate
 
 
 class Ladder(ComponentDesign):
-    """Components a and b give three rows: baseline, `+a`, and `+b`, which has a too.
+    """Components a and b give three rows: baseline, `+a`, and `+b`, which also has a.
 
-    A later component may set again what an earlier one has set: the rung has the later value.
+    A later component may override a value of an earlier one.
     """
 
     kind: Literal["ladder"] = "ladder"
-    """Chooses one component more per row."""
+    """Chooses an incremental ablation: one more component per row."""
 
     def size(self, baseline: Candidate) -> int:
         """Return the number of components."""
         return len(self.components)
 
     def points(self, baseline: Candidate) -> Iterator[Point]:
-        """Yield the rungs, the lowest first."""
+        """Yield the arms in the order of the components."""
         names = tuple(self.components)
-        for rung, name in enumerate(names, 1):
-            below = names[:rung]
-            yield Point(f"+{name}", self.together(below), ("components", name), self.present_or_not(below))
+        for count, name in enumerate(names, 1):
+            added = names[:count]
+            yield Point(f"+{name}", self.together(added), ("components", name), self.present_or_not(added))
 
     def own_violations(self, baseline: Candidate) -> Iterator[Violation]:
         """Yield components without changes."""
-        yield from always_idle(self.components, baseline)
+        yield from without_changes(self.components, baseline)

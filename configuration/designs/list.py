@@ -13,7 +13,7 @@ from search_space.candidate import Candidate
 
 def _not_reserved(name: str) -> str:
     if name == BASELINE:
-        raise ValueError(f"the name {BASELINE} is taken by the baseline itself")
+        raise ValueError(f"the name {BASELINE} is reserved for the baseline")
     return name
 
 
@@ -21,15 +21,15 @@ ArmName = Annotated[Name, AfterValidator(_not_reserved)]
 
 
 class ListDesign(PointDesign):
-    """Arms in the order in which a table shows them; the baseline always comes first."""
+    """Named arms in the order of the table; the baseline is always first."""
 
     kind: Literal["list"] = "list"
-    """Chooses arms that are written out."""
+    """Chooses a list of named arms."""
     arms: Mapping[ArmName, Mapping[str, Any]] = Field(min_length=1, examples=[{"depthwise": {"bottleneck_ratio": 2}}])
     """By the arm's name, its changes from the baseline by path."""
 
     def size(self, baseline: Candidate) -> int:
-        """Return the number of arms beside the baseline."""
+        """Return the number of arms without the baseline."""
         return len(self.arms)
 
     def points(self, baseline: Candidate) -> Iterator[Point]:

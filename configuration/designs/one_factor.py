@@ -1,25 +1,25 @@
-"""One factor at a time: every listed value of every axis, all else as in the baseline."""
+"""One factor at a time: every listed value of every axis, all other fields as in the baseline."""
 
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
-from configuration.designs.axes import Axes, same_as
+from configuration.designs.axes import Axes, equals_baseline
 from configuration.designs.point import Point, PointDesign, label, level
 from foundation.errors import Violation
 from search_space.candidate import Candidate
 
 
 class OneFactor(PointDesign):
-    """The axes that may leave the baseline, each with the values it takes: `vary: { heads: [2, 8] }` is two arms.
+    """Changes one field of the baseline per arm: `vary: { heads: [2, 8] }` is two arms.
 
-    A value that is the baseline's own makes no arm. A field of an option varies here only where the baseline has it.
+    A value that equals the baseline's gives no arm. A field of an option can vary only if the baseline has it.
     """
 
-    recurs: ClassVar[bool] = True
+    may_equal_baseline: ClassVar[bool] = True
     kind: Literal["one_factor"] = "one_factor"
     """Chooses one factor at a time."""
     vary: Axes
-    """By path, the values beside the baseline's."""
+    """By path, the values other than the baseline's."""
 
     def size(self, baseline: Candidate) -> int:
         """Return the number of values."""
@@ -29,12 +29,12 @@ class OneFactor(PointDesign):
         """Yield a point for every value that differs from the baseline's."""
         for path, values in self.vary.items():
             for position, value in enumerate(values):
-                if not same_as(baseline, {path: value}):
+                if not equals_baseline(baseline, {path: value}):
                     name = f"{path.rsplit('.', 1)[-1]}={label(value)}"
                     yield Point(name, {path: value}, ("vary", path, position), {path: level(value)})
 
     def own_violations(self, baseline: Candidate) -> Iterator[Violation]:
-        """Yield the axes on which nothing varies."""
+        """Yield the axes without values."""
         for path, values in self.vary.items():
             if not values:
                 yield Violation(("vary", path), "no values to vary over; list at least one")

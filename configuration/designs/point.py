@@ -1,4 +1,4 @@
-"""What every design offers: points, each a name, its changes from the baseline, and its level of every factor."""
+"""Interface of designs: points, each with a name, its changes from the baseline, and its factor levels."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,46 +9,46 @@ from foundation.schema import JsonValue, Schema
 from search_space.candidate import Candidate
 
 ARMS_AT_MOST = 1024
-"""Maximum number of arms of an experiment: more make no table, and are refused before any is made."""
+"""Maximum number of arms of an experiment, checked before any arm is made."""
 
 Changes = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Point:
-    """One point that a design asks for. It may turn out to be impossible, or the baseline itself."""
+    """One point of a design. It may be impossible, or equal to the baseline."""
 
     name: str
     changes: Changes
-    place: tuple[str | int, ...]
-    """Where it is written, seen from the design."""
+    location: tuple[str | int, ...]
+    """Path of its declaration, relative to the design."""
     levels: Mapping[str, JsonValue] = field(default_factory=dict)
-    """By factor: the value of a path, or whether a component is there. A factor that the point lacks is left out."""
+    """By factor: the value of a path, or whether a component is present. Absent factors are left out."""
 
 
 class PointDesign(Schema):
-    """A design whose points are known before anything has run."""
+    """A design whose points are known before the run."""
 
     listed: ClassVar[bool] = True
-    """Whether each point is written down by itself, so that a fault of one is told at its own place; the points of a
-    grid are made, so that theirs are counted."""
-    recurs: ClassVar[bool] = False
-    """Whether a point may be the baseline; where it may not, it is a mistake."""
+    """Whether each point is declared individually, and its violations have its own location. Violations at generated
+    points, as of a grid, are summarised."""
+    may_equal_baseline: ClassVar[bool] = False
+    """Whether a point may equal the baseline; it is an error otherwise."""
 
     def size(self, baseline: Candidate) -> int:
-        """Return an upper bound of the number of points in closed form, whatever else is wrong."""
+        """Return an upper bound of the number of points in closed form, also for an invalid declaration."""
         raise NotImplementedError
 
     def points(self, baseline: Candidate) -> Iterator[Point]:
-        """Yield the points in the order in which a table shows them; `own_violations` has found nothing."""
+        """Yield the points in the order of the table; requires that `own_violations` yields nothing."""
         raise NotImplementedError
 
     def own_violations(self, baseline: Candidate) -> Iterator[Violation]:
-        """Yield what is wrong with the declaration before any point is made."""
+        """Yield the violations that are known before any point is made."""
         yield from ()
 
     def notes(self) -> Iterator[str]:
-        """Yield what one must know to read the design's table, a line each."""
+        """Yield notes for readers of the design's table, one line each."""
         yield from ()
 
 
@@ -58,7 +58,7 @@ def level(value: Any) -> JsonValue:
 
 
 def label(value: Any) -> str:
-    """Return a value of an axis as it stands in a name: an option by its kind."""
+    """Return a value of an axis as text for names: an option by its kind."""
     if not isinstance(value, Mapping) or "kind" not in value:
         return str(value)
     fields = ", ".join(f"{name}={inner}" for name, inner in value.items() if name != "kind")

@@ -1,4 +1,4 @@
-"""Zip: the axes move together, first value with first value, second with second."""
+"""Zip: axes vary together, first value with first value, second with second."""
 
 from collections.abc import Iterator
 from typing import ClassVar, Literal
@@ -12,39 +12,41 @@ from search_space.candidate import Candidate
 class Zip(PointDesign):
     """`vary: { width: [128, 192], heads: [2, 3] }` is two points.
 
-    At a point whose option lacks an axis's field the axis is left out.
+    An axis is left out at points whose option lacks the field.
     """
 
     listed: ClassVar[bool] = False
-    recurs: ClassVar[bool] = True
+    may_equal_baseline: ClassVar[bool] = True
     kind: Literal["zip"] = "zip"
-    """Chooses axes that move together."""
+    """Chooses axes that vary together."""
     vary: Axes
-    """By path, the values; the first values of all axes are one arm, the second another."""
+    """By path, the values; the first values of all axes are one arm, the second values another."""
 
     def size(self, baseline: Candidate) -> int:
-        """Return the number of values that each axis has."""
+        """Return the number of values of each axis."""
         return max(len(values) for values in self.vary.values())
 
     def points(self, baseline: Candidate) -> Iterator[Point]:
         """Yield the points in the order of the values."""
         for values in zip(*self.vary.values(), strict=True):
-            whole = dict(zip(self.vary, values, strict=True))
-            changes = {path: value for path, value in whole.items() if _stays(path, whole, baseline)}
+            chosen = dict(zip(self.vary, values, strict=True))
+            changes = {path: value for path, value in chosen.items() if _has_field(path, chosen, baseline)}
             levels = {path: level(value) for path, value in changes.items()}
             yield Point(named(changes, self.vary, baseline), changes, ("vary",), levels)
 
     def own_violations(self, baseline: Candidate) -> Iterator[Violation]:
-        """Yield axes of unequal length and values that no point can take; a value may recur beside another."""
-        (first, longest), *others = self.vary.items()
+        """Yield axes of unequal length and values that are impossible at every point; duplicates are allowed."""
+        (first, first_values), *others = self.vary.items()
         for path, values in others:
-            if len(values) != len(longest):
-                message = f"{len(values)} values, but {first} has {len(longest)}; zipped axes are equally long"
+            if len(values) != len(first_values):
+                message = (
+                    f"{len(values)} values, but {first} has {len(first_values)}; zipped axes must have equal lengths"
+                )
                 yield Violation(("vary", path), message)
-        distinct = {path: tuple(v for at, v in enumerate(vs) if v not in vs[:at]) for path, vs in self.vary.items()}
-        for found in axis_violations(distinct, baseline):
-            yield Violation(found.path[:2], found.message)
+        distinct = {path: tuple(v for i, v in enumerate(vs) if v not in vs[:i]) for path, vs in self.vary.items()}
+        for violation in axis_violations(distinct, baseline):
+            yield Violation(violation.path[:2], violation.message)
 
 
-def _stays(path: str, whole: dict[str, object], baseline: Candidate) -> bool:
-    return not any(path.startswith(f"{other}.") for other in whole) or present(path, whole, baseline)
+def _has_field(path: str, chosen: dict[str, object], baseline: Candidate) -> bool:
+    return not any(path.startswith(f"{other}.") for other in chosen) or present(path, chosen, baseline)

@@ -1,4 +1,4 @@
-"""Which trials spend the next budget: one file per hurdle. A hurdle is a pure function of recorded values."""
+"""Hurdles: rules for early stopping, one file each. A hurdle is a pure function of recorded values."""
 
 from typing import Annotated
 

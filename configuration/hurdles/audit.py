@@ -1,7 +1,7 @@
-"""The audit of a hurdle: a random share of the stopped is trained to the end, chosen by seed and name alone.
+"""Audit of a hurdle: an untruncated control sample of the stopped trials, drawn by seed and name alone.
 
-Early rungs favour quick starters (So et al. 2019 compare at unequal budgets; arXiv 2508.14818 measures it), and only
-the stopped can tell how often that was wrong.
+Early rungs favour candidates that learn fast at first (So et al. 2019 compare at unequal budgets; arXiv 2508.14818
+measures it). The final values of stopped trials estimate how often a hurdle is wrong.
 """
 
 import math
@@ -17,7 +17,7 @@ PositiveShare = Annotated[float, Field(gt=0, le=1)]
 
 
 class Audit(Schema):
-    """The share of the stopped that is trained on, rounded up, and the seed that chooses them."""
+    """Trains a random share of the stopped trials to the end, to estimate the hurdle's error rate."""
 
     share: PositiveShare = 0.1
     """Share of the stopped trials that is trained to the end, rounded up."""
@@ -25,7 +25,7 @@ class Audit(Schema):
     """Seed of the draw of the trials to audit."""
 
     def chosen(self, stopped: Iterable[str]) -> tuple[str, ...]:
-        """Return the trials to audit, by name; whoever was stopped first makes no difference."""
+        """Return the names of the trials to audit, independent of the order in which they were stopped."""
         names = sorted(set(stopped))
-        lot = sorted(names, key=lambda name: (stream_seed(self.seed, f"audit of {name}"), name))
-        return tuple(sorted(lot[: math.ceil(len(names) * self.share - 1e-9)]))
+        shuffled = sorted(names, key=lambda name: (stream_seed(self.seed, f"audit of {name}"), name))
+        return tuple(sorted(shuffled[: math.ceil(len(names) * self.share - 1e-9)]))

@@ -1,4 +1,4 @@
-"""Successive halving of a cohort: when every member has reached the rung or ended, the best of them go on."""
+"""Successive halving of a cohort: when every trial has reached the rung or ended, the best of them continue."""
 
 from collections.abc import Iterable
 
@@ -7,44 +7,44 @@ from configuration.hurdles.population import Population, State, TrialView
 
 
 def best_of_cohorts(population: Population, keep: float) -> dict[str, HurdleDecision]:
-    """Return the decisions on every cohort that is complete at a rung: the share `keep` of it goes on, one at least.
+    """Return the decisions on every cohort that is complete at a rung: a share `keep`, at least one, continues.
 
-    The threshold is the value of the last that goes on; ties with it go on too. It is set once: a member that failed
-    and arrives later is compared with the threshold that the others met. A cohort of one has nothing to be compared
-    with, and goes on without a threshold, which would be its own value.
+    The threshold is the worst value that continues; ties with it continue too. It is fixed once set: a trial that
+    failed and arrives later is compared with the recorded threshold. A cohort of one trial continues without a
+    threshold, which would be its own value.
     """
-    verdicts: dict[str, HurdleDecision] = {}
-    for cohort, level in sorted({(one.cohort, one.level) for one in population.waiting}):
+    decisions: dict[str, HurdleDecision] = {}
+    for cohort, level in sorted({(trial.cohort, trial.level) for trial in population.waiting}):
         members = population.cohort(cohort)
-        here = [one for one in members if one.state is State.WAITING and one.level == level]
-        known = _recorded_threshold(members, level)
-        if known is None and any(one.may_still_reach(level) for one in members):
+        waiting = [trial for trial in members if trial.state is State.WAITING and trial.level == level]
+        recorded = _recorded_threshold(members, level)
+        if recorded is None and any(trial.may_still_reach(level) for trial in members):
             continue
         if len(members) == 1:
-            verdicts |= {one.name: HurdleDecision(one.value is not None, one.value, None) for one in here}
+            decisions |= {trial.name: HurdleDecision(trial.value is not None, trial.value, None) for trial in waiting}
             continue
-        threshold, reference_trials = known or threshold_of(here, level, keep)
-        verdicts |= {one.name: compared(one, threshold, reference_trials) for one in here}
-    return verdicts
+        threshold, reference_trials = recorded or threshold_of(waiting, level, keep)
+        decisions |= {trial.name: compared(trial, threshold, reference_trials) for trial in waiting}
+    return decisions
 
 
 def threshold_of(members: Iterable[TrialView], level: int, keep: float) -> tuple[float | None, tuple[str, ...]]:
-    """Return the value of the last that goes on, None where none is finite, and the trials with finite values."""
-    values = {one.name: value for one in members if (value := one.value_at(level)) is not None}
+    """Return the worst value that continues, None if no value is finite, and the trials with finite values."""
+    values = {trial.name: value for trial in members if (value := trial.value_at(level)) is not None}
     if not values:
         return None, ()
-    places = max(1, int(len(values) * keep + 1e-9))  # a third of three is one
-    return sorted(values.values())[places - 1], tuple(sorted(values))
+    kept = max(1, int(len(values) * keep + 1e-9))  # a third of three is one
+    return sorted(values.values())[kept - 1], tuple(sorted(values))
 
 
-def compared(one: TrialView, threshold: float | None, reference_trials: tuple[str, ...]) -> HurdleDecision:
+def compared(trial: TrialView, threshold: float | None, reference_trials: tuple[str, ...]) -> HurdleDecision:
     """Return the decision on a waiting trial against a threshold."""
-    cleared = one.value is not None and threshold is not None and one.value <= threshold
-    return HurdleDecision(cleared, one.value, threshold, reference_trials)
+    cleared = trial.value is not None and threshold is not None and trial.value <= threshold
+    return HurdleDecision(cleared, trial.value, threshold, reference_trials)
 
 
 def _recorded_threshold(members: Iterable[TrialView], level: int) -> tuple[float | None, tuple[str, ...]] | None:
-    for one in members:
-        if one.level > level and one.verdicts[level].threshold is not None:
-            return one.verdicts[level].threshold, one.verdicts[level].cohort
+    for trial in members:
+        if trial.level > level and trial.decisions[level].threshold is not None:
+            return trial.decisions[level].threshold, trial.decisions[level].reference_trials
     return None

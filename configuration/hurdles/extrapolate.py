@@ -1,8 +1,8 @@
-"""Freeze and thaw: all of a cohort begin, then only what promises most goes on. Swersky et al. 2014, arXiv 1406.3896.
+"""Freeze-thaw: extrapolated curves decide which trials of a cohort continue. Swersky et al. 2014, arXiv 1406.3896.
 
-Every trial trains to the first rung and is frozen. In every round those with the best lower confidence bound, the
-predicted final value less `optimism` standard deviations, are thawed for one more rung, until the cohort has had its
-advances. A round waits for all that the last one thawed, so that the order of arrival changes nothing.
+Every trial trains to the first rung and is frozen. In every round the trials with the best lower confidence bound
+(predicted final value less `optimism` standard deviations) are thawed for one more rung, until the cohort has spent
+its advances. A round waits for all trials of the previous round, so that the order of arrival has no effect.
 """
 
 from collections.abc import Callable
@@ -19,73 +19,73 @@ from foundation.schema import Count
 CurveModel = Callable[[Numbers, Numbers | None], tuple[Numbers, Numbers]]
 """From curves [candidates, points] and features [candidates, features] to each final value's mean and sd."""
 
-GRID = 40  # evenly spaced points that a curve is read at
+GRID = 40  # evenly spaced points at which a curve is interpolated
 
 
 class Extrapolate(Rungs):
-    """How many advances by one mark a cohort has, how many at once, and how much doubt counts as promise."""
+    """Number of advances by one rung per cohort, number at a time, and the weight of the predictive uncertainty."""
 
     kind: Literal["extrapolate"] = "extrapolate"
-    """Chooses freeze-thaw: extrapolated curves decide who goes on."""
+    """Chooses freeze-thaw: extrapolated curves decide which trials continue."""
     advances: Count = 6
-    """Advances by one mark that a cohort may spend, over all its members and rungs."""
+    """Advances by one rung that a cohort may spend, over all its trials and rungs."""
     at_once: Count = 1
     """Candidates that advance together before the next decision."""
     optimism: float = 1.0
-    """Standard deviations of the prediction that count as promise; 0 looks at the mean alone."""
+    """Standard deviations subtracted from the predicted mean; 0 ranks by the mean alone."""
 
     def decide(self, population: Population) -> dict[str, HurdleDecision]:
-        """Return the decisions of the next round; those that stay frozen get none until the advances are spent."""
-        verdicts: dict[str, HurdleDecision] = {}
-        for cohort in sorted({one.cohort for one in population.waiting}):
+        """Return the decisions of the next round; frozen trials get none until the advances are spent."""
+        decisions: dict[str, HurdleDecision] = {}
+        for cohort in sorted({trial.cohort for trial in population.waiting}):
             members = population.cohort(cohort)
-            frozen = [one for one in members if one.state is State.WAITING]
-            verdicts |= {one.name: HurdleDecision(False, None, None) for one in frozen if one.value is None}
-            if not any(one.state is State.MOVING for one in members):
-                verdicts |= self._round(population, members, [one for one in frozen if one.value is not None])
-        return verdicts
+            frozen = [trial for trial in members if trial.state is State.WAITING]
+            decisions |= {trial.name: HurdleDecision(False, None, None) for trial in frozen if trial.value is None}
+            if not any(trial.state is State.MOVING for trial in members):
+                decisions |= self._round(population, members, [trial for trial in frozen if trial.value is not None])
+        return decisions
 
     def _round(
         self, population: Population, members: tuple[TrialView, ...], frozen: list[TrialView]
     ) -> dict[str, HurdleDecision]:
-        spent = sum(verdict.cleared for one in members for verdict in one.verdicts)
-        left = self.advances - spent
+        spent = sum(decision.cleared for trial in members for decision in trial.decisions)
+        remaining = self.advances - spent
         bounds = lower_bounds(population, frozen[0].cohort, self.optimism) if frozen else {}
-        ranked = sorted(frozen, key=lambda one: (bounds[one.name], one.name))
-        names = tuple(sorted(one.name for one in frozen))
-        if left <= 0:
-            return {one.name: HurdleDecision(False, finite(bounds[one.name]), None, names) for one in frozen}
-        thawed = ranked[: min(left, self.at_once)]
+        ranked = sorted(frozen, key=lambda trial: (bounds[trial.name], trial.name))
+        names = tuple(sorted(trial.name for trial in frozen))
+        if remaining <= 0:
+            return {trial.name: HurdleDecision(False, finite(bounds[trial.name]), None, names) for trial in frozen}
+        thawed = ranked[: min(remaining, self.at_once)]
         threshold = finite(bounds[thawed[-1].name]) if thawed else None
-        return {one.name: HurdleDecision(True, finite(bounds[one.name]), threshold, names) for one in thawed}
+        return {trial.name: HurdleDecision(True, finite(bounds[trial.name]), threshold, names) for trial in thawed}
 
 
 def lower_bounds(
     population: Population, cohort: int, optimism: float, model: CurveModel = predict_final
 ) -> dict[str, float]:
-    """Return by name the lower confidence bound of each started trial's final value.
+    """Return the lower confidence bound of each started trial's final value, by name.
 
-    Earlier cohorts have ended, so their curves are known whole. Of the present one only points up to the last rung
-    reached count: how far trials past the last hurdle have come depends on their speed, and so does the baseline.
+    The curves of earlier cohorts are complete. Those of the current cohort count up to the last rung reached, since
+    the progress past it, and the baseline's progress, depend on speed.
     """
     known = {
-        one: one.curve if one.cohort < cohort else one.curve[: one.settled]
-        for one in population.trials
-        if one.cohort < cohort or (one.cohort == cohort and not one.exempt)
+        trial: trial.curve if trial.cohort < cohort else trial.curve[: trial.points_at_last_rung]
+        for trial in population.trials
+        if trial.cohort < cohort or (trial.cohort == cohort and not trial.exempt)
     }
-    started = [one for one, curve in known.items() if curve]
-    curves = np.array([_on_grid(known[one], population.tokens) for one in started])
-    features = np.array([one.features for one in started])
+    started = [trial for trial, curve in known.items() if curve]
+    curves = np.array([_on_grid(known[trial], population.tokens) for trial in started])
+    features = np.array([trial.features for trial in started])
     mean, sd = model(curves, features if features.size else None)
-    return {one.name: float(m - optimism * d) for one, m, d in zip(started, mean, sd, strict=True)}
+    return {trial.name: float(m - optimism * d) for trial, m, d in zip(started, mean, sd, strict=True)}
 
 
 def _on_grid(curve: tuple[tuple[int, float], ...], tokens: int) -> Numbers:
-    """Return a curve at evenly spaced points up to the end of the budget, NaN beyond its last point."""
-    places = np.arange(1, GRID + 1) * (tokens / GRID)
-    at, values = np.array(curve, dtype=np.float64).T
-    read: Numbers = np.interp(places, at, values)
-    read[places > at[-1] * (1 + 1e-9)] = np.nan
-    if np.isnan(read).all():
-        read[0] = values[-1]  # nearer to the start than the first point
-    return read
+    """Return a curve at evenly spaced token counts up to the end of the budget, NaN beyond its last point."""
+    grid = np.arange(1, GRID + 1) * (tokens / GRID)
+    token_counts, values = np.array(curve, dtype=np.float64).T
+    interpolated: Numbers = np.interp(grid, token_counts, values)
+    interpolated[grid > token_counts[-1] * (1 + 1e-9)] = np.nan
+    if np.isnan(interpolated).all():
+        interpolated[0] = values[-1]  # a curve that ends before the first grid point
+    return interpolated

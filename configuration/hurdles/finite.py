@@ -1,4 +1,4 @@
-"""The hurdle that every trial meets: its held-out loss is a finite number. NaN, missing and infinite never pass."""
+"""The hurdle of every trial: a finite held-out loss. NaN, missing and infinite values never pass."""
 
 from typing import Literal
 
@@ -9,25 +9,27 @@ from foundation.schema import Schema
 
 
 class Finite(Schema):
-    """Only a diverged trial is stopped; a planned row of a table is never stopped for being weak."""
+    """Stops diverged trials only; the declared rows of a table always train to the end."""
 
     kind: Literal["finite"] = "finite"
-    """Chooses the hurdle that only a diverged trial fails."""
+    """Chooses the hurdle that stops diverged trials only."""
 
     @property
     def probe(self) -> Probe | None:
-        """Nothing is asked before the end."""
+        """None: nothing is evaluated before the end."""
         return None
 
     @property
     def rung_tokens(self) -> tuple[int, ...]:
-        """Where the hurdles stand, in tokens: nowhere before the end."""
+        """Empty: no rung before the end."""
         return ()
 
-    def cohort_size(self, number: int, asked: int) -> int:
-        """Return how many candidates a cohort is to have."""
-        return asked
+    def cohort_size(self, number: int, declared_size: int) -> int:
+        """Return the size of a cohort."""
+        return declared_size
 
     def decide(self, population: Population) -> dict[str, HurdleDecision]:
-        """Return a decision for every waiting trial, whatever the others have."""
-        return {one.name: HurdleDecision(one.value is not None, one.value, None) for one in population.waiting}
+        """Return a decision for every waiting trial, independent of the other trials."""
+        return {
+            trial.name: HurdleDecision(trial.value is not None, trial.value, None) for trial in population.waiting
+        }

@@ -1,4 +1,4 @@
-"""The trials of one replicate of a search as hurdles see them, with their values at the rungs so far."""
+"""The trials of one replicate of a search, with their values at the rungs so far: the input of a hurdle."""
 
 import math
 from collections.abc import Iterator
@@ -9,62 +9,62 @@ from configuration.hurdles.decision import HurdleDecision
 
 
 class State(StrEnum):
-    """Where a trial is."""
+    """State of a trial."""
 
     MOVING = "moving"
     """Training to the next rung."""
     WAITING = "waiting"
     """At a rung, for a decision."""
     DONE = "done"
-    """No further decision: stopped, diverged, failed, past every hurdle, or exempt."""
+    """No further decision: stopped, diverged, failed, past the last hurdle, or exempt."""
 
 
 @dataclass(frozen=True)
 class TrialView:
-    """One trial as a hurdle sees it. All values are such that smaller is better."""
+    """One trial, as input of a hurdle. Smaller values are better."""
 
     name: str
     cohort: int
     state: State
     values: tuple[float | None, ...] = ()
-    """At rung 0, 1, …, as far as it came; None where there was no number."""
-    verdicts: tuple[HurdleDecision, ...] = ()
-    """At hurdle 0, 1, …, as far as there is a decision."""
+    """At rungs 0, 1, … that it has reached; None if there is no number."""
+    decisions: tuple[HurdleDecision, ...] = ()
+    """At hurdles 0, 1, … that have decided on it."""
     exempt: bool = False
-    """The baseline: never stopped, so that every candidate has something to be compared with."""
+    """True for the baseline, which is never stopped, since every candidate is compared with it."""
     curve: tuple[tuple[int, float], ...] = ()
-    """Tokens seen and the value then, between the rungs too."""
-    settled: int = 0
-    """How many points of the curve were there at the last rung; the others may or may not have come yet."""
+    """Pairs of tokens seen and value, at and between the rungs."""
+    points_at_last_rung: int = 0
+    """Number of points of the curve up to the last rung; later points depend on the trial's speed."""
     features: tuple[float, ...] = ()
-    """Numbers that describe the candidate; as many for each."""
+    """Numbers that describe the candidate, equally many for each."""
 
     @property
     def level(self) -> int:
-        """The hurdle that it is at or trains to, counted from 0."""
-        return len(self.verdicts)
+        """Number of the hurdle at which it waits or to which it trains, from 0."""
+        return len(self.decisions)
 
     @property
     def value(self) -> float | None:
-        """Its value at the hurdle that it is at, None where that is no finite number."""
+        """Its value at the current hurdle, None if that is not finite."""
         return finite(self.values[self.level])
 
     def may_still_reach(self, level: int) -> bool:
-        """Whether its value at a rung is still to come."""
+        """Whether it may still get a value at a rung."""
         return self.state is not State.DONE and len(self.values) <= level
 
     def value_at(self, level: int) -> float | None:
-        """Return its finite value at a rung, None where it has none."""
+        """Return its value at a rung, None if it has no finite one."""
         return finite(self.values[level]) if len(self.values) > level else None
 
 
 @dataclass(frozen=True)
 class Population:
-    """All trials, in the order in which they were declared, whatever the order of arrival."""
+    """All trials, in the order in which they were declared, independent of the order of arrival."""
 
     trials: tuple[TrialView, ...]
     tokens: int = 0
-    """The whole budget of a trial."""
+    """Full budget of a trial."""
 
     @property
     def waiting(self) -> Iterator[TrialView]:
@@ -72,10 +72,10 @@ class Population:
         return (trial for trial in self.trials if trial.state is State.WAITING)
 
     def cohort(self, number: int) -> tuple[TrialView, ...]:
-        """Return the members of a cohort that hurdles decide on."""
+        """Return the trials of a cohort that are not exempt."""
         return tuple(trial for trial in self.trials if trial.cohort == number and not trial.exempt)
 
 
 def finite(value: float | None) -> float | None:
-    """Return a finite number as it is and None for everything else."""
+    """Return a finite number unchanged, None for anything else."""
     return value if value is not None and math.isfinite(value) else None

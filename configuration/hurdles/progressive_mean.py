@@ -1,8 +1,8 @@
 """Progressive Dynamic Hurdles. So et al. 2019, The Evolved Transformer, arXiv 1901.11117, section 4 and figure 2.
 
-The first cohort trains to the first mark only, and its mean becomes the first hurdle. Every later candidate that
-beats all hurdles so far trains to the next mark; a new hurdle is the mean of those that have reached the present
-furthest mark. Fitness is the negative value, so a value clears a hurdle by being below the mean.
+The first cohort trains to the first rung only, and its mean becomes the first hurdle. Every later candidate that
+clears all hurdles so far trains to the next rung; a new hurdle is the mean over the trials that have reached the last
+rung so far. Fitness is the negative value, so a value clears a hurdle if it is below the mean.
 """
 
 from statistics import fmean
@@ -14,48 +14,55 @@ from configuration.hurdles.rungs import Rungs
 
 
 class ProgressiveMean(Rungs):
-    """Hurdles at the token rungs, each the mean of candidates of earlier cohorts."""
+    """Hurdles at the token rungs, each the mean over candidates of earlier cohorts."""
 
     kind: Literal["progressive_mean"] = "progressive_mean"
     """Chooses Progressive Dynamic Hurdles."""
     population: Literal["first_cohort", "all_so_far"] = "first_cohort"
-    """Whose mean a hurdle is: of the first cohort that reached its mark, and then it never moves; or of everyone of
-    earlier cohorts who has, and then it falls as the search gets better. The paper says "the current population"."""
+    """Trials whose mean is the threshold. `first_cohort`: the first cohort that reached the rung, a fixed threshold;
+    `all_so_far`: all trials of earlier cohorts that did, a threshold that falls as the search improves. The paper
+    says "the current population"."""
 
     def decide(self, population: Population) -> dict[str, HurdleDecision]:
         """Return a decision for every waiting trial.
 
-        Where no trial of an earlier cohort has reached the rung there is no threshold yet, and the trial stops here:
-        it is one of those that set it.
+        If no trial of an earlier cohort has reached the rung there is no threshold yet: the trial stops, and its
+        value becomes part of the threshold.
         """
-        return {one.name: self._judge(one, population) for one in population.waiting}
+        return {trial.name: self._decision(trial, population) for trial in population.waiting}
 
-    def _judge(self, one: TrialView, population: Population) -> HurdleDecision:
-        threshold, cohort = self._recorded(one, population) or self._set(one, population)
+    def _decision(self, trial: TrialView, population: Population) -> HurdleDecision:
+        threshold, reference_trials = self._recorded_threshold(trial, population) or self._mean_at(trial, population)
         if threshold is None:
-            return HurdleDecision(False, one.value, None)
-        return HurdleDecision(one.value is not None and one.value < threshold, one.value, threshold, cohort)
+            return HurdleDecision(False, trial.value, None)
+        return HurdleDecision(
+            trial.value is not None and trial.value < threshold, trial.value, threshold, reference_trials
+        )
 
-    def _recorded(self, one: TrialView, population: Population) -> tuple[float | None, tuple[str, ...]] | None:
-        """Return a threshold that is set already, None where it has still to be set, or moves."""
+    def _recorded_threshold(
+        self, trial: TrialView, population: Population
+    ) -> tuple[float | None, tuple[str, ...]] | None:
+        """Return the recorded threshold and its trials, None if there is none or the threshold moves."""
         if self.population == "all_so_far":
             return None
         for other in population.trials:
-            if other.level > one.level and other.verdicts[one.level].threshold is not None:
-                return other.verdicts[one.level].threshold, other.verdicts[one.level].cohort
+            if other.level > trial.level and other.decisions[trial.level].threshold is not None:
+                return other.decisions[trial.level].threshold, other.decisions[trial.level].reference_trials
         return None
 
-    def _set(self, one: TrialView, population: Population) -> tuple[float | None, tuple[str, ...]]:
-        """Return the mean of those that have reached the rung; the baseline counts at the first rung alone."""
+    def _mean_at(self, trial: TrialView, population: Population) -> tuple[float | None, tuple[str, ...]]:
+        """Return the mean over the trials that have reached the rung; the baseline counts at the first rung only."""
         reached: dict[int, dict[str, float]] = {}
         for other in population.trials:
-            value = other.value_at(one.level)
-            if other.cohort < one.cohort and value is not None and not (other.exempt and one.level):
+            value = other.value_at(trial.level)
+            if other.cohort < trial.cohort and value is not None and not (other.exempt and trial.level):
                 reached.setdefault(other.cohort, {})[other.name] = value
         if not reached:
             return None, ()
         first = reached[min(reached)]
         values = (
-            first if self.population == "first_cohort" else {n: v for of in reached.values() for n, v in of.items()}
+            first
+            if self.population == "first_cohort"
+            else {name: value for values in reached.values() for name, value in values.items()}
         )
         return fmean(values[name] for name in sorted(values)), tuple(sorted(values))

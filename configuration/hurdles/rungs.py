@@ -1,4 +1,4 @@
-"""What hurdles at rungs have in common: where they stand, and which value is looked at there."""
+"""Common fields of hurdles at rungs: their token counts, and the value that is compared there."""
 
 from pydantic import Field
 
@@ -6,10 +6,10 @@ from foundation.schema import Count, Schema, Seed
 
 
 class Probe(Schema):
-    """A quick fine-tuning at every mark, whose score is judged in place of the held-out loss."""
+    """A short fine-tuning at every rung, whose score is compared in place of the held-out loss."""
 
     task: str = Field(examples=["docs_pair"])
-    """The downstream task that is fine-tuned on at every mark."""
+    """The downstream task that is fine-tuned on at every rung."""
     seed: Seed = 1
     """Seed of these fine-tunings."""
 
@@ -18,15 +18,15 @@ class Rungs(Schema):
     """Hurdles at token rungs; equal tokens and equal phases of the schedule are compared."""
 
     rungs: tuple[Count, ...] = Field(min_length=1, examples=[[500000, 1000000]])
-    """Tokens at which trials are judged, rising, each before the end of pretraining."""
+    """Token counts at which trials are compared, strictly increasing, each below the pretraining budget."""
     probe: Probe | None = None
-    """Judge by a quick fine-tuning in place of the held-out loss."""
+    """Compare the score of a short fine-tuning in place of the held-out loss."""
 
     @property
     def rung_tokens(self) -> tuple[int, ...]:
-        """Where the hurdles stand, in tokens."""
+        """Token counts of the rungs."""
         return self.rungs
 
-    def cohort_size(self, number: int, asked: int) -> int:
-        """Return how many candidates cohort `number` is to have where the design asks for so many."""
-        return asked
+    def cohort_size(self, number: int, declared_size: int) -> int:
+        """Return the size of cohort `number`, given the size in the design."""
+        return declared_size

@@ -1,4 +1,4 @@
-"""Successive halving by cohort: the best of each cohort go on. Jamieson and Talwalkar 2016, arXiv 1502.07943."""
+"""Successive halving by cohort: the best of each cohort continue. Jamieson and Talwalkar 2016, arXiv 1502.07943."""
 
 from typing import Annotated, Literal
 
@@ -13,13 +13,13 @@ PartOfOne = Annotated[float, Field(gt=0, lt=1)]
 
 
 class TopFraction(Rungs):
-    """At every mark this share of the cohort's members that have a number goes on, one at least."""
+    """Continues a share of the cohort's trials with finite values at every rung, at least one."""
 
     kind: Literal["top_fraction"] = "top_fraction"
     """Chooses successive halving by cohort."""
     keep: PartOfOne = 0.5
-    """Share of a cohort that goes on at every mark; 0.5 halves it."""
+    """Share of a cohort that continues at every rung; 0.5 halves it."""
 
     def decide(self, population: Population) -> dict[str, HurdleDecision]:
-        """Return the decisions on the cohorts that are complete at a rung; the others wait."""
+        """Return the decisions on the cohorts that are complete at a rung; other cohorts wait."""
         return best_of_cohorts(population, self.keep)

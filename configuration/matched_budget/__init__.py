@@ -1,4 +1,4 @@
-"""Budget-matched arms: beside every arm its budget-matched copy, which spends what the baseline spends."""
+"""Budget-matched arms: a copy of every arm, resized to the baseline's budget."""
 
 from configuration.matched_budget.match import Match
 from configuration.matched_budget.matched_arms import THROUGHPUT, Throughput, add_matched_arms, nothing_measured

@@ -1,1 +1,1 @@
-"""Rules between sections of an experiment, one file per section."""
+"""Validation rules between the sections of an experiment, one file per section."""

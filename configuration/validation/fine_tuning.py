@@ -1,4 +1,4 @@
-"""What fine-tuning settings must satisfy beyond their own types: single tasks' values, and what is searched for."""
+"""Validation rules of `fine_tuning` beyond its types: settings of single tasks, and the search."""
 
 from collections.abc import Iterator
 
@@ -9,20 +9,21 @@ from foundation.errors import Violation
 from tasks.downstream import find_task, task_names
 
 
-def teaching_violations(experiment: Experiment) -> Iterator[Violation]:
-    """Yield what is wrong with single tasks' values and with the search."""
+def fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield the violations in settings of single tasks and in the search."""
     tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.probe
-    asked = (*tuning.tasks, *([probe.task] if probe else []))
-    for task, otherwise in tuning.by_task.items():
-        place = ("by_task", task)
-        if task not in asked:
-            yield Violation(place, f"is not asked; allowed: {', '.join(asked) or 'none, fine_tuning.tasks is empty'}")
-        elif otherwise.swap_pairs and task in task_names() and not find_task(task).unordered:
-            yield Violation((*place, "swap_pairs"), f"the two texts of {task} may not change places")
+    used = (*tuning.tasks, *([probe.task] if probe else []))
+    for task, overrides in tuning.by_task.items():
+        location = ("by_task", task)
+        if task not in used:
+            allowed = ", ".join(used) or "none, fine_tuning.tasks is empty"
+            yield Violation(location, f"is not among the tasks; allowed: {allowed}")
+        elif overrides.swap_pairs and task in task_names() and not find_task(task).unordered:
+            yield Violation((*location, "swap_pairs"), f"the pairs of {task} are ordered and cannot be swapped")
         positions, length = experiment.baseline.architecture.positions, settings_of(tuning, task).sequence_length
-        if otherwise.sequence_length is not None and length > positions:
+        if overrides.sequence_length is not None and length > positions:
             message = f"{length} is longer than the {positions} positions of the architecture"
-            yield Violation((*place, "sequence_length"), message)
+            yield Violation((*location, "sequence_length"), message)
     if tuning.search is not None:
         yield from (violation.under("search") for violation in _search_violations(tuning.search))
 
@@ -34,10 +35,10 @@ def _search_violations(search: SettingsSearch) -> Iterator[Violation]:
         "epochs": search.epochs,
     }
     if not any(axes.values()):
-        yield Violation((), f"searches for nothing; give at least one list of {', '.join(axes)}")
+        yield Violation((), f"no values to search; give at least one list of {', '.join(axes)}")
     for name, values in axes.items():
         for position, value in enumerate(values):
             if value in values[:position]:
-                yield Violation((name, position), f"{value!r} stands twice")
+                yield Violation((name, position), f"{value!r} is listed twice")
             if value < 0:
                 yield Violation((name, position), f"{value!r} is below 0")

@@ -1,4 +1,4 @@
-"""What the paper's rows of an experiment must satisfy: the table, its rows and the arms they stand beside exist."""
+"""Validation rules of `paper`: its table, the rows and the arms of `paper.rows` exist."""
 
 from collections.abc import Iterator
 
@@ -8,13 +8,13 @@ from search_space.overrides import InvalidOverride
 from search_space.released.papers import published
 
 
-def published_violations(experiment: Experiment) -> Iterator[Violation]:
-    """Yield every table, row and arm that is not there."""
+def paper_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield unknown tables, rows and arms."""
     paper = experiment.paper
     if paper is None or (paper.table is None and not paper.rows):
         return
     if paper.table is None:
-        yield Violation(("paper", "rows"), "rows of which table? Name it under paper.table")
+        yield Violation(("paper", "rows"), "rows need paper.table, the published table that they are in")
         return
     tables = published().tables
     if paper.table not in tables:

@@ -1,4 +1,4 @@
-"""What an experiment with `tune:` must satisfy: its fields, its values for every arm, and seeds of its own."""
+"""Validation rules of `tune`: recipe fields, values that every arm can have, budget, and separate seeds."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,13 +15,13 @@ from search_space.overrides import InvalidOverride, apply
 from search_space.recipe import Recipe
 
 NOT_TUNED: Mapping[str, str] = {
-    "token_share": "is what a trial may spend",
-    "long_sequence_share": "is what a trial may spend",
-    "long_sequence_length": "is what a trial may spend, in other words",
-    "noise_seed": "draws other noise and changes nothing else",
-    "sequence_length": "is that of the held-out questions, which all arms are asked",
-    "device": "says where, not how, a model is trained",
-    "precision": "says with which bits, not how, a model is trained",
+    "token_share": "changes the training budget",
+    "long_sequence_share": "changes the training budget",
+    "long_sequence_length": "changes the training budget",
+    "noise_seed": "is a seed, not a hyperparameter",
+    "sequence_length": "must equal that of the evaluation set, which all arms share",
+    "device": "selects hardware, not a hyperparameter",
+    "precision": "selects the arithmetic, not a hyperparameter",
     "activation_checkpointing": "changes no result",
 }
 CANDIDATES_AT_MOST = 8 * ARMS_AT_MOST
@@ -29,26 +29,30 @@ ROOT = "recipe."
 
 
 def tune_violations(experiment: Experiment) -> Iterator[Violation]:
-    """Yield what is wrong, seen from the experiment; the baseline's own rules and the designs' hold already."""
+    """Yield the violations of `tune`; the baseline and the designs are valid already."""
     tune = experiment.tune
     if tune is None:
         return
     if experiment.search is not None:
-        message = "a search has no arms before it has run. Did you mean axes of the recipe in design.space?"
+        message = (
+            "tuning needs declared arms; a search proposes its own. Did you mean axes of the recipe in design.space?"
+        )
         yield Violation(("tune",), message)
         return
-    broken = [
+    violations = [
         *tune.own_violations(),
         *_field_violations(tune),
-        *_spent(experiment, tune),
+        *_budget_violations(experiment, tune),
         *_seed_overlap(experiment, tune),
     ]
-    broken = broken or list(_value_violations(tune, experiment.baseline)) or list(_arm_violations(experiment, tune))
-    yield from (violation.under("tune") for violation in broken)
+    violations = (
+        violations or list(_value_violations(tune, experiment.baseline)) or list(_arm_violations(experiment, tune))
+    )
+    yield from (violation.under("tune") for violation in violations)
 
 
-def impossible_for(arms: "tuple[Arm, ...]", point: Mapping[str, Any], constraints: tuple[str, ...]) -> str | None:
-    """Return which arm cannot have a point and why, None where all can."""
+def impossible_arm(arms: "tuple[Arm, ...]", point: Mapping[str, Any], constraints: tuple[str, ...]) -> str | None:
+    """Return the first arm for which a point is impossible, with the reason; None if there is none."""
     for arm in arms:
         try:
             reason = broken_by(apply(arm.candidate, point), constraints)
@@ -67,13 +71,13 @@ def _field_violations(tune: Tune) -> Iterator[Violation]:
             yield Violation(("vary", path), f"{leaf} {NOT_TUNED[leaf]}; allowed: {', '.join(fields)}")
         elif path not in fields:
             hint = did_you_mean(path, fields, ". ", str) or f"; allowed: {', '.join(fields)}"
-            yield Violation(("vary", path), f"{path} is no field of the recipe{hint}")
+            yield Violation(("vary", path), f"{path} is not a field of the recipe{hint}")
 
 
-def _spent(experiment: Experiment, tune: Tune) -> Iterator[Violation]:
-    whole, least = experiment.pretraining.tokens, experiment.baseline.recipe.tokens_per_step
-    if tune.tokens is not None and not least <= tune.tokens <= whole:
-        message = f"{tune.tokens} is not from one update, {least}, to pretraining.tokens, {whole}"
+def _budget_violations(experiment: Experiment, tune: Tune) -> Iterator[Violation]:
+    most, least = experiment.pretraining.tokens, experiment.baseline.recipe.tokens_per_step
+    if tune.tokens is not None and not least <= tune.tokens <= most:
+        message = f"{tune.tokens} is out of range; allowed: one update, {least}, to pretraining.tokens, {most}"
         yield Violation(("tokens",), message)
     if tune.metric == "score" and not experiment.fine_tuning.tasks:
         yield Violation(("metric",), "a score needs fine_tuning.tasks. Did you mean held_out_loss?")
@@ -82,28 +86,28 @@ def _spent(experiment: Experiment, tune: Tune) -> Iterator[Violation]:
 def _seed_overlap(experiment: Experiment, tune: Tune) -> Iterator[Violation]:
     seeds = experiment.pretraining.seeds
     taken = seeds if isinstance(seeds, tuple) else tuple(range(1, seeds.until_decided.max + 1))
-    both = sorted(set(taken) & set(tune.seeds))
-    if both:
-        mine, its = (", ".join(map(str, listed)) for listed in (tune.seeds, taken))
-        free = [max(*taken, *tune.seeds) + 1 + place for place in range(len(tune.seeds))]
-        told = f"{', '.join(map(str, both))} would choose a recipe and judge it"
-        message = f"{told}: tuning has seeds {mine}, the comparison {its}. Write {free}"
+    shared = sorted(set(taken) & set(tune.seeds))
+    if shared:
+        of_tuning, of_comparison = (", ".join(map(str, listed)) for listed in (tune.seeds, taken))
+        free = [max(*taken, *tune.seeds) + offset for offset in range(1, len(tune.seeds) + 1)]
+        reason = f"{', '.join(map(str, shared))} would both select and evaluate a recipe"
+        message = f"{reason}: tuning has seeds {of_tuning}, the comparison {of_comparison}. Write {free}"
         yield Violation(("seeds",), message)
 
 
 def _value_violations(tune: Tune, baseline: Candidate) -> Iterator[Violation]:
-    """Yield values that no recipe can have; an axis of an option's field is asked of each option that has it."""
+    """Yield values that no recipe can have; a field of an option is checked with every option on its axis."""
     for path, axis in tune.vary.items():
         values = dict(enumerate(axis)) if isinstance(axis, tuple) else {}
         for position, value in values.items():
-            yield from _refused(tune, baseline, path, value, ("vary", path, position))
+            yield from _value_violations_at(tune, baseline, path, value, ("vary", path, position))
         if isinstance(axis, Range):
             for end in axis.ends:
-                yield from _refused(tune, baseline, path, _whole(end), ("vary", path))
+                yield from _value_violations_at(tune, baseline, path, _as_integer_if_whole(end), ("vary", path))
 
 
-def _refused(
-    tune: Tune, baseline: Candidate, path: str, value: Any, place: tuple[str | int, ...]
+def _value_violations_at(
+    tune: Tune, baseline: Candidate, path: str, value: Any, location: tuple[str | int, ...]
 ) -> Iterator[Violation]:
     parents = [other for other in tune.listed if path.startswith(f"{other}.")]
     options = [{parents[0]: option} for option in tune.listed[parents[0]]] if parents else [{}]
@@ -114,16 +118,16 @@ def _refused(
         except InvalidOverride as impossible:
             reasons.append(str(impossible))
     if len(reasons) == len(options):
-        yield Violation(place, reasons[0])
+        yield Violation(location, reasons[0])
 
 
 def _arm_violations(experiment: Experiment, tune: Tune) -> Iterator[Violation]:
-    """Yield arms that are made of what is tuned, and points that an arm cannot have: all arms have the same."""
-    arms = experiment.roster.arms
+    """Yield arms that change a tuned field, and points that are impossible for an arm: all arms share the points."""
+    arms = experiment.arm_table.arms
     for path in tune.vary:
-        mine = [arm.name for arm in arms if any(_overlap(path, change) for change in arm.changes)]
-        if mine:
-            message = f"is what {', '.join(mine)} changes; tuned, that arm would be another. Leave one of the two out"
+        changing = [arm.name for arm in arms if any(_overlap(path, change) for change in arm.changes)]
+        if changing:
+            message = f"is the field that {', '.join(changing)} changes; tuning would undo it. Remove one of the two"
             yield Violation(("vary", path), message)
             return
     count = point_count(tune, experiment.baseline) * len(arms)
@@ -132,18 +136,18 @@ def _arm_violations(experiment: Experiment, tune: Tune) -> Iterator[Violation]:
         yield Violation(("trials",), message)
         return
     for point in grid_points(tune, experiment.baseline) or ():
-        reason = impossible_for(tuple(arms), point, experiment.constraints)
+        reason = impossible_arm(tuple(arms), point, experiment.constraints)
         if reason is not None:
-            told = ", ".join(f"{_leaf(path)} {value}" for path, value in point.items())
-            yield Violation(("vary",), f"at {told}, {reason}; every arm is tried at the same points")
+            values = ", ".join(f"{_leaf(path)} {value}" for path, value in point.items())
+            yield Violation(("vary",), f"at {values}, {reason}; every arm is tried at the same points")
 
 
 def _leaf(path: str) -> str:
     return path.rpartition(".")[2]
 
 
-def _whole(number: float) -> float | int:
-    """Return a number as a field that counts would take it."""
+def _as_integer_if_whole(number: float) -> float | int:
+    """Return a whole number as an integer, for fields that are counts."""
     return int(number) if number.is_integer() else number
 
 

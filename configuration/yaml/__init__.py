@@ -1,4 +1,4 @@
-"""The configuration loader: a YAML file in, a validated declaration out, or every mistake told with its line."""
+"""The configuration loader: from a YAML file to a validated declaration, or to all its mistakes with their lines."""
 
 from configuration.yaml.loader import ConfigurationFile, load, read_file, scales
 

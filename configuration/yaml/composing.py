@@ -1,6 +1,6 @@
-"""YAML text as PyYAML nodes, by the pure-Python loader, with every guard before a node is made.
+"""YAML text to PyYAML nodes, with the pure-Python loader and limits that are checked before a node is made.
 
-The C loader dies of deep nesting, and aliases and merge keys grow exponentially.
+The C loader crashes on deep nesting, and aliases and merge keys can grow exponentially.
 """
 
 from dataclasses import dataclass
@@ -8,31 +8,31 @@ from typing import cast
 
 import yaml
 
-from configuration.yaml.syntax import Malformed, explained
+from configuration.yaml.syntax import Malformed, malformed_from
 
 DEPTH_AT_MOST = 32
 NODES_AT_MOST = 50_000
-CORE_TAGS = "tag:yaml.org,2002:"  # what `!!` stands for
+CORE_TAGS = "tag:yaml.org,2002:"  # written as `!!`
 
 
 @dataclass(frozen=True)
 class Composed:
-    """The top node of the one document, and why some of its nodes cannot be used, by `id` of the node."""
+    """The document's top node, and messages about nodes that are not allowed, by `id` of the node."""
 
     top: yaml.Node
     refused: dict[int, str]
 
 
 def compose(text: str) -> Composed:
-    """Return the document's nodes. Raises Malformed where the text is no single, bounded YAML document."""
+    """Return the document's nodes. Raises Malformed unless the text is a single YAML document within the limits."""
     lines = text.splitlines()
     loader = _GuardedLoader(text)
     try:
         return _composed(loader)
     except yaml.MarkedYAMLError as error:
-        raise explained(error, lines) from None
+        raise malformed_from(error, lines) from None
     except (ValueError, OverflowError):  # PyYAML's own: an escape or a %YAML version beyond any number
-        raise Malformed(loader.line + 1, "an escape or a directive on this line means nothing") from None
+        raise Malformed(loader.line + 1, "an escape or a directive on this line is invalid") from None
 
 
 def _composed(loader: "_GuardedLoader") -> Composed:
@@ -47,7 +47,7 @@ def _composed(loader: "_GuardedLoader") -> Composed:
 
 
 class _GuardedLoader(yaml.SafeLoader):
-    """Composes nodes and nothing more; looks at each event before anything is made of it."""
+    """Composes nodes, without constructing values; checks each event before its node is made."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -56,7 +56,7 @@ class _GuardedLoader(yaml.SafeLoader):
         self._nodes = 0
 
     def upcoming(self) -> tuple[yaml.NodeEvent, int]:
-        """Return the next event without taking it, and its line counted from 1."""
+        """Return the next event without consuming it, and its line, counted from 1."""
         event = cast("yaml.NodeEvent", self.peek_event())  # type: ignore[no-untyped-call]
         return event, event.start_mark.line + 1  # type: ignore[union-attr]
 

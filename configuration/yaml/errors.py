@@ -1,4 +1,4 @@
-"""Mistakes of a configuration file: where they are, what they say, and how they are told all at once."""
+"""Mistakes of a configuration file: location, message, and the error that reports all of them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,27 +6,27 @@ from typing import NoReturn
 
 from foundation.errors import ConfigurationError
 
-TOLD_AT_MOST = 50
+MISTAKES_SHOWN_AT_MOST = 50
 SHOWN_CHARACTERS = 80
 
 Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a value stands: its line, counted from 1, and the keys that lead to it from the top of the file."""
+class Location:
+    """Location of a value: its line, counted from 1, and its path of keys from the top of the file."""
 
     line: int
     path: Path = ()
 
-    def under(self, *path: str | int) -> "Place":
-        """Return the place of something inside this one that has no line of its own."""
-        return Place(self.line, (*self.path, *path))
+    def under(self, *path: str | int) -> "Location":
+        """Return a location inside this one, on the same line."""
+        return Location(self.line, (*self.path, *path))
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """One mistake: `path` is dotted text and may be empty where the text could not be read as keys."""
+    """One mistake; `path` is dotted text, empty if the mistake is not at a key."""
 
     file: str
     line: int
@@ -34,30 +34,30 @@ class Mistake:
     message: str
 
     @property
-    def told(self) -> str:
-        """The mistake as the user reads it, on one line and safe for a terminal whatever the file holds."""
+    def text(self) -> str:
+        """The mistake as one line, with unprintable characters escaped."""
         path = f"{self.path}: " if self.path else ""
         line = f"{self.file}:{self.line}: {path}{self.message}"
-        return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)
+        return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)
 
 
-def mistake(file: str, place: Place, message: str) -> Mistake:
+def mistake(file: str, location: Location, message: str) -> Mistake:
     """Return the mistake with its path as dotted text: `arms[2].convolution.kernel_size`."""
-    parts = [f"[{part}]" if isinstance(part, int) else f".{_printable(part)}" for part in place.path]
-    return Mistake(file, place.line, "".join(parts).removeprefix("."), message)
+    parts = [f"[{part}]" if isinstance(part, int) else f".{_printable(part)}" for part in location.path]
+    return Mistake(file, location.line, "".join(parts).removeprefix("."), message)
 
 
 def refuse(mistakes: Iterable[Mistake]) -> NoReturn:
-    """Raise ConfigurationError with the mistakes by line, each once, and a count of those past the limit."""
-    found = sorted(set(mistakes), key=lambda each: (each.line, each.path, each.message))
-    lines = [each.told for each in found[:TOLD_AT_MOST]]
-    if len(found) > TOLD_AT_MOST:
-        lines.append(f"{found[0].file}: {len(found) - TOLD_AT_MOST} more mistakes are not shown")
+    """Raise ConfigurationError with the distinct mistakes by line, and the number of those past the limit."""
+    distinct = sorted(set(mistakes), key=lambda each: (each.line, each.path, each.message))
+    lines = [each.text for each in distinct[:MISTAKES_SHOWN_AT_MOST]]
+    if len(distinct) > MISTAKES_SHOWN_AT_MOST:
+        lines.append(f"{distinct[0].file}: {len(distinct) - MISTAKES_SHOWN_AT_MOST} more mistakes are not shown")
     raise ConfigurationError(lines)
 
 
 def shown(value: object) -> str:
-    """Return a value as YAML would hold it, on one line, escaped and cut to 80 characters."""
+    """Return a value as YAML text on one line, escaped and truncated to 80 characters."""
     if value is None:
         text = "null"
     elif isinstance(value, bool):

@@ -1,7 +1,7 @@
-"""Descriptions in the JSON schema, read from the docstrings behind the fields when a schema is asked for.
+"""Descriptions in the JSON schema, parsed from the docstrings below the fields when a schema is made.
 
-Pydantic can read them itself (`use_attribute_docstrings`), but then it parses the source of every declaration
-whenever one is imported, and every command would wait for that.
+Pydantic can parse them too (`use_attribute_docstrings`), but it does so at import of every declaration, which would
+slow down every command.
 """
 
 import ast
@@ -16,25 +16,25 @@ from pydantic_core import core_schema
 
 
 class DescribingSchema(GenerateJsonSchema):
-    """Pydantic's own schema, with a description for every field that has a docstring."""
+    """Pydantic's schema, with a description for every field that has a docstring."""
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
         """Return the schema of one declaration."""
-        found = super().model_schema(schema)
+        document = super().model_schema(schema)
         for name, text in field_docstrings(schema["cls"]).items():
-            if name in found.get("properties", {}):
-                found["properties"][name].setdefault("description", text)
-        return found
+            if name in document.get("properties", {}):
+                document["properties"][name].setdefault("description", text)
+        return document
 
 
 def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
-    """Return the docstring behind each field by the field's name; a subclass's own comes before that of its base."""
+    """Return the docstring below each field by the field's name; a subclass's overrides that of its base."""
     declarations = [each for each in reversed(model.__mro__) if issubclass(each, BaseModel) and each is not BaseModel]
     return {name: text for each in declarations for name, text in _docstrings(each)}
 
 
 def _docstrings(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
-    if "described_by" in vars(model):  # made from other declarations, without a source of its own
+    if "described_by" in vars(model):  # generated from other declarations, without source code of its own
         for each in vars(model)["described_by"]:
             yield from _docstrings(each)
         return

@@ -1,8 +1,8 @@
-"""Scales of another file: `scales: { like: table2.yaml }` stands for that file's scales, own ones laid over them."""
+"""Inherited scales: `scales: { like: table2.yaml }` merges the file's own scales over those of another file."""
 
 from pathlib import Path
 
-from configuration.yaml.errors import Mistake, Place, mistake
+from configuration.yaml.errors import Location, Mistake, mistake
 from configuration.yaml.nodes import Entries, Items, Leaf, Node
 from configuration.yaml.reading import read_document
 from configuration.yaml.scales import SCALES_KEY, merged
@@ -11,20 +11,20 @@ from foundation.errors import UserError
 
 LIKE_KEY = "like"
 FILES_AT_MOST = 4
-"""Files that a chain of likes may lead through: table4's scales are table3's, and those are table2's."""
+"""Maximum length of a chain of `like`: table4 inherits table3's scales, and table3 inherits table2's."""
 
 
 def with_inherited_scales(file: Path, document: Entries) -> tuple[Entries, tuple[Mistake, ...]]:
-    """Return the document with the scales that it names, each value at the line that names them."""
+    """Return the document with its inherited scales, each inherited value located at the line of `like`."""
     section = document.nodes.get(SCALES_KEY)
     like = _like(section)
     if not isinstance(section, Entries) or like is None:
         return document, ()
     inherited, fault = _scales_of(file.parent / str(like.value), FILES_AT_MOST)
-    found = () if fault is None else (mistake(str(file), like.place, f"{like.value}: {fault}"),)
-    placed: dict[str, Node] = {name: _placed(node, like.place.line) for name, node in inherited.items()}
-    whole = Entries(section.place, _laid_over(placed, section), section.flawed)
-    return Entries(document.place, {**document.nodes, SCALES_KEY: whole}, document.flawed), found
+    mistakes = () if fault is None else (mistake(str(file), like.location, f"{like.value}: {fault}"),)
+    located: dict[str, Node] = {name: _located(node, like.location.line) for name, node in inherited.items()}
+    scales = Entries(section.location, _with_own_scales(located, section), section.flawed)
+    return Entries(document.location, {**document.nodes, SCALES_KEY: scales}, document.flawed), mistakes
 
 
 def _like(section: Node | None) -> Leaf | None:
@@ -32,8 +32,8 @@ def _like(section: Node | None) -> Leaf | None:
     return like if isinstance(like, Leaf) and isinstance(like.value, str) else None
 
 
-def _laid_over(inherited: dict[str, Node], section: Entries) -> dict[str, Node]:
-    """Return a file's own scales over those that it has from another; every scale of either."""
+def _with_own_scales(inherited: dict[str, Node], section: Entries) -> dict[str, Node]:
+    """Return the union of inherited and own scales, own values over inherited ones."""
     scales = dict(inherited)
     for name, node in section.nodes.items():
         if name != LIKE_KEY:
@@ -42,7 +42,7 @@ def _laid_over(inherited: dict[str, Node], section: Entries) -> dict[str, Node]:
 
 
 def _scales_of(file: Path, files_left: int) -> tuple[dict[str, Node], str | None]:
-    """Return a file's scales, those that it has from others included, or why there are none to be had."""
+    """Return a file's scales, including inherited ones, and the reason if there are none."""
     try:
         document, mistakes = read_document(str(file), read_text(file))
     except UserError as refusal:
@@ -58,16 +58,16 @@ def _scales_of(file: Path, files_left: int) -> tuple[dict[str, Node], str | None
     if files_left == 1:
         return (
             {},
-            f"its scales are another file's, and so on through {FILES_AT_MOST} files; name the one that has them",
+            f"its scales are inherited through more than {FILES_AT_MOST} files; name the file that has them",
         )
     inherited, fault = _scales_of(file.parent / str(like.value), files_left - 1)
-    return _laid_over(inherited, section), None if fault is None else f"{like.value}: {fault}"
+    return _with_own_scales(inherited, section), None if fault is None else f"{like.value}: {fault}"
 
 
-def _placed(node: Node, line: int) -> Node:
-    place = Place(line, node.place.path)
+def _located(node: Node, line: int) -> Node:
+    location = Location(line, node.location.path)
     if isinstance(node, Leaf):
-        return Leaf(place, node.value, node.flawed)
+        return Leaf(location, node.value, node.flawed)
     if isinstance(node, Items):
-        return Items(place, tuple(_placed(item, line) for item in node.nodes))
-    return Entries(place, {key: _placed(item, line) for key, item in node.nodes.items()}, node.flawed)
+        return Items(location, tuple(_located(item, line) for item in node.nodes))
+    return Entries(location, {key: _located(item, line) for key, item in node.nodes.items()}, node.flawed)

@@ -1,4 +1,4 @@
-"""The JSON schema of an experiment file for editors: derived from the types, with the scales on top."""
+"""The JSON schema of an experiment file for editors: derived from the types, plus the scales."""
 
 import json
 from collections.abc import Callable
@@ -22,25 +22,25 @@ def editor_schema(model: type[BaseModel]) -> Schema:
     schema: Schema = model.model_json_schema(schema_generator=DescribingSchema)
     definitions = _mapping(schema.pop(DEFINITIONS, {}))
     partial = {PARTIAL + name: _partial(definition) for name, definition in definitions.items()}
-    whole = PARTIAL + model.__name__
-    partial[whole] = _partial({**schema, "description": "What a scale changes; all else is as in the file."})
+    scale = PARTIAL + model.__name__
+    partial[scale] = _partial({**schema, "description": "Overrides of a scale; other fields are as in the file."})
     overrides: Schema = {
         "type": "object",
-        "description": "One experiment at several sizes: what each scale changes.",
-        "properties": {LIKE_KEY: {"type": "string", "description": "A file whose scales these are."}},
-        "additionalProperties": {"anyOf": [{"$ref": f"#/{DEFINITIONS}/{whole}"}, {"type": "null"}]},
+        "description": "The experiment at several sizes: overrides by scale.",
+        "properties": {LIKE_KEY: {"type": "string", "description": "A file whose scales are inherited."}},
+        "additionalProperties": {"anyOf": [{"$ref": f"#/{DEFINITIONS}/{scale}"}, {"type": "null"}]},
     }
     properties = _mapping(schema["properties"]) | {SCALES_KEY: overrides}
     return schema | {"$schema": DIALECT, "properties": properties, DEFINITIONS: definitions | partial}
 
 
 def schema_text(schema: Schema) -> str:
-    """Return a schema as it is written to disk: sorted keys, ending in a newline."""
+    """Return a schema as text: sorted keys, with a newline at the end."""
     return json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def _partial(schema: JsonValue) -> JsonValue:
-    """Return the schema with nothing required, and with references to partial definitions."""
+    """Return the schema without required fields, with references to partial definitions."""
     if isinstance(schema, list):
         return [_partial(item) for item in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""Loading: text, nodes, scales, types, rules, in that order, and every mistake of the file at once."""
+"""Loads a file: text, nodes, scales, types, rules, in this order; reports all mistakes of the file at once."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -13,7 +13,7 @@ from configuration.yaml.explanations import mistakes_of_rules, mistakes_of_types
 from configuration.yaml.inheritance import with_inherited_scales
 from configuration.yaml.nodes import Entries, plain
 from configuration.yaml.reading import read_document
-from configuration.yaml.scales import SCALES_KEY, documents, refuse_unknown, split
+from configuration.yaml.scales import SCALES_KEY, documents, refuse_unknown_scale, split
 from configuration.yaml.text import read_text
 from foundation.errors import Violation
 
@@ -27,8 +27,8 @@ class _HasRules(Protocol):
 
 
 @dataclass(frozen=True)
-class _Judged(Generic[ModelT]):
-    """What one document became: a value, or the mistakes that keep it from being one."""
+class _Validated(Generic[ModelT]):
+    """Result of validating one document: a value, or its mistakes."""
 
     value: ModelT | None
     mistakes: tuple[Mistake, ...]
@@ -36,22 +36,22 @@ class _Judged(Generic[ModelT]):
 
 @dataclass(frozen=True)
 class ConfigurationFile:
-    """A file that has been read once: its document without a scale (None) and at every scale, and its mistakes."""
+    """A parsed file: its document without a scale (None) and at every scale, and its mistakes."""
 
     name: str
     document: Entries
-    """Everything in the file, with the scales that it has from another one."""
+    """The entire file, with inherited scales."""
     documents: dict[str | None, Entries]
     mistakes: tuple[Mistake, ...]
 
     @property
     def keys(self) -> frozenset[str]:
-        """The keys at the top of the file, which tell one kind of file from another."""
+        """The top-level keys, which identify the kind of file."""
         return frozenset(self.document.nodes)
 
     @property
     def scales(self) -> tuple[str, ...]:
-        """The scales in the file's own order. Raises ConfigurationError where the file has unreadable values."""
+        """The scales in the file's order. Raises ConfigurationError if the file has unreadable values."""
         self._refuse_mistakes()
         return tuple(name for name in self.documents if name is not None)
 
@@ -64,22 +64,24 @@ class ConfigurationFile:
     ) -> ModelT:
         """Return the declaration at a scale, or without one; every scale is validated.
 
-        `context` is pydantic's validation context, `rules` yields what the values break together: the model's own
-        `violations` by default. Raises ConfigurationError with all mistakes by line.
+        `context` is pydantic's validation context; `rules` yields violations between fields, by default the model's
+        own `violations`. Raises ConfigurationError with all mistakes by line.
         """
         self._refuse_unknown(scale)
-        judged = {name: _judge(self, model, document, context, rules) for name, document in self.documents.items()}
-        mistakes = [*self.mistakes, *_gathered(judged, scale)]
+        validated = {
+            name: _validated(self, model, document, context, rules) for name, document in self.documents.items()
+        }
+        mistakes = [*self.mistakes, *_merged_mistakes(validated, scale)]
         if mistakes:
             refuse(mistakes)
-        value = judged[scale].value
+        value = validated[scale].value
         assert value is not None
         return value
 
     def _refuse_unknown(self, scale: str | None) -> None:
         if scale is not None:
             known = tuple(name for name in self.documents if name is not None)
-            refuse_unknown(self.name, self.document, scale, known)
+            refuse_unknown_scale(self.name, self.document, scale, known)
 
     def _refuse_mistakes(self) -> None:
         if self.mistakes:
@@ -87,68 +89,70 @@ class ConfigurationFile:
 
 
 def read_file(path: Path) -> ConfigurationFile:
-    """Return a file's documents.
+    """Return the parsed file.
 
-    Raises MachineError where the file cannot be read, ConfigurationError where it is no YAML mapping.
+    Raises MachineError if the file cannot be read, ConfigurationError if it is not a YAML mapping.
     """
     name = str(path)
     written, mistakes = read_document(name, read_text(path))
-    document, not_inherited = with_inherited_scales(path, written)
+    document, inheritance_mistakes = with_inherited_scales(path, written)
     base, overrides, malformed = split(name, document)
-    return ConfigurationFile(name, document, documents(base, overrides), (*mistakes, *not_inherited, *malformed))
+    return ConfigurationFile(
+        name, document, documents(base, overrides), (*mistakes, *inheritance_mistakes, *malformed)
+    )
 
 
 def load(path: Path, model: type[ModelT], scale: str | None, context: Mapping[str, Any] | None = None) -> ModelT:
-    """Return a file's declaration at a scale, or without one. Raises what reading it and declaring it raise."""
+    """Return a file's declaration at a scale, or without one. Raises as `read_file` and `declaration`."""
     return read_file(path).declaration(model, scale, context)
 
 
 def scales(path: Path) -> tuple[str, ...]:
-    """Return the names of a file's scales in its own order. Raises what reading it raises."""
+    """Return the names of a file's scales in its order. Raises as `read_file` and `ConfigurationFile.scales`."""
     return read_file(path).scales
 
 
-def _judge(
+def _validated(
     file: ConfigurationFile,
     model: type[ModelT],
     document: Entries,
     context: Mapping[str, Any] | None,
     rules: Rules[ModelT] | None,
-) -> _Judged[ModelT]:
-    """Check types, then the declaration's own rules; rules are not asked of a text that was misread."""
+) -> _Validated[ModelT]:
+    """Validate types, then rules; rules are skipped if the file has unreadable values."""
     try:
         value = model.model_validate(plain(document), context=context)
     except ValidationError as error:
-        return _Judged(None, mistakes_of_types(file.name, model, document, error))
+        return _Validated(None, mistakes_of_types(file.name, model, document, error))
     rules = rules or _own_rules
-    return _Judged(value, () if file.mistakes else mistakes_of_rules(file.name, document, rules(value)))
+    return _Validated(value, () if file.mistakes else mistakes_of_rules(file.name, document, rules(value)))
 
 
 def _own_rules(value: BaseModel) -> Iterable[Violation]:
     return value.violations() if isinstance(value, _HasRules) else ()
 
 
-def _gathered(judged: dict[str | None, _Judged[ModelT]], scale: str | None) -> list[Mistake]:
-    """Return each mistake once, with the scales it is met at where the document without them is free of it.
+def _merged_mistakes(validated: dict[str | None, _Validated[ModelT]], scale: str | None) -> list[Mistake]:
+    """Return each mistake once, with its scales if the document without a scale does not have it.
 
-    The document without a scale has to be valid only where it is the one asked for.
+    The document without a scale needs to be valid only if it is the requested one.
     """
-    met: dict[Mistake, list[str | None]] = defaultdict(list)
-    for name, outcome in judged.items():
-        for found in dict.fromkeys(outcome.mistakes):
-            met[found].append(name)
-    named = [name for name in judged if name is not None]
-    without = judged[None].value is not None  # False: its types are wrong, and its rules were not asked
-    gathered = []
-    for found, names in met.items():
+    scales_of: dict[Mistake, list[str | None]] = defaultdict(list)
+    for name, result in validated.items():
+        for each in dict.fromkeys(result.mistakes):
+            scales_of[each].append(name)
+    all_scales = [name for name in validated if name is not None]
+    rules_checked = validated[None].value is not None  # False if the types of the document without a scale are wrong
+    merged = []
+    for each, names in scales_of.items():
         if names == [None] and scale is not None:
             continue
-        in_document = None in names and (len(names) > 1 or not named)
-        in_scale = found.path.startswith(f"{SCALES_KEY}.")
-        plainly = in_document or in_scale or (names == named and not without)
-        where = "" if plainly else f" ({_at(names)})"
-        gathered.append(Mistake(found.file, found.line, found.path, found.message + where))
-    return gathered
+        in_document = None in names and (len(names) > 1 or not all_scales)
+        in_scale = each.path.startswith(f"{SCALES_KEY}.")
+        at_every_scale = in_document or in_scale or (names == all_scales and not rules_checked)
+        suffix = "" if at_every_scale else f" ({_at(names)})"
+        merged.append(Mistake(each.file, each.line, each.path, each.message + suffix))
+    return merged
 
 
 def _at(names: list[str | None]) -> str:

@@ -1,4 +1,4 @@
-"""What is wrong with a value, in plain words: what it is, what is needed, and what to write."""
+"""Messages about wrong values: the value, the needed type or range, and a correction."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from configuration.yaml.syntax import missing_space
 from foundation.errors import did_you_mean
 from foundation.schema import Name
 
-# pydantic's error types by what the field asks for
+# what a field needs, by pydantic's error type
 NEEDED = {
     **dict.fromkeys(("int_type", "int_from_float", "int_parsing", "int_parsing_size"), "a whole number"),
     **dict.fromkeys(("float_type", "float_parsing"), "a number"),
@@ -35,18 +35,18 @@ _RULES = {
     "string_too_short": "{shown} is too short; at least {min_length} characters needed",
     "string_too_long": "{shown} is too long; at most {max_length} characters allowed",
 }
-_PYDANTICS_OWN = frozenset(get_args(ErrorType))
+_PYDANTIC_ERROR_TYPES = frozenset(get_args(ErrorType))
 _NUMBER_TEXT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 NAME_RULE = "a name has 1 to 64 letters, digits, dots, dashes or underscores and starts with a letter or digit"
 NAME_PATTERN = TypeAdapter(Name).json_schema()["pattern"]
 
 
-def worded(error: ErrorDetails) -> str:
-    """Return the message for one of pydantic's errors; what our own validators say is left as it is."""
+def message_of(error: ErrorDetails) -> str:
+    """Return the message for a validation error; messages of this project's own validators are unchanged."""
     kind = error["type"]
     if kind in ("value_error", "assertion_error"):
         return str(error["ctx"]["error"])
-    return _translated(error) if kind in _PYDANTICS_OWN else error["msg"]
+    return _translated(error) if kind in _PYDANTIC_ERROR_TYPES else error["msg"]
 
 
 def _translated(error: ErrorDetails) -> str:
@@ -64,19 +64,19 @@ def _translated(error: ErrorDetails) -> str:
 
 
 def mismatch(value: object, needed: str) -> str:
-    """Return that a value of one type stands where another is needed, with what to write instead."""
+    """Return the message about a value of the wrong type, with a correction."""
     if value is None:
         return f"the value is missing; {needed} is needed"
     return f"{_described(value)}; {needed} is needed{_remedy(value, needed)}"
 
 
 def not_among(value: object, expected: str) -> str:
-    """Return that a value is none of the allowed ones, which are given as `'a', 'b' or 'c'`."""
+    """Return the message about an unknown value; `expected` lists the allowed ones as `'a', 'b' or 'c'`."""
     if value is None:
         return f"the value is missing; allowed: {expected}"
     allowed = re.findall(r"'([^']*)'", expected)
-    if isinstance(value, str) and (today := renamed_value(value, allowed)):
-        return f"{shown(value)} is now called {today}; allowed: {expected}"
+    if isinstance(value, str) and (current := renamed_value(value, allowed)):
+        return f"{shown(value)} is now called {current}; allowed: {expected}"
     hint = did_you_mean(value, allowed) if isinstance(value, str) else ""
     return f"{shown(value)} is unknown; allowed: {expected}{'.' if hint else ''}{hint}"
 
@@ -94,7 +94,7 @@ def _described(value: object) -> str:
 
 
 def _remedy(value: object, needed: str) -> str:
-    """Return what to write, where that can be told from the value."""
+    """Return a correction, empty if the value suggests none."""
     if needed.startswith("a list") and isinstance(value, bool | int | float | str):
         return f". Write [{_bare(value)}]"
     if needed == "text" and isinstance(value, bool | int | float):

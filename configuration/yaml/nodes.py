@@ -1,16 +1,16 @@
-"""A configuration file as values that know their place: what is left of YAML once it has been read."""
+"""Nodes of a configuration file: values with their locations."""
 
 from dataclasses import dataclass
 
-from configuration.yaml.errors import Place
+from configuration.yaml.errors import Location
 from configuration.yaml.scalars import Scalar
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """One scalar. A flawed one has been told as a mistake and stands as null."""
+    """One scalar. A flawed one is reported as a mistake and has the value null."""
 
-    place: Place
+    location: Location
     value: Scalar
     flawed: bool = False
 
@@ -19,15 +19,15 @@ class Leaf:
 class Items:
     """A list."""
 
-    place: Place
+    location: Location
     nodes: "tuple[Node, ...]"
 
 
 @dataclass(frozen=True)
 class Entries:
-    """A mapping. A flawed one has lost a key that has been told as a mistake."""
+    """A mapping. A flawed one lacks a key that is reported as a mistake."""
 
-    place: Place
+    location: Location
     nodes: "dict[str, Node]"
     flawed: bool = False
 
@@ -36,7 +36,7 @@ Node = Leaf | Items | Entries
 
 
 def plain(node: Node) -> object:
-    """Return the value without its places; lists are tuples, because declarations are frozen."""
+    """Return the value without locations; lists become tuples, because declarations are frozen."""
     if isinstance(node, Leaf):
         return node.value
     if isinstance(node, Items):
@@ -45,7 +45,7 @@ def plain(node: Node) -> object:
 
 
 def child(node: Node, key: str | int) -> Node | None:
-    """Return what stands under a key or a position, or None."""
+    """Return the node at a key or a list position, None if there is none."""
     if isinstance(node, Entries) and isinstance(key, str):
         return node.nodes.get(key)
     if isinstance(node, Items) and isinstance(key, int) and 0 <= key < len(node.nodes):

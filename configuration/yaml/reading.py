@@ -1,4 +1,4 @@
-"""PyYAML nodes as nodes with places: keys are text and stand once, scalars mean one thing to every reader."""
+"""PyYAML nodes to nodes with locations: keys are unique text, scalars are unambiguous between YAML versions."""
 
 import re
 import unicodedata
@@ -6,7 +6,7 @@ import unicodedata
 import yaml
 
 from configuration.yaml.composing import Composed, compose
-from configuration.yaml.errors import Mistake, Place, mistake, refuse, shown
+from configuration.yaml.errors import Location, Mistake, mistake, refuse, shown
 from configuration.yaml.nodes import Entries, Items, Leaf, Node
 from configuration.yaml.scalars import Misread, plain_scalar
 from configuration.yaml.syntax import Malformed, missing_space
@@ -16,16 +16,16 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})  # controls, 
 
 
 def read_document(file: str, text: str) -> tuple[Entries, tuple[Mistake, ...]]:
-    """Return the top mapping and the mistakes in it that reading can go on after.
+    """Return the top mapping and its recoverable mistakes.
 
-    Raises ConfigurationError where it cannot: broken YAML, or no mapping at the top.
+    Raises ConfigurationError for invalid YAML, or if the top node is not a mapping.
     """
     try:
         composed = compose(text)
     except Malformed as malformed:
         refuse([Mistake(file, malformed.line, "", malformed.message)])
     reader = _Reader(file, composed, text.splitlines())
-    top = reader.node(composed.top, Place(composed.top.start_mark.line + 1))
+    top = reader.node(composed.top, Location(composed.top.start_mark.line + 1))
     if not isinstance(top, Entries):
         refuse([*reader.mistakes, *_no_mapping(file, composed.top, top)])
     return top, tuple(reader.mistakes)
@@ -40,11 +40,11 @@ def _no_mapping(file: str, written: yaml.Node, top: Leaf | Items) -> tuple[Mista
         message = "a mapping is needed, got a list"
     else:
         message = missing_space(written.value) or f"a mapping is needed, got {shown(written.value)}"
-    return (mistake(file, top.place, message),)
+    return (mistake(file, top.location, message),)
 
 
 class _Reader:
-    """Turns nodes into nodes with places and keeps the mistakes met on the way."""
+    """Converts PyYAML nodes to nodes with locations, and collects mistakes."""
 
     def __init__(self, file: str, composed: Composed, lines: list[str]) -> None:
         self.mistakes: list[Mistake] = []
@@ -52,55 +52,57 @@ class _Reader:
         self._refused = composed.refused
         self._lines = lines
 
-    def node(self, node: yaml.Node, place: Place) -> Node:
+    def node(self, node: yaml.Node, location: Location) -> Node:
         refusal = self._refused.get(id(node))
         if refusal:
-            self._tell(place, refusal)
-            return Leaf(place, None, flawed=True)
+            self._report(location, refusal)
+            return Leaf(location, None, flawed=True)
         if isinstance(node, yaml.MappingNode):
-            return self._entries(node, place)
+            return self._entries(node, location)
         if isinstance(node, yaml.SequenceNode):
-            items = (Place(item.start_mark.line + 1, (*place.path, i)) for i, item in enumerate(node.value))
-            return Items(place, tuple(map(self.node, node.value, items)))
+            items = (Location(item.start_mark.line + 1, (*location.path, i)) for i, item in enumerate(node.value))
+            return Items(location, tuple(map(self.node, node.value, items)))
         assert isinstance(node, yaml.ScalarNode)
-        return self._leaf(node, place)
+        return self._leaf(node, location)
 
-    def _entries(self, node: yaml.MappingNode, place: Place) -> Entries:
+    def _entries(self, node: yaml.MappingNode, location: Location) -> Entries:
         nodes: dict[str, Node] = {}
         flawed = False
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             refusal = self._refused.get(id(key_node)) or _key_refusal(key_node)
             if refusal:
-                self._tell(Place(line, place.path), refusal)
+                self._report(Location(line, location.path), refusal)
                 flawed = True
             elif key_node.value in nodes:
-                first = nodes[key_node.value].place.line
-                self._tell(Place(line, place.path).under(key_node.value), f"this key stands at line {first} already")
+                first = nodes[key_node.value].location.line
+                self._report(
+                    Location(line, location.path).under(key_node.value), f"duplicate key, first at line {first}"
+                )
             else:
-                nodes[key_node.value] = self.node(value_node, Place(line, (*place.path, key_node.value)))
-        return Entries(place, nodes, flawed)
+                nodes[key_node.value] = self.node(value_node, Location(line, (*location.path, key_node.value)))
+        return Entries(location, nodes, flawed)
 
-    def _leaf(self, node: yaml.ScalarNode, place: Place) -> Leaf:
+    def _leaf(self, node: yaml.ScalarNode, location: Location) -> Leaf:
         if not node.value.isascii() and any(unicodedata.category(each) == "Cs" for each in node.value):
-            self._tell(place, f"{shown(node.value)} holds half of a surrogate pair, which is no character")
-            return Leaf(place, None, flawed=True)
+            self._report(location, f"{shown(node.value)} holds half of a surrogate pair, which is no character")
+            return Leaf(location, None, flawed=True)
         if node.style is not None:
-            return Leaf(place, str(node.value))
+            return Leaf(location, str(node.value))
         later_lines = range(node.start_mark.line + 1, min(node.end_mark.line + 1, len(self._lines)))
         for line in later_lines:
             hint = missing_space(self._lines[line])
-            if hint:  # the line has been swallowed by the text above it
-                self._tell(Place(line + 1, place.path), hint)
-                return Leaf(place, None, flawed=True)
+            if hint:  # the line was read as part of the text above it
+                self._report(Location(line + 1, location.path), hint)
+                return Leaf(location, None, flawed=True)
         value = plain_scalar(node.value)
         if isinstance(value, Misread):
-            self._tell(place, value.message)
-            return Leaf(place, None, flawed=True)
-        return Leaf(place, value)
+            self._report(location, value.message)
+            return Leaf(location, None, flawed=True)
+        return Leaf(location, value)
 
-    def _tell(self, place: Place, message: str) -> None:
-        self.mistakes.append(mistake(self._file, place, message))
+    def _report(self, location: Location, message: str) -> None:
+        self.mistakes.append(mistake(self._file, location, message))
 
 
 def _key_refusal(node: yaml.Node) -> str:
@@ -110,7 +112,7 @@ def _key_refusal(node: yaml.Node) -> str:
     invisible = next((each for each in text if unicodedata.category(each) in _INVISIBLE), None)
     if invisible is not None:
         name = unicodedata.name(invisible, "a control character")
-        return f"the key {shown(text)} holds U+{ord(invisible):04X} ({name}), which cannot be seen; remove it"
+        return f"the key {shown(text)} holds U+{ord(invisible):04X} ({name}), which is invisible; remove it"
     return _plain_key_refusal(text) if node.style is None else ""
 
 

@@ -1,4 +1,4 @@
-"""Former spellings of keys and values: refused, and the message names today's. CHANGELOG lists them."""
+"""Former names of keys and values: errors whose message has the current name. CHANGELOG lists them."""
 
 from collections.abc import Collection, Mapping
 
@@ -27,15 +27,15 @@ VALUES: Mapping[frozenset[str], Mapping[str, str]] = {
         "block_inputs": "full",
     },
 }
-"""By the values that are allowed today."""
+"""By the set of currently allowed values."""
 
 
 def renamed_key(key: str, known: Collection[str]) -> str | None:
-    """Return what a key is called today, None where it is no former name of a key that is allowed here."""
-    today = KEYS.get(key)
-    return today if today in known else None
+    """Return the current name of a key, None unless it is a former name of a key that is allowed here."""
+    current = KEYS.get(key)
+    return current if current in known else None
 
 
 def renamed_value(value: str, allowed: Collection[str]) -> str | None:
-    """Return what a value is called today, None where it is no former name of one of the allowed values."""
+    """Return the current name of a value, None unless it is a former name of an allowed value."""
     return VALUES.get(frozenset(allowed), {}).get(value)

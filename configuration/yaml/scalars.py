@@ -1,7 +1,7 @@
-"""Plain YAML scalars as values: YAML 1.2's core schema, and a refusal where YAML 1.1 and 1.2 disagree.
+"""Plain YAML scalars to values: YAML 1.2's core schema; scalars that YAML 1.1 reads differently are errors.
 
-YAML 1.2.2 section 10.3.2; the old readings are those of yaml.org/type, which PyYAML follows. One exception: to YAML
-1.1 an exponent without a point (`1e-3`) is text, which nobody means, so it is the number that it is to YAML 1.2.
+YAML 1.2.2 section 10.3.2; YAML 1.1 as in yaml.org/type, which PyYAML follows. One exception: an exponent without a
+decimal point (`1e-3`) is text in YAML 1.1, but is accepted as the number that it is in YAML 1.2.
 """
 
 import math
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 Scalar = None | bool | int | float | str
 
-LARGEST_INTEGER = 2**53  # beyond it, neighbours share one double and one JSON number
+LARGEST_INTEGER = 2**53  # beyond it, integers are not exact as doubles and JSON numbers
 NUMBER_CHARACTERS_AT_MOST = 100
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
@@ -30,13 +30,13 @@ _REAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 
 @dataclass(frozen=True)
 class Misread:
-    """A plain scalar that readers disagree on or that no field can hold; the message says what to write."""
+    """A plain scalar that is ambiguous or out of range; the message has a correction."""
 
     message: str
 
 
 def plain_scalar(text: str) -> Scalar | Misread:
-    """Return what an unquoted scalar means."""
+    """Return the value of an unquoted scalar."""
     if text in _NULL:
         return None
     if text in _BOOLEAN:
@@ -66,7 +66,7 @@ def _integer(text: str) -> Scalar | Misread:
 
 
 def _real(text: str) -> Scalar | Misread:
-    """Return a real number, and a whole one that is written with an exponent (`2e6`) as an integer: a count."""
+    """Return a real number; a whole number with an exponent (`2e6`) becomes an integer, so that it can be a count."""
     value = float(text)
     if math.isinf(value):
         return _not_finite(text)
@@ -105,7 +105,7 @@ def _base_60(text: str) -> Misread:
     return Misread(f"{text} is {reading}; write one number, or quote it: '{text}'")
 
 
-# the first form that fits is the one that counts
+# in order of precedence
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[str], Scalar | Misread]], ...] = (
     (_NOT_FINITE, _not_finite),
     (_DATE, _date),

@@ -1,13 +1,13 @@
-"""PyYAML's complaints in plain words: what the line lacks and what to write instead."""
+"""Translates PyYAML's syntax errors into messages with a correction."""
 
 import re
 
 import yaml
 
-# a key glued to its value, as in `lr:0.1`; `http://…` and `12:30` are none
+# a key without a space before its value, as in `lr:0.1`, but not `http://…` or `12:30`
 GLUED = re.compile(r"[\s{,\[-]*([A-Za-z_][\w-]*:(?=[^\s:/])[^\s,}\]]*)")
 
-_PLAIN_WORDS = (
+_PLAIN_MESSAGES = (
     ("mapping values are not allowed", "a second ':' in one value; quote it, or put the inner key on its own line"),
     ("could not find expected ':'", "a key without ':'; write key: value"),
     ("while scanning a quoted scalar", "the quote opened here is never closed"),
@@ -31,7 +31,7 @@ _WHERE_OPENED = ("quote opened", "list opened", "mapping opened")
 
 
 class Malformed(Exception):
-    """The text cannot be read any further; the line is counted from 1."""
+    """An unrecoverable syntax error; the line is counted from 1."""
 
     def __init__(self, line: int, message: str) -> None:
         self.line = line
@@ -39,22 +39,22 @@ class Malformed(Exception):
         super().__init__(message)
 
 
-def explained(error: yaml.MarkedYAMLError, lines: list[str]) -> Malformed:
-    """Return what is wrong in plain words, at the line where it can be mended."""
+def malformed_from(error: yaml.MarkedYAMLError, lines: list[str]) -> Malformed:
+    """Return the error with a plain message, at the line that needs the correction."""
     marks = [mark for mark in (error.problem_mark, error.context_mark) if mark is not None]
     for line in sorted({min(mark.line, len(lines) - 1) - back for mark in marks for back in (0, 1)}, reverse=True):
         hint = _line_hint(lines[line], line + 1) if line >= 0 else ""
         if hint:
             return Malformed(line + 1, hint)
     complaint = f"{error.context}: {error.problem}"
-    words = next((plain for sign, plain in _PLAIN_WORDS if sign in complaint), "this is not YAML")
+    words = next((plain for sign, plain in _PLAIN_MESSAGES if sign in complaint), "this is not YAML")
     opened = words.startswith(tuple(f"the {what}" for what in _WHERE_OPENED))
     mark = marks[-1] if opened else marks[0]
     return Malformed(mark.line + 1, f"column {mark.column + 1}: {words}")
 
 
 def missing_space(text: str) -> str:
-    """Return the hint for a key glued to its value, or nothing."""
+    """Return a hint for a key without a space before its value, empty if there is none."""
     glued = GLUED.match(text)
     if glued is None:
         return ""

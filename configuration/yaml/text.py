@@ -1,4 +1,4 @@
-"""The bytes of a configuration file as text, refused before any parser sees them."""
+"""Reads a configuration file as text, with checks of size, encoding and control characters before parsing."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ from foundation.atomic_files import read_regular
 from foundation.errors import MachineError, closest
 
 BYTES_AT_MOST = 2**20
-EXPERIMENTS = "experiments"  # where the project's questions lie, from its root
+EXPERIMENTS = "experiments"  # the project's folder of experiment files, relative to its root
 
 # YAML 1.2 section 5.1 without the line breaks that editors do not count (NEL, LS, PS), and without the
 # bidirectional controls that show a line as something else (Boucher and Anderson 2021, "Trojan Source").
@@ -20,8 +20,8 @@ _UNREADABLE = re.compile(
 def read_text(path: Path) -> str:
     """Return the file's text without a byte order mark.
 
-    Raises MachineError where the path cannot be read as a regular file, ConfigurationError where its
-    bytes are too many, not UTF-8, or hold control characters.
+    Raises MachineError if the path cannot be read as a regular file, ConfigurationError if the file is
+    too large, not UTF-8, or has control characters.
     """
     content = _read_bytes(path)
     if len(content) > BYTES_AT_MOST:
@@ -42,7 +42,7 @@ def read_text(path: Path) -> str:
 
 
 def _read_bytes(path: Path) -> bytes:
-    """Return at most one byte more than is allowed; never wait for a pipe's other end."""
+    """Return at most one byte more than the limit; never block on a pipe."""
     try:
         return read_regular(path, BYTES_AT_MOST + 1)
     except OSError as error:
@@ -53,7 +53,7 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _meant(path: Path) -> str:
-    """Return the file of nearly that name, beside where it was looked for or among the experiments, as a question."""
-    there = {file.stem: file for folder in (Path(EXPERIMENTS), path.parent) for file in folder.glob("*.yaml")}
-    close = closest(path.stem, there)
-    return f". Did you mean {there[close]}?" if close is not None else ""
+    """Return a suggestion of a file with a similar name in the same folder or among the experiments, or nothing."""
+    known = {file.stem: file for folder in (Path(EXPERIMENTS), path.parent) for file in folder.glob("*.yaml")}
+    close = closest(path.stem, known)
+    return f". Did you mean {known[close]}?" if close is not None else ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from ledger.contamination import leakages
+from ledger.contamination import contamination_results
 from ledger.records import Record
 from ledger.stage_results import ContaminationResult
 from reports.section import Content, Section, with_rows
@@ -18,7 +18,7 @@ RULE = (
 
 def leakage_table(shared: Iterable[Record]) -> Table:
     """Return one row per task: how many of its dev examples overlap, with the share's 95% interval."""
-    rows = (_row(one) for one in leakages(shared))
+    rows = (_row(one) for one in contamination_results(shared))
     return table("leakage", "task dev_examples long_enough overlapping share low high by_sentence by_run", rows)
 
 
@@ -38,7 +38,7 @@ def _row(one: ContaminationResult) -> Row:
 
 def leakage_notes(shared: Iterable[Record]) -> Iterator[tuple[str, str]]:
     """Yield the line of the footer; none where nothing was looked for."""
-    shares = [f"{one.task} {one.told_share}" for one in leakages(shared)]
+    shares = [f"{one.task} {one.told_share}" for one in contamination_results(shared)]
     if shares:
         yield TERM, f"{'; '.join(shares)}. Counted: {RULE}"
 

@@ -72,7 +72,8 @@ class SimulatedExecutor:
         if np.isinf(values[-1]) or trial.level == len(self._hurdle.rung_tokens):
             return replace(trial, state=State.DONE)
         curve = tuple(zip(self._tokens[:points], values, strict=True))
-        return replace(trial, state=State.WAITING, values=(*trial.values, values[-1]), curve=curve, settled=points)
+        seen = (*trial.values, values[-1])
+        return replace(trial, state=State.WAITING, values=seen, curve=curve, points_at_last_rung=points)
 
     def _decide(self, places: range) -> None:
         """Decide on every trial of the cohort that can be decided on, until no further one can."""
@@ -85,4 +86,4 @@ class SimulatedExecutor:
                 if trial.name in decisions:
                     decision = decisions[trial.name]
                     state = State.MOVING if decision.cleared else State.DONE
-                    self._trials[place] = replace(trial, state=state, verdicts=(*trial.verdicts, decision))
+                    self._trials[place] = replace(trial, state=state, decisions=(*trial.decisions, decision))

@@ -27,7 +27,7 @@ def hurdle_decisions(settings: Pretraining, trials: Sequence[Trial]) -> tuple[De
 
 def _as_row(trial: Trial, verdict: HurdleDecision, probed: bool) -> Decision:
     value, threshold = _signed(verdict.value, probed), _signed(verdict.threshold, probed)
-    return Decision(0, trial.name, len(trial.verdicts), verdict.cleared, value, threshold, verdict.cohort)
+    return Decision(0, trial.name, len(trial.verdicts), verdict.cleared, value, threshold, verdict.reference_trials)
 
 
 def verdict_of(row: Decision, probed: bool) -> HurdleDecision:

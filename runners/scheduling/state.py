@@ -41,7 +41,7 @@ class RunState:
         """In the order in which they were declared."""
         self.cohort = -1
         """The latest cohort that has entered."""
-        self.last_of_trials = 0
+        self.last_trial_record = 0
         """The sequence number of the last record of a trial, 0 before the first."""
         self._shared, self._shared_stages = shared, shared.named()
         self.shared_records: dict[str, Record] = {}
@@ -122,7 +122,7 @@ class RunState:
             self._refuse_another_key(record, self._shared_stages[record.label])
             self.shared_records[record.label] = record
             return
-        self.last_of_trials = max(self.last_of_trials, record.sequence)
+        self.last_trial_record = max(self.last_trial_record, record.sequence)
         if record.status is Status.FAILED and record.sequence <= self._resumed_after:
             return
         trial = self.trials[record.trial]

@@ -7,7 +7,7 @@ from functools import cached_property
 from configuration.hurdles.decision import HurdleDecision
 from configuration.hurdles.population import State, TrialView
 from ledger.records import Record, Status, TrialRow, TrialStatus, curve_of
-from ledger.selected_settings import standing_of
+from ledger.selected_settings import trial_status
 from runners.scheduling.results import tokens_of, value_at_hurdle
 from runners.stages.stage import Stage
 from runners.work_queue import StageTask
@@ -96,7 +96,7 @@ class Trial:
     @property
     def status(self) -> TrialStatus:
         """Its status, as a report of this moment would say, where none of its stages is running."""
-        return standing_of(self.statuses, self.stopped, self.ended)
+        return trial_status(self.statuses, self.stopped, self.ended)
 
     @cached_property
     def missing(self) -> tuple[StageTask, ...]:
@@ -157,10 +157,10 @@ class Trial:
             cohort=self.plan.cohort,
             state=self._state,
             values=self._values[:shown],
-            verdicts=self.verdicts,
+            decisions=self.verdicts,
             exempt=self.plan.exempt,
             curve=() if self.audited else tuple(sorted(curve.items())),
-            settled=settled,
+            points_at_last_rung=settled,
             features=self.plan.features,
         )
 

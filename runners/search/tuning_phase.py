@@ -12,7 +12,7 @@ from configuration.experiment import Experiment
 from configuration.stage_label import PRETRAIN
 from configuration.tuning_experiment import tuning_view
 from configuration.tuning_points import AT, Point, change_size, grid_points, name_of, points_of, value_at
-from configuration.validation.tuning import impossible_for
+from configuration.validation.tuning import impossible_arm
 from foundation.schema import JsonValue
 from ledger.database import LedgerRows
 from ledger.records import TrialStatus, final_loss_of
@@ -74,7 +74,7 @@ def tuning_plan(experiment: Experiment) -> dict[str, JsonValue]:
     assert tune is not None
     arms, baseline = experiment.arms, experiment.baseline
     points = points_of(
-        tune, baseline, lambda point: impossible_for(arms, point, experiment.constraints) is None, draws
+        tune, baseline, lambda point: impossible_arm(arms, point, experiment.constraints) is None, draws
     )
     return {
         "points": [{**point} for point in points],

@@ -1,4 +1,4 @@
-"""The command line called in this process, and a results folder whose numbers were put there by hand."""
+"""Fixtures of the command line: a call in this process, and a results folder with given numbers."""
 
 import shutil
 import sys

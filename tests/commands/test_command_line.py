@@ -1,4 +1,4 @@
-"""The command line itself: its version, its completion, and a help in which every choice can be seen."""
+"""The command line: version, completion, and help that shows every choice."""
 
 from importlib.metadata import version
 

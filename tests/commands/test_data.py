@@ -1,4 +1,4 @@
-"""`steeplechase data`: lists, fetches and verifies; each way to fail has its exit code and one line per fault."""
+"""`steeplechase data`: lists, fetches and verifies; every failure has an exit code and one line per fault."""
 
 import json
 import sys
@@ -63,10 +63,10 @@ def test_without_the_variable_the_folder_is_data(call: Call, monkeypatch: pytest
     if not (ROOT / "data").exists():
         answer = call("data", "verify")
         assert (answer.code, answer.out) == (4, "")
-        assert answer.err.splitlines() == ["data: holds none of the published data sets", HINT]
+        assert answer.err.splitlines() == ["data: has none of the published data sets", HINT]
 
 
-def test_what_is_there_is_verified(call: Call, shakespeare: Path) -> None:
+def test_existing_data_sets_are_verified(call: Call, shakespeare: Path) -> None:
     for names in ((), ("tinyshakespeare",)):
         answer = call("data", "verify", *names)
         assert (answer.code, answer.err) == (0, "")
@@ -76,7 +76,7 @@ def test_what_is_there_is_verified(call: Call, shakespeare: Path) -> None:
     assert f"1 of {len(data_sets())} are in" in call("data").out
 
 
-def test_what_is_missing_is_a_fault_only_where_it_is_named(call: Call, shakespeare: Path) -> None:
+def test_a_missing_data_set_is_an_error_only_if_it_is_named(call: Call, shakespeare: Path) -> None:
     answer = call("data", "verify", "tinyshakespeare", "wikitext_2", "bert_base_uncased")
     assert answer.code == 4
     assert [line.partition(": ")[2] for line in answer.err.splitlines()] == [
@@ -88,7 +88,7 @@ def test_what_is_missing_is_a_fault_only_where_it_is_named(call: Call, shakespea
 
 
 @pytest.mark.parametrize("form", [(), ("--json",)])
-def test_a_damaged_file_has_an_exit_code_of_its_own_and_is_left_as_it_is(
+def test_a_damaged_file_has_its_own_exit_code_and_is_unchanged(
     call: Call, shakespeare: Path, form: tuple[str, ...]
 ) -> None:
     content = bytearray(shakespeare.read_bytes())
@@ -103,14 +103,14 @@ def test_a_damaged_file_has_an_exit_code_of_its_own_and_is_left_as_it_is(
     assert "verify tinyshakespeare" in call("data").out
 
 
-def test_a_name_that_is_none_is_refused_with_the_nearest(call: Call, folder: Path) -> None:
+def test_an_unknown_name_is_an_error_with_the_most_similar_one(call: Call, folder: Path) -> None:
     for command in ("fetch", "verify"):
         answer = call("data", command, "colla", "rte", "sqaud_v1_1")
         assert (answer.code, answer.out) == (3, "")
         assert [line.rpartition("Did you mean ")[2] for line in answer.err.splitlines()] == ["cola?", "squad_v1_1?"]
 
 
-def test_what_cannot_be_fetched_is_told_before_anything_is(call: Call, folder: Path) -> None:
+def test_unfetchable_data_sets_are_reported_before_any_is_fetched(call: Call, folder: Path) -> None:
     answer = call("data", "fetch", "cola", "wikipedia_en_2015", "taskset")
     assert (answer.code, answer.out) == (4, "")
     first, second = answer.err.splitlines()
@@ -132,7 +132,7 @@ def test_without_the_extra_fetching_says_how_to_install_it(
     assert not folder.exists()
 
 
-def test_fetching_what_is_there_leaves_it_and_asks_nobody(
+def test_fetching_an_existing_data_set_changes_nothing_without_network(
     call: Call, shakespeare: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)

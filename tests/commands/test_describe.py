@@ -1,4 +1,4 @@
-"""What `describe` says of a published model, of each kind of file, and of what it cannot read."""
+"""`describe` of a published model, of each kind of file, and of invalid targets."""
 
 import json
 from pathlib import Path
@@ -55,7 +55,7 @@ def test_the_shares_of_the_two_branches_are_a_whole(call: Call, name: str) -> No
         assert (branches["convolution"][key] > 0) == name.startswith("convbert")
 
 
-def test_length_and_batch_are_the_recipes_unless_asked(call: Call) -> None:
+def test_length_and_batch_are_the_recipes_by_default(call: Call) -> None:
     usual, other = described(call, "convbert-small"), described(call, "convbert-small", "--length", "64")
     fewer = described(call, "convbert-small", "--batch", "1")
     assert (other["length"], fewer["batch"], usual["batch"]) == (64, 1, 128)
@@ -102,14 +102,14 @@ def test_at_paper_scale_the_generator_is_built_like_the_arm(call: Call) -> None:
     assert arm["head_parameters"] == 66_049 + 810_086  # as released: run_pretraining.py copies the convolution
 
 
-def test_all_mistakes_of_a_file_are_told_at_once_with_their_lines(call: Call, tmp_path: Path) -> None:
+def test_all_mistakes_of_a_file_are_reported_at_once_with_their_lines(call: Call, tmp_path: Path) -> None:
     file = tmp_path / "mistaken.yaml"
     file.write_text(MISTAKEN)
     answer = call("describe", file)
     assert (answer.code, answer.out) == (3, "")
-    told = answer.err.splitlines()
-    assert [line.removeprefix(f"{file}:").partition(":")[0] for line in told] == ["2", "4", "5"]
-    assert "Did you mean 'depth'?" in told[0]
+    lines = answer.err.splitlines()
+    assert [line.removeprefix(f"{file}:").partition(":")[0] for line in lines] == ["2", "4", "5"]
+    assert "Did you mean 'depth'?" in lines[0]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_all_mistakes_of_a_file_are_told_at_once_with_their_lines(call: Call, tm
         (("describe", "experiments/nothing.yaml"), 5, ["experiments/nothing.yaml"]),
     ],
 )
-def test_what_cannot_be_described_is_refused(
+def test_an_invalid_target_of_describe_is_an_error(
     call: Call, arguments: tuple[str | Path, ...], code: int, words: list[str]
 ) -> None:
     answer = call(*arguments)

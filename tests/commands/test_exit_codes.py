@@ -1,4 +1,4 @@
-"""How each command says no: an exit code, one line per mistake, no traceback, and nothing left behind."""
+"""Failures of each command: an exit code, one line per mistake, no traceback, and no files."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def refused(answer: Answer, code: int, *words: str) -> None:
         assert word in answer.err
 
 
-def test_a_wrong_file_is_told_line_by_line_and_nothing_is_made(call: Call, tmp_path: Path) -> None:
+def test_a_wrong_file_is_reported_by_line_and_nothing_is_written(call: Call, tmp_path: Path) -> None:
     file = tmp_path / "mistaken.yaml"
     file.write_text(MISTAKES)
     for command in (("plan",), ("run", "--out", tmp_path / "results")):
@@ -55,25 +55,23 @@ def test_a_wrong_file_is_told_line_by_line_and_nothing_is_made(call: Call, tmp_p
         (("report", "nowhere"), 5, ["nowhere", "steeplechase run"]),
     ],
 )
-def test_what_cannot_be_done_has_its_exit_code(
+def test_every_kind_of_failure_has_its_exit_code(
     call: Call, arguments: tuple[str | Path, ...], code: int, words: list[str]
 ) -> None:
     refused(call(*arguments), code, *words)
 
 
-def test_browsing_where_nothing_was_run_makes_nothing(
-    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_browsing_without_runs_creates_nothing(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    refused(call("ui", tmp_path / "nowhere"), 5, "nowhere/mlflow.db: no runs to browse here", "steeplechase run")
+    refused(call("ui", tmp_path / "nowhere"), 5, "nowhere/mlflow.db: no runs to browse", "steeplechase run")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_format_that_does_not_exist_is_refused_with_those_that_do(call: Call, results: Path) -> None:
+def test_an_unknown_format_is_an_error_with_the_known_ones(call: Call, results: Path) -> None:
     refused(call("report", results, "--format", "docx"), 3, "'docx' is not a format", "csv", "json", "latex")
 
 
-def test_text_that_is_not_there_is_refused_as_data_and_nothing_is_made(call: Call, tmp_path: Path) -> None:
+def test_missing_text_is_a_data_error_and_nothing_is_written(call: Call, tmp_path: Path) -> None:
     text = TABLE.read_text().replace(
         "{ kind: documentation, maximum_megabytes: 2 }", "{ kind: text_files, path: nil }"
     )
@@ -90,13 +88,13 @@ def test_a_folder_of_another_experiment_is_a_conflict_that_names_what_differs(ca
     assert sorted(path.name for path in results.rglob("*")) == before
 
 
-def test_a_place_that_cannot_be_written_to_is_the_environments_fault(call: Call, tmp_path: Path) -> None:
+def test_a_folder_without_write_permission_is_an_environment_error(call: Call, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     refused(call("run", TABLE, "--scale", "smoke", "--out", tmp_path / "file"), 5, "cannot be written to")
 
 
 @pytest.mark.parametrize("command", ["report", "run"])
-def test_a_ledger_that_cannot_be_trusted_is_corruption_and_stays_as_it_is(
+def test_a_damaged_ledger_is_corruption_and_unchanged(
     call: Call, results: Path, tmp_path: Path, command: str
 ) -> None:
     ledger = tmp_path / "ledger.sqlite"
@@ -140,9 +138,7 @@ def test_report_as_json_has_the_finding_and_every_table_as_rows(call: Call, resu
 
 
 @pytest.mark.parametrize("form", ["terminal", "csv", "json", "latex", "markdown", "html"])
-def test_a_report_is_the_same_from_a_copy_of_the_ledger_alone(
-    call: Call, results: Path, tmp_path: Path, form: str
-) -> None:
+def test_a_report_from_a_copy_of_the_ledger_is_the_same(call: Call, results: Path, tmp_path: Path, form: str) -> None:
     shutil.copy(results / "ledger.sqlite", tmp_path)
     first, second = (call("report", folder, "--all", "--format", form) for folder in (results, tmp_path))
     assert first.code == second.code == 0

@@ -1,4 +1,4 @@
-"""An exported folder opens in transformers with equal outputs and equal tokens; what it cannot hold is refused."""
+"""An exported folder loads in transformers with equal outputs and tokens; unsupported models are errors."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from commands.huggingface.export_source import from_trial
-from ledger.checkpoints import trained
+from ledger.checkpoints import pretrained_trial
 from runners.stages.pretrain import CHECKPOINT
 from runners.training.checkpoint import load_weights
 from search_space.architecture import Architecture
@@ -98,7 +98,7 @@ def test_a_trained_trial_opens_with_its_weights_head_and_tokens(
     for word in (arm, "512", found.story["checkpoint sha256"], "model.safetensors sha256"):
         assert word in card
     tokenizer = transformers().AutoTokenizer.from_pretrained(tmp_path / "out")
-    words = load_tokenizer(trained(results, f"{arm}/1").tokens)
+    words = load_tokenizer(pretrained_trial(results, f"{arm}/1").tokens)
     config = json.loads((tmp_path / "out" / "config.json").read_text())
     assert tokenizer.pad_token_id == words.pad == config["pad_token_id"]
     assert [tokenizer(text, add_special_tokens=False).input_ids for text in TRICKY] == words.encode(TRICKY)
@@ -111,11 +111,11 @@ def test_a_trained_trial_opens_with_its_weights_head_and_tokens(
 
 
 @torch.no_grad()
-def test_a_pretraining_head_computes_the_same_where_transformers_has_it(
+def test_a_pretraining_head_has_equal_outputs_if_transformers_supports_it(
     call: Call, tmp_path: Path, results: Path
 ) -> None:
     for arm in ("baseline", "released"):
-        folder, found = tmp_path / arm, trained(results, f"{arm}/1")
+        folder, found = tmp_path / arm, pretrained_trial(results, f"{arm}/1")
         answer = call("export", results, folder, "--trial", f"{arm}/1")
         candidate, tokens = found.candidate, torch.randint(100, (2, 12), generator=torch.Generator().manual_seed(4))
         generator = candidate.objective.generator_of(candidate.architecture, candidate.architecture)
@@ -134,7 +134,7 @@ def test_a_pretraining_head_computes_the_same_where_transformers_has_it(
             assert "the encoder alone" in answer.err
 
 
-def test_an_untrained_model_starts_where_a_pretraining_with_that_seed_does(call: Call, tmp_path: Path) -> None:
+def test_an_untrained_model_is_initialised_like_a_pretraining_with_its_seed(call: Call, tmp_path: Path) -> None:
     wanted = experiment(tmp_path, "masked_language_model").baseline
     (tmp_path / "candidate.yaml").write_text(json.dumps(wanted.model_dump()))
     for seed in ("1", "2"):

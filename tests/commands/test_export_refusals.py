@@ -1,4 +1,4 @@
-"""What `export` refuses, every reason at once, and what it leaves behind when it is stopped: nothing."""
+"""Errors of `export`: every reason at once, and no files after a failure."""
 
 import json
 import shutil
@@ -49,7 +49,9 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", IMPOSSIBLE)
-def test_what_transformers_cannot_hold_is_refused_with_every_reason(call: Call, tmp_path: Path, name: str) -> None:
+def test_an_architecture_without_equivalent_in_transformers_is_an_error_with_every_reason(
+    call: Call, tmp_path: Path, name: str
+) -> None:
     changes, reasons = IMPOSSIBLE[name]
     (tmp_path / "file.yaml").write_text(json.dumps({"depth": 1, "width": 32, "heads": 4, **changes}))
     answer = call("export", tmp_path / "file.yaml", tmp_path / "out")
@@ -58,13 +60,13 @@ def test_what_transformers_cannot_hold_is_refused_with_every_reason(call: Call, 
     assert [path.name for path in tmp_path.iterdir()] == ["file.yaml"]
 
 
-def test_an_arm_that_cannot_be_held_is_refused_like_a_file(call: Call, tmp_path: Path, results: Path) -> None:
+def test_an_unsupported_arm_is_an_error_like_a_file(call: Call, tmp_path: Path, results: Path) -> None:
     answer = call("export", results, tmp_path / "out", "--trial", "narrow/1")
     assert (answer.code, answer.out, list(tmp_path.iterdir())) == (3, "", [])
     assert "bottleneck_ratio 2 without convolution has no equivalent in transformers" in answer.err
 
 
-def test_a_trial_is_named_as_in_the_ledger_and_the_others_are_told(call: Call, tmp_path: Path, results: Path) -> None:
+def test_an_unknown_trial_is_an_error_with_the_known_ones(call: Call, tmp_path: Path, results: Path) -> None:
     choices = "baseline/1, mixed/1, released/1, narrow/1"
     for trial, words in ((["--trial", "mixd/1"], ["'mixd/1'", "Did you mean 'mixed/1'?"]), ([], ["--trial"])):
         answer = call("export", results, tmp_path / "out", *trial)
@@ -79,7 +81,7 @@ def test_a_trial_without_an_end_has_no_weights_to_export(call: Call, tmp_path: P
     assert "wild/1 is diverged" in answer.err
 
 
-def test_a_trial_whose_files_are_gone_or_damaged_is_refused(call: Call, tmp_path: Path, results: Path) -> None:
+def test_a_trial_with_missing_or_damaged_files_is_an_error(call: Call, tmp_path: Path, results: Path) -> None:
     with closing(Ledger.at(results)) as ledger:
         key = next(each.key for each in ledger.records() if each.trial == "mixed/1")
     copy = shutil.copytree(results, tmp_path / "results")
@@ -91,7 +93,7 @@ def test_a_trial_whose_files_are_gone_or_damaged_is_refused(call: Call, tmp_path
     shutil.rmtree(copy / "stages")
     gone = call("export", copy, tmp_path / "out", "--trial", "mixed/1")
     assert (damaged.code, gone.code) == (7, 5)
-    assert "weights.safetensors is not what was written" in damaged.err
+    assert "weights.safetensors differs from what was written" in damaged.err
     assert "moved away from its stages" in gone.err
     assert not (tmp_path / "out").exists()
 
@@ -106,7 +108,7 @@ def test_a_trial_whose_files_are_gone_or_damaged_is_refused(call: Call, tmp_path
         ((TABLE, "--to", "onnx"), 2, ["onnx"]),
     ],
 )
-def test_a_source_that_is_none_is_refused(
+def test_an_invalid_source_is_an_error(
     call: Call, tmp_path: Path, arguments: tuple[str | Path, ...], code: int, words: list[str]
 ) -> None:
     answer = call("export", arguments[0], tmp_path / "out", *arguments[1:])
@@ -146,7 +148,7 @@ def test_a_full_disk_is_the_environments_fault_and_leaves_nothing(tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["start"]
 
 
-def test_what_a_killed_export_has_left_is_cleared_away_by_the_next(call: Call, tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_export_are_removed_by_the_next(call: Call, tmp_path: Path) -> None:
     stirred_start(tmp_path / "start", ELECTRA)
     (tmp_path / ".out.writing").mkdir()
     (tmp_path / ".out.writing" / "half").write_text("")
@@ -155,11 +157,11 @@ def test_what_a_killed_export_has_left_is_cleared_away_by_the_next(call: Call, t
     assert not (tmp_path / "out" / "half").exists()
 
 
-def test_a_start_that_is_not_what_was_imported_is_corruption(call: Call, tmp_path: Path) -> None:
+def test_a_changed_initial_checkpoint_is_corruption(call: Call, tmp_path: Path) -> None:
     weights = stirred_start(tmp_path / "start", ELECTRA)
     moved = {**weights, "embeddings.norm.bias": weights["embeddings.norm.bias"] + 1}
     save_file(moved, tmp_path / "start" / "weights.safetensors")
     answer = call("export", tmp_path / "start", tmp_path / "out")
     assert answer.code == 7
-    assert "is not what was imported" in answer.err
+    assert "differs from the imported file" in answer.err
     assert not (tmp_path / "out").exists()

@@ -1,4 +1,4 @@
-"""A Hugging Face folder becomes a start with the same weights; a wrong one is told in full and nothing is written."""
+"""A Hugging Face folder becomes an initial checkpoint with equal weights."""
 
 import shutil
 from pathlib import Path
@@ -70,7 +70,7 @@ def exported(call: Call, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("architecture", [ELECTRA, ELECTRA_AS_WIDE, GROUPED, LEAKING])
-def test_what_was_exported_comes_back_bit_for_bit(call: Call, tmp_path: Path, architecture: Architecture) -> None:
+def test_an_exported_model_is_imported_bit_for_bit(call: Call, tmp_path: Path, architecture: Architecture) -> None:
     weights = stirred_start(tmp_path / "start", architecture)
     for command, source, out in (
         ("export", "start", "there"),
@@ -148,13 +148,15 @@ def test_old_names_and_half_precision_are_understood(call: Call, tmp_path: Path)
     save_file({**old, "bert.embeddings.position_ids": torch.arange(24)}, tmp_path / "folder" / "model.safetensors")
     answer = call("import", tmp_path / "folder", tmp_path / "out")
     assert answer.code == 0, answer.err
-    assert "widened to float32" in answer.err
+    assert "converted to float32" in answer.err
     start = read_initial_checkpoint(tmp_path / "out")
     ours = encoder_with(start.architecture, load_file(start.verify(WEIGHTS)))
     assert differences(ours, theirs.float())[0] <= LARGEST_DIFFERENCE
 
 
-def test_a_folder_without_a_vocabulary_is_no_start_and_is_told_so(call: Call, tmp_path: Path, exported: Path) -> None:
+def test_a_folder_without_a_vocabulary_cannot_initialise_an_experiment(
+    call: Call, tmp_path: Path, exported: Path
+) -> None:
     (exported / "vocab.txt").unlink()
     answer = call("import", exported, tmp_path / "out")
     assert answer.code == 0

@@ -1,4 +1,4 @@
-"""What `import` refuses: every reason of a wrong folder at once, and nothing is written."""
+"""Errors of `import`: every mistake of a folder at once, and no files after a failure."""
 
 import json
 import shutil
@@ -46,7 +46,9 @@ WRONG_CONFIGS: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", WRONG_CONFIGS)
-def test_a_config_that_cannot_be_ours_is_told_in_full(call: Call, tmp_path: Path, exported: Path, name: str) -> None:
+def test_every_unsupported_setting_of_a_config_is_reported(
+    call: Call, tmp_path: Path, exported: Path, name: str
+) -> None:
     changes, reasons = WRONG_CONFIGS[name]
     file = exported / "config.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
@@ -97,19 +99,19 @@ WRONG_FOLDERS: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
             "query.bias is missing",
             "'\\x1b[2J' is not a weight of the model",
             "encoder.layer.2.x is not a weight of the model",
-            "embeddings.LayerNorm.bias has the shape [7], config.json asks for [32]",
+            "embeddings.LayerNorm.bias has the shape [7], config.json has [32]",
             "intermediate.dense.bias holds values that are not finite",
             "encoder.layer.0.output.dense.bias holds int64",
         ],
     ),
     "no files": (nothing, ["config.json: No such file", "model.safetensors: no such file"]),
-    "a pickle": (renamed("pytorch_model.bin"), ["pytorch_model.bin: no pickle is ever read"]),
+    "a pickle": (renamed("pytorch_model.bin"), ["pytorch_model.bin: pickles are not read"]),
     "many files": (renamed("model.safetensors.index.json"), ["index.json: weights in several files"]),
     "other weights": (written("model.safetensors", "pickle"), ["cannot be read as safetensors"]),
     "a broken config": (written("config.json", "{"), ["config.json: is not JSON"]),
     "a list as config": (written("config.json", "[]"), ["config.json: a mapping is needed"]),
-    "too many layers": (configured(num_hidden_layers=10**9), ["asks for 1000000000 layers"]),
-    "too many words": (configured(vocab_size=2**52), ["config.json asks for 2 layers and"]),
+    "too many layers": (configured(num_hidden_layers=10**9), ["has 1000000000 layers"]),
+    "too many words": (configured(vocab_size=2**52), ["config.json has 2 layers and"]),
     "a wrong vocabulary": (
         written("vocab.txt", LONG),
         ["duplicate piece 'more', first on line", "no [MASK]", "42 pieces"],
@@ -136,7 +138,7 @@ WRONG_FOLDERS: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", WRONG_FOLDERS)
-def test_a_wrong_folder_is_told_in_full_and_nothing_is_written(
+def test_every_mistake_of_a_wrong_folder_is_reported_and_nothing_is_written(
     call: Call, tmp_path: Path, exported: Path, name: str
 ) -> None:
     spoil, reasons = WRONG_FOLDERS[name]
@@ -156,7 +158,7 @@ def test_two_vocabularies_that_differ_are_refused(call: Call, tmp_path: Path, ex
     assert "have different vocabularies" in answer.err
 
 
-def test_what_is_not_there_or_there_already_is_refused(call: Call, tmp_path: Path, exported: Path) -> None:
+def test_a_missing_source_and_an_existing_target_are_errors(call: Call, tmp_path: Path, exported: Path) -> None:
     assert call("import", tmp_path / "nowhere", tmp_path / "out").code == 5
     (tmp_path / "out").mkdir()
     answer = call("import", exported, tmp_path / "out")

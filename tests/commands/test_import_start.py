@@ -1,4 +1,4 @@
-"""An experiment that starts from imported weights: what it needs to be equal, what its keys know, what it trains."""
+"""An experiment with an initial checkpoint: required equal fields, keys, and training."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ from configuration.initial_checkpoint import WEIGHTS
 from configuration.validation.experiment import violations_of
 from foundation.errors import CorruptionError
 from foundation.schema import canonical
-from ledger.checkpoints import trained
+from ledger.checkpoints import pretrained_trial
 from runners.dag import shared_stages, trial_stages
 from tests.factories.command_calls import Call
 from tests.factories.local_models import MIXED, RELEASED, corpus, experiment, run, sized, stirred_start
@@ -36,7 +36,7 @@ def document(tmp_path: Path, **changes: Any) -> dict[str, Any]:
     return {**plain, **changes}
 
 
-def told(tmp_path: Path, call: Call, **changes: Any) -> list[str]:
+def refusal_lines(tmp_path: Path, call: Call, **changes: Any) -> list[str]:
     """Return what `plan` says against the experiment with these changes."""
     file = tmp_path / "experiment.yaml"
     file.write_text(json.dumps(document(tmp_path, **changes)))
@@ -55,19 +55,19 @@ def read(text: dict[str, Any]) -> Experiment:
     return Experiment.model_validate_json(json.dumps(text))
 
 
-def test_every_arm_begins_with_the_starts_weights_and_heads_with_the_seeds(tmp_path: Path) -> None:
+def test_every_arm_begins_with_the_checkpoints_encoder_and_seeded_heads(tmp_path: Path) -> None:
     weights = stirred_start(tmp_path / "start", ARCHITECTURE)
     started = document(tmp_path)
     started["baseline"]["recipe"] |= {"peak_learning_rate": 1e-30, "weight_decay": 0.0}  # nothing moves
     started["design"]["arms"] = {"awake": {"recipe.dropout": 0.0}}
     results = run(read(started), tmp_path / "results")
     for trial in ("baseline/1", "awake/1"):
-        found = load_file(trained(results, trial).stage / "checkpoint" / WEIGHTS)
+        found = load_file(pretrained_trial(results, trial).stage / "checkpoint" / WEIGHTS)
         assert all(torch.equal(found[f"encoder.{name}"], value) for name, value in weights.items())
         assert found["head.transform.weight"].std() < 0.03  # drawn anew
 
 
-def test_the_place_of_the_start_is_in_no_key_and_its_weights_are(tmp_path: Path) -> None:
+def test_keys_include_the_checkpoints_weights_but_not_its_path(tmp_path: Path) -> None:
     corpus(tmp_path / "texts")
     stirred_start(tmp_path / "start", ARCHITECTURE)
     here = keys(read(document(tmp_path)))
@@ -84,7 +84,7 @@ def test_the_place_of_the_start_is_in_no_key_and_its_weights_are(tmp_path: Path)
     assert {label for label in here if keys(read(without))[label] != here[label]} == {"pretrain@512"}
 
 
-def test_an_experiment_without_a_start_keeps_the_keys_it_had(tmp_path: Path) -> None:
+def test_an_experiment_without_an_initial_checkpoint_keeps_its_keys(tmp_path: Path) -> None:
     wanted = experiment(tmp_path, "masked_language_model")
     stages = trial_stages(wanted, shared_stages(wanted), wanted.baseline, 1)
     for said in (canonical(stages["pretrain@512"].declaration), wanted.identity()["pretraining"]):
@@ -92,7 +92,7 @@ def test_an_experiment_without_a_start_keeps_the_keys_it_had(tmp_path: Path) -> 
         assert not [name for name in said if name.startswith("init_checkpoint")]
 
 
-def test_only_the_first_of_a_trials_stages_reads_the_start(tmp_path: Path) -> None:
+def test_only_a_trials_first_stage_reads_the_initial_checkpoint(tmp_path: Path) -> None:
     stirred_start(tmp_path / "start", ARCHITECTURE)
     hurdled = document(tmp_path, design={"kind": "search", "space": {"recipe.dropout": [0.0, 0.1]}})
     hurdled["pretraining"] |= {"hurdle": {"kind": "progressive_mean", "rungs": [256]}}
@@ -103,30 +103,30 @@ def test_only_the_first_of_a_trials_stages_reads_the_start(tmp_path: Path) -> No
     assert starts == [str(tmp_path / "start"), None]
 
 
-def test_an_experiment_that_fits_its_start_is_taken(tmp_path: Path, call: Call) -> None:
+def test_an_experiment_that_fits_its_initial_checkpoint_is_accepted(tmp_path: Path, call: Call) -> None:
     stirred_start(tmp_path / "start", ARCHITECTURE)
-    assert told(tmp_path, call) == []
+    assert refusal_lines(tmp_path, call) == []
 
 
-def test_an_arm_of_another_architecture_is_refused_with_its_name_and_what_differs(tmp_path: Path, call: Call) -> None:
+def test_an_arm_with_another_architecture_is_an_error_with_its_name_and_fields(tmp_path: Path, call: Call) -> None:
     stirred_start(tmp_path / "start", ARCHITECTURE)
     arms = {
         "deep": {"depth": 3, "segments": 4},
         "wide": {"convolution.kernel_size": 7},
         "slow": {"recipe.dropout": 0.0},
     }
-    deep_depth, deep_segments, wide = sorted(told(tmp_path, call, design={"kind": "list", "arms": arms}))
-    assert "pretraining.init_checkpoint: deep cannot begin from" in deep_depth
-    assert "depth 3 here, 2 in the start" in deep_depth
-    assert "segments 4 here, 2 in the start" in deep_segments
+    deep_depth, deep_segments, wide = sorted(refusal_lines(tmp_path, call, design={"kind": "list", "arms": arms}))
+    assert "pretraining.init_checkpoint: deep cannot be initialised from" in deep_depth
+    assert "depth 3 here, 2 in the initial checkpoint" in deep_depth
+    assert "segments 4 here, 2 in the initial checkpoint" in deep_segments
     assert "wide cannot begin" in wide
     assert '"kernel_size":7' in wide
 
 
-def test_a_search_over_the_architecture_has_no_start(tmp_path: Path, call: Call) -> None:
+def test_a_search_over_the_architecture_cannot_use_an_initial_checkpoint(tmp_path: Path, call: Call) -> None:
     stirred_start(tmp_path / "start", ARCHITECTURE)
     space = {"convolution.kernel_size": [5, 7], "recipe.dropout": [0.0, 0.1]}
-    (line,) = told(tmp_path, call, design={"kind": "search", "space": space})
+    (line,) = refusal_lines(tmp_path, call, design={"kind": "search", "space": space})
     assert "design.space.convolution.kernel_size: would change the architecture" in line
 
 
@@ -135,20 +135,20 @@ def test_a_search_over_the_architecture_has_no_start(tmp_path: Path, call: Call)
     [{"kind": "wordpiece"}, {"kind": "vocabulary", "path": "START", "lowercase": False}],
     ids=["another vocabulary", "another case"],
 )
-def test_text_is_read_with_the_starts_vocabulary(tmp_path: Path, call: Call, tokenizer: dict[str, Any]) -> None:
+def test_text_is_read_with_the_checkpoints_vocabulary(tmp_path: Path, call: Call, tokenizer: dict[str, Any]) -> None:
     stirred_start(tmp_path / "start", ARCHITECTURE)
     file = str(tmp_path / "start" / "vocab.txt")
     written = {key: file if value == "START" else value for key, value in tokenizer.items()}
-    (line,) = told(tmp_path, call, tokenizer=written)
+    (line,) = refusal_lines(tmp_path, call, tokenizer=written)
     assert f"write tokenizer: {{ kind: vocabulary, path: {file}, lowercase: true }}" in line
 
 
-def test_a_start_that_is_none_or_damaged_is_refused(tmp_path: Path, call: Call) -> None:
-    assert "no start here; `steeplechase import" in told(tmp_path, call)[0]
+def test_a_missing_or_damaged_initial_checkpoint_is_an_error(tmp_path: Path, call: Call) -> None:
+    assert "no initial checkpoint here; `steeplechase import" in refusal_lines(tmp_path, call)[0]
     stirred_start(tmp_path / "start", ARCHITECTURE)
     weights = tmp_path / "start" / WEIGHTS
     weights.write_bytes(weights.read_bytes()[:-1] + b"x")
-    with pytest.raises(CorruptionError, match="is not what was imported"):
+    with pytest.raises(CorruptionError, match="differs from the imported file"):
         shared_stages(read(document(tmp_path)))
     (tmp_path / "start" / "architecture.yaml").write_text("depth: 1\n")
-    assert "architecture.yaml: is not what was imported" in told(tmp_path, call)[0]
+    assert "architecture.yaml: differs from the imported file" in refusal_lines(tmp_path, call)[0]

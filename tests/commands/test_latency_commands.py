@@ -69,7 +69,7 @@ def test_the_same_command_again_times_nothing_and_writes_the_same_report(call: C
     assert reports() == before
 
 
-def test_what_is_published_gives_the_same_report_and_is_built_again_from_its_rows(
+def test_a_published_report_is_the_same_and_can_be_rebuilt_from_its_rows(
     call: Call, timed: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "table9-smoke"
@@ -80,7 +80,7 @@ def test_what_is_published_gives_the_same_report_and_is_built_again_from_its_row
     assert (out / "report.md").read_bytes() == (timed / "report.md").read_bytes()
 
 
-def test_report_speaks_of_what_was_timed(call: Call, timed: Path) -> None:
+def test_a_latency_report_names_the_timed_part(call: Call, timed: Path) -> None:
     document = json.loads(call("report", timed, "--format", "json").out)
     tables = {table["name"]: table["rows"] for table in document["tables"] + document["evidence"]}
     assert {row["length"] for row in tables["results"]} == {16, 64}
@@ -95,7 +95,7 @@ def test_plan_and_report_import_nothing_heavy(timed: Path) -> None:
         assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "set()")
 
 
-def test_times_of_an_earlier_version_are_refused_in_one_line_and_stay_as_they_are(call: Call, tmp_path: Path) -> None:
+def test_times_of_an_earlier_version_are_an_error_in_one_line_and_unchanged(call: Call, tmp_path: Path) -> None:
     (tmp_path / "timing.json").write_text('{"sha256": "0", "record": {}}')
     commands = [
         ("report", tmp_path),
@@ -126,7 +126,7 @@ def test_folders_of_the_two_kinds_are_not_mixed_up(call: Call, timed: Path, resu
         (("plan", TABLE9, "--flops", "hours"), 3, ["hours", "matmul"]),
     ],
 )
-def test_what_cannot_be_done_has_its_exit_code(
+def test_every_kind_of_failure_has_its_exit_code(
     call: Call, arguments: tuple[str | Path, ...], code: int, words: list[str]
 ) -> None:
     answer = call(*arguments)
@@ -137,11 +137,11 @@ def test_what_cannot_be_done_has_its_exit_code(
 def test_there_is_no_model_to_export_and_none_to_describe(call: Call, timed: Path, tmp_path: Path) -> None:
     answer = call("export", timed, tmp_path / "model")
     assert (answer.code, answer.out) == (3, "")
-    assert "holds no trained model" in answer.err
+    assert "has no trained model" in answer.err
     assert call("describe", TABLE9).code == 3
 
 
-def test_a_device_that_is_not_there_is_refused_and_nothing_is_kept(call: Call, tmp_path: Path) -> None:
+def test_a_missing_device_is_an_error_and_nothing_is_written(call: Call, tmp_path: Path) -> None:
     import torch
 
     if torch.cuda.is_available():

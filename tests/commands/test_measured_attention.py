@@ -1,4 +1,4 @@
-"""A trained model is looked at: its masses are shares, what its map says, and the same when it is looked at again."""
+"""Measured attention of a trained model: masses are shares, agree with the map, and are reproducible."""
 
 from pathlib import Path
 

@@ -99,7 +99,7 @@ FOR_RUN = (
     ("command", "place"),
     [*(("run", name) for name in FOR_BOTH | FOR_RUN), *(("report", name) for name in FOR_BOTH)],
 )
-def test_an_odd_place_is_refused_in_one_line_that_names_it_and_left_as_it_is(
+def test_an_unusable_path_is_an_error_in_one_line_and_unchanged(
     call: Call, tmp_path: Path, command: str, place: str
 ) -> None:
     folder = (FOR_BOTH | FOR_RUN)[place](tmp_path)
@@ -113,9 +113,7 @@ def test_an_odd_place_is_refused_in_one_line_that_names_it_and_left_as_it_is(
 
 
 @pytest.mark.parametrize("kind", ["a link", "a folder"])
-def test_what_lies_where_a_file_is_written_first_is_never_written_through(
-    call: Call, results: Path, tmp_path: Path, kind: str
-) -> None:
+def test_a_link_at_the_temporary_name_is_not_followed(call: Call, results: Path, tmp_path: Path, kind: str) -> None:
     kept = tmp_path / "kept"
     assert call("publish", results, kept).code == 0
     before = listed(kept)
@@ -151,14 +149,14 @@ def test_a_folder_among_the_figures_is_left_alone(call: Call, results: Path, tmp
     assert (tmp_path / "kept" / FIGURES / "mine" / "notes.txt").read_text() == PRECIOUS
 
 
-def test_a_disk_that_is_full_while_a_report_is_printed_says_so(results: Path) -> None:
+def test_a_full_disk_while_printing_a_report_is_an_error(results: Path) -> None:
     with Path("/dev/full").open("w") as full:
         command = [*MAIN, "report", str(results)]
         done = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (5, "the output, or a file without a name: No space left on device\n")
 
 
-def test_what_the_machine_refuses_somewhere_deep_is_one_line_too(results: Path) -> None:
+def test_an_unexpected_oserror_is_reported_in_one_line(results: Path) -> None:
     limited = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3)); from commands.main import main"
     command = [sys.executable, "-c", f"import commands.main; {limited}; main()", "report", str(results)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -232,12 +230,12 @@ def test_an_emptied_ledger_beside_results_is_never_begun_anew(call: Call, tmp_pa
     assert listed(tmp_path) == before
 
 
-def test_a_ledger_that_is_gone_from_beside_results_is_told(call: Call, tmp_path: Path) -> None:
+def test_results_without_their_ledger_give_a_warning(call: Call, tmp_path: Path) -> None:
     (tmp_path / "report.html").write_text(PRECIOUS)
-    with ResultPaths.of(tmp_path).held():  # the run ends here, before it computes anything
+    with ResultPaths.of(tmp_path).locked():  # the run ends here, before it computes anything
         answer = call(*RUN, tmp_path)
     assert answer.code == 6
-    assert f"warning: {tmp_path}: report.html is there, but no {LEDGER_NAME}; a new one is begun" in answer.err
+    assert f"warning: {tmp_path}: has report.html, but no {LEDGER_NAME}; a new ledger is created" in answer.err
 
 
 def test_a_published_report_is_no_place_for_a_run(call: Call, results: Path, tmp_path: Path) -> None:

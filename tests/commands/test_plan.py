@@ -43,7 +43,7 @@ def test_scales_of_another_file_are_that_files() -> None:
 
 
 @pytest.mark.parametrize("scale", ["smoke", "demo", "laptop", "paper"])
-def test_every_arm_stands_with_its_difference_its_costs_and_its_cells(call: Call, scale: str, tmp_path: Path) -> None:
+def test_every_arm_is_shown_with_its_changes_costs_and_cells(call: Call, scale: str, tmp_path: Path) -> None:
     experiment = load_experiment(TABLE, scale)
     document = planned(call, TABLE, "--scale", scale, "--out", tmp_path)
     assert [arm["name"] for arm in document["arms"]] == [arm.name for arm in experiment.arms]
@@ -66,13 +66,13 @@ def test_no_change_of_an_arm_is_cut_whatever_the_terminal(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     file = ROOT / "experiments" / f"{name}.yaml"
-    told = call("plan", file, "--scale", "laptop", "--out", tmp_path).out
-    words = set(told.split())
+    output = call("plan", file, "--scale", "laptop", "--out", tmp_path).out
+    words = set(output.split())
     for arm in load_experiment(file, "laptop").arms:
         assert {arm.name} | {f"{path}:" for path in arm.changes} <= words, arm.name
 
 
-def test_what_is_in_the_store_is_counted_by_arm(call: Call, tmp_path: Path) -> None:
+def test_cached_stages_are_counted_by_arm(call: Call, tmp_path: Path) -> None:
     experiment, store = load_experiment(TABLE, "smoke"), ArtifactStore(ResultPaths.of(tmp_path).stages)
     shared = shared_stages(experiment)
     kept(store, shared.corpus, b"corpus")
@@ -84,7 +84,7 @@ def test_what_is_in_the_store_is_counted_by_arm(call: Call, tmp_path: Path) -> N
     assert [(arm["cached"], arm["stages"]) for arm in document["arms"]] == [(2 * (at == 2), 8) for at in range(6)]
 
 
-def test_time_and_disk_are_unknown_where_nothing_was_ever_measured(call: Call, tmp_path: Path) -> None:
+def test_time_and_disk_are_unknown_without_measurements(call: Call, tmp_path: Path) -> None:
     document = planned(call, TABLE, "--scale", "smoke", "--out", tmp_path)
     assert document["prediction"]["seconds"] is None
     assert document["prediction"]["bytes"] is None
@@ -133,7 +133,7 @@ def test_time_and_disk_scale_with_the_work_from_what_was_measured(tmp_path: Path
     assert plan.prediction.measured == 4
 
 
-def test_seconds_that_count_a_workers_start_give_way_to_those_that_do_not(tmp_path: Path) -> None:
+def test_seconds_with_a_workers_start_are_replaced_by_those_without(tmp_path: Path) -> None:
     """A former version's are used where there are no others; what a worker takes to get ready is told apart."""
     chosen, places = choose(TABLE, "smoke"), ResultPaths.of(tmp_path / "here")
     experiment, store = chosen.experiment, ArtifactStore(places.stages)
@@ -165,7 +165,7 @@ def test_seconds_that_count_a_workers_start_give_way_to_those_that_do_not(tmp_pa
     assert (former.start_seconds, present.start_seconds) == (None, 8.0)
 
 
-def test_points_that_are_left_out_and_second_names_are_told(call: Call, tmp_path: Path) -> None:
+def test_left_out_points_and_aliases_are_reported(call: Call, tmp_path: Path) -> None:
     file = written(
         tmp_path,
         """
@@ -185,7 +185,7 @@ on_invalid: skip
     assert "1 impossible point is left out. heads=2,bottleneck_ratio=4: 4 does not" in " ".join(out.split())
 
 
-def test_twins_stand_behind_their_arms_and_name_them(call: Call, tmp_path: Path) -> None:
+def test_matched_copies_are_shown_behind_their_arms(call: Call, tmp_path: Path) -> None:
     text = """
 design: { kind: one_factor, vary: { bottleneck_ratio: [2] } }
 match: { budget: parameters, by: feed_forward_width }
@@ -200,16 +200,18 @@ match: { budget: parameters, by: feed_forward_width }
     assert raw["cells"]["matched"] == twin["cells"]["matched"] == ["held_out_loss"]
 
 
-def test_a_fraction_says_what_its_impossible_runs_cost(call: Call, tmp_path: Path) -> None:
+def test_a_fraction_reports_the_consequences_of_impossible_runs(call: Call, tmp_path: Path) -> None:
     text = """
 design: { kind: fractional, resolution: 3, vary: { heads: [4, 2], bottleneck_ratio: [1, 4], depth: [2, 3] } }
 constraints: ["not (heads < 4 and bottleneck_ratio > 1)"]
 on_invalid: skip
 """
     notes = planned(call, written(tmp_path, text))["notes"]
-    (told,) = [note for note in notes if "are impossible" in note]
-    assert told.startswith("fractional: 1 of 4 runs are impossible and its resolution no longer holds; no longer bal")
-    assert "not estimable: heads=2" in told
+    (warning,) = [note for note in notes if "are impossible" in note]
+    assert warning.startswith(
+        "fractional: 1 of 4 runs are impossible and its resolution no longer holds; no longer bal"
+    )
+    assert "not estimable: heads=2" in warning
 
 
 def test_a_fraction_prints_what_it_confounds(call: Call, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_plan_tells_how_every_arm_is_trained(call: Call, tmp_path: Path, monkeyp
     assert "fine-tuning departs from the release in: nothing declared" in text
 
 
-def test_plan_names_the_option_that_is_not_the_papers_what_is_assumed_and_whose_counts_they_are(
+def test_plan_names_options_that_differ_from_the_papers_assumptions_and_sources_of_counts(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "250")
@@ -48,7 +48,7 @@ def test_plan_names_the_option_that_is_not_the_papers_what_is_assumed_and_whose_
     assert "13,143,768 released 13,143,768" in text
 
 
-def test_what_all_arms_and_tasks_depart_in_is_told_once(call: Call, tmp_path: Path) -> None:
+def test_common_differences_of_arms_and_tasks_are_reported_once(call: Call, tmp_path: Path) -> None:
     answer = call("plan", ROOT / "experiments" / "table2.yaml", "--scale", "wikipedia", "--out", tmp_path)
     text = " ".join(answer.out.split())
     assert text.count("depth 2 (12)") == 1
@@ -56,7 +56,7 @@ def test_what_all_arms_and_tasks_depart_in_is_told_once(call: Call, tmp_path: Pa
     assert "fine-tuning of rte departs further in: sequence length 64 (128), epochs 3 (10)" in text
 
 
-def test_plan_tells_how_every_task_is_taught_and_which_files_are_wanted(
+def test_plan_shows_every_tasks_settings_and_required_files(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path / "nowhere"))

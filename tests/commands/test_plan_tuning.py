@@ -23,30 +23,30 @@ DRAWN = "tune: { vary: { recipe.peak_learning_rate: { log: [1e-4, 1e-2] } }, tri
 
 
 @pytest.mark.parametrize(("tune", "points", "seeds"), [(LISTED, 2, 2), (DRAWN, 4, 1)])
-def test_the_trials_that_are_told_are_those_that_are_run(
+def test_the_planned_trials_are_those_that_run(
     call: Call, tmp_path: Path, tune: str, points: int, seeds: int
 ) -> None:
     file = written(tmp_path, DESIGN + tune)
     chosen = choose(file, None)
-    told = planned(call, file, "--out", tmp_path / "results")["tuning"]
+    plan = planned(call, file, "--out", tmp_path / "results")["tuning"]
     request = RunRequest(chosen.experiment, chosen.scale, ResultPaths.of(tmp_path / "results"))
     with open_ledger(request) as ledger:
         declare_first_cohort(chosen.experiment, ArtifactStore(request.places.stages), ledger)
         arms = {arm.name: arm for arm in ledger.arms() if arm.tuning_trial_of is not None}
         trials = [trial for trial in ledger.trials() if trial.arm in arms]
-    assert told["trials"] == len(trials) == 3 * points * seeds
-    assert told["points_per_arm"] == points
-    assert told["stages"] == len(trials)  # one stage each: nothing is fine-tuned for a loss
-    assert told["train_flops"] == sum(arms[trial.arm].train_flops for trial in trials)
-    assert told["arms_at_own_recipe_at_most"] == 3
+    assert plan["trials"] == len(trials) == 3 * points * seeds
+    assert plan["points_per_arm"] == points
+    assert plan["stages"] == len(trials)  # one stage each: nothing is fine-tuned for a loss
+    assert plan["train_flops"] == sum(arms[trial.arm].train_flops for trial in trials)
+    assert plan["arms_at_own_recipe_at_most"] == 3
     begun = planned(call, file, "--out", tmp_path / "results")["tuning"]
     assert len(begun["points"]) == points  # what was drawn stands in the ledger
-    assert {name: told[name] for name in told if name != "points"} == {
+    assert {name: plan[name] for name in plan if name != "points"} == {
         name: begun[name] for name in begun if name != "points"
     }
 
 
-def test_what_tuning_has_computed_is_told_as_cached(call: Call, tmp_path: Path) -> None:
+def test_computed_stages_of_tuning_are_reported_as_cached(call: Call, tmp_path: Path) -> None:
     file = written(tmp_path, DESIGN + LISTED)
     experiment = choose(file, None).experiment
     store = ArtifactStore(ResultPaths.of(tmp_path / "results").stages)
@@ -65,9 +65,7 @@ def test_the_plan_of_a_tuned_table_imports_nothing_heavy(tmp_path: Path, tune: s
 
 
 @pytest.mark.parametrize("scale", ["smoke", "demo", "laptop", "paper"])
-def test_the_question_that_comes_with_it_tells_its_points_its_cost_and_its_cells(
-    call: Call, tmp_path: Path, scale: str
-) -> None:
+def test_the_included_experiment_shows_its_points_costs_and_cells(call: Call, tmp_path: Path, scale: str) -> None:
     document = planned(call, TUNED, "--scale", scale, "--out", tmp_path)
     tuning: Any = document["tuning"]
     assert tuning["sampler"] == "grid"
@@ -80,7 +78,7 @@ def test_the_question_that_comes_with_it_tells_its_points_its_cost_and_its_cells
     assert f"{tokens:,} tokens" in " ".join(answer.out.split())
 
 
-def test_a_plan_without_tuning_says_nothing_of_it(call: Call, tmp_path: Path) -> None:
+def test_a_plan_without_tuning_does_not_mention_it(call: Call, tmp_path: Path) -> None:
     document = planned(call, written(tmp_path, DESIGN), "--out", tmp_path / "results")
     assert "tuning" not in document
     assert not any("tuned" in arm["cells"] for arm in document["arms"])

@@ -23,13 +23,13 @@ def pinned(name: str) -> str:
     return next(line.partition("==")[2].split()[0] for line in lines if line.startswith(f"{name}=="))
 
 
-def test_the_export_says_what_the_ledger_says(call: Call, results: Path, tmp_path: Path) -> None:
+def test_the_export_gives_the_ledgers_report(call: Call, results: Path, tmp_path: Path) -> None:
     assert call("publish", results, tmp_path / "kept").code == 0
     for form in (("terminal", "--all"), *((form,) for form in REPORT_FILES)):
         assert call("report", tmp_path / "kept", "--format", *form) == call("report", results, "--format", *form)
 
 
-def test_what_was_published_is_built_again_byte_for_byte(call: Call, results: Path, tmp_path: Path) -> None:
+def test_published_reports_are_rebuilt_byte_for_byte(call: Call, results: Path, tmp_path: Path) -> None:
     kept = tmp_path / "set" / "table2-smoke"
     kept.parent.mkdir()
     call("publish", results, kept)
@@ -47,16 +47,16 @@ def test_what_was_published_is_built_again_byte_for_byte(call: Call, results: Pa
     (kept / "figures" / "old.svg").write_text("of a figure that is no more")
     assert call("rebuild", kept.parent).code == 0
     assert bytes_of(kept) == before
-    told = call("rebuild", kept.parent, "--check")
-    assert (told.code, told.out) == (0, f"{kept}: the same, byte for byte\n")
+    answer = call("rebuild", kept.parent, "--check")
+    assert (answer.code, answer.out) == (0, f"{kept}: the same, byte for byte\n")
 
 
-def test_a_file_that_was_changed_by_hand_is_told_and_put_right(call: Call, results: Path, tmp_path: Path) -> None:
+def test_a_manually_changed_file_is_reported_and_rebuilt(call: Call, results: Path, tmp_path: Path) -> None:
     call("publish", results, tmp_path)
     right = (tmp_path / "report.md").read_text()
     (tmp_path / "report.md").write_text(right.replace("6.0", "5.0"))
-    told = call("rebuild", tmp_path, "--check")
-    assert (told.code, told.err) == (6, f"{tmp_path / 'report.md'}: was not what its rows give\n")
+    answer = call("rebuild", tmp_path, "--check")
+    assert (answer.code, answer.err) == (6, f"{tmp_path / 'report.md'}: differed from what its rows give\n")
     assert (tmp_path / "report.md").read_text() == right
 
 
@@ -64,15 +64,15 @@ def test_rows_that_were_changed_by_hand_are_refused(call: Call, results: Path, t
     call("publish", results, tmp_path)
     rows = tmp_path / "ledger" / "records.csv"
     rows.write_text(rows.read_text().replace("6.0", "5.0", 1))
-    told = call("rebuild", tmp_path)
-    assert (told.code, told.out) == (7, "")
-    assert told.err.startswith(f"{rows}: is not what was exported")
+    answer = call("rebuild", tmp_path)
+    assert (answer.code, answer.out) == (7, "")
+    assert answer.err.startswith(f"{rows}: is not what was exported")
 
 
-def test_a_folder_that_holds_no_rows_is_refused_with_what_to_do(call: Call, tmp_path: Path) -> None:
+def test_a_folder_without_rows_is_an_error_with_a_suggestion(call: Call, tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
-    told = call("rebuild", tmp_path / "old")
-    assert (told.code, "steeplechase publish" in told.err) == (5, True)
+    answer = call("rebuild", tmp_path / "old")
+    assert (answer.code, "steeplechase publish" in answer.err) == (5, True)
     assert call("rebuild", tmp_path / "nowhere").code == 5
     assert call("publish", tmp_path / "old", tmp_path / "new").code == 5
     assert not (tmp_path / "new").exists()
@@ -82,7 +82,7 @@ def test_a_results_folder_is_not_published_into_itself(call: Call, results: Path
     assert call("publish", results, results).code == 6
 
 
-def test_the_committed_reports_are_what_their_rows_give(call: Call, tmp_path: Path) -> None:
+def test_the_committed_reports_equal_reports_rebuilt_from_their_rows(call: Call, tmp_path: Path) -> None:
     kept = tmp_path / "published"
     shutil.copytree(PUBLISHED, kept)
     assert call("rebuild", kept).code == 0
@@ -93,5 +93,5 @@ def test_the_committed_reports_are_what_their_rows_give(call: Call, tmp_path: Pa
 
 
 @pytest.mark.parametrize("command", ["publish", "rebuild"])
-def test_the_commands_say_what_they_do(call: Call, command: str) -> None:
+def test_every_command_has_a_help_text(call: Call, command: str) -> None:
     assert call(command, "--help").code == 0

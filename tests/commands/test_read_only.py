@@ -60,11 +60,11 @@ def test_a_folder_that_cannot_be_written_to_can_be_read(
         before = listed(folder)
         with closing(Ledger.at(folder)) as ledger:
             assert (ledger.fact("importance") is not None) == (state is not closed)
-        told = read_only(folder, "report", folder, "--format", "json")
-        assert (told.returncode, told.stderr) == (0, "")
+        process = read_only(folder, "report", folder, "--format", "json")
+        assert (process.returncode, process.stderr) == (0, "")
         put = read_only(folder, "publish", folder, tmp_path / "published")
         assert (put.returncode, put.stderr) == (0, "")
-        assert (tmp_path / "published" / "report.json").read_text() == told.stdout
+        assert (tmp_path / "published" / "report.json").read_text() == process.stdout
         shared = f"{LEDGER_NAME}-shm"  # holds the locks of those who read
         assert {**listed(folder), shared: None} == {**before, shared: None}
 
@@ -72,7 +72,7 @@ def test_a_folder_that_cannot_be_written_to_can_be_read(
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("ui", "DIR"), 5, "mlflow.db: no runs to browse here"),  # the ledger is read; a mirror was never made
+        (("ui", "DIR"), 5, "mlflow.db: no runs to browse"),  # the ledger is read; a mirror was never made
         (("export", "DIR", "OUT", "--trial", "nobody/1"), 3, "'nobody/1' is not a trial"),
         (("submission", "DIR", "OUT.zip", "--trial", "nobody/1"), 3, "nobody/1"),
         (("plan", TABLE, "--scale", "smoke", "--out", "DIR"), 0, ""),

@@ -19,13 +19,13 @@ def lines(experiment: Experiment, folder: Path, trial: str) -> list[str]:
     return list(_failures(Track(experiment, folder, answer).run(), experiment))
 
 
-def test_a_search_waits_for_what_failed(tmp_path: Path) -> None:
+def test_a_search_waits_for_failed_trials(tmp_path: Path) -> None:
     first, *rest = lines(simulated.small_search(tmp_path), tmp_path, "candidate-001/1")
-    assert first == "failed: candidate-001/1; the same command tries them again"
+    assert first == "failed: candidate-001/1; the same command repeats them"
     assert [line.split()[0] for line in rest] == ["Nothing", "A"]
 
 
-@pytest.mark.parametrize(("trial", "told"), [("narrow/1", ["failed:"]), ("nobody/1", [])])
-def test_a_table_waits_for_nothing(tmp_path: Path, trial: str, told: list[str]) -> None:
+@pytest.mark.parametrize(("trial", "first_words"), [("narrow/1", ["failed:"]), ("nobody/1", [])])
+def test_a_table_waits_for_nothing(tmp_path: Path, trial: str, first_words: list[str]) -> None:
     found = lines(simulated.small_table(tmp_path), tmp_path, trial)
-    assert [line.split()[0] for line in found] == told
+    assert [line.split()[0] for line in found] == first_words

@@ -15,9 +15,7 @@ pytestmark = pytest.mark.engines
 
 @pytest.mark.parametrize("engine", ["local", "ray"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
-def test_a_run_that_is_asked_to_stop_says_so_and_that_it_carries_on(
-    tmp_path: Path, number: signal.Signals, engine: str
-) -> None:
+def test_a_stopped_run_reports_that_it_is_resumable(tmp_path: Path, number: signal.Signals, engine: str) -> None:
     said = ["--scale", "smoke", "--engine", engine, "--out", str(tmp_path)]
     command = [sys.executable, "-m", "commands.main", "run", str(TABLE), *said]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
@@ -28,5 +26,5 @@ def test_a_run_that_is_asked_to_stop_says_so_and_that_it_carries_on(
         out, err = run.communicate(timeout=60)
         assert time.monotonic() - started < 30
     assert (run.returncode, out) == (75, "")
-    assert err.splitlines()[-1] == "stopped; everything finished is kept, and the same command carries on"
+    assert err.splitlines()[-1] == "stopped; finished stages are kept, and the same command resumes"
     assert "Traceback" not in err

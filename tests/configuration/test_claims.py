@@ -1,4 +1,4 @@
-"""What an experiment expects of its results is checked before anything runs, each mistake where it stands."""
+"""Claims and sequential seeds are validated before a run, each mistake at its location."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ fine_tuning: { tasks: [docs_pair] }
 UNTIL = {"until_decided": {"start": 2, "max": 4, "margin": {"held_out_loss": 0.1}}}
 
 
-def told(made: Experiment) -> list[tuple[str, str]]:
+def violations_at(made: Experiment) -> list[tuple[str, str]]:
     return [(".".join(map(str, violation.path)), violation.message) for violation in violations_of(made)]
 
 
@@ -36,7 +36,7 @@ def told(made: Experiment) -> list[tuple[str, str]]:
             "claims.0",
             "Did you mean 'narrow'?",
         ),
-        ({"forecast": {"tokens": 2560}}, "forecast.tokens", "no further than pretraining.tokens"),
+        ({"forecast": {"tokens": 2560}}, "forecast.tokens", "must be more than pretraining.tokens"),
         (
             {"pretraining": {"tokens": 2560, "seeds": UNTIL}, "design": SEARCH},
             "pretraining.seeds.until_decided",
@@ -44,16 +44,18 @@ def told(made: Experiment) -> list[tuple[str, str]]:
         ),
     ],
 )
-def test_a_mistake_is_told_where_it_stands(tmp_path: Path, parts: dict[str, Any], place: str, message: str) -> None:
-    ((where, what),) = told(experiment(tmp_path, **parts))
-    assert where == place
-    assert message in what
+def test_a_mistake_is_reported_at_its_location(
+    tmp_path: Path, parts: dict[str, Any], place: str, message: str
+) -> None:
+    ((location, reported),) = violations_at(experiment(tmp_path, **parts))
+    assert location == place
+    assert message in reported
 
 
 @pytest.mark.parametrize(
     ("metric", "tasks", "message"),
     [
-        ("score", (), "No task is fine-tuned on"),
+        ("score", (), "fine_tuning.tasks is empty"),
         (
             "docs_pair",
             ("docs_answer",),
@@ -65,23 +67,23 @@ def test_a_mistake_is_told_where_it_stands(tmp_path: Path, parts: dict[str, Any]
         ("docs_answer:f2", ("docs_answer",), "no further metric 'f2'. Allowed: exact_match"),
     ],
 )
-def test_seeds_are_decided_on_by_what_varies_and_is_measured(
+def test_sequential_seeds_need_a_measured_metric_that_varies(
     tmp_path: Path, metric: str, tasks: tuple[str, ...], message: str
 ) -> None:
     rule = {"until_decided": {**UNTIL["until_decided"], "margin": {metric: 1.0}}}
     made = experiment(
         tmp_path, pretraining={"tokens": 2560, "seeds": rule}, fine_tuning={"tasks": tasks, "sequence_length": 16}
     )
-    ((where, what),) = told(made)
-    assert where.endswith(f"margin.{metric}")
-    assert message in what
+    ((location, reported),) = violations_at(made)
+    assert location.endswith(f"margin.{metric}")
+    assert message in reported
 
 
 @pytest.mark.parametrize("metric", ["held_out_loss", "score", "docs_answer", "docs_answer:exact_match"])
 def test_any_metric_of_the_comparison_decides_on_seeds(tmp_path: Path, metric: str) -> None:
     rule = {"until_decided": {**UNTIL["until_decided"], "margin": {metric: 1.0}}}
     tasks = {"tasks": ("docs_answer", "docs_pair"), "sequence_length": 16}
-    assert not told(experiment(tmp_path, pretraining={"tokens": 2560, "seeds": rule}, fine_tuning=tasks))
+    assert not violations_at(experiment(tmp_path, pretraining={"tokens": 2560, "seeds": rule}, fine_tuning=tasks))
 
 
 CLAIMS = """
@@ -128,7 +130,7 @@ def test_a_claim_is_one_value_in_either_form_and_is_stored_as_its_short_text(tmp
         ("{ metric: score, lower: a, than: b, within: 1 }", "claims[0].within: 'within' is not a key here"),
     ],
 )
-def test_what_is_no_claim_is_told_at_its_key(tmp_path: Path, claim: str, line: str) -> None:
+def test_an_invalid_claim_is_reported_at_its_key(tmp_path: Path, claim: str, line: str) -> None:
     file = tmp_path / "claimed.yaml"
     file.write_text(f"experiment: claimed\nquestion: Which?\n{DESIGN}claims: [{claim!r}]", encoding="utf-8")
     file.write_text(file.read_text(encoding="utf-8").replace("['{", "[{").replace("}']", "}]"), encoding="utf-8")
@@ -137,9 +139,9 @@ def test_what_is_no_claim_is_told_at_its_key(tmp_path: Path, claim: str, line: s
     assert [f": {line}" in each for each in refusal.value.lines] == [True], refusal.value.lines
 
 
-def test_expectations_are_no_part_of_what_a_result_belongs_to(tmp_path: Path) -> None:
+def test_claims_are_not_part_of_an_experiments_identity(tmp_path: Path) -> None:
     plain = experiment(tmp_path)
     claims = ["held_out_loss(narrow) < held_out_loss(dynamic) by 0.1"]
     expecting = experiment(tmp_path, claims=claims, equivalence_margin={"score": 1.0}, forecast={"tokens": 5120})
-    assert not told(expecting)
+    assert not violations_at(expecting)
     assert canonical_text(expecting.identity()) == canonical_text(plain.identity())

@@ -1,4 +1,4 @@
-"""Contracts of every field that a user's file can hold: options by name alone, and exponents for whole numbers."""
+"""Contracts of every field in a file: options by name alone, and exponents for whole numbers."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -121,7 +121,7 @@ def refused(text: str, model: type[BaseModel], folder: Path) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(("former", "today"), [*renamed.KEYS.items()])
-def test_every_former_key_is_refused_with_the_name_that_it_has_today(former: str, today: str, tmp_path: Path) -> None:
+def test_every_former_key_is_an_error_with_its_current_name(former: str, today: str, tmp_path: Path) -> None:
     owners = {model for model, name, _ in EVERY if name == today}
     assert owners
     for model in owners:
@@ -133,7 +133,7 @@ def test_every_former_key_is_refused_with_the_name_that_it_has_today(former: str
 @pytest.mark.parametrize(
     ("allowed", "former"), [(each, old) for each in renamed.VALUES for old in renamed.VALUES[each]]
 )
-def test_every_former_value_is_refused_with_the_name_that_it_has_today(
+def test_every_former_value_is_an_error_with_its_current_name(
     allowed: frozenset[str], former: str, tmp_path: Path
 ) -> None:
     fields_of = {(model, name) for model, name, kind in EVERY for part in parts(kind) if choices(part) == allowed}
@@ -165,7 +165,7 @@ def test_the_name_of_an_option_alone_is_the_option_with_its_defaults(union: Any)
         assert canonical(short) == canonical(long)
 
 
-def test_every_union_of_options_takes_names_alone() -> None:
+def test_every_union_of_options_accepts_names() -> None:
     """A union of models with a kind is one of options; only the data of published tasks reads a text as a path."""
     tagged = {
         f"{model.__name__}.{name}"

@@ -71,8 +71,8 @@ def experiment(folder: Path, **tuning: Any) -> Experiment:
 
 def tuned(found: Experiment) -> dict[str, FineTuneStage]:
     stages = trial_stages(found, shared_stages(found), found.baseline, 1)
-    told = {label: stage.declaration for label, stage in stages.items()}
-    return {label: each for label, each in told.items() if isinstance(each, FineTuneStage)}
+    declaration = {label: stage.declaration for label, stage in stages.items()}
+    return {label: each for label, each in declaration.items() if isinstance(each, FineTuneStage)}
 
 
 def keys(found: Experiment) -> dict[str, str]:
@@ -88,15 +88,15 @@ def another(field: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", [*TaskTraining.model_fields])
-def test_every_setting_of_training_is_the_stages_and_a_single_tasks_and_in_the_key(name: str, tmp_path: Path) -> None:
+def test_every_training_setting_is_in_the_stage_in_by_task_and_in_the_key(name: str, tmp_path: Path) -> None:
     value = another(TaskTraining.model_fields[name])
     plain, label = experiment(tmp_path), "docs_pair#1"
     for changed in (
         experiment(tmp_path, **{name: value}),
         experiment(tmp_path, by_task={"docs_pair": {name: value}}),
     ):
-        told = {**tuned(plain)[label].model_dump(), name: value}
-        assert tuned(changed)[label].model_dump() == told
+        declaration = {**tuned(plain)[label].model_dump(), name: value}
+        assert tuned(changed)[label].model_dump() == declaration
         assert keys(changed)[label] != keys(plain)[label]
 
 
@@ -106,21 +106,21 @@ def test_a_single_task_may_have_every_setting_that_all_tasks_have() -> None:
     assert TaskSettings().changes == {}
 
 
-def test_what_is_said_at_its_default_changes_no_key(tmp_path: Path) -> None:
+def test_a_field_at_its_default_changes_no_key(tmp_path: Path) -> None:
     said = experiment(tmp_path, layer_rate_decay=1.0, swap_pairs=True, by_task={"docs_pair": {"epochs": 3}})
     assert keys(said) == keys(experiment(tmp_path))  # docs_pair may not be swapped, so nothing is
     decayed = keys(experiment(tmp_path, layer_rate_decay=0.8))
     assert {label for label, key in keys(said).items() if decayed[label] != key} == {"docs_pair#1", "docs_pair#2"}
 
 
-def test_one_task_may_be_taught_otherwise(tmp_path: Path) -> None:
+def test_one_task_may_have_other_settings(tmp_path: Path) -> None:
     tasks = ["docs_acceptability", "docs_pair"]
     found = tuned(experiment(tmp_path, tasks=tasks, by_task={"docs_pair": {"epochs": 10, "layer_rate_decay": 0.8}}))
     assert (found["docs_pair#1"].epochs, found["docs_pair#1"].layer_rate_decay) == (10, 0.8)
     assert (found["docs_acceptability#1"].epochs, found["docs_acceptability#1"].layer_rate_decay) == (3, 1.0)
 
 
-def test_every_combination_is_a_stage_and_shares_its_key_with_whoever_says_the_same(tmp_path: Path) -> None:
+def test_every_combination_is_a_stage_with_the_key_of_equal_settings(tmp_path: Path) -> None:
     searching = experiment(tmp_path, search=SEARCH)
     labels = fine_tune_labels(searching)
     assert len(set(labels)) == 2 * 4
@@ -129,32 +129,32 @@ def test_every_combination_is_a_stage_and_shares_its_key_with_whoever_says_the_s
     assert keys(searching)["docs_pair#2 peak_learning_rate=0.0001 epochs=3"] == plain["docs_pair#2"]
 
 
-def test_what_a_task_does_otherwise_is_not_searched_for(tmp_path: Path) -> None:
+def test_a_tasks_own_settings_are_not_searched(tmp_path: Path) -> None:
     found = experiment(tmp_path, search=SEARCH, by_task={"docs_pair": {"epochs": 10}})
     assert {each.epochs for each in tuned(found).values()} == {10}
     assert len(fine_tune_labels(found)) == 2 * 2
 
 
-def test_settings_by_task_can_be_taken_back_and_may_say_how_many_examples(tmp_path: Path) -> None:
+def test_settings_by_task_can_be_removed_and_may_limit_examples(tmp_path: Path) -> None:
     assert keys(experiment(tmp_path, by_task=None)) == keys(experiment(tmp_path))
     few = experiment(tmp_path, by_task={"docs_pair": {"train_examples": 7, "dev_examples": 5}})
-    told = shared_stages(few).examples["docs_pair"].declaration
-    assert isinstance(told, ExamplesStage)
-    assert (told.train_examples, told.dev_examples) == (7, 5)
+    declaration = shared_stages(few).examples["docs_pair"].declaration
+    assert isinstance(declaration, ExamplesStage)
+    assert (declaration.train_examples, declaration.dev_examples) == (7, 5)
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"search": {}}, "searches for nothing; give at least one list of peak_learning_rate, weight_decay, epochs"),
-    ({"search": {"epochs": [3, 3]}}, "3 stands twice"),
+    ({"search": {}}, "no values to search; give at least one list of peak_learning_rate, weight_decay, epochs"),
+    ({"search": {"epochs": [3, 3]}}, "3 is listed twice"),
     ({"search": {"weight_decay": [-0.1]}}, "-0.1 is below 0"),
-    ({"by_task": {"docs_answer": {"epochs": 1}}}, "is not asked; allowed: docs_pair"),
+    ({"by_task": {"docs_answer": {"epochs": 1}}}, "is not among the tasks; allowed: docs_pair"),
     ({"by_task": {"docs_pair": {"swap_pairs": True}}}, "the two texts of docs_pair may not change places"),
     ({"by_task": {"docs_pair": {"sequence_length": 64}}}, "64 is longer than the 16 positions of the architecture"),
 ]
 
 
 @pytest.mark.parametrize(("tuning", "message"), WRONG)
-def test_impossible_settings_are_told(tmp_path: Path, tuning: dict[str, Any], message: str) -> None:
+def test_impossible_settings_are_reported(tmp_path: Path, tuning: dict[str, Any], message: str) -> None:
     assert message in [violation.message for violation in violations_of(experiment(tmp_path, **tuning))]
 
 
@@ -229,12 +229,17 @@ def test_the_best_of_the_choice_half_is_reported_by_the_other_half() -> None:
     assert best.label == names[1]
     assert isinstance(best.result, FineTuneResult)
     assert best.result.scores["accuracy"] == 0.0
-    told = best.result.choice
-    assert told is not None
-    assert (told.score, told.n, told.reported, told.chosen_on) == (100.0, 10, 10, "held_out_half")
+    declaration = best.result.choice
+    assert declaration is not None
+    assert (declaration.score, declaration.n, declaration.reported, declaration.chosen_on) == (
+        100.0,
+        10,
+        10,
+        "held_out_half",
+    )
 
 
-def test_on_dev_the_choice_is_by_what_is_reported() -> None:
+def test_with_choose_on_dev_the_selection_uses_the_reported_scores() -> None:
     found = searching({**SEARCH, "choose_on": "dev"})
     labels, chance = [number % 2 for number in range(20)], random.Random(1)
     predicted = {each.label: [chance.randrange(2) for _ in labels] for each in fine_tuning_runs(found)}
@@ -244,10 +249,10 @@ def test_on_dev_the_choice_is_by_what_is_reported() -> None:
         for name, each in predicted.items()
     }
     assert isinstance(best.result, FineTuneResult)
-    scores, told = best.result.scores, best.result.choice
-    assert told is not None
-    assert scores["accuracy"] == told.score == pytest.approx(max(accuracies.values()))
-    assert (told.n, told.reported) == (20, 20)
+    scores, declaration = best.result.scores, best.result.choice
+    assert declaration is not None
+    assert scores["accuracy"] == declaration.score == pytest.approx(max(accuracies.values()))
+    assert (declaration.n, declaration.reported) == (20, 20)
 
 
 @given(st.lists(st.integers(0, 1), min_size=4, max_size=60), st.sampled_from([1, 2, 3]))
@@ -270,11 +275,13 @@ def test_one_text_cannot_be_halved() -> None:
 
 def diverging(work: StageTask) -> Outcome | Failure:
     """Let every fine-tuning at the higher rate diverge; of the arm `narrow`, the lower one too."""
-    told = work.stage.declaration
-    if isinstance(told, FineTuneStage) and (
-        told.peak_learning_rate > 1e-4 or told.architecture.bottleneck_ratio == 2
+    declaration = work.stage.declaration
+    if isinstance(declaration, FineTuneStage) and (
+        declaration.peak_learning_rate > 1e-4 or declaration.architecture.bottleneck_ratio == 2
     ):
-        return Outcome(Status.DIVERGED, {"task": told.task, "seed": told.seed, "step": 1, "loss": "nan"}, 1.0)
+        return Outcome(
+            Status.DIVERGED, {"task": declaration.task, "seed": declaration.seed, "step": 1, "loss": "nan"}, 1.0
+        )
     return simulated.curve(work)
 
 

@@ -59,7 +59,7 @@ def arms(seed: int, **effects: float) -> Arms:
     return Arms({BASELINE: (6 + 0.02 * draw.normal(size=RULE.max)).tolist(), **losses})
 
 
-def test_an_arm_that_is_far_off_stops_and_one_that_straddles_goes_on() -> None:
+def test_a_clearly_different_arm_stops_and_an_undecided_one_continues() -> None:
     table = arms(1, far=-2.0)
     table.losses["straddling"] = [6.0 + 0.3 * (-1) ** seed for seed in range(RULE.max)]
     assert table.allotted() == {BASELINE: 8, "far": 3, "straddling": 8}
@@ -97,7 +97,7 @@ def test_the_shares_of_the_looks_make_a_whole() -> None:
 
 
 def test_a_rule_that_adds_nothing_is_refused() -> None:
-    with pytest.raises(ValidationError, match="leaves nothing to add"):
+    with pytest.raises(ValidationError, match="must be above start"):
         SequentialSeeds(start=5, max=5, margin={"held_out_loss": 1.0})
 
 
@@ -107,15 +107,15 @@ SEQUENTIAL = {"tokens": 2560, "seeds": {"until_decided": RULED}}
 
 def noisy(work: StageTask) -> Outcome | Failure:
     """Return losses in which `narrow` is far off and `dynamic` is noise."""
-    told = work.stage.declaration
-    if not isinstance(told, PretrainStage):
+    declaration = work.stage.declaration
+    if not isinstance(declaration, PretrainStage):
         return curve(work)
-    text = canonical_text(canonical(told.candidate))
-    loss = 6 + 0.01 * chance_of(text, told.seed) - 100 * ("bottleneck_ratio" in text)
+    text = canonical_text(canonical(declaration.candidate))
+    loss = 6 + 0.01 * chance_of(text, declaration.seed) - 100 * ("bottleneck_ratio" in text)
     return Outcome(Status.FINISHED, {"tokens": 2560, "held_out_loss": loss}, 1.0)
 
 
-def test_an_arm_that_came_later_goes_on_to_its_own_next_look() -> None:
+def test_a_later_arm_continues_to_its_own_next_look() -> None:
     spent = [6.0 + 0.3 * (-1) ** seed for seed in range(1, 9)]
     values = {arm: {"held_out_loss": dict(enumerate(spent, 1))} for arm in (BASELINE, "early")}
     values["early"]["held_out_loss"] = {seed: 12.1 - value for seed, value in enumerate(spent, 1)}

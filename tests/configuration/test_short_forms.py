@@ -58,7 +58,7 @@ def test_short_and_long_forms_are_one_experiment_with_one_set_of_keys(tmp_path: 
     assert keys(short) == keys(long)
 
 
-def test_a_name_alone_in_a_scale_replaces_the_whole_option(tmp_path: Path) -> None:
+def test_a_name_in_a_scale_replaces_the_entire_option(tmp_path: Path) -> None:
     text = f"{LONG}scales: {{ bare: {{ baseline: {{ architecture: {{ convolution: none }} }} }} }}\n"
     assert loaded(tmp_path, text, "bare").baseline.architecture.convolution.kind == "none"
 

@@ -29,7 +29,7 @@ LABELS = st.one_of(
 
 
 @given(LABELS)
-def test_a_label_is_read_back_as_what_it_was_made_from(label: StageLabel) -> None:
+def test_labels_survive_a_round_trip(label: StageLabel) -> None:
     assert StageLabel.parse(str(label)) == label
 
 
@@ -59,7 +59,7 @@ def test_the_labels_of_ledgers(text: str, label: StageLabel) -> None:
     assert (str(label), StageLabel.parse(text)) == (text, label)
 
 
-def test_what_trials_are_asked_is_read_from_their_labels() -> None:
+def test_a_trials_stages_are_read_from_their_labels() -> None:
     labels = ("pretrain@5", "probe@5", "pretrain@9", "attention", "rte#1 epochs=3", "rte#1 epochs=10", "wnli#1")
     assert pretraining_marks(labels) == ("pretrain@5", "pretrain@9")
     assert [str(cell) for cell in fine_tuning_cells(labels)] == ["rte#1", "wnli#1"]

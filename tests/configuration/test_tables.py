@@ -115,7 +115,7 @@ def taught_tasks() -> Iterator[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("name", "scale", "task"), [*taught_tasks()])
-def test_at_paper_scale_every_task_is_taught_as_released(name: str, scale: str, task: str) -> None:
+def test_at_paper_scale_every_task_is_fine_tuned_as_released(name: str, scale: str, task: str) -> None:
     tuning, known = at(name, scale).fine_tuning, published().fine_tuning
     assert find_task(task).files is not None
     for size in (SMALL, BASE):  # the rates of both are among those that are searched
@@ -129,7 +129,7 @@ def test_at_paper_scale_every_task_is_taught_as_released(name: str, scale: str, 
     assert settings.swap_pairs == (task in ("mrpc", "stsb")) or not find_task(task).unordered
 
 
-def test_at_paper_scale_every_table_taught_tasks_asks_its_eight_tasks() -> None:
+def test_at_paper_scale_every_table_with_fine_tuning_has_its_eight_tasks() -> None:
     columns = [name for name in published().tables["table3"].columns if ":" in name]
     for name, scale in paper_scales():
         if name not in ("table4", "table8", "kernel_size_short"):
@@ -150,7 +150,7 @@ def test_at_paper_scale_convbert_is_lengthened_before_squad_and_nothing_else_is(
 
 
 @pytest.mark.parametrize(("name", "scale"), paper_scales())
-def test_what_the_papers_columns_measure_is_measured(name: str, scale: str) -> None:
+def test_every_metric_of_the_papers_columns_is_measured(name: str, scale: str) -> None:
     experiment = at(name, scale)
     paper = experiment.paper
     for column in published().tables[paper.table].columns if paper is not None and paper.table is not None else ():
@@ -162,7 +162,7 @@ def test_what_the_papers_columns_measure_is_measured(name: str, scale: str) -> N
             assert metric in find_task(task).metrics
 
 
-def test_every_columns_task_is_one_that_can_be_asked() -> None:
+def test_every_columns_task_exists() -> None:
     for name, table in published().tables.items():
         for task, _, metric in (column.partition(":") for column in table.columns if ":" in column):
             if task not in ("ax", "glue"):  # AX's labels are hidden; GLUE's scores are of several tasks
@@ -183,7 +183,7 @@ def test_files_that_are_missing_keep_no_scale_from_being_read(name: str, tmp_pat
 
 
 @pytest.mark.parametrize("scale", ["laptop", "paper"])
-def test_what_tables_have_in_common_is_one_stage(scale: str, tmp_path: Path) -> None:
+def test_common_stages_of_tables_are_shared(scale: str, tmp_path: Path) -> None:
     tables = {name: keys(where_files_are(at(name, scale), tmp_path)) for name in SHARING}
     first: dict[tuple[str, str], str] = {}
     met = 0

@@ -23,21 +23,21 @@ CHANGES: dict[str, tuple[Any, ...]] = {
 CONSTRAINTS = ("bottleneck_ratio <= heads", "not convolution.kernel_size > 5", "parameters < 13.4e6", "heads != 8")
 
 
-def roster_of(*designs: PointDesign, constraints: tuple[str, ...] = (), skip: bool = False) -> ArmTable:
-    roster = ArmTable(ELECTRA_SMALL, Rules(constraints, skip))
+def arm_table_of(*designs: PointDesign, constraints: tuple[str, ...] = (), skip: bool = False) -> ArmTable:
+    arm_table = ArmTable(ELECTRA_SMALL, Rules(constraints, skip))
     for design in designs:
-        roster.enter(design, ())
-    return roster
+        arm_table.add_design(design, ())
+    return arm_table
 
 
 def arms_of(*designs: PointDesign, **rules: Any) -> list[Arm]:
-    roster = roster_of(*designs, **rules)
-    assert roster.violations == []
-    return roster.arms
+    arm_table = arm_table_of(*designs, **rules)
+    assert arm_table.violations == []
+    return arm_table.arms
 
 
-def told(design: PointDesign | Search) -> list[str]:
-    found = design.violations(ELECTRA_SMALL) if isinstance(design, Search) else roster_of(design).violations
+def violation_lines(design: PointDesign | Search) -> list[str]:
+    found = design.violations(ELECTRA_SMALL) if isinstance(design, Search) else arm_table_of(design).violations
     return [f"{'.'.join(map(str, one.path))}: {one.message}" for one in found]
 
 

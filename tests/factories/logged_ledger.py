@@ -21,7 +21,7 @@ class LoggedLedger(Ledger):
         self._batch: Batch | None = None
         super().__init__(path)
         for batch in begun:
-            with self.together():
+            with self.transaction():
                 for row in batch:
                     self._add(row)
 
@@ -39,9 +39,9 @@ class LoggedLedger(Ledger):
                 self.add_decision(row)
 
     @contextmanager
-    def together(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
         self._batch = []
-        with super().together():
+        with super().transaction():
             yield
         self.batches.append(self._batch)
         self._batch = None

@@ -19,30 +19,30 @@ class Runner:
     cohort: int
     values: Sequence[float | None]
     shown: list[float | None] = field(default_factory=list)
-    verdicts: list[HurdleDecision] = field(default_factory=list)
+    decisions: list[HurdleDecision] = field(default_factory=list)
     fails: bool = False
     """Whether its worker dies on the way to the first mark that has no value."""
     exempt: bool = False
 
-    def entrant(self, marks: Sequence[int]) -> TrialView:
-        curve = tuple((marks[place], value) for place, value in enumerate(self.shown) if value is not None)
+    def view(self, marks: Sequence[int]) -> TrialView:
+        curve = tuple((marks[position], value) for position, value in enumerate(self.shown) if value is not None)
         return TrialView(
             self.name,
             self.cohort,
             self.state(len(marks)),
             tuple(self.shown),
-            tuple(self.verdicts),
+            tuple(self.decisions),
             self.exempt,
             curve,
             len(curve),
         )
 
     def state(self, marks: int) -> State:
-        stopped = not all(verdict.cleared for verdict in self.verdicts)
+        stopped = not all(decision.cleared for decision in self.decisions)
         diverged = any(value is None for value in self.shown) or (self.fails and self._next_is_missing())
-        if self.exempt or stopped or diverged or len(self.verdicts) == marks:
+        if self.exempt or stopped or diverged or len(self.decisions) == marks:
             return State.DONE
-        return State.WAITING if len(self.shown) > len(self.verdicts) else State.MOVING
+        return State.WAITING if len(self.shown) > len(self.decisions) else State.MOVING
 
     def _next_is_missing(self) -> bool:
         return len(self.shown) < len(self.values) and self.values[len(self.shown)] is None
@@ -62,19 +62,19 @@ def race(
                 runner = order.choice(moving)
                 runner.shown.append(runner.values[len(runner.shown)])
                 continue
-            told = rule.decide(Population(tuple(runner.entrant(marks) for runner in entered), TOKENS))
-            assert told or moving, "everybody waits and nobody is judged"
+            decided = rule.decide(Population(tuple(runner.view(marks) for runner in entered), TOKENS))
+            assert decided or moving, "everybody waits and nobody is judged"
             for runner in entered:
-                if runner.name in told:
+                if runner.name in decided:
                     assert runner.state(len(marks)) is State.WAITING
-                    runner.verdicts.append(told[runner.name])
-    return {runner.name: runner.verdicts for runner in entered}
+                    runner.decisions.append(decided[runner.name])
+    return {runner.name: runner.decisions for runner in entered}
 
 
 def runners(table: Sequence[Sequence[Sequence[float | None]]]) -> list[list[Runner]]:
     """Return cohorts of runners from their values."""
     return [
-        [Runner(f"{cohort}-{place:02d}", cohort, values) for place, values in enumerate(members)]
+        [Runner(f"{cohort}-{position:02d}", cohort, values) for position, values in enumerate(members)]
         for cohort, members in enumerate(table)
     ]
 

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, through no link, and locks are files."""
+"""Files are written atomically, never through a link; locks are regular files."""
 
 import errno
 import os
@@ -33,7 +33,7 @@ def without_permission(folder: Path) -> Iterator[None]:
         folder.chmod(0o700)
 
 
-def test_a_file_is_replaced_whole_and_a_link_in_its_way_is_never_followed(tmp_path: Path) -> None:
+def test_a_file_is_replaced_atomically_and_links_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "precious").write_bytes(PRECIOUS)
     for name in ("report.csv", ".report.csv.writing"):
         (tmp_path / name).symlink_to(tmp_path / "precious")
@@ -100,7 +100,7 @@ def test_a_folder_below_one_that_may_not_be_entered_is_refused(tmp_path: Path, a
     assert len(refused.value.lines) == 1
 
 
-def test_what_is_no_file_is_never_waited_for(tmp_path: Path) -> None:
+def test_reading_a_pipe_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("pipe")
     for name, said in (("pipe", "but a pipe"), ("link", "but a pipe"), (".", "but a directory")):

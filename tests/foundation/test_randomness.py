@@ -1,4 +1,4 @@
-"""Randomness is a named stream: the name decides the numbers, and every other name gives others."""
+"""Randomness is a named stream: equal names give equal numbers, different names different ones."""
 
 import numpy as np
 from hypothesis import given
@@ -13,7 +13,7 @@ Name = tuple[int, str, tuple[int, ...]]
 
 
 @given(NAMES)
-def test_the_same_name_gives_the_same_numbers_whoever_drew_before(name: Name) -> None:
+def test_the_same_name_gives_the_same_numbers_independent_of_earlier_draws(name: Name) -> None:
     seed, purpose, indices = name
     np.random.seed(0)
     first = stream(seed, purpose, *indices).random(4)
@@ -35,7 +35,7 @@ def test_streams_of_neighbouring_steps_are_unrelated() -> None:
     assert np.abs(correlations).max() < 5 / np.sqrt(2000)  # 190 pairs; five standard errors
 
 
-def test_the_numbers_stay_what_they_are() -> None:
+def test_the_numbers_of_a_stream_do_not_change() -> None:
     """Every stored result was made with them; where they change, so must every stage's `code_version`."""
     assert stream_seed(1, "masking", 0) == 7363586040191777294
     assert stream(1, "order", 0).permutation(8).tolist() == [7, 6, 4, 1, 3, 2, 5, 0]

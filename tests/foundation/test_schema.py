@@ -1,4 +1,4 @@
-"""Equal declarations have equal fingerprints, unequal ones do not, and a new axis orphans nothing."""
+"""Equal declarations have equal fingerprints, unequal ones do not, and a new axis changes no existing one."""
 
 import json
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def of(declaration: Schema) -> str:
 
 @given(candidates(), candidates())
 @settings(max_examples=200)
-def test_two_candidates_share_a_fingerprint_exactly_where_they_are_equal(one: Candidate, other: Candidate) -> None:
+def test_two_candidates_share_a_fingerprint_if_and_only_if_they_are_equal(one: Candidate, other: Candidate) -> None:
     assert (of(one) == of(other)) == (one == other)
 
 

@@ -1,4 +1,4 @@
-"""A finished stage is there whole and as it was written, or it is refused; it is computed once."""
+"""A finished stage is read unchanged or is an error, and is computed once."""
 
 import json
 import os
@@ -87,7 +87,7 @@ def contents(root: Path) -> dict[str, bytes]:
 
 
 @given(order=st.permutations(PLACES), part=st.sampled_from(["folder", MANIFEST]))
-def test_a_stage_under_another_stages_name_is_refused_and_left_as_it_is(
+def test_a_stage_under_another_stages_name_is_an_error_and_unchanged(
     tmp_path_factory: pytest.TempPathFactory, order: list[tuple[str, str]], part: str
 ) -> None:
     store = several(tmp_path_factory.mktemp("stages"))
@@ -104,13 +104,13 @@ def test_a_stage_under_another_stages_name_is_refused_and_left_as_it_is(
             assert (store.read(*place) / "weights.bin").read_text() == " ".join(place)
             continue
         for asked in (store.outcome, store.read):
-            with pytest.raises(CorruptionError, match=f"holds another stage, {'/'.join(source)}") as refused:
+            with pytest.raises(CorruptionError, match=f"contains another stage, {'/'.join(source)}") as refused:
                 asked(*place)
             assert str(store.folder(*place)) in str(refused.value)
     assert contents(store.root) == before
 
 
-def test_a_manifest_that_does_not_name_its_stage_is_refused_and_kept(tmp_path: Path) -> None:
+def test_a_manifest_without_its_stages_key_is_an_error_and_unchanged(tmp_path: Path) -> None:
     store = published(tmp_path)
     path = store.folder("pretrain", "key") / MANIFEST
     earlier = json.loads(path.read_text())
@@ -119,12 +119,12 @@ def test_a_manifest_that_does_not_name_its_stage_is_refused_and_kept(tmp_path: P
     path.write_text(json.dumps({**earlier, "seal": fingerprint(earlier)}))
     before = contents(tmp_path)
     for asked in (store.outcome, store.read):
-        with pytest.raises(CorruptionError, match="version 1 does not name the stage"):
+        with pytest.raises(CorruptionError, match="version 1 does not identify the stage"):
             asked("pretrain", "key")
     assert contents(tmp_path) == before
 
 
-def test_a_published_stage_gives_back_its_outcome_and_files_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+def test_a_published_stage_returns_its_outcome_and_files_and_leaves_no_temporary_files(tmp_path: Path) -> None:
     store = published(tmp_path)
     assert store.outcome("pretrain", "key") == OUTCOME
     assert {name: (store.read("pretrain", "key") / name).read_bytes() for name in FILES} == FILES
@@ -145,12 +145,12 @@ def test_a_damaged_file_of_a_finished_stage_is_refused_by_folder(tmp_path: Path,
     if harmless:
         assert store.read("pretrain", "key").is_dir()
         return
-    with pytest.raises(CorruptionError, match="computed anew") as refused:
+    with pytest.raises(CorruptionError, match="computed again") as refused:
         store.read("pretrain", "key")
     assert str(store.folder("pretrain", "key")) in str(refused.value)
 
 
-def test_no_byte_of_a_manifest_can_change_what_a_stage_is_said_to_have_found(tmp_path: Path) -> None:
+def test_no_changed_byte_of_a_manifest_gives_another_result(tmp_path: Path) -> None:
     store = published(tmp_path)
     path = store.folder("pretrain", "key") / MANIFEST
     whole, chance = path.read_bytes(), random.Random(4)
@@ -172,7 +172,7 @@ def test_a_finished_stages_folder_without_a_manifest_is_refused(tmp_path: Path) 
         store.outcome("pretrain", "empty")
 
 
-def test_killed_while_it_publishes_a_stage_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_stage_is_published_atomically_when_the_process_is_killed(tmp_path: Path) -> None:
     chance, done = random.Random(20261121), 0
     for round_number in range(6):
         root = tmp_path / str(round_number)
@@ -196,7 +196,7 @@ def test_killed_while_it_publishes_a_stage_is_there_whole_or_not_at_all(tmp_path
     assert done > 0
 
 
-def test_what_a_killed_run_left_of_a_stage_does_not_keep_it_from_being_computed(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_stage_do_not_prevent_its_computation(tmp_path: Path) -> None:
     left = tmp_path / "unfinished" / "key"
     left.mkdir(parents=True)
     (left / MANIFEST).write_text("{")
@@ -209,7 +209,7 @@ def test_what_a_killed_run_left_of_a_stage_does_not_keep_it_from_being_computed(
 def test_processes_that_want_the_same_stage_compute_it_once(tmp_path: Path) -> None:
     command = [sys.executable, "-c", COMPUTE_ONCE, str(tmp_path)]
     processes = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    told = [process.communicate(timeout=60)[0] for process in processes]
+    outputs = [process.communicate(timeout=60)[0] for process in processes]
     assert [process.returncode for process in processes] == [0] * 4
-    assert sorted(told) == ["", "", "", "computed\n"]
+    assert sorted(outputs) == ["", "", "", "computed\n"]
     assert ArtifactStore(tmp_path).outcome("pretrain", "key") is not None

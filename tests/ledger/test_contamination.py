@@ -1,4 +1,4 @@
-"""Leakage through the stage, the limit and the report: what was planted in a corpus is counted, named and refused."""
+"""Contamination in the stage, the limit and the report: planted text is counted, located and rejected."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from analysis.proportions import wilson
 from foundation.errors import DataError
-from ledger.contamination import refuse_leakage
+from ledger.contamination import refuse_contamination
 from ledger.records import Record, Status
 from reports.sections.contamination import leakage_notes, leakage_table
 from runners.dag import shared_stages
@@ -74,7 +74,7 @@ def found(folder: Path, *texts: str) -> Record:
     )
 
 
-def test_what_was_planted_is_counted_with_its_lines_and_told_beneath_the_tables(tmp_path: Path) -> None:
+def test_planted_contamination_is_counted_and_reported_below_the_tables(tmp_path: Path) -> None:
     planted = f"Before. {SENTENCES[3]} After.\n{SENTENCES[25]}"
     record = found(tmp_path, "a page of its own", planted, "another page")
     (row,) = leakage_table([record]).rows
@@ -86,17 +86,19 @@ def test_what_was_planted_is_counted_with_its_lines_and_told_beneath_the_tables(
     assert note.startswith("mrpc 2 of 20 dev examples (10.00% [2.79, 30.10]). Counted: a sentence of 4 words")
 
 
-def test_more_than_the_limit_is_refused_with_figures_and_lines_before_anything_is_trained(tmp_path: Path) -> None:
+def test_contamination_above_the_limit_is_an_error_before_training(tmp_path: Path) -> None:
     record = found(tmp_path, SENTENCES[0])
     for folder, limit in (("none", None), ("level", 0.05), ("above", 0.06)):
         (tmp_path / folder).mkdir()
-        refuse_leakage(experiment(tmp_path / folder, **({} if limit is None else {"max_overlap": limit})), [record])
+        refuse_contamination(
+            experiment(tmp_path / folder, **({} if limit is None else {"max_overlap": limit})), [record]
+        )
     (tmp_path / "below").mkdir()
     with pytest.raises(DataError) as refusal:
-        refuse_leakage(experiment(tmp_path / "below", max_overlap=0.04), [record])
-    told, advice = refusal.value.lines
-    assert told == (
-        "fine_tuning.max_overlap: mrpc: 1 of 20 dev examples (5.00% [0.89, 23.61]) stand in the pretraining text "
+        refuse_contamination(experiment(tmp_path / "below", max_overlap=0.04), [record])
+    message, advice = refusal.value.lines
+    assert message == (
+        "fine_tuning.max_overlap: mrpc: 1 of 20 dev examples (5.00% [0.89, 23.61]) occur in the pretraining text "
         "(1 by a whole sentence, 0 by 13 words in a row), more than 4%: dev.tsv:2 (in page 0)"
     )
     assert advice.startswith("Did you mean another corpus")
@@ -112,7 +114,7 @@ def test_the_limit_is_no_part_of_an_experiments_identity_and_the_overlap_of_no_o
     assert {label: stage.key for label, stage in first.items()} == {label: s.key for label, s in second.items()}
 
 
-def test_pairs_are_swapped_for_training_alone_where_texts_may_change_places(tmp_path: Path) -> None:
+def test_only_training_pairs_of_unordered_tasks_are_swapped(tmp_path: Path) -> None:
     from runners.stages.declarations import ExamplesStage
     from runners.stages.examples import compute as made
     from tasks.labelled.encoding import load_examples
@@ -124,10 +126,12 @@ def test_pairs_are_swapped_for_training_alone_where_texts_may_change_places(tmp_
     for folder in ("words", "work"):
         (tmp_path / folder).mkdir()
     WORDS.save(tmp_path / "words")
-    told = made(stage, StageContext({"tokens": tmp_path / "words"}, tmp_path / "work", ProgressFile(tmp_path / "p")))
+    result = made(
+        stage, StageContext({"tokens": tmp_path / "words"}, tmp_path / "work", ProgressFile(tmp_path / "p"))
+    )
     train, dev = (load_examples(tmp_path / "work" / part) for part in ("train", "dev"))
     assert (len(train), len(dev)) == (40, 20)
-    assert told["train"]["examples"] == 40  # type: ignore[index,call-overload]
+    assert result["train"]["examples"] == 40  # type: ignore[index,call-overload]
     (tmp_path / "plain").mkdir()
     plain = experiment(tmp_path / "plain")
     assert shared_stages(plain).examples["mrpc"].key != shared_stages(swapping).examples["mrpc"].key

@@ -15,5 +15,5 @@ def test_no_cell_begins_as_a_formula_and_reading_gives_the_text_back(text: str) 
 
 
 @given(st.text(alphabet=st.characters(categories=["L"])))
-def test_plain_words_are_left_as_they_are(text: str) -> None:
+def test_plain_words_are_unchanged(text: str) -> None:
     assert escaped(text) == text

@@ -1,4 +1,4 @@
-"""An export gives the ledger's rows back, every one of them as it was, and refuses what is not what was written."""
+"""An export gives the ledger's rows unchanged; a damaged export is an error."""
 
 import json
 from dataclasses import replace
@@ -45,7 +45,7 @@ def exported(rows: ExportedLedger, folder: Path) -> ExportedLedger:
     value=st.none() | st.floats(-1e9, 1e9),
     flag=st.booleans(),
 )
-def test_any_row_comes_back_as_it_was(
+def test_rows_survive_a_round_trip(
     tmp_path_factory: pytest.TempPathFactory,
     name: str,
     other: str | None,
@@ -102,7 +102,7 @@ def test_a_damaged_export_is_refused_by_name(tmp_path: Path, name: str, damage: 
         read_export(tmp_path)
 
 
-def test_a_column_of_a_newer_version_is_told_and_one_that_is_missing_has_its_default(tmp_path: Path) -> None:
+def test_an_unknown_column_is_an_error_and_a_missing_one_has_its_default(tmp_path: Path) -> None:
     ledger = filled(tmp_path / "ledger.sqlite")
     write_export(ledger, tmp_path)
     ledger.close()
@@ -120,7 +120,7 @@ def test_a_column_of_a_newer_version_is_told_and_one_that_is_missing_has_its_def
         read_export(tmp_path)
 
 
-def test_a_folder_without_rows_says_how_to_get_some(tmp_path: Path) -> None:
+def test_the_error_for_a_folder_without_rows_names_the_command(tmp_path: Path) -> None:
     assert not has_export(tmp_path)
     with pytest.raises(MachineError, match="steeplechase run"):
         snapshot_at(tmp_path)

@@ -1,4 +1,4 @@
-"""What the ledger has acknowledged is there, and what it cannot trust it refuses."""
+"""Every acknowledged row of the ledger is on disk, and damage is detected."""
 
 import json
 import os
@@ -59,7 +59,7 @@ DECISIONS = st.builds(
     st.lists(DECISIONS, max_size=4, unique_by=lambda one: (one.trial, one.level)),
 )
 @settings(max_examples=60)
-def test_rows_come_back_as_they_were_written_numbered_in_their_order(
+def test_rows_are_returned_unchanged_with_consecutive_numbers(
     records: list[Record], decisions: list[Decision]
 ) -> None:
     with closing(Ledger(Path(":memory:"))) as ledger:
@@ -73,7 +73,7 @@ def test_rows_come_back_as_they_were_written_numbered_in_their_order(
         assert (ledger.records(), ledger.decisions()) == (tuple(written), tuple(decided))
 
 
-def test_a_reopened_ledger_holds_the_same_and_goes_on(tmp_path: Path) -> None:
+def test_a_reopened_ledger_has_the_same_rows_and_accepts_more(tmp_path: Path) -> None:
     with closing(filled(tmp_path / "ledger.sqlite")) as ledger:
         before = everything(ledger)
     with closing(Ledger(tmp_path / "ledger.sqlite")) as ledger:
@@ -94,10 +94,10 @@ def test_nothing_that_is_written_is_ever_changed(tmp_path: Path) -> None:
         assert everything(ledger) == before
 
 
-def test_what_is_written_together_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_transaction_is_atomic(tmp_path: Path) -> None:
     with closing(filled(tmp_path / "ledger.sqlite")) as ledger:
         before = everything(ledger)
-        with pytest.raises(CorruptionError), ledger.together():  # noqa: PT012
+        with pytest.raises(CorruptionError), ledger.transaction():  # noqa: PT012
             ledger.add_arm(arm(7))
             ledger.add_decision(Decision(0, "arm-1/1", 0, False, 1.0, 2.0, ()))  # it stands there already
         assert everything(ledger) == before
@@ -127,18 +127,18 @@ def test_a_copy_made_while_the_ledger_is_open_can_be_read(tmp_path: Path) -> Non
             assert everything(copy) == everything(reader) == everything(ledger)
 
 
-def test_what_is_read_while_a_run_writes_is_whole_and_never_older_than_what_was_acknowledged(tmp_path: Path) -> None:
+def test_a_read_during_writes_is_consistent_and_has_every_acknowledged_row(tmp_path: Path) -> None:
     path = tmp_path / LEDGER_NAME
     command = [sys.executable, "-c", APPEND_FOREVER, str(path)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
-        told, before = [json.loads(writer.stdout.readline())], 0
+        acknowledged, before = [json.loads(writer.stdout.readline())], 0
         for _ in range(25):
-            told += [json.loads(writer.stdout.readline()) for _ in range(3)]
+            acknowledged += [json.loads(writer.stdout.readline()) for _ in range(3)]
             with closing(Ledger.at(tmp_path)) as ledger:
                 seen = [record.result.questions for record in ledger.records()]
                 assert seen == [record.result.questions for record in ledger.records()]  # it stays as it was read
-            assert seen[: len(told)] == told
+            assert seen[: len(acknowledged)] == acknowledged
             assert len(seen) >= before
             before = len(seen)
         writer.kill()
@@ -158,7 +158,7 @@ def test_a_ledger_that_is_only_read_takes_no_row(tmp_path: Path) -> None:
 
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
 @given(wanted=st.integers(0, 120))
-def test_whatever_a_killed_writer_had_acknowledged_is_there(tmp_path: Path, wanted: int) -> None:
+def test_every_acknowledged_row_of_a_killed_writer_is_there(tmp_path: Path, wanted: int) -> None:
     path = tmp_path / f"{wanted}.sqlite"
     command = [sys.executable, "-c", APPEND_FOREVER, str(path)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:

@@ -1,4 +1,4 @@
-"""A ledger that is not what was written is refused, and never read as another one."""
+"""A damaged ledger is an error and never gives wrong rows."""
 
 import random
 import sqlite3
@@ -39,7 +39,7 @@ def test_a_changed_byte_is_refused_or_harmless_and_never_a_wrong_value(tmp_path:
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00" * 4096, b"SQLite format 3\x00" + b"\xff" * 4000, b"text\n" * 900])
-def test_a_file_that_is_no_ledger_is_made_one_only_where_it_is_empty(tmp_path: Path, content: bytes) -> None:
+def test_only_an_empty_file_becomes_a_new_ledger(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "ledger.sqlite"
     path.write_bytes(content)
     if not content:
@@ -50,7 +50,7 @@ def test_a_file_that_is_no_ledger_is_made_one_only_where_it_is_empty(tmp_path: P
     assert path.read_bytes() == content
 
 
-def test_another_schema_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+def test_another_schema_version_is_an_error_and_unchanged(tmp_path: Path) -> None:
     filled(tmp_path / "ledger.sqlite").close()
     with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as connection:
         connection.execute("PRAGMA user_version=7")

@@ -1,4 +1,4 @@
-"""Where results lie, and that one folder belongs to one run at a time."""
+"""Paths of results, and the lock of a results folder."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from ledger.paths import ResultPaths
-with ResultPaths.of(Path(sys.argv[1])).held():
+with ResultPaths.of(Path(sys.argv[1])).locked():
     print("held", flush=True)
     time.sleep(600)
 """
@@ -34,7 +34,7 @@ def test_experiments_under_results_share_their_stages_and_others_are_complete_in
     assert ResultPaths.of(Path(f"{RESULTS}/../elsewhere")).stages.resolve() == outside.stages
 
 
-def test_a_place_that_cannot_be_written_to_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_folder_without_write_permission_is_named_in_the_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(MachineError, match="cannot be written to") as refused:
@@ -42,22 +42,25 @@ def test_a_place_that_cannot_be_written_to_is_refused_by_name(tmp_path: Path) ->
         assert str(folder) in str(refused.value)
 
 
-def test_a_second_run_is_refused_with_the_first_ones_process_and_let_in_after_it(tmp_path: Path) -> None:
+def test_a_second_run_is_rejected_with_the_first_ones_process_id_until_it_ends(tmp_path: Path) -> None:
     places = ResultPaths.of(tmp_path)
-    with places.held(), pytest.raises(ConflictError, match=f"process {os.getpid()} is running"), places.held():
+    with places.locked(), pytest.raises(ConflictError, match=f"process {os.getpid()} is running"), places.locked():
         pass
-    with places.held():
+    with places.locked():
         pass
 
 
-def test_a_killed_run_holds_nothing(tmp_path: Path) -> None:
+def test_a_killed_run_releases_its_lock(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLD, str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(ConflictError, match=f"process {holder.pid} is running"), ResultPaths.of(tmp_path).held():
+        with (
+            pytest.raises(ConflictError, match=f"process {holder.pid} is running"),
+            ResultPaths.of(tmp_path).locked(),
+        ):
             pass
         os.kill(holder.pid, signal.SIGKILL)
         holder.wait()
-        with ResultPaths.of(tmp_path).held():
+        with ResultPaths.of(tmp_path).locked():
             pass

@@ -1,4 +1,4 @@
-"""Every published ledger is read into types and written back as the same bytes."""
+"""Every published ledger survives a round trip through the types as the same bytes."""
 
 from pathlib import Path
 

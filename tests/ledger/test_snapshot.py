@@ -1,4 +1,4 @@
-"""How a trial stands is read off the ledger's rows alone, the latest row of a label before the earlier ones."""
+"""A trial's status is a function of the ledger's rows; the latest row of a label counts."""
 
 import random
 from contextlib import closing
@@ -53,7 +53,7 @@ def decision(cleared: bool) -> Decision:
         ([*records(FAILED), record(9, LABELS[0], FAILED)], [], TrialStatus.FAILED),
     ],
 )
-def test_a_trial_stands_as_its_latest_rows_say(
+def test_a_trials_status_follows_its_latest_rows(
     rows: list[Record], cleared: list[bool], standing: TrialStatus
 ) -> None:
     history = history_of(TRIAL, rows, [decision(one) for one in cleared], LABELS)
@@ -70,7 +70,7 @@ def test_only_a_trial_with_every_stage_finished_and_every_hurdle_cleared_has_fin
 
 
 @given(st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(Status)), max_size=12))
-def test_of_each_label_the_latest_record_counts_and_they_come_in_the_order_written(
+def test_the_latest_record_of_each_label_counts_in_the_order_written(
     written: list[tuple[str, Status]],
 ) -> None:
     rows = [record(place, *pair) for place, pair in enumerate(written, 1)]

@@ -1,4 +1,4 @@
-"""Results of stages: what is read is written back as it was, and what is none of its kind is refused by name."""
+"""Results of stages survive a round trip; invalid ones are errors that name the field."""
 
 import copy
 import csv
@@ -25,7 +25,7 @@ from tests.factories.stage_results import PLAUSIBLE, ends, plausible, result_of
 
 
 @given(ends())
-def test_what_is_read_is_written_back_as_the_same_text(end: tuple[str, Status, dict[str, Any]]) -> None:
+def test_results_survive_a_round_trip_as_text(end: tuple[str, Status, dict[str, Any]]) -> None:
     kind, status, document = end
     assert canonical_text(result_of(kind, document, status).as_json) == canonical_text(document)
 
@@ -47,9 +47,9 @@ def test_an_unknown_field_and_a_missing_one_are_refused_by_name(
 
 @pytest.mark.parametrize("text", ["", "null", "[]", '{"tokens": 1', '{"tokens": "many", "held_out_loss": 1.0}'])
 def test_damaged_text_is_refused_in_one_line(text: str) -> None:
-    with pytest.raises(ValueError, match="the result of a finished pretrain stage") as told:
+    with pytest.raises(ValueError, match="the result of a finished pretrain stage") as error:
         read_result("pretrain", Status.FINISHED, text)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 def test_every_kind_of_stage_has_a_result() -> None:
@@ -58,11 +58,11 @@ def test_every_kind_of_stage_has_a_result() -> None:
     for kind in PLAUSIBLE:
         assert type(plausible(kind)) is FINISHED[kind]
         assert canonical_text(copy.deepcopy(plausible(kind)).as_json) == canonical_text(dict(PLAUSIBLE[kind]))
-    with pytest.raises(ValueError, match="'dream' is no kind of stage"):
+    with pytest.raises(ValueError, match="'dream' is not a kind of stage"):
         read_result("dream", Status.FINISHED, "{}")
 
 
-def test_what_is_not_finite_never_becomes_a_value() -> None:
+def test_a_value_that_is_not_finite_is_none() -> None:
     curve = ((64, math.nan), (math.inf, 3.0), (128, 2.5))
     result: StageResult = PretrainResult(tokens=128, held_out_loss=math.inf, held_out_curve=curve)
     record = Record(1, "a/1", "pretrain", "pretrain@128", "key", Status.FINISHED, result, 1.0, reused=False)
@@ -104,8 +104,8 @@ def test_a_damaged_row_is_refused_with_its_file_and_place(
     connection = ledger._connection
     (row, text) = connection.execute(f"SELECT name, content FROM {table} WHERE sequence = 2").fetchone()
     changed = canonical_text({**json.loads(text), name: content})
-    told = (changed, fingerprint([2, row, changed]))
-    connection.execute(f"UPDATE {table} SET content = ?, checksum = ? WHERE sequence = 2", told)
+    values = (changed, fingerprint([2, row, changed]))
+    connection.execute(f"UPDATE {table} SET content = ?, checksum = ? WHERE sequence = 2", values)
     ledger.close()
     with pytest.raises(CorruptionError, match=rf"ledger\.sqlite: {table} row 2: .*") as refused:
         getattr(Ledger(tmp_path / "ledger.sqlite"), table)()

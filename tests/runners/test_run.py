@@ -87,7 +87,7 @@ def test_arms_and_claims_may_be_added_and_the_ledger_says_after_what(tmp_path: P
     Track(small, tmp_path / "results").run()
     with open_ledger(request(tmp_path, small)) as ledger:
         assert amendments(ledger) == ()
-        last = ledger.last_of_trials()
+        last = ledger.last_trial_record()
     arms["dynamic"] = {"bottleneck_ratio": 2, "convolution": {"kind": "dynamic"}}
     claims = ["held_out_loss(dynamic) < held_out_loss(narrow)"]
     more = simulated.experiment(tmp_path, design={"kind": "list", "arms": arms}, fine_tuning={}, claims=claims)

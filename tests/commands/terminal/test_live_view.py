@@ -1,4 +1,4 @@
-"""What is told while an experiment runs: a line per stage with the time left, and little work behind it."""
+"""Progress of a run: one line per stage with the remaining time, at little cost."""
 
 import re
 from collections import Counter
@@ -21,7 +21,7 @@ from tests.factories import simulated_training as simulated
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_every_stage_is_told_once_and_weighed_once(
+def test_every_stage_is_reported_once_and_weighed_once(
     terminal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weighed: Counter[str] = Counter()
@@ -39,8 +39,8 @@ def test_every_stage_is_told_once_and_weighed_once(
         track.run()
     assert max(weighed.values()) == 1
     lines = [line for line in text.getvalue().splitlines() if "pretrain@" in line and "held-out loss" in line]
-    told = [line.split("] ", 1)[1].split(":")[0] for line in lines]
-    assert sorted(told) == sorted(f"{arm.name}/1 pretrain@2560" for arm in track.experiment.arms)
+    reported_stages = [line.split("] ", 1)[1].split(":")[0] for line in lines]
+    assert sorted(reported_stages) == sorted(f"{arm.name}/1 pretrain@2560" for arm in track.experiment.arms)
     assert lines[-1].endswith(" left")
 
 
@@ -81,7 +81,7 @@ def told_by(track: "Watched", terminal: bool = False, width: int = 200, height: 
     return text.getvalue().splitlines()
 
 
-def test_stages_are_numbered_out_of_all_and_what_is_cached_counts_as_done(tmp_path: Path) -> None:
+def test_stages_are_numbered_and_cached_ones_count_as_done(tmp_path: Path) -> None:
     experiment = simulated.small_table(tmp_path)
     killed = Watched(experiment, tmp_path, left=7)
     with pytest.raises(simulated.Killed):
@@ -102,7 +102,7 @@ def test_stages_are_numbered_out_of_all_and_what_is_cached_counts_as_done(tmp_pa
     assert again[-1] == "trials: 3 of 3 ended (3 finished)"
 
 
-def test_the_share_that_is_done_carries_on_where_a_killed_run_was(tmp_path: Path) -> None:
+def test_progress_resumes_at_the_share_of_the_killed_run(tmp_path: Path) -> None:
     experiment = simulated.small_table(tmp_path)
     killed = Watched(experiment, tmp_path, left=7)
     with pytest.raises(simulated.Killed):
@@ -117,14 +117,14 @@ def test_the_share_that_is_done_carries_on_where_a_killed_run_was(tmp_path: Path
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (40, 10)])
-def test_a_drawing_fits_its_terminal_and_shows_every_arm_where_there_is_room(
+def test_a_drawing_fits_its_terminal_and_shows_every_arm_if_there_is_room(
     width: int, height: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(screen, "SECONDS_BETWEEN_DRAWINGS", 0.0)
     lines = told_by(Watched(simulated.small_table(tmp_path), tmp_path), True, width, height)
     drawn = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in lines]
-    told = re.compile(r"\[\d+/\d+\] |(trials|shared by all trials): ")
-    assert max(len(line) for line in drawn if not told.match(line)) <= width
+    reported_stages = re.compile(r"\[\d+/\d+\] |(trials|shared by all trials): ")
+    assert max(len(line) for line in drawn if not reported_stages.match(line)) <= width
     assert any("narrow" in line and "✓" in line for line in drawn)
     assert any(re.search(r"100% 6/6 stages", line) for line in drawn)
 

@@ -1,4 +1,4 @@
-"""The trials at a glance: a mark for each where there is room, counts where there is none, inside any width."""
+"""The grid of trials: a mark per trial if there is room, else counts, within any width."""
 
 from io import StringIO
 
@@ -35,8 +35,8 @@ def test_every_trial_has_its_mark_or_all_are_counted(
 ) -> None:
     lines = drawn(trials(found), width, height, ascii_only)
     assert max(map(cell_len, lines)) <= width
-    if (told := " ".join("".join(f"{line} " for line in lines).split())).startswith("trials: "):
-        assert f"of {len(found)} ended" in told
+    if (line := " ".join("".join(f"{line} " for line in lines).split())).startswith("trials: "):
+        assert f"of {len(found)} ended" in line
         return
     grid = "".join(lines[1:])  # below the legend
     for standing, (mark, plain, _) in MARKS.items():
@@ -61,6 +61,6 @@ def test_arms_stand_in_the_order_of_the_table_with_their_seeds_in_order() -> Non
 
 
 @pytest.mark.parametrize("standing", TrialStatus)
-def test_what_has_ended_is_counted_as_ended(standing: TrialStatus) -> None:
-    told = counts([(TrialRow("baseline/1", "baseline", 1), standing)])
-    assert told == f"{int(standing in ENDED)} of 1 ended (1 {standing.value})"
+def test_ended_trials_are_counted_as_ended(standing: TrialStatus) -> None:
+    line = counts([(TrialRow("baseline/1", "baseline", 1), standing)])
+    assert line == f"{int(standing in ENDED)} of 1 ended (1 {standing.value})"

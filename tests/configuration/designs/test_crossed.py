@@ -1,4 +1,4 @@
-"""Declared crossed designs with runs missing: which effects are not estimable, and the warning that says so."""
+"""Crossed designs with missing runs: which effects are not estimable, and the warning about it."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_with_no_run_missing_every_effect_is_the_plain_contrast() -> None:
     assert all(len(one.aliases) == 1 for one in pairs)
 
 
-def test_a_fraction_that_lost_a_run_says_what_it_cannot_tell_any_more() -> None:
+def test_a_fraction_with_a_missing_run_reports_effects_that_are_not_estimable() -> None:
     whole = design_of(HALF)  # 8 runs for the mean, 4 main effects and 3 pairs: nothing to spare
     design = whole.without({whole.runs[3]})
     reasons = {one.name: one.reason for one in design.contrasts()}
@@ -53,7 +53,7 @@ def test_a_fraction_that_lost_a_run_says_what_it_cannot_tell_any_more() -> None:
     assert len(design.correlated()) == 7 * 6 / 2
 
 
-def test_a_level_that_is_gone_takes_along_what_is_a_mean_over_it_and_no_more() -> None:
+def test_only_effects_that_average_over_a_missing_level_are_not_estimable() -> None:
     whole = design_of(GRID)
     design = whole.without({run for run in whole.runs if run[0] == 2})
     told_off = [one.name for one in design.contrasts() if one.reason]

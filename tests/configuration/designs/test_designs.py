@@ -1,4 +1,4 @@
-"""A design says which arms there are; what repeats, changes nothing or cannot be is told."""
+"""Designs give their arms; duplicates, arms without changes and impossible points are reported."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from configuration.designs import (
 )
 from configuration.designs.point import PointDesign
 from search_space.overrides import apply, difference
-from tests.factories.arm_tables import ELECTRA_SMALL, arms_of, roster_of, told
+from tests.factories.arm_tables import ELECTRA_SMALL, arm_table_of, arms_of, violation_lines
 
 CHANGES: dict[str, list[Any]] = {
     "bottleneck_ratio": [2, 4],
@@ -50,11 +50,11 @@ def test_one_factor_gives_the_baseline_and_one_arm_per_value_each_changed_in_tha
     assert [arm.candidate for arm in arms] == [apply(ELECTRA_SMALL, {axis: value}) for axis, value in contrasts]
     assert all(list(arm.changes) == [axis] for arm, (axis, _) in zip(arms, contrasts, strict=True))
     assert len({arm.name for arm in arms} | {BASELINE}) == len(arms) + 1
-    assert told(design) == []
+    assert violation_lines(design) == []
 
 
 @given(vary())
-def test_a_list_keeps_its_names_and_order_and_every_arm_its_own_changes(axes: dict[str, Any]) -> None:
+def test_a_list_keeps_names_order_and_changes_of_its_arms(axes: dict[str, Any]) -> None:
     wanted = {f"arm-{axis}": {axis: values[0]} for axis, values in axes.items()}
     design = ListDesign(arms=wanted)
     arms = arms_of(design)
@@ -63,13 +63,13 @@ def test_a_list_keeps_its_names_and_order_and_every_arm_its_own_changes(axes: di
         assert arm.candidate == apply(ELECTRA_SMALL, wanted[arm.name])
         assert dict(arm.changes) == difference(ELECTRA_SMALL, arm.candidate)
         assert apply(ELECTRA_SMALL, arm.changes) == arm.candidate
-    assert told(design) == []
+    assert violation_lines(design) == []
 
 
-def test_a_value_that_is_the_baselines_own_gives_no_second_baseline() -> None:
+def test_a_value_equal_to_the_baselines_gives_no_second_baseline() -> None:
     design = OneFactor(vary={"bottleneck_ratio": (1, 2)})
     assert [arm.name for arm in arms_of(design)] == [BASELINE, "bottleneck_ratio=2"]
-    assert told(design) == []
+    assert violation_lines(design) == []
 
 
 def test_two_settings_of_one_option_are_two_arms_of_two_names() -> None:
@@ -99,14 +99,14 @@ def test_two_settings_of_one_option_are_two_arms_of_two_names() -> None:
             OneFactor(vary={"bottleneck_ratio": ()}),
             "vary.bottleneck_ratio: no values to vary over; list at least one",
         ),
-        (OneFactor(vary={"heads": (2, 2)}), "vary.heads.1: heads=2 stands twice"),
+        (OneFactor(vary={"heads": (2, 2)}), "vary.heads.1: heads=2 is listed twice"),
         (
             Search(space={"heads": (2, 2)}),
-            "space.heads.1: 2 stands twice on this axis",
+            "space.heads.1: 2 is listed twice on this axis",
         ),
         (
             Search(space={"convolution": ({"kind": "dynamic"}, {"kind": "dynamic", "kernel_size": 3})}),
-            f"space.convolution.1: dynamic stands twice on this axis; {REMEDY}",
+            f"space.convolution.1: dynamic is listed twice on this axis; {REMEDY}",
         ),
         (Search(space={"heads": ()}), "space.heads: no values to choose from; list at least one"),
         (
@@ -120,12 +120,12 @@ def test_two_settings_of_one_option_are_two_arms_of_two_names() -> None:
         (Search(space={"heds": (2,)}), "space.heds.0: heds is not a field of architecture. Did you mean heads?"),
     ],
 )
-def test_what_no_arm_can_be_is_told_with_its_place(design: PointDesign | Search, message: str) -> None:
-    assert [line for line in told(design) if line.startswith(message)], told(design)
+def test_an_impossible_arm_is_reported_at_its_location(design: PointDesign | Search, message: str) -> None:
+    assert [line for line in violation_lines(design) if line.startswith(message)], violation_lines(design)
 
 
-def test_a_value_that_only_clashes_with_the_baselines_sizes_is_left_to_the_search() -> None:
-    assert told(Search(space={"heads": (4, 8), "bottleneck_ratio": (1, 8)})) == []
+def test_a_value_that_conflicts_only_with_the_baselines_sizes_is_allowed_in_a_search() -> None:
+    assert violation_lines(Search(space={"heads": (4, 8), "bottleneck_ratio": (1, 8)})) == []
 
 
 @pytest.mark.parametrize(
@@ -152,26 +152,26 @@ def test_a_design_is_counted_without_its_points_and_too_many_are_refused(design:
     """Were the points made, this would never end."""
     assert design.size(ELECTRA_SMALL) == size
     refused = f"vary: {size:,} points; at most 1,024 can be arms. Did you mean fractional or search?"
-    assert size <= 1024 or told(design) == [refused]
+    assert size <= 1024 or violation_lines(design) == [refused]
 
 
 def test_designs_one_after_the_other_give_each_candidate_once_under_its_first_name() -> None:
     parts: dict[str, Any] = {"a": {"bottleneck_ratio": 2}, "b": {"convolution": "dynamic"}, "c": {"heads": 8}}
     designs = LeaveOneOut(components=parts), Ladder(components=parts), KeepOne(components=parts)
-    roster = roster_of(*designs)
-    assert roster.violations == []
+    arm_table = arm_table_of(*designs)
+    assert arm_table.violations == []
     names = [BASELINE, "full", "without_a", "without_b", "without_c", "+a", "only_b", "only_c"]
-    assert [arm.name for arm in roster.arms] == names
-    assert roster.aliases == {"+b": "without_c", "+c": "full", "only_a": "+a"}
-    assert len({arm.identity for arm in roster.arms}) == len(names)
+    assert [arm.name for arm in arm_table.arms] == names
+    assert arm_table.aliases == {"+b": "without_c", "+c": "full", "only_a": "+a"}
+    assert len({arm.identity for arm in arm_table.arms}) == len(names)
 
 
-def test_two_designs_may_not_give_one_name_to_two_candidates() -> None:
-    roster = roster_of(ListDesign(arms={"x": {"heads": 2}}), ListDesign(arms={"x": {"heads": 8}}))
-    assert [violation.message for violation in roster.violations] == ["x would name two candidates"]
+def test_two_designs_may_not_use_one_name_for_two_candidates() -> None:
+    arm_table = arm_table_of(ListDesign(arms={"x": {"heads": 2}}), ListDesign(arms={"x": {"heads": 8}}))
+    assert [violation.message for violation in arm_table.violations] == ["x is the name of two different candidates"]
 
 
-def test_a_candidate_that_several_designs_ask_for_has_its_levels_in_all_of_them() -> None:
+def test_a_candidate_of_several_designs_has_its_levels_in_all_of_them() -> None:
     kept, ladder = KeepOne(components={"a": {"heads": 2}, "b": {"depth": 6}}), OneFactor(vary={"heads": (2,)})
     arm = arms_of(kept, ladder)[1]
     assert (arm.name, arm.levels) == ("only_a", {"a": True, "b": False, "heads": 2})
@@ -183,16 +183,16 @@ def test_a_candidate_that_several_designs_ask_for_has_its_levels_in_all_of_them(
         (LeaveOneOut(components={"a": {"heads": 2}}), "components: 1 component; at least 2 are needed"),
         (
             LeaveOneOut(components={"a": {"heads": 2}, "b": {"heads": 8}}),
-            "components.b.heads: heads is set by a already; what is left without one of them would be unclear",
+            "components.b.heads: heads is set by a already; leaving one of them out would be ambiguous",
         ),
         (Ladder(components={"a": {"heads": 4}}), "components.a: +a changes nothing: it is the baseline"),
         (Ladder(components={"a": {}}), "components.a: a changes nothing"),
         (Ladder(components={"a": {"heds": 4}}), "components.a: +a: heds is not a field of architecture."),
         (
             Zip(vary={"heads": (2, 8), "depth": (6,)}),
-            "vary.depth: 1 values, but heads has 2; zipped axes are equally long",
+            "vary.depth: 1 values, but heads has 2; zipped axes must have equal lengths",
         ),
-        (Zip(vary={"heads": (2, 2)}), "vary: heads=2 stands twice"),
+        (Zip(vary={"heads": (2, 2)}), "vary: heads=2 is listed twice"),
         (
             Fractional(vary={"heads": (2, 4, 8), "depth": (6, 12)}, resolution=3),
             "vary.heads: 3 values; a fraction has two per factor. Did you mean factorial?",
@@ -201,7 +201,7 @@ def test_a_candidate_that_several_designs_ask_for_has_its_levels_in_all_of_them(
             Fractional(vary={"convolution": ("none", "dynamic"), "convolution.kernel_size": (3, 9)}, resolution=3),
             "vary.convolution.kernel_size: not a field of every convolution that varies here; a fraction needs",
         ),
-        (Factorial(vary={"heads": (2, 8, 2)}), "vary.heads.2: 2 stands twice on this axis"),
+        (Factorial(vary={"heads": (2, 8, 2)}), "vary.heads.2: 2 is listed twice on this axis"),
         (
             Factorial(vary={"heads": (2, 4), "bottleneck_ratio": (1, 4)}),
             (
@@ -215,5 +215,5 @@ def test_a_candidate_that_several_designs_ask_for_has_its_levels_in_all_of_them(
         ),
     ],
 )
-def test_what_no_design_of_its_kind_can_be_is_told_with_its_place(design: PointDesign, message: str) -> None:
-    assert [line for line in told(design) if line.startswith(message)], told(design)
+def test_an_invalid_design_is_reported_at_its_location(design: PointDesign, message: str) -> None:
+    assert [line for line in violation_lines(design) if line.startswith(message)], violation_lines(design)

@@ -1,4 +1,4 @@
-"""Counts and contrasts: what each design promises of its points holds for all axes, constraints and conditions."""
+"""Counts and contrasts of every design's points, for all axes, constraints and conditions."""
 
 from collections import Counter
 from itertools import combinations, pairwise, product
@@ -25,7 +25,7 @@ from configuration.designs.point import PointDesign
 from search_space.candidate import Candidate
 from search_space.constraints import broken_by
 from search_space.overrides import InvalidOverride, apply
-from tests.factories.arm_tables import CHANGES, CONSTRAINTS, ELECTRA_SMALL, arms_of, axes, roster_of
+from tests.factories.arm_tables import CHANGES, CONSTRAINTS, ELECTRA_SMALL, arm_table_of, arms_of, axes
 
 FREE: dict[str, tuple[Any, Any]] = {
     "bottleneck_ratio": (1, 2),
@@ -64,7 +64,7 @@ def test_a_factorial_has_every_combination_once_and_its_columns_are_orthogonal(v
 
 
 @given(axes())
-def test_a_factorial_multiplies_an_options_field_only_where_the_option_has_it(vary: dict[str, Any]) -> None:
+def test_a_factorial_crosses_an_options_field_only_with_that_option(vary: dict[str, Any]) -> None:
     design = Factorial(vary=vary)
     points = list(design.points(ELECTRA_SMALL))
     assert design.size(ELECTRA_SMALL) == len(points)
@@ -82,7 +82,7 @@ def test_a_factorial_multiplies_an_options_field_only_where_the_option_has_it(va
 
 
 @given(free_axes, st.sampled_from((3, 4, 5)))
-def test_a_fractions_columns_are_balanced_and_orthogonal_as_far_as_its_resolution_says(
+def test_a_fractions_columns_are_balanced_and_orthogonal_up_to_its_resolution(
     vary: dict[str, Any], resolution: Any
 ) -> None:
     design = Fractional(vary=vary, resolution=resolution)
@@ -139,20 +139,20 @@ def test_the_notes_of_a_fraction_state_its_resolution_and_its_signed_aliases() -
 
 
 @given(free_axes)
-def test_pairs_hold_each_combination_of_two_moved_factors_once(vary: dict[str, Any]) -> None:
+def test_pairs_have_each_combination_of_two_changed_factors_once(vary: dict[str, Any]) -> None:
     arms = arms_of(Pairs(vary=vary))[1:]
     assert len(arms) == len(vary) * (len(vary) - 1) // 2
     assert {frozenset(arm.levels) for arm in arms} == {frozenset(pair) for pair in combinations(vary, 2)}
     assert all(set(arm.changes) == set(arm.levels) for arm in arms)
 
 
-def test_a_pair_of_an_option_and_its_own_field_is_made_where_the_option_has_the_field() -> None:
+def test_an_option_and_its_own_field_are_a_pair_if_the_option_has_the_field() -> None:
     vary = {"convolution": ("none", "dynamic"), "convolution.kernel_size": (3, 9)}
     (pair,) = arms_of(Pairs(vary=vary))[1:]  # 9 is what the option has anyway
     assert pair.levels == {"convolution": "dynamic", "convolution.kernel_size": 3}
 
 
-def test_zipped_axes_move_together_and_one_is_left_out_where_the_option_lacks_it() -> None:
+def test_zipped_axes_vary_together_and_are_left_out_if_the_option_lacks_the_field() -> None:
     vary: dict[str, Any] = {
         "heads": (2, 8, 16),
         "convolution": ("none", "dynamic", "span_dynamic"),
@@ -218,7 +218,7 @@ def designed(kind: str, vary: dict[str, Any]) -> PointDesign | None:
 
 @settings(max_examples=200)
 @given(st.sampled_from(DESIGNS), axes(), st.lists(st.sampled_from(CONSTRAINTS), unique=True, max_size=2).map(tuple))
-def test_every_point_is_an_arm_or_is_told_and_no_arm_breaks_a_rule(
+def test_every_point_is_an_arm_or_is_reported_and_no_arm_breaks_a_rule(
     kind: str, vary: dict[str, Any], constraints: tuple[str, ...]
 ) -> None:
     design = designed(kind, vary)
@@ -235,11 +235,11 @@ def test_every_point_is_an_arm_or_is_told_and_no_arm_breaks_a_rule(
             continue
         if broken_by(candidate, constraints) is None:
             possible[point.name] = candidate
-    skipping = roster_of(design, constraints=constraints, skip=True)
-    refusing = roster_of(design, constraints=constraints)
-    told = len(skipping.impossible)
-    assert told == len(asked) - sum(1 for point in asked if point.name in possible)
-    assert bool(refusing.violations) >= bool(told)
+    skipping = arm_table_of(design, constraints=constraints, skip=True)
+    refusing = arm_table_of(design, constraints=constraints)
+    violation_lines = len(skipping.impossible)
+    assert violation_lines == len(asked) - sum(1 for point in asked if point.name in possible)
+    assert bool(refusing.violations) >= bool(violation_lines)
     for arm in skipping.arms:
         assert list(arm.candidate.violations()) == []
         assert broken_by(arm.candidate, constraints) is None
@@ -252,6 +252,6 @@ def test_every_point_is_an_arm_or_is_told_and_no_arm_breaks_a_rule(
 
 def test_the_axes_of_these_tests_reach_every_kind_of_clash() -> None:
     vary = {path: CHANGES[path] for path in ("heads", "bottleneck_ratio", "convolution", "convolution.kernel_size")}
-    roster = roster_of(Factorial(vary=vary), constraints=("not convolution.kernel_size > 5",), skip=True)
-    reasons = {reason.split(" ")[0] for one in roster.impossible for reason in one.reasons}
+    arm_table = arm_table_of(Factorial(vary=vary), constraints=("not convolution.kernel_size > 5",), skip=True)
+    reasons = {reason.split(" ")[0] for one in arm_table.impossible for reason in one.reasons}
     assert reasons == {"4", "breaks"}

@@ -1,4 +1,4 @@
-"""Who clears a hurdle: by the published rule, never on a number that is none, and whoever finishes first."""
+"""Hurdles decide by the published rule, never on a value that is not finite, in any order of arrival."""
 
 import math
 import random
@@ -38,7 +38,7 @@ def named(rule: HurdleRule) -> str:
 @pytest.mark.parametrize("rule", RULES, ids=named)
 @pytest.mark.parametrize("level", [0, 1])
 @pytest.mark.parametrize("value", NOT_NUMBERS)
-def test_what_is_no_finite_number_never_passes(rule: HurdleRule, level: int, value: float | None) -> None:
+def test_a_value_that_is_not_finite_never_clears_a_hurdle(rule: HurdleRule, level: int, value: float | None) -> None:
     past = (HurdleDecision(True, 4.0, 4.5),) * level
     for cohort in range(3):  # Hyperband lets later brackets past a hurdle
         others = (
@@ -46,72 +46,78 @@ def test_what_is_no_finite_number_never_passes(rule: HurdleRule, level: int, val
                 "a", 0, State.DONE, (5.0, 4.0), (HurdleDecision(True, 5.0, 5.0), HurdleDecision(False, 4.0, 3.0))
             ),
         )
-        one = TrialView("b", cohort, State.WAITING, (*(4.0,) * level, value), past, curve=((1, 4.0),), settled=1)
-        for field in (Population((*others, one), 10), Population((one,), 10)):
+        trial = TrialView(
+            "b", cohort, State.WAITING, (*(4.0,) * level, value), past, curve=((1, 4.0),), points_at_last_rung=1
+        )
+        for field in (Population((*others, trial), 10), Population((trial,), 10)):
             assert not rule.decide(field)["b"].cleared
 
 
 @pytest.mark.parametrize("value", [0.0, -1.5, 5.0, 1e300])
 def test_finite_stops_nothing_that_is_finite(value: float) -> None:
-    one = TrialView("b", 0, State.WAITING, (value,))
-    assert Finite().decide(Population((one,)))["b"].cleared
+    trial = TrialView("b", 0, State.WAITING, (value,))
+    assert Finite().decide(Population((trial,)))["b"].cleared
     assert Finite().rung_tokens == ()
 
 
-def judged(
+def decision_on(
     rule: ProgressiveMean, value: float, population: Mapping[str, tuple[float | None, ...]], level: int
 ) -> HurdleDecision:
     """Return the verdict on a member of the second cohort, the population being the first."""
     first = [TrialView(name, 0, State.DONE, values) for name, values in population.items()]
     past = (HurdleDecision(True, 1.0, None),) * level
-    one = TrialView("one", 1, State.WAITING, (*(1.0,) * level, value), past)
-    return rule.decide(Population((*first, one)))["one"]
+    trial = TrialView("one", 1, State.WAITING, (*(1.0,) * level, value), past)
+    return rule.decide(Population((*first, trial)))["one"]
 
 
 @pytest.mark.parametrize("absent", NOT_NUMBERS)
-def test_those_without_a_number_set_no_hurdle(absent: float | None) -> None:
+def test_trials_without_a_value_are_not_part_of_the_threshold(absent: float | None) -> None:
     rule = ProgressiveMean(rungs=(1, 2))
-    verdict = judged(rule, 5.5, {"a": (5.0,), "b": (absent,), "c": (6.0, absent), "d": ()}, 0)
-    assert (verdict.cleared, verdict.threshold, verdict.cohort) == (False, 5.5, ("a", "c"))
-    assert judged(rule, 5.4, {"a": (5.0,), "b": (absent,), "c": (6.0, absent)}, 0).cleared
-    nobody = judged(rule, 1.0, {"a": (5.0,), "c": (6.0, absent)}, 1)
-    assert (nobody.cleared, nobody.threshold, nobody.cohort) == (False, None, ())
+    decision = decision_on(rule, 5.5, {"a": (5.0,), "b": (absent,), "c": (6.0, absent), "d": ()}, 0)
+    assert (decision.cleared, decision.threshold, decision.reference_trials) == (False, 5.5, ("a", "c"))
+    assert decision_on(rule, 5.4, {"a": (5.0,), "b": (absent,), "c": (6.0, absent)}, 0).cleared
+    undecided = decision_on(rule, 1.0, {"a": (5.0,), "c": (6.0, absent)}, 1)
+    assert (undecided.cleared, undecided.threshold, undecided.reference_trials) == (False, None, ())
 
 
 @pytest.mark.parametrize("rule", MARKED, ids=named)
-def test_whoever_arrives_first_every_verdict_is_the_same_and_nobody_waits_for_ever(rule: HurdleRule) -> None:
+def test_decisions_are_independent_of_the_order_of_arrival_and_no_trial_waits_for_ever(rule: HurdleRule) -> None:
     chance = random.Random(20261121)
     for _ in range(25):
         table, failing = random_table(chance), chance.random()
         seen = set()
         for order in range(500 // 25):
             field = runners(table)
-            for place, runner in enumerate(one for cohort in field for one in cohort):
+            for place, runner in enumerate(trial for cohort in field for trial in cohort):
                 runner.fails = random.Random(f"{failing} {place}").random() < 0.5
             seen.add(repr(race(rule, field, random.Random(order))))
         assert len(seen) == 1
 
 
 @pytest.mark.parametrize("rule", COHORTS, ids=named)
-def test_nobody_outside_beats_anybody_inside(rule: HurdleRule) -> None:
+def test_no_stopped_trial_is_better_than_a_continuing_one(rule: HurdleRule) -> None:
     chance = random.Random(7)
     for _ in range(300):
         field = runners(random_table(chance))
-        verdicts = race(rule, field, chance)
+        decisions_by_trial = race(rule, field, chance)
         for cohort in field:
             for level in range(2):
-                here = [verdicts[one.name][level] for one in cohort if len(verdicts[one.name]) > level]
-                inside = [one.value for one in here if one.cleared and one.value is not None]
-                outside = [one.value for one in here if not one.cleared and one.value is not None]
+                here = [
+                    decisions_by_trial[trial.name][level]
+                    for trial in cohort
+                    if len(decisions_by_trial[trial.name]) > level
+                ]
+                inside = [trial.value for trial in here if trial.cleared and trial.value is not None]
+                outside = [trial.value for trial in here if not trial.cleared and trial.value is not None]
                 assert max(inside, default=-math.inf) <= min(outside, default=math.inf)
                 assert inside or not outside
 
 
-def test_half_of_a_cohort_goes_on_and_a_member_that_failed_comes_later_to_the_same_bar() -> None:
+def test_half_of_a_cohort_continues_and_a_late_trial_meets_the_same_threshold() -> None:
     rule = TopFraction(rungs=(1, 2))
     field = runners([[(5.0, 1.0), (4.0, 2.0), (6.0, 0.0), (None, 0.0), (7.0, 0.0), (3.0, 3.0)]])
-    verdicts = race(rule, field, random.Random(1))
-    assert [[verdict.cleared for verdict in verdicts[one.name]] for one in field[0]] == [
+    decisions_by_trial = race(rule, field, random.Random(1))
+    assert [[decision.cleared for decision in decisions_by_trial[trial.name]] for trial in field[0]] == [
         [False],
         [True, True],
         [False],
@@ -121,38 +127,42 @@ def test_half_of_a_cohort_goes_on_and_a_member_that_failed_comes_later_to_the_sa
     ]
     late = Runner("late", 0, (3.9, 1.9))
     (bars,) = {
-        (verdict.threshold, verdict.cohort)
-        for verdict in race(rule, [[*field[0], late]], random.Random(2))["late"][:1]
+        (decision.threshold, decision.reference_trials)
+        for decision in race(rule, [[*field[0], late]], random.Random(2))["late"][:1]
     }
     assert bars == (4.0, ("0-00", "0-01", "0-02", "0-04", "0-05"))
-    assert [verdict.cleared for verdict in late.verdicts] == [True, True]
-    assert late.verdicts[1].threshold == 2.0
+    assert [decision.cleared for decision in late.decisions] == [True, True]
+    assert late.decisions[1].threshold == 2.0
 
 
-def test_hyperbands_cohorts_take_turns_and_cost_about_the_same() -> None:
+def test_hyperbands_brackets_cycle_and_have_about_equal_cost() -> None:
     rule = Hyperband(rungs=(1, 3), reduction_factor=3.0)
     assert [rule.bracket(number) for number in range(6)] == [0, 1, 2, 0, 1, 2]
     assert [rule.cohort_size(number, 9) for number in range(3)] == [9, 5, 3]  # Li et al. 2018, table 1 with s_max = 2
     values = [(float(place), float(place)) for place in range(9)]
-    verdicts = race(rule, runners([values, values[:5], values[:3]]), random.Random(3))
+    decisions_by_trial = race(rule, runners([values, values[:5], values[:3]]), random.Random(3))
     through = [
-        sum(len(told) == 2 and told[1].cleared for name, told in verdicts.items() if name[0] == str(cohort))
+        sum(
+            len(decisions) == 2 and decisions[1].cleared
+            for name, decisions in decisions_by_trial.items()
+            if name[0] == str(cohort)
+        )
         for cohort in range(3)
     ]
     assert through == [1, 1, 3]
 
 
 @pytest.mark.parametrize("rule", COHORTS, ids=named)
-def test_a_cohort_of_one_goes_on_without_a_bar_which_would_be_its_own_value(rule: HurdleRule) -> None:
+def test_a_cohort_of_one_continues_without_a_threshold(rule: HurdleRule) -> None:
     others = [(5.0, 4.0), (6.0, 3.0), (4.0, 5.0)]
-    told = race(rule, runners([others, [(9.0, 8.0)]]), random.Random(5))["1-00"]
-    assert told == [HurdleDecision(True, 9.0, None), HurdleDecision(True, 8.0, None)]
+    decisions = race(rule, runners([others, [(9.0, 8.0)]]), random.Random(5))["1-00"]
+    assert decisions == [HurdleDecision(True, 9.0, None), HurdleDecision(True, 8.0, None)]
 
 
-def test_asha_compares_with_those_declared_before_and_lets_the_first_past() -> None:
+def test_asha_compares_with_earlier_trials_and_continues_the_first() -> None:
     field = runners([[(5.0, 5.0), (6.0, 0.0), (4.0, 4.0), (4.5, 0.0), (3.0, 3.0), (3.5, 3.5)]])
-    verdicts = race(Asha(rungs=(1, 2), reduction_factor=3.0), field, random.Random(4))
-    assert [[verdict.cleared for verdict in verdicts[one.name]] for one in field[0]] == [
+    decisions_by_trial = race(Asha(rungs=(1, 2), reduction_factor=3.0), field, random.Random(4))
+    assert [[decision.cleared for decision in decisions_by_trial[trial.name]] for trial in field[0]] == [
         [True, True],
         [False],
         [True, True],
@@ -162,22 +172,24 @@ def test_asha_compares_with_those_declared_before_and_lets_the_first_past() -> N
     ]
 
 
-def test_freezing_and_thawing_spends_its_advances_on_what_promises_most() -> None:
+def test_freeze_thaw_spends_its_advances_on_the_best_lower_bounds() -> None:
     rule = Extrapolate(rungs=(25, 50, 75), advances=3)
     field = runners([[[4.8, 4.8, 4.8], [4.7, 4.5, 4.3], [5.1, 5.1, 5.1]]])
-    verdicts = race(rule, field, random.Random(5))
-    advances = {name: sum(verdict.cleared for verdict in told) for name, told in verdicts.items()}
+    decisions_by_trial = race(rule, field, random.Random(5))
+    advances = {
+        name: sum(decision.cleared for decision in decisions) for name, decisions in decisions_by_trial.items()
+    }
     assert advances == {"0-00": 0, "0-01": 3, "0-02": 0}
-    assert all(not told[-1].cleared or len(told) == 3 for told in verdicts.values())
+    assert all(not decisions[-1].cleared or len(decisions) == 3 for decisions in decisions_by_trial.values())
 
 
 def test_a_falling_curve_has_a_lower_bound_than_a_level_one_and_optimism_lowers_the_uncertain() -> None:
     falling, level = ((10, 6.0), (25, 5.2), (50, 4.8)), ((10, 4.7), (25, 4.7), (50, 4.7))
     far, near = (
-        TrialView("far", 0, State.WAITING, curve=falling, settled=3),
+        TrialView("far", 0, State.WAITING, curve=falling, points_at_last_rung=3),
         TrialView("near", 0, State.WAITING, curve=level),
     )
-    told = lower_bounds(Population((far, near), TOKENS), 1, optimism=0.0)
-    assert told["far"] < 4.5 < told["near"] == pytest.approx(4.7)
+    decisions = lower_bounds(Population((far, near), TOKENS), 1, optimism=0.0)
+    assert decisions["far"] < 4.5 < decisions["near"] == pytest.approx(4.7)
     hopeful = lower_bounds(Population((far, near), TOKENS), 1, optimism=2.0)
-    assert all(hopeful[name] < told[name] for name in told)
+    assert all(hopeful[name] < decisions[name] for name in decisions)

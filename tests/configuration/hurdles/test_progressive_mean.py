@@ -1,4 +1,4 @@
-"""Progressive dynamic hurdles step by step: by hand, against a second reading of the rule, in any order."""
+"""Progressive dynamic hurdles: computed by hand, against an independent implementation, in any order."""
 
 import math
 import random
@@ -16,10 +16,10 @@ from tests.factories.simulated_training import HURDLES, Track, found
 from tests.factories.stage_results import PLAUSIBLE
 
 
-def answers(table: Mapping[str, tuple[float, ...]]) -> Any:
+def trainer_of(table: Mapping[str, tuple[float, ...]]) -> Any:
     """Return a trainer that reads each trial's losses at the marks off a table."""
 
-    def answer(work: StageTask) -> Outcome | Failure:
+    def train(work: StageTask) -> Outcome | Failure:
         if work.trial is None:
             return Outcome(Status.FINISHED, PLAUSIBLE[work.stage.kind], 1.0)
         losses, level = table[work.trial], [640, 1280, 2560].index(int(work.label.partition("@")[2]))
@@ -27,14 +27,14 @@ def answers(table: Mapping[str, tuple[float, ...]]) -> Any:
             return Outcome(Status.DIVERGED, {"tokens": 64, "loss": "nan"}, 1.0)
         return Outcome(Status.FINISHED, {"tokens": 640, "held_out_loss": losses[level]}, 1.0)
 
-    return answer
+    return train
 
 
 def names(count: int) -> list[str]:
     return ["baseline/1", *(f"candidate-{number:03d}/1" for number in range(1, count))]
 
 
-def test_a_search_worked_by_hand_goes_step_by_step_as_the_rule_says(tmp_path: Path) -> None:
+def test_a_search_follows_a_sequence_computed_by_hand(tmp_path: Path) -> None:
     worked = [
         (6.0, 5.5, 5.0),  # the baseline: sets h0 with its cohort, is never judged, sets no later hurdle
         (8.0,),  # first cohort: stops at the first mark, h0 = (6 + 8 + 7 + 7) / 4 = 7
@@ -49,7 +49,7 @@ def test_a_search_worked_by_hand_goes_step_by_step_as_the_rule_says(tmp_path: Pa
         (7.5,),
         (6.0, math.nan),
     ]
-    track = Track(simulated.search(tmp_path), tmp_path, answers(dict(zip(names(12), worked, strict=True))))
+    track = Track(simulated.search(tmp_path), tmp_path, trainer_of(dict(zip(names(12), worked, strict=True))))
     trials = found(track.run())["trials"]
     thresholds = {name: [(cleared, bar) for _, cleared, _, bar, _ in trials[name][2]] for name in trials}
     assert list(thresholds.values()) == [
@@ -102,7 +102,7 @@ def random_losses(chance: random.Random, count: int) -> list[tuple[float, ...]]:
     return [first, *spoilt]
 
 
-def test_a_thousand_random_searches_stop_where_a_second_reading_of_the_rule_stops_them() -> None:
+def test_a_thousand_random_searches_agree_with_an_independent_implementation() -> None:
     chance, deepest = random.Random(20261121), set()
     for _ in range(1000):
         size, count = chance.randint(1, 5), chance.randint(2, 14)
@@ -114,7 +114,7 @@ def test_a_thousand_random_searches_stop_where_a_second_reading_of_the_rule_stop
         every[0].exempt, every[0].shown = True, list(table[0][:2])
         field = [every[first : first + size] for first in range(0, count, size)]
         race(ProgressiveMean(rungs=(1, 2)), field, chance)
-        through = [runner.exempt or [one.cleared for one in runner.verdicts] == [True, True] for runner in every]
+        through = [runner.exempt or [one.cleared for one in runner.decisions] == [True, True] for runner in every]
         marks = [
             sum(loss is not None for loss in runner.shown) + more for runner, more in zip(every, through, strict=True)
         ]
@@ -123,13 +123,15 @@ def test_a_thousand_random_searches_stop_where_a_second_reading_of_the_rule_stop
     assert len(deepest) > 500
 
 
-def test_the_course_stops_random_searches_at_the_same_marks(tmp_path: Path) -> None:
+def test_the_scheduler_stops_random_searches_at_the_same_rungs(tmp_path: Path) -> None:
     design = {**simulated.SEARCH, "max_candidates": 9, "cohort": 3}
     chance, course = random.Random(20261121), simulated.search(tmp_path, design=design)
     for _ in range(30):
         table = random_losses(chance, 9)
-        told = dict(zip(names(9), table, strict=True))
-        track = Track(course, tmp_path, answers(told), order=chance, ledger_path=Path(":memory:"), publishes=False)
+        losses = dict(zip(names(9), table, strict=True))
+        track = Track(
+            course, tmp_path, trainer_of(losses), order=chance, ledger_path=Path(":memory:"), publishes=False
+        )
         trials = found(track.run())["trials"]
         finished = [
             [record[1] for record in records.values()].count(Status.FINISHED) for _, records, _ in trials.values()
@@ -137,7 +139,7 @@ def test_the_course_stops_random_searches_at_the_same_marks(tmp_path: Path) -> N
         assert finished == by_the_rule(table, cohort=3)
 
 
-def test_whoever_finishes_first_every_decision_and_every_candidate_is_the_same(tmp_path: Path) -> None:
+def test_decisions_and_candidates_are_independent_of_the_order_of_completion(tmp_path: Path) -> None:
     for sampler in ("random", "tpe"):
         course = simulated.search(tmp_path, design={**simulated.SEARCH, "sampler": sampler})
         seen = set()
@@ -160,7 +162,7 @@ def decisions(track: Track) -> list[tuple[object, ...]]:
 
 def test_the_baseline_is_never_stopped_however_weak_it_is(tmp_path: Path) -> None:
     table = dict.fromkeys(names(12), (5.0, 4.0, 3.0)) | {"baseline/1": (99.0, 99.0, 99.0)}
-    trials = found(Track(simulated.search(tmp_path), tmp_path, answers(table)).run())["trials"]
+    trials = found(Track(simulated.search(tmp_path), tmp_path, trainer_of(table)).run())["trials"]
     assert trials["baseline/1"][0] is TrialStatus.FINISHED
     assert trials["baseline/1"][2] == []
     assert HURDLES["rungs"] == [640, 1280]

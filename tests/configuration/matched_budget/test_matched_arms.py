@@ -1,4 +1,4 @@
-"""A twin spends what the baseline spends, as nearly as its sizes allow, and differs from its arm in one size."""
+"""A budget-matched copy has the baseline's budget within the tolerance, and differs from its arm in one size."""
 
 import shutil
 from itertools import product
@@ -58,10 +58,12 @@ CHANGES: tuple[dict[str, Any], ...] = (
 
 
 def matched(baseline: Candidate, changes: dict[str, Any], match: Match) -> tuple[ArmTable, list[str]]:
-    roster = ArmTable(baseline, Rules())
-    roster.enter(ListDesign(arms={"x": changes}), ())
-    assert roster.violations == []
-    return roster, [violation.message for violation in add_matched_arms(roster, match, TOKENS, seconds_per_operation)]
+    arm_table = ArmTable(baseline, Rules())
+    arm_table.add_design(ListDesign(arms={"x": changes}), ())
+    assert arm_table.violations == []
+    return arm_table, [
+        violation.message for violation in add_matched_arms(arm_table, match, TOKENS, seconds_per_operation)
+    ]
 
 
 def spent(candidate: Candidate, baseline: Candidate, budget: str) -> int:
@@ -77,29 +79,29 @@ def spent(candidate: Candidate, baseline: Candidate, budget: str) -> int:
     st.sampled_from(sorted(PATHS)),
     st.sampled_from((0.001, 0.01, 0.05)),
 )
-def test_a_twin_has_the_baselines_budget_and_one_size_of_its_own(
+def test_a_matched_copy_has_the_baselines_budget_and_differs_in_one_size(
     baseline: Candidate, changes: dict[str, Any], budget: Any, by: Any, tolerance: float
 ) -> None:
     assume((budget, by) != ("parameters", "tokens"))
     assume(apply(baseline, changes) != baseline)
-    roster, refused = matched(baseline, changes, Match(budget=budget, by=by, tolerance=tolerance))
+    arm_table, refused = matched(baseline, changes, Match(budget=budget, by=by, tolerance=tolerance))
     target = spent(baseline, baseline, budget)
-    raw, twin = roster.arms[1], roster.arms[-1]
+    raw, matched_copy = arm_table.arms[1], arm_table.arms[-1]
     if refused:
         (line,) = refused
-        assert "comes nearest" in line or "it would be the baseline" in line
+        assert "is nearest" in line or "the copy would equal the baseline" in line
         return
-    assert abs(spent(twin.candidate, baseline, budget) / target - 1) <= tolerance
-    assert list(twin.candidate.violations()) == []
-    if raw is twin:
-        assert twin.matches == "x"
+    assert abs(spent(matched_copy.candidate, baseline, budget) / target - 1) <= tolerance
+    assert list(matched_copy.candidate.violations()) == []
+    if raw is matched_copy:
+        assert matched_copy.matches == "x"
     else:
-        assert (twin.name, twin.matches, raw.matches) == ("x (matched)", "x", None)
-        assert list(difference(raw.candidate, twin.candidate)) == [PATHS[by]]
+        assert (matched_copy.name, matched_copy.matches, raw.matches) == ("x (matched)", "x", None)
+        assert list(difference(raw.candidate, matched_copy.candidate)) == [PATHS[by]]
 
 
 @given(baselines(), st.sampled_from(CHANGES), st.sampled_from(("feed_forward_width", "width", "depth", "tokens")))
-def test_no_other_size_comes_nearer_to_the_baselines_budget(
+def test_no_other_size_is_nearer_to_the_baselines_budget(
     baseline: Candidate, changes: dict[str, Any], by: str
 ) -> None:
     candidate = apply(baseline, changes)
@@ -113,66 +115,74 @@ def test_no_other_size_comes_nearer_to_the_baselines_budget(
     assert off(best) == min(off(steps) for steps in range(max(1, best - 60), best + 60))
 
 
-def test_the_nearest_size_in_reach_is_named_where_it_is_too_far() -> None:
+def test_the_nearest_size_is_named_if_it_is_outside_the_tolerance() -> None:
     baseline = apply(Candidate(), {"depth": 3})
     _, (line,) = matched(baseline, {"bottleneck_ratio": 2}, Match(budget="train_flops", by="depth", tolerance=0.001))
-    assert line.startswith("x (matched): depth 4 comes nearest, ")
+    assert line.startswith("x (matched): depth 4 is nearest, ")
     assert line.endswith("the tolerance is 0.1%. Did you mean another size in match.by?")
 
 
-def test_an_arm_that_changes_only_what_absorbs_has_no_twin_but_the_baseline() -> None:
+def test_an_arm_that_changes_only_the_adjusted_size_has_no_matched_copy() -> None:
     match = Match(budget="parameters", by="feed_forward_width")
     _, lines = matched(Candidate(), {"feed_forward_width": 512}, match)
-    assert lines == ["x (matched): it would be the baseline: feed_forward_width is all that x changes"]
+    assert lines == [
+        "x (matched): the copy would equal the baseline: feed_forward_width is the only field that x changes"
+    ]
 
 
-def test_a_twin_that_a_constraint_forbids_is_refused_or_left_out() -> None:
+def test_a_matched_copy_that_breaks_a_constraint_is_an_error_or_left_out() -> None:
     match = Match(budget="parameters", by="feed_forward_width")
     for skip in (False, True):
-        roster = ArmTable(Candidate(), Rules(("feed_forward_width <= 1024",), skip))
-        roster.enter(ListDesign(arms={"x": {"bottleneck_ratio": 2}}), ())
-        told = [violation.message for violation in add_matched_arms(roster, match, TOKENS, seconds_per_operation)]
-        left_out = [f"{one.name}: {one.reasons[0]}" for one in roster.impossible]
+        arm_table = ArmTable(Candidate(), Rules(("feed_forward_width <= 1024",), skip))
+        arm_table.add_design(ListDesign(arms={"x": {"bottleneck_ratio": 2}}), ())
+        messages = [
+            violation.message for violation in add_matched_arms(arm_table, match, TOKENS, seconds_per_operation)
+        ]
+        left_out = [f"{one.name}: {one.reasons[0]}" for one in arm_table.impossible]
         reason = "x (matched): breaks 'feed_forward_width <= 1024': feed_forward_width is 1280"
-        assert (told, left_out) == (([], [reason]) if skip else ([reason], []))
-        assert [arm.name for arm in roster.arms] == ["baseline", "x"]
+        assert (messages, left_out) == (([], [reason]) if skip else ([reason], []))
+        assert [arm.name for arm in arm_table.arms] == ["baseline", "x"]
 
 
-def test_two_arms_may_share_one_twin_and_both_are_matched_by_it() -> None:
-    roster = ArmTable(Candidate(), Rules())
+def test_two_arms_may_share_one_matched_copy() -> None:
+    arm_table = ArmTable(Candidate(), Rules())
     narrow = {"bottleneck_ratio": 2, "feed_forward_width": 512}
-    roster.enter(ListDesign(arms={"x": {"bottleneck_ratio": 2}, "y": narrow}), ())
+    arm_table.add_design(ListDesign(arms={"x": {"bottleneck_ratio": 2}, "y": narrow}), ())
     assert not list(
-        add_matched_arms(roster, Match(budget="parameters", by="feed_forward_width"), TOKENS, seconds_per_operation)
+        add_matched_arms(
+            arm_table, Match(budget="parameters", by="feed_forward_width"), TOKENS, seconds_per_operation
+        )
     )
-    assert [arm.name for arm in roster.arms] == ["baseline", "x", "x (matched)", "y"]  # computed once
-    arms = {arm.name: arm for arm in roster.arms}
+    assert [arm.name for arm in arm_table.arms] == ["baseline", "x", "x (matched)", "y"]  # computed once
+    arms = {arm.name: arm for arm in arm_table.arms}
     assert arms["x"].matched_arm == arms["y"].matched_arm == "x (matched)"
     spends = arms["x (matched)"].candidate.architecture.parameters / Candidate().architecture.parameters
     assert arms["x"].matched_spend == arms["y"].matched_spend == pytest.approx(spends)
     assert abs(spends - 1) <= 0.01
-    assert roster.aliases == {"y (matched)": "x (matched)"}
+    assert arm_table.aliases == {"y (matched)": "x (matched)"}
 
 
-def test_an_arm_may_be_the_twin_of_two_others() -> None:
+def test_an_arm_may_be_the_matched_copy_of_two_others() -> None:
     match = Match(budget="parameters", by="feed_forward_width")
     alone, _ = matched(Candidate(), {"bottleneck_ratio": 2}, match)
     width = alone.arms[-1].candidate.architecture.feed_forward_width
-    roster = ArmTable(Candidate(), Rules())
+    arm_table = ArmTable(Candidate(), Rules())
     widths = {"x": {}, "y": {"feed_forward_width": 512}, "z": {"feed_forward_width": width}}
-    roster.enter(ListDesign(arms={name: {"bottleneck_ratio": 2, **more} for name, more in widths.items()}), ())
-    assert not list(add_matched_arms(roster, match, TOKENS, seconds_per_operation))
-    assert {arm.name: arm.matched_arm for arm in roster.arms[1:]} == {"x": "z", "y": "z", "z": "z"}
+    arm_table.add_design(
+        ListDesign(arms={name: {"bottleneck_ratio": 2, **more} for name, more in widths.items()}), ()
+    )
+    assert not list(add_matched_arms(arm_table, match, TOKENS, seconds_per_operation))
+    assert {arm.name: arm.matched_arm for arm in arm_table.arms[1:]} == {"x": "z", "y": "z", "z": "z"}
 
 
 def test_tokens_change_no_parameters() -> None:
     _, lines = matched(Candidate(), {"bottleneck_ratio": 2}, Match(budget="parameters", by="tokens"))
-    assert lines == ["tokens change no parameters. Did you mean feed_forward_width?"]
+    assert lines == ["tokens do not change parameters. Did you mean feed_forward_width?"]
 
 
-def test_a_twin_in_tokens_sees_whole_updates_of_its_own() -> None:
-    roster, _ = matched(Candidate(), {"bottleneck_ratio": 2}, Match(budget="train_flops", by="tokens"))
-    recipe = roster.arms[-1].candidate.recipe
+def test_a_copy_matched_by_tokens_trains_for_whole_updates() -> None:
+    arm_table, _ = matched(Candidate(), {"bottleneck_ratio": 2}, Match(budget="train_flops", by="tokens"))
+    recipe = arm_table.arms[-1].candidate.recipe
     assert recipe.token_share > 1
     assert recipe.own_tokens(TOKENS) % recipe.tokens_per_step == 0
     assert recipe.steps(TOKENS) == recipe.own_tokens(TOKENS) // recipe.tokens_per_step
@@ -212,14 +222,14 @@ def test_seconds_are_matched_at_the_pace_at_which_each_arm_was_measured(
     baseline, changes = Candidate(), {"bottleneck_ratio": 2}
     raw = apply(baseline, changes)
     folder = measured_folder(tmp_path / "measured", {"baseline": (baseline, 100.0), "x": (raw, 100.0 * slower)})
-    roster, refused = matched(baseline, changes, Match(budget="seconds", by=by, measured_in=str(folder)))
+    arm_table, refused = matched(baseline, changes, Match(budget="seconds", by=by, measured_in=str(folder)))
     assert refused == []
-    twin: Arm = roster.arms[-1]
+    matched_copy: Arm = arm_table.arms[-1]
     pace = 100.0 * slower / spent(raw, baseline, "train_flops")
-    assert spent(twin.candidate, baseline, "train_flops") * pace == pytest.approx(100.0, rel=0.01)
+    assert spent(matched_copy.candidate, baseline, "train_flops") * pace == pytest.approx(100.0, rel=0.01)
 
 
-def test_seconds_that_hold_more_or_less_than_the_work_are_left_out_and_alone_they_are_refused(tmp_path: Path) -> None:
+def test_unreliable_seconds_are_left_out_and_an_error_if_there_are_no_others(tmp_path: Path) -> None:
     """As those of a former version, whose clock counted a worker's start, and of a stage that was carried on."""
     baseline, changes = Candidate(), {"bottleneck_ratio": 2}
     arms = {"baseline": (baseline, 100.0), "x": (apply(baseline, changes), 80.0)}
@@ -229,19 +239,19 @@ def test_seconds_that_hold_more_or_less_than_the_work_are_left_out_and_alone_the
     assert other == pytest.approx(80.0 / spent(arms["x"][0], baseline, "train_flops"))
     none = measured_folder(tmp_path / "none", arms, frozenset({"x/1", "x/2", "x/3"}))
     _, (line,) = matched(baseline, changes, Match(budget="seconds", by="tokens", measured_in=str(none)))
-    assert line.startswith(f"{none}: the seconds of x are not surely those of pretraining alone")
+    assert line.startswith(f"{none}: the seconds of x may include more or less than pretraining")
     assert "run it again" in line
     shutil.rmtree(some / "stages")
     _, (line,) = matched(baseline, changes, Match(budget="seconds", by="tokens", measured_in=str(some)))
     assert line.startswith(f"{some}: the seconds of baseline, x are not surely")
 
 
-def test_seconds_that_nobody_has_measured_are_refused(tmp_path: Path) -> None:
+def test_missing_measurements_are_an_error(tmp_path: Path) -> None:
     changes = {"bottleneck_ratio": 2}
     _, (nowhere,) = matched(Candidate(), changes, Match(budget="seconds", by="tokens"))
-    assert nowhere.startswith("seconds are unknown before they were measured")
+    assert nowhere.startswith("seconds must be measured first")
     empty = Match(budget="seconds", by="tokens", measured_in=str(tmp_path))
     assert "no ledger here" in matched(Candidate(), changes, empty)[1][0]
     folder = measured_folder(tmp_path / "measured", {"baseline": (Candidate(), 100.0)})
     _, (line,) = matched(Candidate(), changes, Match(budget="seconds", by="tokens", measured_in=str(folder)))
-    assert line == f"x (matched): x was never measured in {folder}; run it there without match first"
+    assert line == f"x (matched): x is not measured in {folder}; run it there without match first"

@@ -34,26 +34,29 @@ def refused(folder: Path, **parts: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("parts", "told"),
+    ("parts", "expected"),
     [
         ({"paper": "table: tabel3"}, "paper.table: 'tabel3' is not a published table"),
-        ({"paper": "rows: { narrow: GPT }"}, "paper.rows: rows of which table?"),
+        ({"paper": "rows: { narrow: GPT }"}, "paper.rows: rows need paper.table"),
         ({"paper": "table: table3, rows: { narow: GPT }"}, "'narow' is not an arm"),
         ({"paper": "table: table3, rows: { narrow: GTP }"}, "'GTP' is not a row of table3"),
-        ({"other": "objective: replaced_token_detection"}, "other would be asked about masked_language_model"),
+        (
+            {"other": "objective: replaced_token_detection"},
+            "other trains with another objective than the baseline (masked_language_model)",
+        ),
         (
             {"pretraining": "evaluation_reference: { objective: { kind: replaced_token_detection } }"},
-            "asks about replaced_token",
+            "replaced_token_detection differs from the arms",
         ),
         (
             {"pretraining": "evaluation_reference: { objective: { kind: masked_language_model } }"},
-            "30522 words; the arms have 4000",
+            "30522 differs from the arms' vocabulary size, 4000",
         ),
     ],
 )
-def test_what_is_not_there_is_refused_at_its_line(parts: dict[str, str], told: str, tmp_path: Path) -> None:
+def test_unknown_names_are_reported_at_their_lines(parts: dict[str, str], expected: str, tmp_path: Path) -> None:
     lines = refused(tmp_path, **parts)
-    assert any(told in line for line in lines), lines
+    assert any(expected in line for line in lines), lines
 
 
 def loaded(folder: Path, **parts: str) -> Experiment:
@@ -104,7 +107,7 @@ def test_scales_reach_through_files_each_laid_over_the_one_before(tmp_path: Path
     assert (large.tokens, large.seeds) == (9_000_000, (7,))
 
 
-def test_an_axis_of_one_value_is_named_only_where_nothing_else_would_be(tmp_path: Path) -> None:
+def test_an_axis_with_one_value_is_in_a_name_only_if_it_would_be_empty(tmp_path: Path) -> None:
     file = tmp_path / "drawn.yaml"
     text = TEXT.format(paper="orderings: []", other="heads: 2", pretraining="evaluations: 8")
     lines = [line for line in text.splitlines() if not line.startswith("design")]

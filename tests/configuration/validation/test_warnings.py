@@ -45,13 +45,13 @@ def test_a_warm_up_as_long_as_training_is_warned_of(tmp_path: Path, kind: str, w
 
 def test_more_evaluations_than_updates_are_warned_of(tmp_path: Path) -> None:
     (line,) = warned(tmp_path, evaluations=21)
-    assert "asks for 21 points" in line
+    assert "pretraining.evaluations is 21" in line
     assert "20 updates" in line
 
 
 def test_an_objective_that_is_left_out_is_warned_of_and_one_that_is_named_is_not(tmp_path: Path) -> None:
     (line,) = warned(tmp_path, objective="")
-    assert line.startswith("baseline.objective is left out, which means replaced_token_detection")
+    assert line.startswith("baseline.objective is missing; the default is replaced_token_detection")
     assert warned(tmp_path, objective="objective: replaced_token_detection") == ()
 
 

@@ -1,4 +1,4 @@
-"""Loading: what YAML means, how scales merge, where mistakes are told. Stand-in models; no experiment is needed."""
+"""Loading: values of scalars, merging of scales, locations of mistakes. Small models of its own; no experiments."""
 
 import subprocess
 import sys
@@ -46,7 +46,7 @@ class Plate(Schema):
 
 
 @pytest.fixture
-def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def refusal_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A function from a text to the lines of its refusal."""
     monkeypatch.chdir(tmp_path)
 
@@ -79,8 +79,8 @@ def test_exponents_are_read_into_fields_of_either_number(tmp_path: Path) -> None
     assert plate.free == {"a": 0.001, "b": "1e-3.0"}
 
 
-def test_exponents_are_neither_text_nor_parts_of_a_count(told: Any) -> None:
-    assert told("title: 1e-3\ndepth: 2.5e0\nlayers: [1e-5, 1e16]\n") == (
+def test_exponents_are_neither_text_nor_parts_of_a_count(refusal_lines: Any) -> None:
+    assert refusal_lines("title: 1e-3\ndepth: 2.5e0\nlayers: [1e-5, 1e16]\n") == (
         "f.yaml:1: title: 0.001 is a number with a decimal point; text is needed. Quote it: '0.001'",
         "f.yaml:2: depth: 2.5 is a number with a decimal point; a whole number is needed",
         "f.yaml:3: layers[0]: 1e-05 is a number with an exponent; a whole number is needed",
@@ -98,39 +98,39 @@ def test_byte_order_marks_and_carriage_returns_change_nothing(tmp_path: Path) ->
     assert loaded(tmp_path, b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()) == loaded(tmp_path, text)
 
 
-def test_all_mistakes_are_told_by_line(told: Any) -> None:
-    assert told("depth: 010\ntitel: a\nlayers: [1, 2.0,\n 'x']\neither: [1]\ndepth: 3\n") == (
+def test_all_mistakes_are_reported_by_line(refusal_lines: Any) -> None:
+    assert refusal_lines("depth: 010\ntitel: a\nlayers: [1, 2.0,\n 'x']\neither: [1]\ndepth: 3\n") == (
         "f.yaml:1: depth: 010 is an octal-looking integer; write 10, or quote it: '010'",
         "f.yaml:2: titel: 'titel' is not a key here. Did you mean 'title'?",
         "f.yaml:3: layers[1]: 2.0 is a number with a decimal point; a whole number is needed. Write 2",
         "f.yaml:4: layers[2]: 'x' is text; a whole number is needed",
         "f.yaml:5: either: this is a list; a whole number or true or false is needed",
-        "f.yaml:6: depth: this key stands at line 1 already",
+        "f.yaml:6: depth: duplicate key, first at line 1",
     )
 
 
-def test_at_most_fifty_mistakes_are_told(told: Any) -> None:
-    lines = told("layers: [" + "x, " * 80 + "]\n")
+def test_at_most_fifty_mistakes_are_reported(refusal_lines: Any) -> None:
+    lines = refusal_lines("layers: [" + "x, " * 80 + "]\n")
     assert len(lines) == 51
     assert lines[-1] == "f.yaml: 30 more mistakes are not shown"
 
 
-def test_a_key_of_another_mapping_is_sent_home(told: Any) -> None:
-    (line,) = told("radius: 2\n")
+def test_a_key_of_another_mapping_is_sent_home(refusal_lines: Any) -> None:
+    (line,) = refusal_lines("radius: 2\n")
     assert line == "f.yaml:1: radius: 'radius' is not a key here. It belongs under shape."
-    (line,) = told("shape: {kind: square, holes: 2}\n")
+    (line,) = refusal_lines("shape: {kind: square, holes: 2}\n")
     assert line == "f.yaml:1: shape.holes: 'holes' is not a key here. It belongs to the kind round."
 
 
-def test_a_rule_is_told_at_its_node_or_the_nearest_above(told: Any) -> None:
-    assert told("depth: 7\nshape:\n  kind: round\nlayers: [1, 12]\n") == (
+def test_a_violation_is_reported_at_its_node_or_nearest_parent(refusal_lines: Any) -> None:
+    assert refusal_lines("depth: 7\nshape:\n  kind: round\nlayers: [1, 12]\n") == (
         "f.yaml:2: shape.radius: a depth of 7 needs a radius",
         "f.yaml:4: layers[1]: 12 is above 9",
     )
 
 
-def test_a_misread_mapping_brings_no_mistakes_after_it(told: Any) -> None:
-    assert told("shape: &s {}\nfree: *s\n") == (
+def test_a_misread_mapping_brings_no_mistakes_after_it(refusal_lines: Any) -> None:
+    assert refusal_lines("shape: &s {}\nfree: *s\n") == (
         "f.yaml:1: shape: the anchor &s is not allowed; write the value out where it is needed",
         "f.yaml:2: free: the alias *s is not allowed; write the value out",
     )
@@ -157,25 +157,25 @@ def test_a_scale_merges_mappings_and_replaces_all_else(tmp_path: Path) -> None:
     assert small_document == {"shape": {"kind": "round", "radius": 1, "holes": 2}, "layers": (5,)}
 
 
-def test_every_scale_is_validated_and_a_mistake_told_once(told: Any) -> None:
+def test_every_scale_is_validated_and_a_mistake_is_reported_once(refusal_lines: Any) -> None:
     text = "layers: [1, 2]\ndepth: x\nshape:\n  kind: round\nscales:\n  a: {layers: [0]}\n  b: {}\n  c: {titel: x}\n"
     expected = (
         "f.yaml:2: depth: 'x' is text; a whole number is needed",
         "f.yaml:6: scales.a.layers[0]: 0 is out of range; at least 1 is needed",
         "f.yaml:8: scales.c.titel: 'titel' is not a key here. Did you mean 'title'?",
     )
-    assert told(text) == told(text, "b") == expected
+    assert refusal_lines(text) == refusal_lines(text, "b") == expected
 
 
-def test_a_mistake_that_a_scale_makes_in_the_document_names_the_scale(told: Any) -> None:
+def test_a_mistake_that_a_scale_makes_in_the_document_names_the_scale(refusal_lines: Any) -> None:
     text = "shape: {kind: round}\nscales:\n  a: {depth: 7}\n  b: {}\n"
-    assert told(text, "b") == ("f.yaml:1: shape.radius: a depth of 7 needs a radius (at scale a)",)
+    assert refusal_lines(text, "b") == ("f.yaml:1: shape.radius: a depth of 7 needs a radius (at scale a)",)
 
 
-def test_an_unknown_scale_is_refused_with_the_known_ones(told: Any) -> None:
-    (line,) = told(SCALED, "smal")
+def test_an_unknown_scale_is_refused_with_the_known_ones(refusal_lines: Any) -> None:
+    (line,) = refusal_lines(SCALED, "smal")
     assert line == "f.yaml:4: scales: 'smal' is not a scale; this file has small, other, same. Did you mean 'small'?"
-    assert told("title: a\n", "small") == ("f.yaml:1: 'small' is not a scale; this file has no scales.",)
+    assert refusal_lines("title: a\n", "small") == ("f.yaml:1: 'small' is not a scale; this file has no scales.",)
 
 
 def test_importing_the_loader_brings_nothing_heavy() -> None:

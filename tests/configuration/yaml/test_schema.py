@@ -1,4 +1,4 @@
-"""The editor's schema follows the types; overrides of a scale may leave everything out."""
+"""The editor's schema follows the types; in overrides of a scale no field is required."""
 
 import json
 from collections.abc import Iterator
@@ -42,13 +42,16 @@ def properties(schema: Any, place: str = "") -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("model", [Experiment, LatencyExperiment])
-def test_every_key_and_every_option_says_what_it_is(model: type[BaseModel]) -> None:
+def test_every_key_and_every_option_has_a_description(model: type[BaseModel]) -> None:
     schema = editor_schema(model)
     definitions: Any = schema["$defs"]
-    told = {**dict(properties(schema)), **{name: each for name, each in definitions.items() if "enum" not in each}}
-    short = [place for place, each in told.items() if len(each.get("description", "").split()) < 3]
+    described = {
+        **dict(properties(schema)),
+        **{name: each for name, each in definitions.items() if "enum" not in each},
+    }
+    short = [place for place, each in described.items() if len(each.get("description", "").split()) < 3]
     assert short == []
-    assert len(told) > 100
+    assert len(described) > 100
 
 
 def test_an_editor_offers_the_names_of_options_alone() -> None:

@@ -1,4 +1,4 @@
-"""Files that are no text, no YAML, no file or too much: refused at once."""
+"""Files that are not text, not YAML, not regular files or too large are errors without delay."""
 
 import os
 from collections.abc import Callable
@@ -19,7 +19,7 @@ class Plate(Schema):
 
 
 @pytest.fixture
-def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tell:
+def refusal_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tell:
     """A function from a file's bytes to the lines of its refusal."""
     monkeypatch.chdir(tmp_path)
 
@@ -49,17 +49,17 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tell:
     ],
     ids=str,
 )
-def test_unreadable_bytes_and_bombs_are_refused(content: bytes, complaint: str, told: Tell) -> None:
-    (line,) = told(content)
+def test_unreadable_bytes_and_bombs_are_refused(content: bytes, complaint: str, refusal_lines: Tell) -> None:
+    (line,) = refusal_lines(content)
     assert line.endswith(f": {complaint}")
 
 
-def test_more_than_fifty_thousand_values_are_refused(told: Tell) -> None:
-    (line,) = told(b"layers: [" + b"1," * 60_000 + b"]\n")
+def test_more_than_fifty_thousand_values_are_refused(refusal_lines: Tell) -> None:
+    (line,) = refusal_lines(b"layers: [" + b"1," * 60_000 + b"]\n")
     assert line == "f.yaml:1: more than 50000 values, the most allowed"
 
 
-def test_what_is_no_regular_file_is_the_environments_fault(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_regular_file_is_an_environment_error(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, tmp_path, tmp_path / "missing.yaml", Path("/dev/zero"), Path("a\0b"), pipe / "x"):

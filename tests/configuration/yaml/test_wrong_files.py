@@ -1,4 +1,4 @@
-"""Wrong experiment files: each is refused with the golden lines beside it."""
+"""Wrong experiment files: each gives the golden messages in its text file."""
 
 import time
 from pathlib import Path
@@ -113,7 +113,7 @@ def test_the_valid_file_is_accepted(scale: str | None) -> None:
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_file_is_refused_in_the_golden_words(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_file_gives_the_golden_messages(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(HERE / "wrong")
     before = sorted(Path().iterdir())
     with pytest.raises(ConfigurationError) as refusal:

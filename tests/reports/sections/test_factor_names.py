@@ -46,12 +46,12 @@ PARTS = {
 
 
 def report_of(designs: Iterable[PointDesign]) -> Report:
-    roster, documents = ArmTable(BASELINE, Rules()), []
+    arm_table, documents = ArmTable(BASELINE, Rules()), []
     for design in designs:
-        roster.enter(design, ("design",))
+        arm_table.add_design(design, ("design",))
         documents.append(design.model_dump(mode="json"))
-    assert not roster.violations
-    arms = {arm.name: dict(arm.changes) for arm in roster.arms}
+    assert not arm_table.violations
+    arms = {arm.name: dict(arm.changes) for arm in arm_table.arms}
     trials = [
         Trial(name, seed).pretrained(6 + 0.01 * ((seed + 3 * place) * place % 7))
         for place, name in enumerate(arms)
@@ -60,7 +60,7 @@ def report_of(designs: Iterable[PointDesign]) -> Report:
     baseline = BASELINE.model_dump(mode="json")
     resolved = document(seeds=SEEDS, design=documents, baseline=baseline)
     view = snapshot(trials, arms, resolved=resolved)
-    levels = {arm.name: arm.levels for arm in roster.arms}
+    levels = {arm.name: arm.levels for arm in arm_table.arms}
     return build(replace(view, arms=tuple(replace(row, levels=levels[row.name]) for row in view.arms)))
 
 

@@ -17,7 +17,7 @@ from tests.factories.command_line import ROOT, Run, command, descendants, ended_
 pytestmark = [pytest.mark.engines, pytest.mark.slow]
 
 SHARED = ("corpus", "tokens", "evaluation_set")
-STOPPED = "stopped; everything finished is kept, and the same command carries on"
+STOPPED = "stopped; finished stages are kept, and the same command resumes"
 
 
 def named(parent: int, word: str) -> list[int]:

@@ -98,7 +98,7 @@ def test_killed_between_any_two_rows_the_next_run_decides_the_same(tmp_path: Pat
         ),
         ({"pretraining": {"hurdle": HURDLES["probe"]}, "fine_tuning": {}}, "128 is longer than the 16 positions"),
         ({"design": {**SEARCH, "objectives": ["parameters"]}}, "parameters is a cost"),
-        ({"design": {**SEARCH, "objectives": ["score", "score"]}}, "score stands twice"),
+        ({"design": {**SEARCH, "objectives": ["score", "score"]}}, "score is listed twice"),
         (
             {"design": {**SEARCH, "sampler": "tournament", "objectives": ["score", "parameters"]}},
             "tournament selection has one objective",

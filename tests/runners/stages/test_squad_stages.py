@@ -205,6 +205,9 @@ def test_what_does_not_fit_is_refused_before_anything_is_made(tmp_path: Path) ->
     ] == [
         (
             "baseline.recipe.long_sequence_share",
-            "changes nothing: none of fine_tuning.tasks begins behind it. Those that do: squad_v1_1, squad_v2_0",
+            (
+                "has no effect: no task in fine_tuning.tasks uses the long-sequence checkpoint. "
+                "Tasks that do: squad_v1_1, squad_v2_0"
+            ),
         )
     ]

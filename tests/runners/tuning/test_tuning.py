@@ -150,7 +150,7 @@ def test_seeds_of_both_are_refused_with_both_lists(tmp_path: Path) -> None:
         (line,) = told(table)
         both = "102" if mine[0] == 102 else "5"
         expected = f"tuning has seeds {mine[0]}, 103, the comparison {its}. Write [104, 105]"
-        assert line == f"tune.seeds: {both} would choose a recipe and judge it: {expected}"
+        assert line == f"tune.seeds: {both} would both select and evaluate a recipe: {expected}"
 
 
 def test_a_search_is_not_tuned(tmp_path: Path) -> None:

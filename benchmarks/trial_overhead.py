@@ -59,14 +59,14 @@ def _shared(experiment: Experiment, folder: Path) -> None:
     request = RunRequest(experiment, "smoke", ResultPaths(folder, folder))
     with open_ledger(request) as ledger:
         journal = _journal(experiment, request, ledger)
-        with LocalExecutor(request.places.stages, 1) as executor:
-            while journal.state.shared_missing:
+        with LocalExecutor(request.paths.stages, 1) as executor:
+            while journal.state.shared_pending:
                 advance(journal, executor, lambda: None)
 
 
 def _journal(experiment: Experiment, request: RunRequest, ledger: Ledger) -> Journal:
-    journal = Journal(experiment, shared_stages(experiment), ArtifactStore(request.places.stages), ledger)
-    journal.find_shared()
+    journal = Journal(experiment, shared_stages(experiment), ArtifactStore(request.paths.stages), ledger)
+    journal.reuse_shared()
     return journal
 
 
@@ -77,7 +77,7 @@ def _engine(experiment: Experiment, name: str, prepared: Path, folder: Path) -> 
     with open_ledger(request) as ledger:
         journal = _journal(experiment, request, ledger)
         recorded = journal.trials.recorded
-        with open_executor(name, request.places.stages, 1, None) as executor:
+        with open_executor(name, request.paths.stages, 1, None) as executor:
             while advance(journal, executor, lambda: ends.extend([time.monotonic()] * (len(recorded) - len(ends)))):
                 pass
         own = sum(record.seconds for record in recorded[1:])
@@ -93,7 +93,7 @@ def _plain_tune(experiment: Experiment, prepared: Path, folder: Path) -> float:
     request = RunRequest(experiment, "smoke", ResultPaths(folder, folder))
     with open_ledger(request) as ledger:
         journal = _journal(experiment, request, ledger)
-        journal.settle()
+        journal.decide_next()
         stages = [task.stage for task in journal.trials.remaining]
     lines = [as_line(Job.of(stage, str((folder / "stages").resolve()))) for stage in stages]
     ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)

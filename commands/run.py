@@ -80,7 +80,7 @@ def _command(experiment: Path, scale: str, engine: EngineName, workers: int, out
 
 
 def _drive(request: RunRequest, console: Console, stop: Stopping) -> Snapshot:
-    places, experiment = request.places, request.experiment
+    places, experiment = request.paths, request.experiment
     for line in warnings_of(experiment) if isinstance(experiment, Experiment) else ():
         _warn(console, line)
     mirroring = Mirroring(places, experiment.tracking)

@@ -26,8 +26,8 @@ def effort(stage: Stage) -> float:
         counts = (2 * train if examples.swap_pairs else train, dev)
         return fine_tuning_effort(declaration.architecture, examples.sequence_length, declaration.epochs, *counts)
     if isinstance(declaration, LatencyStage):
-        once = sum(part_flops(each, declaration.part, declaration.length) for each in declaration.arms.values())
-        return float(once * declaration.batch_sequences * (declaration.warm_up_rounds + declaration.rounds))
+        sequence = sum(part_flops(arm, declaration.part, declaration.length) for arm in declaration.arms.values())
+        return float(sequence * declaration.batch_sequences * (declaration.warm_up_rounds + declaration.rounds))
     return 0.0
 
 

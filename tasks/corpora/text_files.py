@@ -58,8 +58,8 @@ class TextFilesCorpus(Schema):
         progress(READING, 1.0)
         return 0
 
-    def look(self) -> None:
-        """Raise DataError where there is no such file or folder; nothing is read."""
+    def check_exists(self) -> None:
+        """Raise DataError if there is no such file or folder; nothing is read."""
         if "://" not in self.path and not resolved(self.path).exists():
             raise missing(f"{resolved(self.path)}: no such file or folder; {WANTED}")
 

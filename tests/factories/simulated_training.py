@@ -21,7 +21,7 @@ from ledger.snapshot import Snapshot, snapshot
 from runners.dag import shared_stages
 from runners.executors import Executor
 from runners.journal import Journal
-from runners.run import run_stages, unwatched
+from runners.run import no_progress_reports, run_stages
 from runners.run_progress import RunProgress
 from runners.stages.declarations import FineTuneStage, PretrainStage
 from runners.work_queue import Failure, StageTask
@@ -158,7 +158,7 @@ class Track:
         with closing(self.ledger_type(path)) as ledger:
             for name, value in (("experiment", "simulated"), ("scale", "whole"), ("document", {}), ("labels", [])):
                 ledger.set_fact(name, value)
-            run_stages(self.journal(ledger), self.executor(), self.watched)
+            run_stages(self.journal(ledger), self.executor(), self.reporter)
             self.last = snapshot(ledger)
             return self.last
 
@@ -170,9 +170,9 @@ class Track:
         """Return what runs the stages."""
         return SimulatedExecutor(self)
 
-    def watched(self, progress: RunProgress) -> AbstractContextManager[Callable[[], None]]:
+    def reporter(self, progress: RunProgress) -> AbstractContextManager[Callable[[], None]]:
         """Show nothing."""
-        return unwatched(progress)
+        return no_progress_reports(progress)
 
     def end(self, work: StageTask) -> Outcome | Failure:
         """Return how a stage ends; what it computed is in the store then."""

@@ -59,7 +59,7 @@ class SimulatedTune:
             return self._shared.finished()
         if self._answering is not None:
             name, self._answering = self._answering, None
-            if self._adapter.goes_on(name) == STOP:
+            if self._adapter.continue_or_stop(name) == STOP:
                 del self._trials[name]
                 return ()
         while len(self._trials) < self._track.workers and (told := self._adapter.next_trial()) is not None:

@@ -23,7 +23,7 @@ from ledger.stage_results import LatencyResult
 from runners.latency_stages import latency_stages
 from runners.run import RunRequest, run
 from runners.run_progress import RunProgress
-from runners.scheduler import OVER, next_step
+from runners.scheduler import DONE, next_step
 from runners.scheduling.state import RunState
 from runners.stages.context import StageContext
 from runners.stages.declarations import LatencyStage
@@ -184,10 +184,10 @@ def test_stages_of_all_lengths_ask_for_the_machine_alone() -> None:
 def test_a_run_without_trials_is_over_when_its_stages_have_ended() -> None:
     state = RunState(experiment(), latency_stages(experiment(), MACHINE), Path("ledger"))
     stages = state.shared_tasks
-    assert [task.place for task in next_step(state).ready] == [(None, "latency n = 8"), (None, "latency n = 16")]
+    assert [task.task_id for task in next_step(state).ready] == [(None, "latency n = 8"), (None, "latency n = 16")]
     result = LatencyResult(length=8, arms=("attention",), seconds={"attention": (1.0,)}, machine=MACHINE)
     for number, task in enumerate(stages, start=1):
         assert task in next_step(state).ready
-        state.take(Record(number, None, LATENCY, task.label, task.stage.key, Status.FINISHED, result, 1.0, False))
+        state.apply(Record(number, None, LATENCY, task.label, task.stage.key, Status.FINISHED, result, 1.0, False))
         assert task not in next_step(state).ready
-    assert next_step(state) == OVER
+    assert next_step(state) == DONE

@@ -61,8 +61,8 @@ def test_a_run_that_computes_is_a_session_and_one_that_finds_everything_done_is_
     track = Track(asked.experiment, tmp_path)
     with open_ledger(asked) as ledger:
         for expected in (1, 1):
-            with timed(ledger, asked, nobody_watches) as watched:
-                run_stages(track.journal(ledger), track.executor(), watched)
+            with timed(ledger, asked, nobody_watches) as reporter:
+                run_stages(track.journal(ledger), track.executor(), reporter)
             (session,) = sessions(ledger)
             assert (len(sessions(ledger)), session.command) == (expected, "steeplechase run a.yaml")
         assert session.seconds is not None
@@ -129,7 +129,7 @@ def test_a_second_driver_at_once_is_refused_and_changes_nothing(tmp_path: Path) 
         with pytest.raises(ConflictError, match="is running this experiment"):
             run(asked, nobody_watches)
         assert ledger.trials() == ()
-        assert not (asked.places.stages / "unfinished").exists()
+        assert not (asked.paths.stages / "unfinished").exists()
 
 
 def test_data_that_is_not_there_is_refused_before_a_folder_is_made(tmp_path: Path) -> None:
@@ -142,10 +142,10 @@ def test_data_that_is_not_there_is_refused_before_a_folder_is_made(tmp_path: Pat
 
 def test_a_ledger_that_a_killed_driver_had_just_made_is_told_as_empty_and_can_be_run(tmp_path: Path) -> None:
     asked = request(tmp_path, simulated.experiment(tmp_path))
-    asked.places.make()
-    Ledger(asked.places.folder / "ledger.sqlite").close()
+    asked.paths.make()
+    Ledger(asked.paths.folder / "ledger.sqlite").close()
     with (
-        closing(Ledger.at(asked.places.folder)) as ledger,
+        closing(Ledger.at(asked.paths.folder)) as ledger,
         pytest.raises(MachineError, match="nothing has been run"),
     ):
         snapshot(ledger)

@@ -62,7 +62,7 @@ def test_data_that_are_missing_are_named_with_the_folder_and_how_to_find_them(
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     corpus, files = TextFilesCorpus(path=path), files_of("rte")
     for ask in (
-        corpus.look,
+        corpus.check_exists,
         corpus.inputs,
         GivenVocabulary(path=path).inputs,
         lambda: FolderOfTasks(path=path).located(files),

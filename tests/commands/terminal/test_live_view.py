@@ -55,13 +55,13 @@ class Watched(simulated.Track):
         return []
 
     @contextmanager
-    def watched(self, progress: RunProgress) -> Iterator[Callable[[], None]]:
-        def glance() -> None:
+    def reporter(self, progress: RunProgress) -> Iterator[Callable[[], None]]:
+        def report() -> None:
             for _ in range(3):
                 self._look(progress)
 
         self._look(progress)
-        yield glance
+        yield report
         self._look(progress)
 
     def _look(self, progress: RunProgress) -> None:

@@ -102,14 +102,14 @@ def test_rows_at_once_and_one_by_one_come_to_the_same_step_and_asking_changes_no
     growing = state_of(experiment)
     kinds = ["ArmRow", "TrialRow", "Record", "Decision", "Fact"]
     for number, batch in enumerate(batches, 1):
-        growing.take_all(batch)
+        growing.apply_all(batch)
         step, cohort = next_step(growing), growing.cohort
         assert next_step(growing) == step
         assert growing.cohort == cohort
         if number % 5 == 0 or number == len(batches):
             rows = [row for one in batches[:number] for row in one]
             whole = state_of(experiment)
-            whole.take_all(sorted(rows, key=lambda row: kinds.index(type(row).__name__)))
+            whole.apply_all(sorted(rows, key=lambda row: kinds.index(type(row).__name__)))
             assert next_step(whole) == step
             assert whole.rows == growing.rows
             assert whole.trials == growing.trials

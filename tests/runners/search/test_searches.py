@@ -13,7 +13,7 @@ from configuration.experiment import Experiment
 from configuration.validation.experiment import violations_of
 from ledger.artifacts import Outcome
 from ledger.records import TrialStatus
-from runners.search.observations import at_the_same_seeds
+from runners.search.observations import shifted_by_baseline
 from runners.search.optuna_sampler import Observation
 from runners.work_queue import Failure, StageTask
 from tests.factories import simulated_training as simulated
@@ -182,11 +182,11 @@ def test_no_seed_is_trained_that_was_not_named(tmp_path: Path, seeds: list[int])
 def test_another_searchs_results_count_as_they_would_at_the_seeds_of_this_one(tmp_path: Path) -> None:
     there, here = Observation({}, (6.0, 4.0), True, (4.0, 9.0)), Observation({}, (3.0,), True, (3.0, 9.0))
     names = ("held_out_loss", "parameters")
-    told = at_the_same_seeds(
+    told = shifted_by_baseline(
         Observation({"depth": 2}, (5.0,), True, (3.5, 7.0)), replace(there, losses=(4.0,)), here, names
     )
     assert (told.losses, told.objectives, told.complete) == ((4.0,), (2.5, 7.0), True)
-    stopped = at_the_same_seeds(Observation({"depth": 2}, (5.0, 4.5), False), there, here, names)
+    stopped = shifted_by_baseline(Observation({"depth": 2}, (5.0, 4.5), False), there, here, names)
     assert (stopped.losses, stopped.complete) == ((2.0,), False)
 
 

@@ -34,7 +34,7 @@ DIVERGED = 1e12  # what the peers are told in place of an infinite loss
 def optuna_policy(pruner: Callable[[int], Any]) -> Policy:
     """Return the policy that asks one of Optuna's pruners after every point."""
 
-    def moves(view: View, chance: np.random.Generator) -> Iterator[Action]:
+    def actions(view: View, generator: np.random.Generator) -> Iterator[Action]:
         end = len(view.costs)
         study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0), pruner=pruner(end))
         for candidate in range(len(view.reached)):
@@ -49,13 +49,13 @@ def optuna_policy(pruner: Callable[[int], Any]) -> Policy:
             else:
                 study.tell(trial, float(view.observed[candidate, end - 1]))
 
-    return moves
+    return actions
 
 
 def ray_policy(brackets: int) -> Policy:
     """Return the policy that asks Ray Tune's ASHAScheduler after every point."""
 
-    def moves(view: View, chance: np.random.Generator) -> Iterator[Action]:
+    def actions(view: View, generator: np.random.Generator) -> Iterator[Action]:
         end = len(view.costs)
         scheduler = ASHAScheduler(
             metric="value",
@@ -76,7 +76,7 @@ def ray_policy(brackets: int) -> Policy:
                     break
             scheduler.on_trial_complete(None, trial, result)
 
-    return moves
+    return actions
 
 
 def _halving(end: int) -> Any:

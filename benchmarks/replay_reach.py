@@ -108,15 +108,15 @@ def _crossing(seeds: int) -> Iterator[Row]:
 def _decisions() -> Iterator[Row]:
     task = CurveTask.of(synthetic("power_laws", 1, CANDIDATES, 51))
     order = task.order(0)
-    race = Simulation(task.curves.values[order], task.curves.costs, task.features[order], float(CANDIDATES))
+    simulation = Simulation(task.curves.values[order], task.curves.costs, task.features[order], float(CANDIDATES))
     times = [time.process_time()]
-    for _ in race.run(POLICIES[RECOMMENDED], np.random.default_rng(0)):
+    for _ in simulation.run(POLICIES[RECOMMENDED], np.random.default_rng(0)):
         times.append(time.process_time())
-        if (race.reached > 0).all():
+        if (simulation.reached > 0).all():
             break
-    moves = np.array([after - before for before, after in pairwise(times)])
-    latest = 1e3 * moves[-LATEST:]
-    per_trial = moves.sum() / int((race.reached > 0).sum())
+    durations = np.array([after - before for before, after in pairwise(times)])
+    latest = 1e3 * durations[-LATEST:]
+    per_trial = durations.sum() / int((simulation.reached > 0).sum())
     found = (
         f"{100 * per_trial / TRIAL_SECONDS:.2f}%; p99 {np.quantile(latest, 0.99):.2f} ms, mean {latest.mean():.2f} ms"
     )

@@ -1,4 +1,4 @@
-"""Reading curves, whatever they are: a file in a known format, a results folder of ours, or a folder of files."""
+"""Reads recorded curves from a file in a known format, a results folder of this project, or a folder of files."""
 
 import json
 import lzma

@@ -42,8 +42,8 @@ def test_a_point_costs_its_share_of_all_steps(steps: tuple[int, ...], expected: 
 
 def test_carrying_on_costs_only_what_is_new() -> None:
     recorded = curves([[3.0, 2.0, 1.0], [6.0, 5.0, 4.0]])
-    race = Simulation(recorded.values, recorded.costs, np.zeros((2, 0)), 2.0)
-    spent = [moment.spent for moment in race.run(POLICIES["successive_halving"], np.random.default_rng(0))]
+    simulation = Simulation(recorded.values, recorded.costs, np.zeros((2, 0)), 2.0)
+    spent = [state.spent for state in simulation.run(POLICIES["successive_halving"], np.random.default_rng(0))]
     assert spent == pytest.approx([1 / 3, 2 / 3, 4 / 3])
 
 

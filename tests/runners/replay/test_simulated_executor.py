@@ -84,10 +84,10 @@ def test_a_hurdle_stops_the_same_candidates_as_in_run(tmp_path: Path, hurdle: Hu
     values = np.array([[curve_value(name, point, seed) for point in range(1, POINTS + 1)] for name in expected])
     values[:, 2] = values[:, 3]  # `run` does not look between the second rung and the end
     settings = HurdleSettings(Recorded(scaled(hurdle, TOKENS), sizes))  # type: ignore[arg-type]
-    race = Simulation(values, np.array([0.25, 0.5, 0.75, 1.0]), np.zeros((len(values), 0)), 1000.0)
-    list(race.run(hurdle_policy(lambda costs: settings), np.random.default_rng(0)))
+    simulation = Simulation(values, np.array([0.25, 0.5, 0.75, 1.0]), np.zeros((len(values), 0)), 1000.0)
+    list(simulation.run(hurdle_policy(lambda costs: settings), np.random.default_rng(0)))
     stages = {0: 0, 1: 1, 2: 2, 3: 3, 4: 3}
-    assert [stages[int(points)] for points in race.reached] == list(expected.values())
+    assert [stages[int(points)] for points in simulation.reached] == list(expected.values())
     assert len(set(expected.values())) > 1
 
 
@@ -99,11 +99,13 @@ def test_every_candidate_is_started_and_every_cohort_ends(hurdle: HurdleRule) ->
     def settings_of(costs: Numbers) -> HurdleSettings:
         return HurdleSettings(scaled(hurdle, TOKENS), 8)
 
-    race = Simulation(values, np.array([0.25, 0.5, 0.75, 1.0]), np.random.default_rng(3).random((30, 2)), 1000.0)
-    list(race.run(hurdle_policy(settings_of), np.random.default_rng(0)))
-    assert (race.reached > 0).all()
-    assert (race.reached == POINTS).any()
-    assert (race.reached < POINTS).any()
+    simulation = Simulation(
+        values, np.array([0.25, 0.5, 0.75, 1.0]), np.random.default_rng(3).random((30, 2)), 1000.0
+    )
+    list(simulation.run(hurdle_policy(settings_of), np.random.default_rng(0)))
+    assert (simulation.reached > 0).all()
+    assert (simulation.reached == POINTS).any()
+    assert (simulation.reached < POINTS).any()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -123,7 +125,7 @@ def test_asha_stops_the_same_candidates_as_optuna(seed: int) -> None:
         pruned = points < len(curve)
         study.tell(trial, None if pruned else value, optuna.trial.TrialState.PRUNED if pruned else None)
         expected.append(points)
-    race = Simulation(values, np.arange(1, 31) / 30, np.zeros((40, 0)), 1000.0)
-    list(race.run(POLICIES["asha"], np.random.default_rng(0)))
-    assert race.reached.tolist() == expected
+    simulation = Simulation(values, np.arange(1, 31) / 30, np.zeros((40, 0)), 1000.0)
+    list(simulation.run(POLICIES["asha"], np.random.default_rng(0)))
+    assert simulation.reached.tolist() == expected
     assert len(set(expected)) > 2

@@ -9,8 +9,8 @@ from tests.factories.replays import moves_of
 LEVELS = np.linspace(0.9, 0.1, 9)[:, None] * np.ones((1, 9))  # candidate 8 is best throughout
 
 
-def as_pairs(moves: list[Action]) -> list[tuple[int, int]]:
-    return [(move.candidate, move.points) for move in moves]
+def as_pairs(actions: list[Action]) -> list[tuple[int, int]]:
+    return [(action.candidate, action.points) for action in actions]
 
 
 def test_successive_halving_keeps_the_best_third_of_nine() -> None:
@@ -60,5 +60,5 @@ def test_greedy_freeze_thaw_leaves_a_curve_that_goes_flat() -> None:
     found = as_pairs(moves_of(POLICIES["freeze_thaw"], np.array([flat, steady]), 2.0))
     reached_by_flat = max(points for candidate, points in found if candidate == 0)
     assert (1, 8) in found
-    assert found.index((1, 8)) < next((place for place, move in enumerate(found) if move == (0, 8)), len(found))
+    assert found.index((1, 8)) < next((place for place, action in enumerate(found) if action == (0, 8)), len(found))
     assert reached_by_flat >= 2

@@ -10,11 +10,11 @@ from scipy.stats import binomtest
 from configuration.designs import Search
 from foundation.randomness import stream
 from runners.search.encoding import labels, point_of
-from runners.search.optuna_sampler import BLIND, Observation, propose
+from runners.search.optuna_sampler import NON_ADAPTIVE, Observation, propose
 from search_space.candidate import Candidate
 from search_space.overrides import apply
 
-LEARNING = sorted({*get_args(Search.model_fields["sampler"].annotation)} - {"random", *BLIND})
+LEARNING = sorted({*get_args(Search.model_fields["sampler"].annotation)} - {"random", *NON_ADAPTIVE})
 BASELINE = Candidate()
 SPACE: dict[str, tuple[Any, ...]] = {
     "bottleneck_ratio": (1, 2, 4),

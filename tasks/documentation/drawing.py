@@ -35,7 +35,10 @@ def draw(task: str, groups: Mapping[str, Sequence[Group]], train_count: int, dev
     total = sum(map(_size, kept))
     largest = max((len(group) for module in kept for group in module), default=1)
     examples = Examples((), ())
-    for dev_share in (total * dev_count / (train_count + dev_count), dev_count):  # fairly, else as few as will do
+    for dev_share in (
+        total * dev_count / (train_count + dev_count),
+        dev_count,
+    ):  # in proportion, else the fewest modules that suffice
         boundary = _modules_holding(kept, dev_share)
         examples = Examples(_round_robin(kept[boundary:], train_count), _round_robin(kept[:boundary], dev_count))
         if _is_full(examples.train, train_count, largest) and _is_full(examples.dev, dev_count, largest):

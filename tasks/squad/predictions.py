@@ -12,12 +12,12 @@ Value = TypeVar("Value", str, float)
 
 
 def read_predictions(path: Path) -> dict[str, str]:
-    """Return texts by identifier; raises DataError, all mistakes at once, for anything else than texts."""
+    """Return texts by identifier; raises DataError, all mistakes at once, for values that are not texts."""
     return _read(path, "a text", lambda value: value if isinstance(value, str) else None)
 
 
 def read_null_odds(path: Path) -> dict[str, float]:
-    """Return odds by identifier; raises DataError, all mistakes at once, for anything else than finite numbers."""
+    """Return odds by identifier; raises DataError, all mistakes at once, for values that are not finite numbers."""
     return _read(path, "a finite number", _number)
 
 

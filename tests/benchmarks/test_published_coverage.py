@@ -4,7 +4,7 @@ from statistics import fmean
 
 import numpy as np
 
-from benchmarks.forecast_coverage import SHARES, judged
+from benchmarks.forecast_coverage import SHARES, coverage
 from ledger.csv_export import read_export
 from ledger.records import curve_of
 from reports.statistics.backtest import Curve
@@ -28,7 +28,7 @@ def curves() -> dict[str, Curve]:
 def test_the_documents_row_is_what_the_ledger_gives() -> None:
     found = curves()
     assert {len(curve) for curve in found.values()} == {9}
-    held = np.array([[inside for inside, _ in judged(found, share)] for share in SHARES]).mean(axis=0)
+    held = np.array([[inside for inside, _ in coverage(found, share)] for share in SHARES]).mean(axis=0)
     chance = np.random.default_rng(0)
     drawn = [held[chance.integers(len(held), size=len(held))].mean() for _ in range(10_000)]
     low, high = np.percentile(drawn, [2.5, 97.5])

@@ -202,7 +202,7 @@ def test_an_incomplete_copy_is_left_as_it_is_and_the_hub_is_not_asked(
 @pytest.mark.parametrize(
     ("error", "refusal", "words"),
     [
-        (ConnectionError("Couldn't reach it"), MachineError, "the network, or the hub, cannot be reached"),
+        (ConnectionError("Couldn't reach it"), MachineError, "the network or the hub is unreachable"),
         (OSError(28, "No space left on device"), MachineError, "No space left"),
         (ValueError("Unknown split 'train'"), DataError, "Unknown split"),
     ],

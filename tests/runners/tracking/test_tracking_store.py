@@ -17,7 +17,7 @@ import pytest
 
 from foundation.errors import CorruptionError, MachineError
 from runners.tracking import TrackingStore, TrackingUnavailable, mirror
-from runners.tracking.environment import DECIDED, server_environment
+from runners.tracking.environment import ENFORCED, server_environment
 from runners.tracking.errors import redacted
 from runners.tracking.server import links
 from tests.factories.paths import ROOT
@@ -92,14 +92,14 @@ def test_a_database_left_between_two_migrations_is_refused(store: TrackingStore)
     with sqlite3.connect(store.database_file) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '451aebb31d03'")
     content = store.database_file.read_bytes()
-    with pytest.raises(CorruptionError, match="half made, or made by another MLflow"):
+    with pytest.raises(CorruptionError, match="incomplete, or created by another MLflow"):
         store.check()
     assert store.database_file.read_bytes() == content
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mlflow.db").write_text("not a database, but a rather long text about one\n" * 50)
-    with pytest.raises(CorruptionError, match="not a whole MLflow database"):
+    with pytest.raises(CorruptionError, match="not a complete MLflow database"):
         TrackingStore.resolve(tmp_path, None, {}).check()
 
 
@@ -111,7 +111,7 @@ def test_importing_the_mirror_does_not_import_mlflow() -> None:
 def test_a_server_keeps_no_setting_of_the_users() -> None:
     given = {"MLFLOW_SERVER_DISABLE_SECURITY_MIDDLEWARE": "true", "MLFLOW_HOST": "0.0.0.0", "PATH": "/bin"}
     environment = server_environment(given)
-    assert environment.keys() - DECIDED.keys() == {"PATH", "MLFLOW_SERVER_ALLOWED_HOSTS"}
+    assert environment.keys() - ENFORCED.keys() == {"PATH", "MLFLOW_SERVER_ALLOWED_HOSTS"}
     assert environment["MLFLOW_SERVER_ENABLE_JOB_EXECUTION"] == "false"
 
 

@@ -55,9 +55,9 @@ def test_what_is_found_is_what_a_slow_reading_of_the_rule_finds(examples: list[l
     wanted = [[slowly(example, one) for one in corpus] for example in examples]
     assert found.sentences == tuple(n for n, each in enumerate(wanted) if any(one[0] for one in each))
     assert found.runs == tuple(n for n, each in enumerate(wanted) if any(one[1] for one in each))
-    for example, source in found.found_in.items():
+    for example, source in found.sources.items():
         assert any(wanted[example][int(source.removeprefix("document "))])
-    assert set(found.found_in) == set(found.overlapping)
+    assert set(found.sources) == set(found.overlapping)
 
 
 def distinct(count: int, words: int, seed: int = 1) -> list[str]:
@@ -77,7 +77,7 @@ def test_exactly_what_was_planted_is_found(planted: int, length: int) -> None:
     found = overlap([[each] for each in dev], documents(*(" ".join(lines[at : at + 5]) for at in range(0, 350, 5))))
     assert found.sentences == tuple(sorted(chosen))
     assert found.runs == (tuple(sorted(chosen)) if length >= RUN_WORDS else ())
-    assert (found.examples, found.told) == (1000, 1000)
+    assert (found.examples, found.tested) == (1000, 1000)
 
 
 def test_capitals_punctuation_and_line_ends_hide_nothing() -> None:
@@ -106,13 +106,13 @@ def test_the_document_that_is_named_is_the_first_that_has_it_however_many_are_re
     dev, other = distinct(20, 8), distinct(5000, 30, seed=2)
     texts = [*other[:4000], "", *dev, *other[4000:], *dev]
     found = overlap([[each] for each in dev], documents(*texts))
-    assert found.found_in == {number: f"document {4001 + number}" for number in range(20)}
+    assert found.sources == {number: f"document {4001 + number}" for number in range(20)}
 
 
 def test_what_is_too_short_to_tell_is_counted_and_never_found() -> None:
     found = overlap(
         [["See below."], ["dtype", "a b c"], ["one two three four"]], documents("See below.\ndtype\na b c")
     )
-    assert (found.untold, found.told, found.overlapping) == ((0, 1), 1, ())
+    assert (found.too_short, found.tested, found.overlapping) == ((0, 1), 1, ())
     assert overlap([], documents("a text")).examples == 0
     assert overlap([["a b c d e"]], []).overlapping == ()

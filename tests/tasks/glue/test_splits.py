@@ -157,7 +157,7 @@ def test_local_files_are_told_apart_by_split_and_known_by_their_contents(tmp_pat
     (tmp_path / "mnli" / "validation_matched.parquet").write_text("other")
     assert data.inputs(files) != told
     (tmp_path / "mnli" / "train.csv").write_text("premise\n")
-    with pytest.raises(DataError, match="which is meant"):
+    with pytest.raises(DataError, match="expected one file"):
         data.located(files)
 
 

@@ -3,7 +3,8 @@
 A table is a random sample of the curves of one task, like the arms of an experiment; for tasks with many candidates
 it is drawn from the better half, since forecasts of failed runs are of no interest. The forecasts are those of the
 report: a power law per curve, widened by a backtest on the same table. Widths are in standard deviations of the
-curve's recorded values. Usage: python -m benchmarks.forecast_coverage CURVES [CURVES ...]
+curve's recorded values.
+Usage: python -m benchmarks.forecast_coverage CURVES [CURVES ...]
 """
 
 import sys

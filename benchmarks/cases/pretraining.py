@@ -154,10 +154,10 @@ def _copy_weights(theirs: Electra, ours: PretrainingModel) -> None:
 
 
 HEADS = {
-    "judge.transform.weight": "judge.dense.weight",
-    "judge.transform.bias": "judge.dense.bias",
-    "judge.verdict.weight": "judge.dense_prediction.weight",
-    "judge.verdict.bias": "judge.dense_prediction.bias",
+    "judge.transform.weight": "discriminator_head.dense.weight",
+    "judge.transform.bias": "discriminator_head.dense.bias",
+    "judge.verdict.weight": "discriminator_head.dense_prediction.weight",
+    "judge.verdict.bias": "discriminator_head.dense_prediction.bias",
     "generator_head.transform.weight": "predictions.dense.weight",
     "generator_head.transform.bias": "predictions.dense.bias",
     "generator_head.norm.weight": "predictions.LayerNorm.weight",

@@ -28,7 +28,7 @@ class Electra(nn.Module):
         self.predictions: nn.Module = ConvBertGeneratorPredictions(conv_bert.config_of(generator))  # type: ignore[no-untyped-call]
         self.words = nn.Linear(architecture.embedding_width, architecture.vocabulary_size)
         self.words.weight = self.table
-        self.judge: nn.Module = ElectraDiscriminatorPredictions(conv_bert.config_of(architecture))  # type: ignore[no-untyped-call]
+        self.discriminator_head: nn.Module = ElectraDiscriminatorPredictions(conv_bert.config_of(architecture))  # type: ignore[no-untyped-call]
 
     @property
     def table(self) -> nn.Parameter:
@@ -45,7 +45,7 @@ class Electra(nn.Module):
         sampled = sample(logits.detach()).view_as(targets) if samples is None else samples
         corrupted = inputs.scatter(1, positions, sampled)
         replaced = torch.zeros_like(inputs).scatter(1, positions, (sampled != targets).long())
-        detections = self.judge(self.encoder(input_ids=corrupted)[0])
+        detections = self.discriminator_head(self.encoder(input_ids=corrupted)[0])
         discriminator_loss = binary_cross_entropy_with_logits(detections, replaced.float())
         return generator_loss + DISCRIMINATOR_WEIGHT * discriminator_loss
 

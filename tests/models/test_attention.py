@@ -1,4 +1,4 @@
-"""The block and the encoder against the same written as loops from the equations, at every bottleneck ratio γ."""
+"""The block and the encoder, compared with loops over the equations at every bottleneck ratio γ."""
 
 from collections.abc import Callable, Iterator
 
@@ -101,7 +101,7 @@ def cases() -> Iterator[object]:
 
 
 @pytest.mark.parametrize(("number", "ratio", "kernel_sizes"), [*cases()])
-def test_the_block_is_the_equations_at_every_ratio(number: int, ratio: int, kernel_sizes: range) -> None:
+def test_the_block_equals_the_equations_at_every_ratio(number: int, ratio: int, kernel_sizes: range) -> None:
     """Outputs and the gradients of the input and of every weight, in both precisions, with padding and without."""
     for kernel_size in kernel_sizes if number else kernel_sizes[:1]:
         module, sizes = block_of(options(kernel_size)[number], ratio)
@@ -115,7 +115,7 @@ def test_the_block_is_the_equations_at_every_ratio(number: int, ratio: int, kern
 
 @pytest.mark.parametrize("ratio", [2, 4])
 @pytest.mark.parametrize("convolution", options(3), ids=title)
-def test_a_nudge_to_any_one_weight_is_noticed(convolution: Convolution, ratio: int) -> None:
+def test_a_change_of_any_weight_is_detected(convolution: Convolution, ratio: int) -> None:
     """The comparison can fail, in either precision; only a key's bias adds to all scores alike and is not seen."""
     module, sizes = block_of(convolution, ratio)
     padding_mask, x = padding(True), drawn(len(LENGTHS), LENGTH, 16)
@@ -129,7 +129,7 @@ def test_a_nudge_to_any_one_weight_is_noticed(convolution: Convolution, ratio: i
 
 
 @pytest.mark.parametrize("convolution", options(5), ids=title)
-def test_the_encoder_is_the_equations(convolution: Convolution) -> None:
+def test_the_encoder_equals_the_equations(convolution: Convolution) -> None:
     """Embeddings, projection, two post-norm blocks and a grouped feed-forward network, with padding."""
     sizes = architecture(convolution, groups=2)
     module, padding_mask = Encoder(sizes, 0.1), padding(True)

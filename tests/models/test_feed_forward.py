@@ -49,7 +49,7 @@ def as_dense(weight: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("groups", divisors(8))
-def test_groups_never_meet_inside_the_feed_forward_network(groups: int) -> None:
+def test_groups_do_not_interact_inside_the_feed_forward_network(groups: int) -> None:
     """Contiguous channels form a group through both maps, so a channel reaches its own group alone."""
     feed_forward = FeedForward(architecture(convolutions()[0], groups))
     initialise(feed_forward, 1)

@@ -78,7 +78,7 @@ def trained(option: Convolution, cue_place: int) -> Copier:
 
 @pytest.mark.parametrize("cue_place", CUE_PLACES)
 @every_branch
-def test_only_a_span_tells_which_side_to_copy(option: Convolution, cue_place: int) -> None:
+def test_only_a_span_dynamic_kernel_solves_the_task(option: Convolution, cue_place: int) -> None:
     tokens, answers = questions(HELD_OUT, torch.Generator().manual_seed(1000), cue_place)
     right = (trained(option, cue_place)(tokens).argmax(-1) == answers).double().mean().item()
     if option.kind == "span_dynamic":
@@ -89,7 +89,7 @@ def test_only_a_span_tells_which_side_to_copy(option: Convolution, cue_place: in
 
 @pytest.mark.parametrize("cue_place", CUE_PLACES)
 @every_normalised
-def test_the_cue_moves_the_kernel_of_a_span_and_of_no_other(option: Convolution, cue_place: int) -> None:
+def test_the_cue_changes_only_the_span_dynamic_kernel(option: Convolution, cue_place: int) -> None:
     """Read at the centre, where the answer is made; exactly the same under both cues, or wholly another."""
     model = trained(option, cue_place)
     seen = []
@@ -102,7 +102,7 @@ def test_the_cue_moves_the_kernel_of_a_span_and_of_no_other(option: Convolution,
 
 @pytest.mark.parametrize("cue_place", CUE_PLACES)
 @every_branch
-def test_without_a_span_the_cue_adds_the_same_to_every_question(option: Convolution, cue_place: int) -> None:
+def test_without_a_span_the_cue_adds_the_same_logits_to_every_sequence(option: Convolution, cue_place: int) -> None:
     """So it cannot select: what it says for one pair of words it says for the same pair the other way round."""
     model = trained(option, cue_place)
     one, other = (model(tokens) for tokens in under_both_cues(cue_place))

@@ -49,7 +49,7 @@ def kept(architecture: Architecture) -> int:
 @pytest.mark.parametrize("groups", GROUPS)
 @pytest.mark.parametrize("bottleneck_ratio", [1, 2])
 @pytest.mark.parametrize("convolution", convolutions(9), ids=lambda option: option.kind)
-def test_the_estimate_is_near_what_the_encoder_keeps(
+def test_the_estimate_is_near_the_memory_of_the_encoder(
     convolution: Convolution, bottleneck_ratio: int, groups: int
 ) -> None:
     rest = {"bottleneck_ratio": bottleneck_ratio, "feed_forward_groups": groups, "convolution": convolution}
@@ -62,7 +62,7 @@ def test_the_estimate_is_near_what_the_encoder_keeps(
 
 @given(architectures(), st.integers(1, 16), st.integers(1, 16))
 @settings(max_examples=40)
-def test_memory_grows_with_what_it_is_kept_for(drawn: Architecture, length: int, sequences: int) -> None:
+def test_memory_grows_with_batch_length_and_depth(drawn: Architecture, length: int, sequences: int) -> None:
     def total(**other: Any) -> int:
         asked = {"length": length, "sequences": sequences, "value_bytes": 4, "dropout": 0.0} | other
         return activation_memory(drawn, **asked).total

@@ -1,4 +1,4 @@
-"""Ours against transformers' models with the same weights: hidden states, logits and every gradient, with padding."""
+"""Parity with transformers' models with the same weights: hidden states, logits and every gradient, with padding."""
 
 import pytest
 import torch
@@ -46,7 +46,7 @@ def gradients(answers: tuple[Tensor, Tensor], model: nn.Module) -> dict[str, Ten
 @pytest.mark.parametrize("padded", [False, True], ids=["unpadded", "padded"])
 @pytest.mark.parametrize("dtype", LARGEST, ids=str)
 @torch.no_grad()
-def test_hidden_states_and_logits_are_theirs(name: str, dtype: torch.dtype, padded: bool) -> None:
+def test_hidden_states_and_logits_equal_those_of_transformers(name: str, dtype: torch.dtype, padded: bool) -> None:
     pair = with_same_weights(MODELS[name](), dtype)
     found, expected = pair.hidden_and_logits(*inputs(padded)), pair.their_hidden_and_logits(*inputs(padded))
     assert all(distance(*each) <= LARGEST[dtype] for each in zip(found, expected, strict=True))
@@ -54,7 +54,7 @@ def test_hidden_states_and_logits_are_theirs(name: str, dtype: torch.dtype, padd
 
 @pytest.mark.parametrize("padded", [False, True], ids=["unpadded", "padded"])
 @pytest.mark.parametrize("dtype", LARGEST, ids=str)
-def test_every_gradient_is_theirs(name: str, dtype: torch.dtype, padded: bool) -> None:
+def test_every_gradient_equals_that_of_transformers(name: str, dtype: torch.dtype, padded: bool) -> None:
     """Of each parameter and of the input embeddings; the tied table gathers from both its uses."""
     pair = with_same_weights(MODELS[name](), dtype)
     ours, theirs = (gradients_at(embeddings) for embeddings in pair.embeddings())
@@ -79,7 +79,7 @@ def gradients_at(module: nn.Module) -> list[Tensor]:
 
 
 @torch.no_grad()
-def test_a_nudge_to_any_one_weight_is_noticed(name: str) -> None:
+def test_a_change_of_any_weight_is_detected(name: str) -> None:
     """The comparison can fail: every tensor is seen in it, except a key's bias, which softmax does not see."""
     pair, generator = with_same_weights(MODELS[name](), torch.float32), torch.Generator().manual_seed(3)
     expected = pair.their_hidden_and_logits(*inputs())
@@ -93,7 +93,7 @@ def test_a_nudge_to_any_one_weight_is_noticed(name: str) -> None:
 
 
 @torch.no_grad()
-def test_padding_leaks_into_theirs_and_not_into_ours() -> None:
+def test_padding_leaks_in_transformers_only() -> None:
     """Without `as_released` a padded batch is told apart, and one without padding is not."""
     pair: Pair = with_same_weights(conv_bert(1), torch.float32)
     for padded in (False, True):

@@ -1,4 +1,4 @@
-"""Driver and workers killed at random moments: the same command finishes, and the table does not show it."""
+"""After kills of drivers and workers at random moments, the same command gives the same table."""
 
 import random
 import sqlite3
@@ -26,7 +26,7 @@ def mirrored(folder: Path) -> tuple[Counter[str], set[str]]:
         return within, {status for (status,) in database.execute("SELECT status FROM runs")}
 
 
-def test_killed_at_random_moments_the_same_command_ends_with_the_same_table(smoke: Run, tmp_path: Path) -> None:
+def test_after_random_kills_the_same_command_gives_the_same_table(smoke: Run, tmp_path: Path) -> None:
     lend(smoke.folder, tmp_path, SHARED)
     chance = random.Random(SEED)
     command = ("run", TABLE, "--scale", "smoke", "--out", tmp_path, "--workers", "2")
@@ -48,7 +48,7 @@ def test_killed_at_random_moments_the_same_command_ends_with_the_same_table(smok
     assert "RUNNING" not in standings
 
 
-def test_when_a_driver_dies_every_worker_ends_by_itself(smoke: Run, tmp_path: Path) -> None:
+def test_workers_exit_when_their_driver_dies(smoke: Run, tmp_path: Path) -> None:
     lend(smoke.folder, tmp_path, SHARED)
     driver = start("run", TABLE, "--scale", "smoke", "--out", tmp_path, "--workers", "2")
     until = time.monotonic() + 60

@@ -1,4 +1,4 @@
-"""However a run under Ray ends early, it says so in a line, leaves no process, and the same command carries on."""
+"""A run under Ray that ends early reports it in one line, leaves no process, and can be resumed."""
 
 import os
 import re
@@ -98,7 +98,7 @@ def scratch(temporary: Path) -> list[Path]:
     ],
     ids=lambda value: getattr(value, "name", None) or value.__name__,
 )
-def test_a_signal_at_any_moment_ends_the_run_with_75_and_nothing_is_left(
+def test_a_signal_at_any_moment_ends_the_run_with_75_and_leaves_no_process_or_file(
     small: Run,
     small_experiment: Path,
     tmp_path: Path,
@@ -114,7 +114,7 @@ def test_a_signal_at_any_moment_ends_the_run_with_75_and_nothing_is_left(
     assert scratch(temporary) == []
 
 
-def test_what_was_stopped_between_trials_is_finished_by_the_same_command(
+def test_a_run_stopped_between_trials_is_resumed_by_the_same_command(
     small: Run, small_experiment: Path, tmp_path: Path
 ) -> None:
     lend(small.folder, tmp_path, SHARED)
@@ -125,7 +125,7 @@ def test_what_was_stopped_between_trials_is_finished_by_the_same_command(
     assert Run(tmp_path, "", 0.0).table == small.table
 
 
-def test_the_death_of_rays_own_process_is_told_in_a_line_and_the_same_command_carries_on(
+def test_the_death_of_rays_process_is_reported_in_one_line_and_the_run_can_be_resumed(
     small: Run, small_experiment: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "results"
@@ -147,7 +147,7 @@ def test_the_death_of_rays_own_process_is_told_in_a_line_and_the_same_command_ca
     assert Run(folder, "", 0.0).table == small.table
 
 
-def test_one_death_of_a_trials_process_costs_no_trial(small: Run, small_experiment: Path, tmp_path: Path) -> None:
+def test_no_trial_fails_when_its_process_dies_once(small: Run, small_experiment: Path, tmp_path: Path) -> None:
     lend(small.folder, tmp_path, SHARED)
 
     def kill_trial(driver: int) -> None:
@@ -161,7 +161,7 @@ def test_one_death_of_a_trials_process_costs_no_trial(small: Run, small_experime
     assert Run(tmp_path, "", 0.0).table == small.table
 
 
-def test_what_a_killed_run_has_left_is_removed_by_the_next(
+def test_files_of_a_killed_run_are_removed_by_the_next(
     small: Run, small_experiment: Path, tmp_path: Path, temporary: Path
 ) -> None:
     lend(small.folder, tmp_path, SHARED)

@@ -1,4 +1,4 @@
-"""What every policy keeps: its budget, the veil over the future, NaN never wins, one seed one race."""
+"""Contracts of every policy: budget, no use of unobserved values, NaN never wins, deterministic in the seed."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -40,7 +40,7 @@ def test_the_budget_is_never_exceeded(name: str, budget: float, seed: int, broke
 
 
 @every_policy
-def test_with_budget_to_spare_a_policy_stops_of_itself_or_knows_the_optimum(name: str) -> None:
+def test_with_a_large_budget_a_policy_ends_or_finds_the_optimum(name: str) -> None:
     values = falling(3)
     simulation = Simulation(values, np.arange(1, POINTS + 1) / POINTS, np.zeros((CANDIDATES, 0)), CANDIDATES + 1.0)
     *_, last = simulation.run(POLICIES[name], np.random.default_rng(0))
@@ -51,7 +51,7 @@ def test_with_budget_to_spare_a_policy_stops_of_itself_or_knows_the_optimum(name
 
 @every_policy
 @pytest.mark.parametrize("seed", range(3))
-def test_the_future_changes_no_decision(name: str, seed: int) -> None:
+def test_unobserved_values_change_no_decision(name: str, seed: int) -> None:
     """What is not yet observed is made anew before every move; the moves stay the same."""
     values = falling(seed, 0.2)
     expected = moves_of(POLICIES[name], values, 4.0, seed)
@@ -69,7 +69,7 @@ def test_the_future_changes_no_decision(name: str, seed: int) -> None:
 
 
 @every_policy
-def test_a_diverged_candidate_never_wins_and_is_not_carried_on(name: str) -> None:
+def test_a_diverged_candidate_never_wins_and_is_not_resumed(name: str) -> None:
     values = falling(1, 0.5)
     simulation = Simulation(values, np.arange(1, POINTS + 1) / POINTS, np.zeros((CANDIDATES, 0)), 8.0)
     for state in simulation.run(POLICIES[name], np.random.default_rng(0)):
@@ -79,7 +79,7 @@ def test_a_diverged_candidate_never_wins_and_is_not_carried_on(name: str) -> Non
 
 
 @every_policy
-def test_where_nearly_all_diverge_nothing_crashes(name: str) -> None:
+def test_policies_handle_nearly_all_candidates_diverging(name: str) -> None:
     values = np.full((CANDIDATES, POINTS), np.inf)
     values[0], values[1] = 1.0, 2.0
     table = from_table("t", [str(each) for each in range(CANDIDATES)], [{}] * CANDIDATES, range(POINTS), values)
@@ -89,7 +89,7 @@ def test_where_nearly_all_diverge_nothing_crashes(name: str) -> None:
 
 
 @every_policy
-def test_one_seed_is_one_race_whatever_the_order_of_the_file(name: str) -> None:
+def test_a_simulation_depends_on_the_seed_and_not_on_the_order_of_the_file(name: str) -> None:
     found = synthetic("diverging", 1, candidates=40, points=12)
     shuffled = np.random.default_rng(5).permutation(40)
     other = replace(
@@ -112,7 +112,7 @@ def test_scores_without_curves_are_searched_too(name: str, points: int) -> None:
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
-def test_families_are_made_from_their_seed(family: str) -> None:
+def test_synthetic_families_are_deterministic_in_the_seed(family: str) -> None:
     one, again, other = synthetic(family, 1, 20, 8), synthetic(family, 1, 20, 8), synthetic(family, 2, 20, 8)
     assert np.array_equal(one.values, again.values)
     assert not np.array_equal(one.values, other.values)

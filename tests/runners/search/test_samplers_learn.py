@@ -1,4 +1,4 @@
-"""A sampler that looks at results learns from them: its points are better than even draws, and other ones."""
+"""Adaptive samplers learn from results: their points are better than uniform sampling."""
 
 from collections.abc import Callable, Iterable
 from statistics import fmean
@@ -97,22 +97,22 @@ def assert_learns(sampler: str, values: Values = one_loss, share: float = 1.0, *
 
 
 @pytest.mark.parametrize("sampler", LEARNING)
-def test_what_looks_at_results_proposes_better_points_than_even_draws(sampler: str) -> None:
+def test_adaptive_samplers_propose_better_points_than_uniform_sampling(sampler: str) -> None:
     assert_learns(sampler, share=0.5)
 
 
 @pytest.mark.parametrize("sampler", LEARNING)
-def test_axes_that_not_every_candidate_has_a_value_on_are_learned_too(sampler: str) -> None:
+def test_conditional_axes_are_learned(sampler: str) -> None:
     assert_learns(sampler, space=CONDITIONAL)
 
 
 @pytest.mark.parametrize("sampler", [sampler for sampler in LEARNING if sampler != "tournament"])
-def test_of_several_objectives_all_are_learned(sampler: str) -> None:
+def test_all_of_several_objectives_are_learned(sampler: str) -> None:
     assert_learns(sampler, two_objectives, objectives=("held_out_loss", "parameters"))
 
 
 @pytest.mark.parametrize("sampler", [sampler for sampler in LEARNING if sampler != "gp"])
-def test_a_search_that_looks_at_its_own_results_gets_ahead_of_even_draws(sampler: str) -> None:
+def test_an_adaptive_search_outperforms_uniform_sampling(sampler: str) -> None:
     def later(design: Search) -> float:
         points: list[dict[str, Any]] = []
         for cohort in range(COHORTS):

@@ -1,4 +1,4 @@
-"""A search decides the same on local processes and on Ray, where trials wait at hurdles and return for the audit."""
+"""Decisions of a search are the same on local processes and on Ray, hurdles and audit included."""
 
 from contextlib import closing
 from pathlib import Path
@@ -32,7 +32,7 @@ def searched(folder: Path, *how: str) -> tuple[Run, list[tuple[object, ...]], ob
         return Run(folder / "results", done.stderr, 0.0), [*told], ledger.fact("audit")
 
 
-def test_a_search_decides_the_same_under_both_engines(tmp_path: Path) -> None:
+def test_both_executors_give_the_same_decisions(tmp_path: Path) -> None:
     (tmp_path / "local").mkdir()
     (tmp_path / "ray").mkdir()
     local, decided, audited = searched(tmp_path / "local", "--workers", "1")

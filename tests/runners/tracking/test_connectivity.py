@@ -73,7 +73,7 @@ def _answering(mode: str) -> Iterator[str]:
     server.server_close()
 
 
-def test_a_store_that_is_away_is_named_in_one_line_within_five_seconds(away: str, tmp_path: Path) -> None:
+def test_an_unreachable_store_is_reported_in_one_line_within_five_seconds(away: str, tmp_path: Path) -> None:
     store = TrackingStore.resolve(tmp_path, away, {})
     started = time.monotonic()
     with pytest.raises(MachineError) as refused:
@@ -85,7 +85,7 @@ def test_a_store_that_is_away_is_named_in_one_line_within_five_seconds(away: str
     assert store.shown.removeprefix("sqlite:///") in line
 
 
-def test_a_look_at_a_store_makes_nothing(tmp_path: Path) -> None:
+def test_checking_a_store_creates_nothing(tmp_path: Path) -> None:
     TrackingStore.resolve(tmp_path / "results", None, {}).check()
     assert not (tmp_path / "results").exists()
 
@@ -102,7 +102,9 @@ def holder(store: TrackingStore) -> Iterator[int]:
     process.stdout.close()
 
 
-def test_a_lock_that_another_process_holds_ends_the_mirror_and_names_it(store: TrackingStore, holder: int) -> None:
+def test_a_lock_held_by_another_process_fails_the_mirror_and_the_process_is_named(
+    store: TrackingStore, holder: int
+) -> None:
     store.check()  # looking needs no lock
     started = time.monotonic()
     with pytest.raises(TrackingUnavailable) as refused:
@@ -112,7 +114,7 @@ def test_a_lock_that_another_process_holds_ends_the_mirror_and_names_it(store: T
     assert f"{store.lock_file}: held by {known}" in str(refused.value)
 
 
-def test_a_lock_that_is_let_go_in_time_is_taken(tmp_path: Path) -> None:
+def test_a_lock_released_in_time_is_acquired(tmp_path: Path) -> None:
     file, taken, ending = tmp_path / "lock", Event(), Event()
 
     def hold() -> None:

@@ -37,7 +37,7 @@ def test_a_second_mirror_writes_nothing(mirrored_results: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in (mirrored_results / "artifacts").rglob("*")} == artifacts
 
 
-def test_trials_hang_under_arms_and_arms_under_the_study(mirrored_results: Path) -> None:
+def test_trials_are_children_of_arms_and_arms_of_the_study(mirrored_results: Path) -> None:
     pairs = rows(
         mirrored_results / "mlflow.db",
         "SELECT child.name, parent.name FROM runs AS child JOIN tags ON tags.run_uuid = child.run_uuid "
@@ -58,7 +58,7 @@ def test_the_page_lists_the_study_first_and_then_the_rows_of_the_table(mirrored_
     assert names[:6] == ["table2-laptop", "baseline", "baseline/1", "baseline/2", "baseline/3", "depthwise"]
 
 
-def test_how_a_run_ended_is_told(mirrored_results: Path) -> None:
+def test_the_status_of_a_run_is_that_of_the_trial(mirrored_results: Path) -> None:
     database = mirrored_results / "mlflow.db"
     assert Counter(statuses(database).values()) == {"FINISHED": 1 + 5 + 15, "KILLED": 2, "FAILED": 1 + 1}
     reasons = values_of_tag(database, "stop_reason")
@@ -67,7 +67,7 @@ def test_how_a_run_ended_is_told(mirrored_results: Path) -> None:
     assert values_of_tag(database, "trials")["span-dynamic"] == "2 stopped, 1 diverged"
 
 
-def test_every_run_carries_every_grouping_tag(mirrored_results: Path) -> None:
+def test_every_run_has_every_grouping_tag(mirrored_results: Path) -> None:
     for tag in GROUPS:
         values = values_of_tag(mirrored_results / "mlflow.db", tag)
         assert len(values) == 25
@@ -85,7 +85,7 @@ def test_an_arm_shows_mean_spread_and_n(mirrored_results: Path) -> None:
     )
 
 
-def test_curves_run_over_tokens_and_stay_short(mirrored_results: Path) -> None:
+def test_curves_are_over_tokens_and_thinned(mirrored_results: Path) -> None:
     query = (
         "SELECT key, count(*), min(step), max(step) FROM metrics JOIN runs USING (run_uuid) WHERE name = 'baseline/1'"
     )
@@ -96,7 +96,7 @@ def test_curves_run_over_tokens_and_stay_short(mirrored_results: Path) -> None:
     assert (first, last) == (1024, 999_712)
 
 
-def test_a_study_that_goes_on_is_continued_in_its_runs(store: TrackingStore) -> None:
+def test_a_continued_study_updates_its_runs(store: TrackingStore) -> None:
     whole = study(arms=2, seeds=(1, 2))
     mirror(still_running(whole), store)
     assert statuses(store.database_file)["depthwise/1"] == "RUNNING"
@@ -108,7 +108,7 @@ def test_a_study_that_goes_on_is_continued_in_its_runs(store: TrackingStore) -> 
     assert len(identities) == len(set(identities.values())) == 7
 
 
-def test_a_run_that_the_ledger_has_lost_is_closed(store: TrackingStore) -> None:
+def test_a_run_missing_from_the_ledger_is_closed(store: TrackingStore) -> None:
     mirror(still_running(study(arms=2, seeds=(1, 2))), store)
     mirror(study(arms=1, seeds=(1, 2)), store)
     assert statuses(store.database_file)["depthwise/1"] == "KILLED"
@@ -125,7 +125,7 @@ def test_a_value_that_is_not_finite_is_a_tag_and_never_a_metric(store: TrackingS
     assert "task/docs_pair/accuracy" not in {key for key, *_ in shown}  # one of two seeds is no mean over both
 
 
-def test_a_trial_that_is_tried_again_loses_its_reason(store: TrackingStore) -> None:
+def test_a_retried_trial_loses_its_stop_reason(store: TrackingStore) -> None:
     whole = study(arms=1, seeds=(1,))
     (history,) = whole.histories
     last = replace(
@@ -141,7 +141,7 @@ def test_a_trial_that_is_tried_again_loses_its_reason(store: TrackingStore) -> N
     assert statuses(store.database_file)["baseline/1"] == "FINISHED"
 
 
-def test_two_ledgers_of_one_experiment_share_its_page_and_no_run(store: TrackingStore) -> None:
+def test_two_ledgers_of_one_experiment_share_an_mlflow_experiment_and_no_run(store: TrackingStore) -> None:
     snapshot = study(arms=1, seeds=(1,))
     for origin in ("here", "there", "here"):
         mirror(snapshot, store, origin=origin)
@@ -158,7 +158,7 @@ def test_a_changed_report_replaces_the_attached_one(store: TrackingStore, tmp_pa
     assert [path.read_text() for path in attached] == ["second"]
 
 
-def test_parameters_are_the_whole_candidate_with_its_defaults(mirrored_results: Path) -> None:
+def test_parameters_are_all_fields_of_the_candidate_with_defaults(mirrored_results: Path) -> None:
     query = "SELECT key, value FROM params JOIN runs USING (run_uuid) WHERE name = 'span-dynamic-k13'"
     shown = dict(rows(mirrored_results / "mlflow.db", query))
     assert shown["architecture.depth"] == "12"
@@ -167,19 +167,19 @@ def test_parameters_are_the_whole_candidate_with_its_defaults(mirrored_results: 
     assert shown["convolution"] == "span_dyna"
 
 
-def test_a_long_parameter_is_cut_and_kept_whole_beside_it() -> None:
+def test_a_long_parameter_is_truncated_and_its_full_value_attached() -> None:
     cut, whole = shortened({"order": "s" * 700, "depth": "12"})
     assert len(cut["order"]) == 500
     assert whole == {"order": "s" * 700}
 
 
-def test_short_codes_fit_a_chart_and_tell_the_options_apart() -> None:
+def test_short_codes_fit_a_chart_and_are_distinct() -> None:
     codes = {short_code(option.model_fields["kind"].default) for option in OPTIONS}
     assert len(codes) == len(OPTIONS)
     assert all(len(code) <= 10 for code in codes)
 
 
-def test_points_that_were_sent_do_not_move_when_the_trial_goes_on() -> None:
+def test_points_sent_before_do_not_change_when_the_trial_continues() -> None:
     whole = study(arms=1, seeds=(1,))
     (history,) = whole.histories
     part = replace(whole, histories=(replace(history, records=history.records[:1]),))
@@ -215,7 +215,7 @@ def test_an_arm_shows_how_its_loss_differs_from_the_baselines(mirrored_results: 
     assert found.keys() == {"depthwise", "lightweight", "dynamic", "span-dynamic-k13"}
 
 
-def test_single_values_are_sent_once_however_often_a_study_is_mirrored(store: TrackingStore) -> None:
+def test_single_values_are_sent_once_over_repeated_mirrors(store: TrackingStore) -> None:
     whole = study(arms=2, seeds=(1, 2))
     for records in range(6):
         histories = tuple(
@@ -230,7 +230,7 @@ def test_single_values_are_sent_once_however_often_a_study_is_mirrored(store: Tr
     assert {count for *_, count in counts} == {1}
 
 
-def test_a_comparison_opens_on_a_loss(store: TrackingStore) -> None:
+def test_comparisons_start_with_a_loss(store: TrackingStore) -> None:
     """The page takes the first metric that all chosen runs have, in the order in which they were first sent."""
     whole = study(arms=2, seeds=(1, 2))
     mirror(still_running(whole), store)
@@ -258,7 +258,7 @@ def _keys_by_run(store: TrackingStore, level: str) -> dict[str, set[str]]:
     return found
 
 
-def test_what_an_audit_has_trained_is_shown_as_such(store: TrackingStore) -> None:
+def test_curves_of_the_audit_have_names_of_their_own(store: TrackingStore) -> None:
     whole = study(arms=6, seeds=(2,))
     histories = tuple(_audited(one) if one.stopped_by else one for one in whole.histories)
     mirror(replace(whole, histories=histories), store)
@@ -281,7 +281,7 @@ def _audited(history: TrialHistory) -> TrialHistory:
     return replace(history, audit=(pretrained(history.trial.name, 1, 5.0, count(1000)),))
 
 
-def test_the_page_has_a_view_of_the_arms_and_one_of_the_trials(mirrored_results: Path) -> None:
+def test_there_are_saved_views_of_arms_and_trials(mirrored_results: Path) -> None:
     views = _views(mirrored_results)
     assert {name for name, _ in views.values()} == {"Arms", "Trials by arm"}
     state = views["arms"][1]
@@ -295,7 +295,7 @@ def test_the_page_has_a_view_of_the_arms_and_one_of_the_trials(mirrored_results:
         assert not [column for column in columns if column.endswith(("/n`", "/sd`"))]
 
 
-def test_the_charts_of_the_curves_hold_every_held_out_loss_and_do_not_begin_at_0(mirrored_results: Path) -> None:
+def test_the_range_of_the_charts_contains_every_held_out_loss_and_not_0(mirrored_results: Path) -> None:
     losses = [
         value
         for (value,) in rows(

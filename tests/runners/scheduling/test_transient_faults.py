@@ -1,4 +1,4 @@
-"""Transient faults leave no trace: whatever fails and whenever, the same command ends with the undisturbed table."""
+"""Transient faults have no effect: after retries the same command gives the table of a run without faults."""
 
 import random
 from collections import Counter
@@ -100,7 +100,7 @@ def run_until_nothing_fails(track: Track, chance: random.Random, kills: bool) ->
 
 @settings(max_examples=25, deadline=None)
 @given(make=experiments, seed=st.integers(0, 10**6), rate=st.sampled_from([0.05, 0.2, 0.5]), kills=st.booleans())
-def test_any_schedule_of_transient_faults_ends_with_the_undisturbed_table(
+def test_any_schedule_of_transient_faults_gives_the_table_without_faults(
     make: Callable[[Path], Experiment], seed: int, rate: float, kills: bool
 ) -> None:
     with TemporaryDirectory() as name:
@@ -114,7 +114,7 @@ def test_any_schedule_of_transient_faults_ends_with_the_undisturbed_table(
 
 
 @pytest.mark.parametrize("hurdle", HURDLES, ids=lambda hurdle: hurdle["kind"] + "-".join([*hurdle][1:]))
-def test_while_a_trial_has_failed_a_search_ends_its_run_and_decides_nothing_over_it(
+def test_a_search_with_a_failed_trial_ends_without_further_decisions(
     tmp_path: Path, hurdle: Mapping[str, Any]
 ) -> None:
     experiment = a_search(tmp_path, hurdle, "tpe", [1], audit=True)
@@ -125,7 +125,7 @@ def test_while_a_trial_has_failed_a_search_ends_its_run_and_decides_nothing_over
     assert found(failed.run()) == found(stuck)  # the same command, the same fault: nothing moves and nothing hangs
 
 
-def test_a_failed_trial_does_not_keep_the_arms_of_a_table_from_running(tmp_path: Path) -> None:
+def test_other_arms_of_a_table_run_despite_a_failed_trial(tmp_path: Path) -> None:
     table = simulated.small_table(tmp_path)
     done = Track(table, tmp_path, lambda work: NO_SPACE if work.trial == "narrow/1" else curve(work)).run()
     assert {history.trial.name: history.status for history in done.histories} == {
@@ -135,7 +135,7 @@ def test_a_failed_trial_does_not_keep_the_arms_of_a_table_from_running(tmp_path:
     }
 
 
-def test_the_order_of_ends_changes_nothing_of_a_search_that_waits_for_a_failed_trial(tmp_path: Path) -> None:
+def test_a_search_with_a_failed_trial_does_not_depend_on_the_order_of_results(tmp_path: Path) -> None:
     seen = []
     for seed in range(6):
         track = Track(

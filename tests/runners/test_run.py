@@ -1,4 +1,4 @@
-"""A results folder belongs to one experiment and one driver; what a stage refuses ends the run in its own words."""
+"""A results folder belongs to one experiment and one driver; a user error in a stage ends the run."""
 
 from contextlib import closing
 from dataclasses import replace

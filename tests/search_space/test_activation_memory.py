@@ -1,4 +1,4 @@
-"""The estimate of what training keeps is near what torch keeps of the built encoder, for every option."""
+"""The estimate of activation memory is near the measured memory of the built encoder, for every option."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Constraints are read as they would be in Python, and never evaluated as code."""
+"""Constraints have the values of Python expressions, and are never evaluated as code."""
 
 import ast
 import operator

@@ -1,4 +1,4 @@
-"""A noise seed draws other randomness from the same seed; without one nothing about a candidate or a seed changes."""
+"""A noise seed changes the random draws only; its default changes nothing."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Changes are applied to make an arm and read off to name one; the two undo each other."""
+"""Overrides are applied to make an arm and derived from two candidates; the two are inverse."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""A point that cannot be built is refused, and the message says rule, values and remedy."""
+"""An invalid candidate is refused; the message has rule, values and remedy."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Every sequence once per epoch, in an order that the seed decides and nothing else."""
+"""Every sequence occurs once per epoch, in an order that depends on the seed only."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""The data folder: `data`, or what the variable names; a path that does not begin with the variable is as written."""
+"""The data folder: `data`, or the value of the variable; other paths are unchanged."""
 
 from pathlib import Path
 

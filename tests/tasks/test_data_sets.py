@@ -1,4 +1,4 @@
-"""The registry of data sets, and what is found of each: every entry has its facts, and the facts hold where it is."""
+"""The registry of data sets, and verification and download of local copies."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""A fixed number of tokens is covered in every row, never a special one, and in the declared shares."""
+"""A fixed number of ordinary tokens is masked in every row, in the declared shares."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A tokenizer is the same wherever it is trained, encodes as BERT's does, and refuses a wrong vocabulary."""
+"""A tokenizer is trained deterministically, encodes as BERT's, and refuses an invalid vocabulary."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The script that `make check` runs finds a circle between folders that no circle between files shows."""
+"""The script of `make check` finds import cycles between folders without cycles between files."""
 
 import sys
 from collections.abc import Iterator

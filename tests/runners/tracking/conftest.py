@@ -1,4 +1,4 @@
-"""A mirrored study, made once: opening MLflow's first database takes seconds."""
+"""A mirrored study, made once, since creating MLflow's database takes seconds."""
 
 import shutil
 from pathlib import Path

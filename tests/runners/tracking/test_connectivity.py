@@ -1,4 +1,4 @@
-"""Whether a store can be written is found out in five seconds, whatever is wrong with it, and makes nothing."""
+"""The check of a tracking store takes at most five seconds, for any fault, and creates nothing."""
 
 import socket
 import sqlite3

@@ -1,4 +1,4 @@
-"""A tracking store that is away, locked or unreadable is a warning: the run goes on and its table is printed."""
+"""An unreachable, locked or unreadable tracking store gives a warning; the run continues and prints its table."""
 
 import socket
 import time

@@ -1,4 +1,4 @@
-"""The mirror shows every row of the ledger once, and sending it again changes nothing."""
+"""The mirror has every row of the ledger once, and is idempotent."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Killed between any two calls, the mirror is whole again after the next one."""
+"""After a kill between any two calls, the next mirror is complete."""
 
 import random
 import subprocess

@@ -1,4 +1,4 @@
-"""Which store is used, what is refused, and how fast."""
+"""Choice and validation of the tracking store, and its server."""
 
 import os
 import re

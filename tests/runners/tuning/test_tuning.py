@@ -1,4 +1,4 @@
-"""What is tried, and what is chosen: the same points for every arm, seeds kept apart; NaN never wins."""
+"""Tuning points and choices: the same points for every arm, separate seeds; NaN never wins."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""A tuned table comes to the same choices and the same report under both engines, and when its driver is killed."""
+"""A tuned table has the same choices and report with both executors and after a kill of its driver."""
 
 import time
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Tuning on its course: the same points for every arm, and a choice in writing before it is acted on."""
+"""The tuning phase of a run: the same points for every arm, and choices written before they take effect."""
 
 import random
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""In MLflow the table's arms stand first, each before itself at its own recipe; what tuning tried follows, apart."""
+"""In MLflow the table's arms come first, each before its copy at its own recipe; tuning arms follow."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a declaration says it costs is what the module built from it costs, for every option at many sizes."""
+"""Declared costs equal those of the built module, for every option at many sizes."""
 
 from typing import Literal
 

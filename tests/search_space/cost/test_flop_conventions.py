@@ -1,4 +1,4 @@
-"""FLOPs as published and as counted: ELECTRA's convention to the last digit, ours against a counted run."""
+"""FLOP conventions: ELECTRA's reproduces the published numbers exactly; ours equals a counted run."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Leakage: the index finds what a slow reading of the same rule finds, and what was planted is found, all of it."""
+"""Contamination: the index equals a direct implementation of the rule, and finds all planted overlaps."""
 
 import random
 import re

@@ -1,4 +1,4 @@
-"""A corpus gives the same documents, without duplicates and split by source, on every run."""
+"""A corpus has the same documents on every run, without duplicates and split by source."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The documentation corpus is what its key says: no file is left out for a fault of the disk, and content counts."""
+"""The documentation corpus is identified by content; no file is skipped because of disk errors."""
 
 import subprocess
 import sys

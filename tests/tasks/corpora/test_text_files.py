@@ -1,4 +1,4 @@
-"""Text files in every format give their texts, and a wrong one is refused by name and place."""
+"""Text files of every format are read; an invalid one is refused with name and position."""
 
 import gzip
 import json

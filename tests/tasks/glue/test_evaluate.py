@@ -1,4 +1,4 @@
-"""Predictions scored as GLUE scores them: equal to scikit-learn and scipy, in every form of file, or refused."""
+"""Scores of predictions equal scikit-learn and scipy for every file format; invalid files are refused."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""GLUE's files: every row is an example or is counted, texts stay texts, mistakes are told with file and line."""
+"""GLUE's files: every row is an example or counted, texts are unchanged, mistakes have file and line."""
 
 import random
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""GLUE's one number against a published row, and that no part of it may be missing."""
+"""The GLUE score, compared with a published row; no task may be missing."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The hub's columns give the examples of the official files; wrong columns, names and revisions are told."""
+"""The hub's columns give the examples of the official files; wrong columns, names and revisions are reported."""
 
 import sys
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""A submission as the leaderboard takes it: each file's labels are those of the task's own train file."""
+"""Submission files: labels are spelled as in the task's train file."""
 
 import pytest
 

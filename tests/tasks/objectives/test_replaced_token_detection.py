@@ -1,4 +1,4 @@
-"""The game of generator and judge: what is filled in, what counts as replaced, and who learns from whom."""
+"""Replaced token detection: sampled tokens, targets of the discriminator, and flow of gradients."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Whole files are scored, and what is odd about them is told beside the scores."""
+"""Scores of complete files, with remarks about irregularities."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Mutated SQuAD files: refused in plain lines, or read with every question that is in them. Never a traceback."""
+"""Mutated SQuAD files are refused with messages or read with all their questions, never with a traceback."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""SQuAD's official scores: those published for published predictions, and the rule read independently."""
+"""SQuAD's official scores: published scores of published predictions, and an independent implementation."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Official SQuAD files load whole with the published counts; whatever is wrong is told at once, with its place."""
+"""Official SQuAD files have the published counts; all mistakes of a file are reported with their paths."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The hub's rows give the questions of the official files, by the same checks."""
+"""The hub's rows give the questions of the official files, with the same checks."""
 
 from pathlib import Path
 from typing import Any

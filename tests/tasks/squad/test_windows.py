@@ -1,4 +1,4 @@
-"""Windows hold every token of every paragraph, point back at the text as written, and combine into one answer."""
+"""Windows cover every token of every paragraph, have offsets into the text, and combine into one answer."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""What is asked survives the disk, right boundaries give right answers, and the held-out part is apart."""
+"""Windows round trip on disk, perfect logits give perfect answers, and the held-out part is disjoint."""
 
 from pathlib import Path
 

@@ -20,18 +20,15 @@ from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
 from configuration.loading import AnyExperiment
 from configuration.validation.warnings import warnings_of
-from foundation.atomic_files import disk_refusals
 from foundation.errors import ConfigurationError
 from ledger.artifacts import ArtifactStore
-from ledger.csv_export import has_export
-from ledger.database import LEDGER_NAME
 from ledger.paths import ResultPaths
 from ledger.snapshot import Snapshot
 from reports.brief import brief
 from reports.formats import render
 from reports.report import build
 from reports.write import REPORT_FILES, files_to_attach, refuse_taken, write_report
-from runners.run import RunRequest
+from runners.run import RunRequest, lost_ledger
 from runners.run import run as drive
 from runners.run_progress import RunProgress
 
@@ -86,7 +83,7 @@ def _drive(request: RunRequest, console: Console, stop: Stopping) -> Snapshot:
     mirroring = Mirroring(places, experiment.tracking)
     _warn(console, mirroring.check())
     refuse_taken(places.folder)
-    _warn(console, _lost_ledger(places))
+    _warn(console, lost_ledger(places))
     alone = isinstance(experiment, LatencyExperiment)  # nothing is sent while something is timed
     with LiveView(console, ArtifactStore(places.stages)) as view, nullcontext() if alone else mirroring:
 
@@ -108,19 +105,6 @@ def _drive(request: RunRequest, console: Console, stop: Stopping) -> Snapshot:
     ):
         _say(console, line)
     return found
-
-
-def _lost_ledger(places: ResultPaths) -> str | None:
-    """Return a warning where results lie without the ledger that they belong to."""
-    with disk_refusals(places.folder):
-        gone = not (places.folder / LEDGER_NAME).exists() and not has_export(places.folder)
-        lost = places.remains if gone else ()
-    if not lost:
-        return None
-    return (
-        f"{places.folder}: {lost[0]} is there, but no {LEDGER_NAME}; a new one is begun, which does not "
-        "know what was asked and decided before"
-    )
 
 
 def _failures(found: Snapshot, experiment: AnyExperiment) -> Iterator[str]:

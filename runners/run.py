@@ -158,7 +158,7 @@ def timed(ledger: Ledger, request: RunRequest, on_progress: OnProgress) -> Itera
 def open_ledger(request: RunRequest) -> Iterator[Ledger]:
     """Lock the results folder and open its ledger. Raises ConflictError if it belongs to another experiment."""
     refuse_former_timings(request.paths.folder)
-    _refuse_lost_ledger(request.paths)
+    lost_ledger(request.paths)
     request.paths.make()
     with request.paths.held(), closing(Ledger(request.paths.folder / LEDGER_NAME)) as ledger:
         experiment = request.experiment
@@ -182,17 +182,26 @@ def _trial_labels(experiment: AnyExperiment) -> tuple[str, ...]:
     return () if isinstance(experiment, LatencyExperiment) else all_labels(experiment)
 
 
-def _refuse_lost_ledger(paths: ResultPaths) -> None:
-    """Refuse to begin a ledger where an emptied one lies beside results, or only the export of one."""
+def lost_ledger(paths: ResultPaths) -> str | None:
+    """Return a warning if a folder has results but no ledger, because the run then starts with a new one.
+
+    Raises CorruptionError if the ledger is empty although there are results, ConflictError if the folder has a
+    published report, which holds the export of a ledger only.
+    """
     path = paths.folder / LEDGER_NAME
-    with disk_refusals(path):
+    with disk_refusals(paths.folder):
         size = path.stat().st_size if path.is_file() else None
-        remains = paths.remains if size == 0 else ()
-    if remains:
+        exported, missing = size is None and has_export(paths.folder), not path.exists()
+        remains = paths.remains if size == 0 or (missing and not exported) else ()
+    if exported:
+        raise ConflictError(f"{paths.folder}: holds a published report. Did you mean another --out folder?")
+    if remains and not missing:
         advice = "restore it, or move it away to begin a new one over the stages that are kept"
         raise CorruptionError(f"{path}: is empty, but {remains[0]} is beside it; {advice}")
-    if size is None and has_export(paths.folder):
-        raise ConflictError(f"{paths.folder}: holds a published report. Did you mean another --out folder?")
+    if not remains:
+        return None
+    consequence = "a new one is begun, which does not know what was asked and decided before"
+    return f"{paths.folder}: {remains[0]} is there, but no {LEDGER_NAME}; {consequence}"
 
 
 def _executor_of(request: RunRequest) -> Executor:

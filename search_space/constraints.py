@@ -70,7 +70,7 @@ def broken_by(candidate: Candidate, constraints: tuple[str, ...]) -> str | None:
         try:
             truth = expression.truth(lambda name: _value(candidate, name))
         except InvalidExpression as error:
-            return f"{text!r} cannot be asked: {error}"
+            return f"{text!r} cannot be evaluated: {error}"
         if truth is False:
             values = ", ".join(f"{name} is {_value(candidate, name)}" for name in expression.names)
             return f"breaks {text!r}: {values}" if values else f"breaks {text!r}"

@@ -24,7 +24,7 @@ from ledger.artifacts import ArtifactStore
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.measured_throughput import seconds_per_operation
 from ledger.records import ArmRow, Record, Status
-from runners.cost_estimate.flops import examples_expected, fine_tuning_effort
+from runners.cost_estimate.flops import examples_expected, fine_tuning_flops
 from runners.dag import pretrain_labels
 from search_space.candidate import Candidate
 from tasks.downstream import find_task
@@ -121,7 +121,7 @@ def _operations(record: Record, candidate: Candidate, declared: _Declared) -> fl
         settings, task = run.settings, find_task(run.task)
         train, dev = examples_expected(run.task, settings.train_examples, settings.dev_examples)
         counts = (2 * train if settings.swap_pairs and task.unordered else train, dev)
-        return fine_tuning_effort(candidate.architecture, settings.sequence_length, settings.epochs, *counts)
+        return fine_tuning_flops(candidate.architecture, settings.sequence_length, settings.epochs, *counts)
     if record.label not in declared.pretrain_labels:
         return 0.0
     experiment = declared.experiment

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import log
 from statistics import median, quantiles
 
-from runners.cost_estimate.flops import effort
+from runners.cost_estimate.flops import stage_flops
 from runners.cost_estimate.past_runs import Measured
 from runners.stages.declarations import AttentionStage, FineTuneStage, PretrainStage
 from runners.stages.stage import Stage
@@ -57,7 +57,7 @@ def predicted(stages: Iterable[Stage], measurements: Iterable[Measured]) -> Pred
             missing.add(stage.kind)
             continue
         used.add(group)
-        size = (*group, effort(stage), _parameters(stage))
+        size = (*group, stage_flops(stage), _parameters(stage))
         if size not in costs:
             costs[size] = _cost(by_group[group], *size[2:])
         time, weight = costs[size]

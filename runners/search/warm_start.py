@@ -70,7 +70,7 @@ def _read(experiment: Experiment, folder: Path) -> JsonValue:
         identity = experiment.identity()
         differing = [*_differences(identity, with_paths_as_in(other.fact("identity"), identity))]
         if differing:
-            lines = [f"{folder}: cannot warm-start this search: it asked another question. What differs:"]
+            lines = [f"{folder}: cannot warm-start this search: its settings differ. What differs:"]
             raise ConflictError([*lines, *(f"  {name}" for name in differing)])
         finished = [as_json(each) for each in SearchHistory(experiment, other).observations() if each.complete]
     return {"content": fingerprint(finished), "candidates": finished}

@@ -144,9 +144,9 @@ def test_a_path_has_the_candidates_value(limit: int, sign: str) -> None:
         ({"convolution": "dynamic"}, "convolution in ['none', 'depthwise']", "convolution is dynamic"),
         ({}, "parameters <= 13483008", None),
         ({"depth": 13}, "parameters <= 13483008", "parameters is 14272768"),
-        ({}, "heads % 0 == 0", "cannot be asked: 4 % 0 has no value"),
-        ({}, "convolution < 3", "cannot be asked: 'none' is not a number, and < needs one"),
-        ({}, "heads + 1", "cannot be asked: 5 is neither true nor false; compare it with something"),
+        ({}, "heads % 0 == 0", "cannot be evaluated: 4 % 0 has no value"),
+        ({}, "convolution < 3", "cannot be evaluated: 'none' is not a number, and < needs one"),
+        ({}, "heads + 1", "cannot be evaluated: 5 is neither true nor false; compare it with something"),
     ],
 )
 def test_a_constraint_on_a_missing_field_does_not_apply(changes: dict[str, Any], text: str, told: str | None) -> None:

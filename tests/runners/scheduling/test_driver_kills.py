@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.factories.crashing_ledger import MortalLedger
+from tests.factories.crashing_ledger import CrashingLedger
 from tests.factories.simulated_training import Killed, Track, folder_of, found, small_search, small_table
 
 EXPERIMENTS = [small_table, small_search]
@@ -35,12 +35,12 @@ def test_a_run_killed_before_any_row_is_resumed_to_the_same_table(tmp_path: Path
     while killed:
         rows += 1
         folder, killed = folder_of(tmp_path, f"before {rows}"), False
-        mortal = Track(experiment, folder, ledger_type=lambda path, rows=rows: MortalLedger(path, rows))
+        crashing = Track(experiment, folder, ledger_type=lambda path, rows=rows: CrashingLedger(path, rows))
         try:
-            mortal.run()
+            crashing.run()
         except Killed:
             killed = True
         resumed = Track(experiment, folder)
         assert found(resumed.run()) == expected, rows
-        assert not set(mortal.computed) & set(resumed.computed)
+        assert not set(crashing.computed) & set(resumed.computed)
     assert rows >= 20  # as many places as there are rows

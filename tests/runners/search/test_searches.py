@@ -17,7 +17,7 @@ from runners.search.observations import shifted_by_baseline
 from runners.search.optuna_sampler import Observation
 from runners.work_queue import Failure, StageTask
 from tests.factories import simulated_training as simulated
-from tests.factories.crashing_ledger import MortalLedger
+from tests.factories.crashing_ledger import CrashingLedger
 from tests.factories.simulated_training import SEARCH, Killed, Track, curve, folder_of, found
 
 MARKS = {"rungs": [640, 1280]}
@@ -83,9 +83,11 @@ def test_a_search_killed_between_any_rows_is_resumed_with_the_same_decisions(tmp
     expected = found(Track(course, folder_of(tmp_path, "whole")).run())
     for rows in range(6, 60, 5):
         folder = folder_of(tmp_path, f"before {rows}")
-        mortal = light(Track(course, folder, ledger_type=lambda path, rows=rows: MortalLedger(path, rows)), hurdle)
+        crashing = light(
+            Track(course, folder, ledger_type=lambda path, rows=rows: CrashingLedger(path, rows)), hurdle
+        )
         try:
-            mortal.run()
+            crashing.run()
         except Killed:
             assert found(light(Track(course, folder, order=random.Random(rows)), hurdle).run()) == expected
 
@@ -228,6 +230,6 @@ def test_warm_start_reads_finished_candidates_and_refuses_other_settings(tmp_pat
     with simulated.opened(first / "ledger.sqlite") as ledger:
         other = search(tmp_path, sampler="tpe", space={"bottleneck_ratio": [1, 2]})
         ledger.set_fact("identity", other.identity())
-    with pytest.raises(ConflictError, match="asked another question") as refused:
+    with pytest.raises(ConflictError, match="its settings differ") as refused:
         Track(warm, folder_of(tmp_path, "third")).run()
     assert refused.value.lines[1:] == ("  design.space",)

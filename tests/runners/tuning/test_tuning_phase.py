@@ -18,7 +18,7 @@ from ledger.tuning_plan import CHOICES
 from runners.stages.declarations import PretrainStage
 from runners.work_queue import Failure, StageTask
 from search_space.overrides import difference
-from tests.factories.crashing_ledger import MortalLedger
+from tests.factories.crashing_ledger import CrashingLedger
 from tests.factories.simulated_training import SMALL, TOKENS_PER_STEP, Killed, Track, chance_of, curve, folder_of
 from tests.factories.tuning_runs import RATE, SHARED_RATE, TUNE, best_at, came_to, own_names, ran, tuned
 
@@ -100,7 +100,7 @@ def test_a_choice_is_written_before_the_rows_that_depend_on_it(tmp_path: Path) -
         rows += 1
         folder, killed = folder_of(tmp_path, f"before {rows}"), False
         try:
-            Track(table, folder, LEAVES, ledger_type=lambda path, rows=rows: MortalLedger(path, rows)).run()
+            Track(table, folder, LEAVES, ledger_type=lambda path, rows=rows: CrashingLedger(path, rows)).run()
         except Killed:
             killed = True
         with closing(Ledger(folder / "ledger.sqlite")) as ledger:

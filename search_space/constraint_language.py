@@ -140,12 +140,12 @@ def parse(text: str) -> Expression:
 def _tokens(text: str) -> Iterator[Token]:
     end = 0
     while text[end:].strip():
-        found = _TOKEN.match(text, end)
-        if found is None:
+        match = _TOKEN.match(text, end)
+        if match is None:
             start = len(text) - len(text[end:].lstrip())
             raise _expected("a number, a 'text', a name or a sign", Token("", text[start], start))
-        kind, end = str(found.lastgroup), found.end()
-        yield Token(kind, found[kind], found.start(kind))
+        kind, end = str(match.lastgroup), match.end()
+        yield Token(kind, match[kind], match.start(kind))
     yield Token("end", "", len(text))
 
 
@@ -173,8 +173,8 @@ def _in_order(tokens: Iterator[Token]) -> Iterator[Token]:
 
 
 def _expected(what: str, token: Token) -> InvalidExpression:
-    found = f"found {token.text!r}" if token.text else "the text ends"
-    return InvalidExpression(f"{what} is needed at character {token.start + 1}, but {found}")
+    actual = f"found {token.text!r}" if token.text else "the text ends"
+    return InvalidExpression(f"{what} is needed at character {token.start + 1}, but {actual}")
 
 
 def _atom(token: Token) -> Path | Constant:

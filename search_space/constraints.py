@@ -95,8 +95,8 @@ def _value(candidate: Candidate, name: str) -> Value:
         if not isinstance(value, Schema) or part not in type(value).model_fields:
             return None
         value = getattr(value, part)
-    found: Value = getattr(value, VARIANT_KEY) if isinstance(value, Schema) else value
-    return found
+    constant: Value = getattr(value, VARIANT_KEY) if isinstance(value, Schema) else value
+    return constant
 
 
 def _texts(annotation: Any) -> tuple[str, ...]:

@@ -120,14 +120,14 @@ def _files_of(root: Path, split: Split) -> list[Path]:
     if (folder / split.name / SAVED).is_file():
         return sorted(path for path in (folder / split.name).iterdir() if path.is_file())
     name = re.compile(re.escape(split.name) + r"(-\d+-of-\d+)?")
-    found = sorted(
+    paths = sorted(
         path for path in folder.iterdir() if path.suffix in FORMAT_OF and name.fullmatch(path.stem) and path.is_file()
     )
-    if len({path.suffix for path in found}) > 1 or len({path.stem == split.name for path in found}) > 1:
+    if len({path.suffix for path in paths}) > 1 or len({path.stem == split.name for path in paths}) > 1:
         raise DataError(
-            f"{folder}: {', '.join(path.name for path in found)} all match; expected one file or its shards"
+            f"{folder}: {', '.join(path.name for path in paths)} all match; expected one file or its shards"
         )
-    return found
+    return paths
 
 
 def _hashes(paths: list[Path]) -> JsonValue:

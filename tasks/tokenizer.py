@@ -113,11 +113,11 @@ def load_tokenizer(folder: Path) -> WordPiece:
     try:
         settings = json.loads((folder / SETTINGS_FILE).read_text())
         lowercase, expected = bool(settings["lowercase"]), str(settings["vocabulary_sha256"])
-        found = hashlib.sha256((folder / VOCABULARY_FILE).read_bytes()).hexdigest()
+        actual = hashlib.sha256((folder / VOCABULARY_FILE).read_bytes()).hexdigest()
     except (OSError, ValueError, KeyError, TypeError) as damage:
         raise CorruptionError(f"{folder.name}: {damage!r}") from damage
-    if found != expected:
-        raise CorruptionError(f"{VOCABULARY_FILE}: sha256 {found[:12]}…, {SETTINGS_FILE} recorded {expected[:12]}…")
+    if actual != expected:
+        raise CorruptionError(f"{VOCABULARY_FILE}: sha256 {actual[:12]}…, {SETTINGS_FILE} recorded {expected[:12]}…")
     return WordPiece(read_vocabulary(folder / VOCABULARY_FILE), lowercase)
 
 

@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[1]
 def root_packages(root: Path) -> list[str]:
     """Return the packages that setuptools installs, in alphabetical order."""
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    found = settings["tool"]["setuptools"]["packages"]["find"]["include"]
-    return sorted(name.removesuffix("*") for name in found)
+    patterns = settings["tool"]["setuptools"]["packages"]["find"]["include"]
+    return sorted(name.removesuffix("*") for name in patterns)
 
 
 def circles(graph: grimp.ImportGraph, package: str) -> Iterator[list[str]]:
@@ -55,10 +55,10 @@ def main() -> int:
     total = 0
     for root in roots:
         packages = [root, *(name for name in sorted(graph.find_descendants(root)) if graph.find_children(name))]
-        found = [circle for package in packages for circle in circles(graph, package)]
-        total += len(found)
-        sys.stdout.write(f"{root}: {len(found)} folder-level circles in {len(packages)} packages\n")
-        for circle in found:
+        cycles = [circle for package in packages for circle in circles(graph, package)]
+        total += len(cycles)
+        sys.stdout.write(f"{root}: {len(cycles)} folder-level circles in {len(packages)} packages\n")
+        for circle in cycles:
             sys.stdout.write(f"  {', '.join(circle)}\n")
     return int(total > 0)
 

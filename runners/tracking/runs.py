@@ -156,7 +156,7 @@ class _Projection:
         yield from arm_values(list(values.values()))
         if self.prefix or BASELINE in (arm.name, arm.tuned_from):
             return
-        own = next((one.name for one in self.snapshot.arms if one.tuned_from == BASELINE), BASELINE)
+        own = next((each.name for each in self.snapshot.arms if each.tuned_from == BASELINE), BASELINE)
         baseline = BASELINE if arm.tuned_from is None else own  # at its own recipe, if it differs
         if STATUS[arm_status(self.snapshot.of_arm(baseline))].ended:
             yield from differences(values, self._finals(baseline))

@@ -129,7 +129,7 @@ class OverlapIndex:
     def overlap(self) -> Overlap:
         """Return the overlap with the documents read so far."""
         kinds = ((self._sentences, self._sentences_of), (self._runs, self._runs_of))
-        sentences, runs = (tuple(self._having(found, runs_of_text)) for found, runs_of_text in kinds)
+        sentences, runs = (tuple(self._having(matched, runs_of_text)) for matched, runs_of_text in kinds)
         too_short = (
             example
             for example, texts in enumerate(self._examples)

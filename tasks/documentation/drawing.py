@@ -20,7 +20,7 @@ MOST_GROUPS_PER_MODULE = 25  # so that no module dominates a set
 def by_module(documents: Iterable[Document]) -> dict[str, list[Document]]:
     """Return the documents by source, in order."""
     ordered = sorted(documents, key=lambda document: document.source)
-    return {source: list(found) for source, found in groupby(ordered, key=lambda document: document.source)}
+    return {source: list(members) for source, members in groupby(ordered, key=lambda document: document.source)}
 
 
 def draw(task: str, groups: Mapping[str, Sequence[Group]], train_count: int, dev_count: int) -> Examples:

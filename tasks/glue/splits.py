@@ -38,8 +38,8 @@ def check_columns(split: LoadedSplit, name: str, wanted: Sequence[str]) -> None:
     """Raise DataError if a column is missing, with the existing ones."""
     missing = [column for column in wanted if column not in split.columns]
     if missing:
-        found = ", ".join(map(repr, split.columns))
-        raise DataError(f"{name}: no column {' and no '.join(map(repr, missing))}; found are {found}")
+        existing = ", ".join(map(repr, split.columns))
+        raise DataError(f"{name}: no column {' and no '.join(map(repr, missing))}; found are {existing}")
 
 
 def check_numbers_have_names(split: LoadedSplit, column: str, name: str, expected: str) -> None:

@@ -62,6 +62,8 @@ def _header(text: str, name: str, wanted: Sequence[str]) -> tuple[str, ...]:
     columns = tuple(text.split("\t"))
     missing = [column for column in wanted if column not in columns]
     if missing:
-        found = ", ".join(map(repr, columns[:12]))
-        raise DataError(f"{name}:1: no column {' and no '.join(map(repr, missing))} in the header; found are {found}")
+        existing = ", ".join(map(repr, columns[:12]))
+        raise DataError(
+            f"{name}:1: no column {' and no '.join(map(repr, missing))} in the header; found are {existing}"
+        )
     return columns

@@ -41,12 +41,12 @@ def squad_file(path: Path, version: Version, part: Part) -> Path:
     official = f"{part}-{version}.json"
     if (folder / official).is_file():
         return folder / official
-    found = sorted(each for each in folder.glob(f"{part}-{version}*.json") if each.is_file())
-    if len(found) == 1:
-        return found[0]
+    candidates = sorted(each for each in folder.glob(f"{part}-{version}*.json") if each.is_file())
+    if len(candidates) == 1:
+        return candidates[0]
     wanted = f"expected {official} of {OFFICIAL_SOURCE}, or one subset of it named {part}-{version}.*.json"
-    if found:
-        raise DataError(f"{folder}: {', '.join(each.name for each in found)}: several files match; {wanted}")
+    if candidates:
+        raise DataError(f"{folder}: {', '.join(each.name for each in candidates)}: several files match; {wanted}")
     raise missing(f"{folder}: no {official}; {wanted}")
 
 

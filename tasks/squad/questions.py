@@ -134,14 +134,14 @@ class _Reading:
         return identifier
 
     def _answers(self, item: Fields, path: str, context: str) -> tuple[Answer, ...]:
-        found = []
+        answers = []
         for number, (item_path, answer) in enumerate(self._items(item, "answers", f"{path}.")):
             text, start = self._text(answer, "text", item_path), self._value(answer, "answer_start", int, item_path)
             if text == "":
                 self._mistake(item_path, "an answer without text")
             if text and start is not None:
-                found.append(Answer(text, self._start_of(text, start, context, f"{path} answer {number}")))
-        return tuple(found)
+                answers.append(Answer(text, self._start_of(text, start, context, f"{path} answer {number}")))
+        return tuple(answers)
 
     def _start_of(self, text: str, start: int, context: str, path: str) -> int | None:
         """Return the position of an answer: as in the file, else nearby, else None; irregular ones are counted."""
@@ -209,12 +209,12 @@ class _Reading:
 def _nearest(text: str, start: int, context: str) -> int | None:
     """Return the occurrence of a text nearest to `start`, at most 32 characters away."""
     first, last = max(0, start - NEARBY_CHARACTERS), start + NEARBY_CHARACTERS
-    found = [
+    matches = [
         start_of_match
         for start_of_match in range(first, min(last, len(context)) + 1)
         if context.startswith(text, start_of_match)
     ]
-    return min(found, key=lambda start_of_match: abs(start_of_match - start), default=None)
+    return min(matches, key=lambda start_of_match: abs(start_of_match - start), default=None)
 
 
 def _kind(value: object) -> str:

@@ -20,8 +20,8 @@ def read_rows(split: LoadedSplit, version: Version, name: str) -> SquadFile:
     """
     missing = [column for column in COLUMNS if column not in split.columns]
     if missing:
-        found = ", ".join(map(repr, split.columns))
-        raise DataError(f"{name}: no column {' and no '.join(map(repr, missing))}; found are {found}")
+        existing = ", ".join(map(repr, split.columns))
+        raise DataError(f"{name}: no column {' and no '.join(map(repr, missing))}; found are {existing}")
     rows = [
         dict(zip(COLUMNS, row, strict=True)) for row in zip(*(split.columns[each] for each in COLUMNS), strict=True)
     ]

@@ -37,16 +37,16 @@ def _entry(entry: JsonValue, number: int) -> tuple[str, Mapping[str, JsonValue],
     scores, parameters = parts.get("scores"), parts.get("hparams")
     if not isinstance(scores, dict) or not isinstance(parameters, dict):
         raise Unreadable(f"entry {number}: scores and hparams must be mappings")
-    curve = {1.0: scores} if "glue" in scores else {float(step): at for step, at in scores.items() if step.isdigit()}
-    found: dict[float, float] = {}
-    for step, at in curve.items():
-        glue = at.get("glue") if isinstance(at, dict) else None
+    by_step = {1.0: scores} if "glue" in scores else {float(key): scores[key] for key in scores if key.isdigit()}
+    scores_by_step: dict[float, float] = {}
+    for step, values in by_step.items():
+        glue = values.get("glue") if isinstance(values, dict) else None
         if isinstance(glue, bool) or not isinstance(glue, int | float):
             raise Unreadable(f"entry {number}: scores.glue is {glue!r}; a number is needed")
-        tasks = [at.get(task) for task in TASKS] if isinstance(at, dict) and glue > IMPOSSIBLE else []
+        tasks = [values.get(task) for task in TASKS] if isinstance(values, dict) and glue > IMPOSSIBLE else []
         known = [score for score in tasks if isinstance(score, int | float)]
-        found[step] = sum(known) / len(TASKS) if len(known) == len(TASKS) else float(glue)
-    if not found and scores:
+        scores_by_step[step] = sum(known) / len(TASKS) if len(known) == len(TASKS) else float(glue)
+    if not scores_by_step and scores:
         raise Unreadable(f"entry {number}: scores holds neither glue nor scores by step")
     overrides = parameters.get("model_hparam_overrides")
-    return str(parts.get("id", number)), overrides if isinstance(overrides, dict) else parameters, found
+    return str(parts.get("id", number)), overrides if isinstance(overrides, dict) else parameters, scores_by_step

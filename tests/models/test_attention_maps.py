@@ -17,13 +17,13 @@ REAL = torch.arange(LENGTH)[None] < torch.tensor([LENGTH, 9, 1])[:, None]
 
 
 def stir(model: nn.Module) -> None:
-    """Give every parameter a value of its own."""
+    """Set every parameter to random values."""
     initialise(model, 1)
     moved(model)
 
 
 def by_the_map(attention: MixedAttention, x: Tensor, padding_mask: Tensor | None) -> Tensor:
-    """Return the mixed tokens with attention's part made from the map."""
+    """Return the output of the sublayer, with attention computed from the map."""
     query, value = attention.query(x), attention.value(x)
     weights = attention_map(attention, x, padding_mask)
     context = (weights @ value.unflatten(-1, (attention.heads, -1)).transpose(1, 2)).transpose(1, 2).flatten(-2)
@@ -65,7 +65,7 @@ def test_every_layer_is_visited_once_and_the_output_is_unchanged() -> None:
         plain = encoder(tokens)
         assert torch.equal(visit_attention_maps(encoder, tokens, lambda layer, _: seen.append(layer)), plain)
         assert seen == [*range(len(encoder.blocks))]
-        encoder(tokens)  # nobody looks any more
+        encoder(tokens)  # hooks are removed
     assert len(seen) == len(encoder.blocks)
 
 

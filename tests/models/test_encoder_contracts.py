@@ -60,7 +60,7 @@ def test_the_content_of_padding_changes_no_other_position(built: Architecture) -
 @pytest.mark.parametrize("convolution", leaking(), ids=title)
 @torch.no_grad()
 def test_as_released_padding_affects_other_positions(convolution: Convolution) -> None:
-    """The contract above can be broken: every row with padding changes, and a row without any does not."""
+    """The contract above can fail: every row with padding changes, and rows without padding do not."""
     model = encoder(architecture(convolution))
     shown, other = tokens(1), torch.where(real(), tokens(1), tokens(2))
     change = ((model(shown, None, real()) - model(other, None, real())).abs().amax(-1) * real()).amax(-1)
@@ -88,7 +88,7 @@ def test_a_sequence_has_the_same_output_alone_and_in_a_batch(built: Architecture
 
 
 def silent_by_nature(name: str) -> bool:
-    """Softmax over keys does not see what is added to all of them, so a key's bias never has a gradient."""
+    """A key's bias has no gradient, because it adds a constant to all scores of a query."""
     return name.endswith("attention.key.bias")
 
 

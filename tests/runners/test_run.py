@@ -26,8 +26,8 @@ def request(folder: Path, experiment: Experiment, scale: str = "whole") -> RunRe
     return RunRequest(experiment, scale, ResultPaths.of(folder / "results"), workers=1)
 
 
-def nobody_watches(progress: RunProgress) -> None:
-    """Look away."""
+def ignore_progress(progress: RunProgress) -> None:
+    """Ignore progress."""
 
 
 def test_another_experiment_in_the_folder_is_refused_with_every_key_that_differs(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_another_experiment_in_the_folder_is_refused_with_every_key_that_differs
         "  baseline.recipe.dropout: the default there, 0.3 here",
         "  pretraining.seeds: [1,2] there, [1,3] here",
     ]
-    assert [key for key in keys if not key.startswith("  design.")] == wanted  # the arms stand on the baseline
+    assert [key for key in keys if not key.startswith("  design.")] == wanted  # the arms depend on the baseline
     assert last == "Did you mean another --out folder?"
     with closing(Ledger.at(tmp_path / "results")) as ledger:
         assert ledger.fact("identity") == before
@@ -61,7 +61,7 @@ def test_only_a_run_that_computes_is_recorded_as_a_session(tmp_path: Path) -> No
     track = Track(asked.experiment, tmp_path)
     with open_ledger(asked) as ledger:
         for expected in (1, 1):
-            with timed(ledger, asked, nobody_watches) as reporter:
+            with timed(ledger, asked, ignore_progress) as reporter:
                 run_stages(track.journal(ledger), track.executor(), reporter)
             (session,) = sessions(ledger)
             assert (len(sessions(ledger)), session.command) == (expected, "steeplechase run a.yaml")
@@ -100,7 +100,7 @@ def test_arms_and_claims_may_be_added_and_the_ledger_has_the_time_of_addition(tm
     assert {history.status for history in whole.of_arm("dynamic")} == {TrialStatus.FINISHED}
     assert whole.document["claims"] == claims
     with pytest.raises(ConflictError), open_ledger(request(tmp_path, small)):
-        pass  # an arm that has run is never forgotten
+        pass  # an arm with results cannot be removed
 
 
 def test_another_spelling_of_a_path_is_the_same_experiment_and_another_file_is_not(
@@ -127,7 +127,7 @@ def test_a_concurrent_driver_is_refused_and_changes_nothing(tmp_path: Path) -> N
     asked = request(tmp_path, simulated.experiment(tmp_path))
     with open_ledger(asked) as ledger:
         with pytest.raises(ConflictError, match="is running this experiment"):
-            run(asked, nobody_watches)
+            run(asked, ignore_progress)
         assert ledger.trials() == ()
         assert not (asked.paths.stages / "unfinished").exists()
 
@@ -136,7 +136,7 @@ def test_missing_data_is_refused_before_a_folder_is_created(tmp_path: Path) -> N
     experiment = simulated.experiment(tmp_path)
     (tmp_path / "text.txt").unlink()
     with pytest.raises(DataError, match="no such file"):
-        run(request(tmp_path, experiment), nobody_watches)
+        run(request(tmp_path, experiment), ignore_progress)
     assert not (tmp_path / "results").exists()
 
 
@@ -158,9 +158,9 @@ def test_a_user_error_in_a_worker_ends_the_run_and_a_corrected_file_resumes_it(t
     asked = request(tmp_path, simulated.experiment(tmp_path))
     (tmp_path / "text.txt").write_bytes(b"first line\nsecond\x00line\n")
     with pytest.raises(DataError, match=r"text\.txt:2: a NUL byte") as refused:
-        run(asked, nobody_watches)
+        run(asked, ignore_progress)
     assert refused.value.exit_code == 4
     (tmp_path / "text.txt").write_text("too little text for a vocabulary\n")
     with pytest.raises(DataError) as refused:
-        run(asked, nobody_watches)
+        run(asked, ignore_progress)
     assert "NUL" not in str(refused.value)

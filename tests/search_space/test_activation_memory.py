@@ -27,7 +27,7 @@ SEQUENCES, LENGTH = 8, 128
 
 
 def kept(architecture: Architecture) -> int:
-    """Return the bytes of all that a forward pass keeps for the backward one, each piece of memory once."""
+    """Return the bytes that a forward pass saves for the backward pass, each storage once."""
     encoder = Encoder(architecture, 0.0)
     for parameter in encoder.parameters():
         torch.nn.init.normal_(parameter, std=0.02)
@@ -42,7 +42,7 @@ def kept(architecture: Architecture) -> int:
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         out = encoder(torch.zeros(SEQUENCES, LENGTH, dtype=torch.long))
-    assert out.requires_grad  # and so nothing was let go of before it was counted
+    assert out.requires_grad  # so that nothing was freed before it was counted
     return sum(sizes.values())
 
 

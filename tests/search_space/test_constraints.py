@@ -79,7 +79,7 @@ def test_the_language_is_a_subset_of_python(words: list[str]) -> None:
 def test_an_expression_that_depends_on_a_missing_value_is_neither_true_nor_false(
     text: str, missing: set[str]
 ) -> None:
-    """A truth without some values is the truth with any values in their place (Kleene)."""
+    """A truth value with missing values holds for any values in their place (Kleene)."""
     truth = parse(text).truth(lambda name: None if name in missing else VALUES[name])
     assert truth in (None, parse(text).truth(VALUES.__getitem__))
 
@@ -137,7 +137,7 @@ def test_a_path_has_the_candidates_value(limit: int, sign: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "text", "told"),
     [
-        ({}, "convolution.kernel_size > 100", None),  # there is no kernel to speak of
+        ({}, "convolution.kernel_size > 100", None),  # there is no kernel
         ({}, "not convolution.kernel_size > 100", None),
         ({"convolution": "dynamic"}, "convolution.kernel_size > 100", "convolution.kernel_size is 9"),
         ({}, "convolution == 'none' or convolution.kernel_size > 100", None),

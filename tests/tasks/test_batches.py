@@ -17,7 +17,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def batches(sequences: int) -> Batches:
-    """Return batches of a stream in which every token tells where it stood."""
+    """Return batches of a stream whose tokens are their positions."""
     stream = np.arange(sequences * PIECE + 3, dtype=np.uint16) + 10  # three tokens are left over
     return Batches(stream, WORDS, LENGTH)
 

@@ -22,7 +22,7 @@ transformers: Any = pytest.importorskip("transformers", reason="the reference mo
 
 @st.composite
 def expressible(draw: st.DrawFn) -> Architecture:
-    """Draw an architecture that transformers has a model for."""
+    """Draw an architecture with an equivalent in transformers."""
     drawn = draw(architectures())
     if isinstance(drawn.convolution, SpanDynamic):
         convolution = drawn.convolution.model_copy(update={"value": "own"})
@@ -68,12 +68,12 @@ def test_a_config_round_trips_the_architecture(architecture: Architecture, dropo
     document = config.written(architecture, "", dropout, 0)
     assert config.read(document) == config.Reading(architecture, ())
     through: Any = transformers.AutoConfig.for_model(**document)
-    assert config.read(through.to_dict()).architecture == architecture  # as transformers itself saves it
+    assert config.read(through.to_dict()).architecture == architecture  # as saved by transformers
 
 
 @given(architectures())
 def test_an_architecture_is_written_unchanged_or_refused(architecture: Architecture) -> None:
-    """What is not refused says all of itself in config.json."""
+    """An architecture that is not refused is fully described by its config.json."""
     if not list(config.obstacles(architecture)):
         assert config.read(config.written(architecture, "", 0.1, 0)).architecture == architecture
 
@@ -98,7 +98,7 @@ def test_a_class_with_a_head_has_only_the_encoder_and_the_head(objective: str, f
     document = config.written(read.architecture, kind, 0.1, 0)
     with torch.device("meta"):
         theirs = getattr(transformers, kind)(transformers.AutoConfig.for_model(**document))
-    tied = {"generator_lm_head.weight"}  # the table of the words itself
+    tied = {"generator_lm_head.weight"}  # the token table
     names = {name for name, _ in theirs.named_parameters(remove_duplicate=False)} - tied
     assert {
         twin.transformers_name for twin in (*under(family, encoder_pairs(read.architecture)), *head_pairs(objective))

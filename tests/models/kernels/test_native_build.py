@@ -24,7 +24,7 @@ compiled = pytest.mark.skipif(library() is None, reason="this machine has no C c
 
 
 def told(script: str, **environment: str) -> str:
-    """Return what a fresh interpreter prints; silent on the error stream, and nothing is written where it runs."""
+    """Return the output of a fresh interpreter, which must not write to the error stream or to its folder."""
     with TemporaryDirectory() as folder:
         done = subprocess.run(
             [sys.executable, "-c", script],
@@ -58,7 +58,7 @@ def test_without_a_compiler_torch_is_used(tmp_path: Path) -> None:
 
 
 def loads(path: Path) -> bool:
-    """Return whether a process of its own can load a library; one that is cut short may end it."""
+    """Return whether a separate process can load a library; a truncated one may crash it."""
     command = [sys.executable, "-I", "-c", LOAD, str(path)]
     return subprocess.run(command, capture_output=True, check=False, timeout=120).returncode == 0
 

@@ -149,7 +149,7 @@ def operate(device: str, file: str) -> None:
 
 
 def compile_all() -> None:
-    """Print the registers and the spilled bytes of each kernel, compiled for cards that load and do nothing."""
+    """Print the registers and the spilled bytes of each kernel, compiled for GPUs that are not present."""
     import triton
 
     from models.kernels.triton_window import span_window
@@ -163,7 +163,7 @@ def compile_all() -> None:
 
 
 class IdleCard:
-    """What Triton asks of a card, answered without one: the compiler works as for the real card, nothing is run."""
+    """A driver without a GPU: Triton compiles for a given capability, and nothing is run."""
 
     def __init__(self, capability: int, usage: dict[str, tuple[int, int]]) -> None:
         self.capability, self.usage, self.utils = capability, usage, self

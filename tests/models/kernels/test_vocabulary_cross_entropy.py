@@ -18,7 +18,7 @@ TYPES = pytest.mark.parametrize("dtype", ROUNDING, ids=str)
 
 @pytest.fixture(params=["compiled", "torch alone"], autouse=True)
 def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take each way in turn, where the machine has it."""
+    """Run with each implementation that the machine has."""
     if request.param == "torch alone":
         monkeypatch.setattr(module.bindings, "usable", lambda *_: False)
     elif not calls.usable(torch.zeros(1)):
@@ -54,7 +54,7 @@ def test_the_loss_and_its_gradients_are_those_of_cross_entropy(dtype: torch.dtyp
 
 
 def test_the_backward_pass_can_run_twice() -> None:
-    """What is kept for the backward pass is left as it is."""
+    """Saved tensors are not modified by the backward pass."""
     *weights, answers = inputs(torch.float32)
     mine = [value.requires_grad_() for value in weights]
     loss, _ = vocabulary_cross_entropy(*mine, answers)
@@ -82,7 +82,7 @@ def test_sampled_tokens_follow_the_softmax(seed: int) -> None:
 
 @pytest.mark.parametrize("uniform", [0.0, 0.5, 1 - 2**-24])
 def test_tokens_of_probability_zero_are_never_sampled(uniform: float) -> None:
-    """The ends of the uniform distribution meet tokens of probability zero at both ends of the vocabulary."""
+    """Uniform numbers 0 and 1, with tokens of probability zero at both ends of the vocabulary."""
     bias = torch.full((30_000,), -torch.inf)
     bias[100:29_000] = torch.randn(28_900, generator=torch.Generator().manual_seed(1))
     answers = torch.full((3,), 200)

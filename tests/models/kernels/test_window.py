@@ -61,7 +61,7 @@ def assert_close(found: tuple[Tensor, ...], expected: tuple[Tensor, ...], dtype:
 @given(SIZES)
 @settings(max_examples=30, deadline=None)
 def test_the_dynamic_sum_is_equation_3(dtype: torch.dtype, sizes: Sizes) -> None:
-    """In float64 by torch alone, in float32 and bfloat16 by the compiled operators where the machine has them."""
+    """In float64 with torch, in float32 and bfloat16 with the compiled operators if available."""
     batch, length, heads, head_width, kernel_size = sizes
     values = drawn(batch, length, heads, head_width, dtype=dtype)
     logits = drawn(batch, length, heads, kernel_size, dtype=dtype)

@@ -19,7 +19,7 @@ SEED = 20261121
 
 
 def mirrored(folder: Path) -> tuple[Counter[str], set[str]]:
-    """Return how often MLflow holds each run of the folder, by identity, and the standings of its runs."""
+    """Return the number of MLflow runs by identity, and their status tags."""
     with closing(sqlite3.connect(folder / "mlflow.db")) as database:
         identities = database.execute("SELECT value FROM tags WHERE key = 'steeplechase.identity'").fetchall()
         within = Counter(value.partition("@")[2].partition("/")[2] for (value,) in identities)  # without the folder
@@ -34,7 +34,7 @@ def test_after_random_kills_the_same_command_gives_the_same_table(smoke: Run, tm
     while killed < KILLS:
         driver = start(*command)
         time.sleep(chance.uniform(0.1, 0.3) * smoke.seconds)
-        if driver.poll() is not None:  # it was quicker than chance
+        if driver.poll() is not None:  # it ended before the kill
             break
         assert ended_within(kill(driver), seconds=5)
         killed += 1

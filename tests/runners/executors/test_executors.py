@@ -47,7 +47,7 @@ def test_tasks_listed_in_another_order_are_the_same_experiment(smoke: Run, tmp_p
     order, other = "[docs_acceptability, docs_pair, docs_answer]", "[docs_answer, docs_acceptability, docs_pair]"
     assert order in text
     (tmp_path / "table2.yaml").write_text(text.replace(order, other))
-    shutil.copytree(smoke.folder / "stages", tmp_path / "results" / "stages")  # what is asked is which keys there are
+    shutil.copytree(smoke.folder / "stages", tmp_path / "results" / "stages")  # the test compares keys
     command = ("run", tmp_path / "table2.yaml", "--scale", "smoke", "--out", tmp_path / "results")
     done = steeplechase(*command)
     assert (done.returncode, stages_told(done.stderr)) == (0, 0), done.stderr

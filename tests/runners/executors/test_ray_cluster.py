@@ -30,7 +30,7 @@ def started(variables: Mapping[str, str], *arguments: str | Path) -> "subprocess
 
 
 def at_work(folder: Path) -> int:
-    """Return how many trials are being computed at this moment."""
+    """Return the number of trials that are running."""
     return sum(path.is_dir() for path in (folder / "stages" / "unfinished").glob("*"))
 
 

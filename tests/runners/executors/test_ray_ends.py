@@ -21,7 +21,7 @@ STOPPED = "stopped; everything finished is kept, and the same command carries on
 
 
 def named(parent: int, word: str) -> list[int]:
-    """Return the processes under a parent whose command holds a word."""
+    """Return the descendants of a process whose command contains a word."""
     found = []
     for process, _ in descendants(parent):
         try:
@@ -33,7 +33,7 @@ def named(parent: int, word: str) -> list[int]:
 
 
 def begun(folder: Path, driver: int) -> bool:
-    """Whether the driver holds its results folder."""
+    """Whether the driver has locked its results folder."""
     return (folder / "lock").exists()
 
 
@@ -60,7 +60,7 @@ def between(folder: Path, driver: int) -> bool:
 def told_until(
     moment: Callable[[Path, int], bool], act: Callable[[int], None], experiment: Path, folder: Path
 ) -> tuple[int, str, set[tuple[int, str]]]:
-    """Start the run, act on it at a moment; return its exit code, what it said and the processes it had then."""
+    """Start the run, act on it at a moment; return its exit code, its output and its processes at that moment."""
     started = command("run", experiment, "--out", folder, "--engine", "ray")
     with subprocess.Popen(started, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
         while not moment(folder, run.pid) and run.poll() is None:
@@ -76,7 +76,7 @@ def told_until(
 
 @pytest.fixture(autouse=True)
 def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Give the run a folder for temporary files that no other test uses, with a name short enough for sockets."""
+    """Set a temporary folder for this test only, with a path short enough for sockets."""
     folder = Path("/tmp", secrets.token_hex(3))
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
@@ -140,7 +140,7 @@ def test_the_death_of_rays_process_is_reported_in_one_line_and_the_run_can_be_re
     last = told.splitlines()[-1]
     assert last.startswith("Ray ended unexpectedly")
     assert "everything finished is kept, and the same command carries on" in last
-    assert not re.findall(r"\bray\b", told.rpartition("Ray ended")[0], re.IGNORECASE)  # it speaks to its log alone
+    assert not re.findall(r"\bray\b", told.rpartition("Ray ended")[0], re.IGNORECASE)  # its output is in the log only
     assert ended_within(below, seconds=5)
     done = steeplechase("run", small_experiment, "--out", folder)
     assert done.returncode == 0, done.stderr

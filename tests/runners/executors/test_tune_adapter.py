@@ -41,7 +41,7 @@ def test_a_stage_is_retried_until_three_deaths_and_each_death_counts_once(tmp_pa
 def test_decisions_of_a_search_do_not_depend_on_process_deaths(
     tmp_path_factory: pytest.TempPathFactory, workers: int, seed: int
 ) -> None:
-    """Trials wait at hurdles and are handed out again behind them, on however many workers."""
+    """Trials stop at hurdles and are suggested again after them, for any number of workers."""
     folder = tmp_path_factory.mktemp("hall")
     chance = random.Random(seed)
     quiet = Track(small_search(folder_of(folder, "quiet")), folder / "quiet", curve).run()

@@ -45,14 +45,14 @@ def test_with_a_large_budget_a_policy_ends_or_finds_the_optimum(name: str) -> No
     simulation = Simulation(values, np.arange(1, POINTS + 1) / POINTS, np.zeros((CANDIDATES, 0)), CANDIDATES + 1.0)
     *_, last = simulation.run(POLICIES[name], np.random.default_rng(0))
     assert last.spent <= CANDIDATES + 1e-6
-    if name in ("random", "architecture", RECOMMENDED):  # those that never give a candidate up for good
+    if name in ("random", "architecture", RECOMMENDED):  # policies that never drop a candidate
         assert last.best_seen == values.min()
 
 
 @every_policy
 @pytest.mark.parametrize("seed", range(3))
 def test_unobserved_values_change_no_decision(name: str, seed: int) -> None:
-    """What is not yet observed is made anew before every move; the moves stay the same."""
+    """Unobserved values are redrawn before every action; the actions stay the same."""
     values = falling(seed, 0.2)
     expected = moves_of(POLICIES[name], values, 4.0, seed)
     poisoned, generator = values.copy(), np.random.default_rng(seed + 99)
@@ -75,7 +75,7 @@ def test_a_diverged_candidate_never_wins_and_is_not_resumed(name: str) -> None:
     for state in simulation.run(POLICIES[name], np.random.default_rng(0)):
         assert np.isfinite(state.best_seen) or not np.isfinite(simulation.observed[simulation.reached > 0]).any()
     broken = np.isinf(simulation.observed).sum(axis=1)
-    assert broken.max() <= 1  # nobody trains past divergence
+    assert broken.max() <= 1  # no training past divergence
 
 
 @every_policy
@@ -119,7 +119,7 @@ def test_synthetic_families_are_deterministic_in_the_seed(family: str) -> None:
 
 
 def test_controls_keep_the_recommended_policy_out_of_the_worst_of_crossing_curves() -> None:
-    """All curves cross in the middle: whoever trusts beginnings ends near the worst; the controls prevent that."""
+    """All curves cross in the middle: without controls, policies that trust early values end near the worst."""
     tasks = [CurveTask.of(synthetic("reversed", seed, candidates=100, points=24)) for seed in (1, 2)]
 
     def regret(name: str) -> float:

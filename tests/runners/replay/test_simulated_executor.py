@@ -42,7 +42,7 @@ def scaled(hurdle: HurdleRule, tokens: int) -> Any:
 
 
 def reached_in_run(folder: Path, hurdle: HurdleRule, seed: int) -> tuple[dict[str, int], dict[str, int]]:
-    """Return how far each candidate of a real course trained, and its cohort."""
+    """Return the tokens of each candidate in a real run, and its cohort."""
 
     def answer(work: StageTask) -> Outcome | Failure:
         if work.trial is None:
@@ -66,7 +66,7 @@ def reached_in_run(folder: Path, hurdle: HurdleRule, seed: int) -> tuple[dict[st
 
 
 class Recorded:
-    """A hurdle in cohorts of given sizes: in `run` the baseline takes one place of the first."""
+    """A hurdle with cohorts of given sizes: in `run` the baseline is in the first cohort."""
 
     def __init__(self, hurdle: HurdleRule, sizes: list[int]) -> None:
         self.rung_tokens, self.decide = hurdle.rung_tokens, hurdle.decide
@@ -110,7 +110,7 @@ def test_every_candidate_is_started_and_every_cohort_ends(hurdle: HurdleRule) ->
 
 @pytest.mark.parametrize("seed", range(3))
 def test_asha_stops_the_same_candidates_as_optuna(seed: int) -> None:
-    """An oracle: Optuna's pruner, asked after every point, as `benchmarks/replay_peers.py` does."""
+    """Oracle: Optuna's pruner, consulted after every point, as in `benchmarks/replay_peers.py`."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     values = np.random.default_rng(seed).random((40, 30))
     pruner = optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=3)

@@ -19,7 +19,7 @@ def test_successive_halving_keeps_the_best_third_of_nine() -> None:
 
 
 def test_asha_compares_each_candidate_with_earlier_ones() -> None:
-    """Each newcomer is better than all before it, and goes on at every rung."""
+    """Each candidate is better than all earlier ones, and continues at every rung."""
     expected = [(each, points) for each in range(3) for points in (1, 3, 9)]
     assert as_pairs(moves_of(POLICIES["asha"], LEVELS, 3.0)) == expected
 
@@ -45,7 +45,7 @@ def test_hyperband_starts_with_aggressive_brackets_and_ends_with_full_trainings(
 
 
 def test_progressive_hurdles_are_means_and_stay_fixed() -> None:
-    """Ten set the first hurdle at 0.55; then 0.5 clears it and sets the second mark, 0.6 does not."""
+    """Ten candidates set the first hurdle at 0.55; then 0.5 clears it and sets the second one, and 0.6 does not."""
     first = np.linspace(0.1, 1.0, 10)
     later = np.array([0.5, 0.6, 0.54, 0.56, 0.5, 0.6, 0.5, 0.6, 0.5, 0.6])
     values = np.concatenate([first, later])[:, None] * np.ones((1, 4))

@@ -27,7 +27,7 @@ from tests.runners.scheduling.test_transient_faults import (
 )  # fmt: skip
 
 EXECUTORS = (Track, Handed)
-"""Stages in the order of the queue, and trials one by one as Ray Tune asks for them."""
+"""Local execution of stages, and trials suggested to Ray Tune."""
 
 
 def ran(track: Track, begun: list[Batch] | None = None) -> list[Batch]:

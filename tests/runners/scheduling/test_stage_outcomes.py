@@ -21,7 +21,7 @@ from tests.factories.stage_results import plausible
 
 
 def failing(label: str, *ends: Outcome | Failure) -> Any:
-    """Return a trainer in which the stages of one label end otherwise, one end per attempt of each, then as ever."""
+    """Return a trainer in which the stages of one label have the given outcomes by attempt, then normal ones."""
     tried: Counter[str] = Counter()
 
     def answer(work: StageTask) -> Outcome | Failure:

@@ -28,7 +28,7 @@ CONDITIONAL = {
     "convolution.kernel_size": (3, 5, 7, 9, 11, 13, 15, 17),
 }
 COHORT, COHORTS, TOLD = 4, 6, 24
-SEEDS, SEEDS_OF_GP = 14, 6  # a question to the Gaussian process takes 0.2 s
+SEEDS, SEEDS_OF_GP = 14, 6  # a proposal of the Gaussian process takes 0.2 s
 LEAST_P = 0.02  # of winning so many seeds by chance
 
 Values = Callable[[Search, Candidate], tuple[float, ...]]
@@ -59,7 +59,7 @@ def two_objectives(design: Search, candidate: Candidate) -> tuple[float, ...]:
 
 
 def told(design: Search, values: Values, points: list[dict[str, Any]], share: float = 1.0) -> tuple[Observation, ...]:
-    """Return the baseline and candidates as seen, of which the best share was trained to the end."""
+    """Return observations of the baseline and of candidates, the best share of which is complete."""
     baseline = values(design, BASELINE)
     found = [values(design, apply(BASELINE, point)) for point in points]
     bar = sorted(found)[int(len(found) * share) - 1] if found else ()
@@ -85,7 +85,7 @@ def assert_better(pairs: list[tuple[float, float]]) -> None:
 
 
 def assert_learns(sampler: str, values: Values = one_loss, share: float = 1.0, **more: Any) -> None:
-    """Hold the cohort that follows on even draws to those draws, and to the next even draws."""
+    """Compare the cohort after uniform sampling with that sample and with the next uniform one."""
     pairs = []
     for seed in range(SEEDS_OF_GP if sampler == "gp" else SEEDS):
         design, points = search(sampler, seed, **more), even_draws(search(sampler, seed, **more))

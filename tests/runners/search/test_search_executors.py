@@ -15,7 +15,7 @@ OF_COHORTS = "{ kind: top_fraction, rungs: [5000, 10000] }"
 
 
 def searched(folder: Path, *how: str) -> tuple[Run, list[tuple[object, ...]], object]:
-    """Return the run of a search whose hurdle waits for whole cohorts, its decisions and whom it audited."""
+    """Return the run of a search whose hurdle waits for full cohorts, its decisions and its audit."""
     text = (ROOT / "experiments/search.yaml").read_text().split("\nscales:\n")
     smoke = text[1][text[1].index("  smoke:") :]
     assert PROGRESSIVE in smoke

@@ -35,7 +35,7 @@ HALF = {"share": 0.5, "seed": 3}
 
 
 def light(track: Track, hurdle: str) -> Track:
-    """Let a track keep nothing on disk but where a probe's predictions are read."""
+    """Keep the run in memory, except for the predictions of a probe."""
     track.publishes = hurdle == "probe"
     return track
 
@@ -47,7 +47,7 @@ def search(folder: Path, hurdle: str = "top_fraction", audit: Any = None, **desi
 
 
 def unlucky(work: StageTask) -> Outcome | Failure:
-    """Answer as ever, but for the stages of candidates that diverge; failures have tests of their own."""
+    """Return normal outcomes, except for candidates that diverge; failures are tested elsewhere."""
     luck = simulated.chance_of("luck", work.stage.key)
     if work.trial is None or work.trial.startswith("baseline"):
         return curve(work)

@@ -25,7 +25,7 @@ HOLD = (
 
 
 class _Answering(BaseHTTPRequestHandler):
-    """A server that is no MLflow, in one of several ways; its health is always good."""
+    """A server that is not MLflow, in one of several ways; its health check always succeeds."""
 
     mode = ""
     over = Event()
@@ -43,7 +43,7 @@ class _Answering(BaseHTTPRequestHandler):
 
 @pytest.fixture(params=["down", "silent", "hangs", "fails", "html", "postgresql down", "driver missing", "locked"])
 def away(request: pytest.FixtureRequest, tmp_path: Path, empty_database: Path) -> Iterator[str]:
-    """The URI of a store that cannot be written now."""
+    """The URI of an unreachable store."""
     with socket.socket() as port, closing(sqlite3.connect(tmp_path / "mlflow.db")) as client:
         port.bind(("127.0.0.1", 0))
         place = f"someone:hunter2@127.0.0.1:{port.getsockname()[1]}"
@@ -92,7 +92,7 @@ def test_checking_a_store_creates_nothing(tmp_path: Path) -> None:
 
 @pytest.fixture
 def holder(store: TrackingStore) -> Iterator[int]:
-    """A process that holds the lock of the mirror and never lets go."""
+    """A process that holds the lock of the mirror forever."""
     process = subprocess.Popen([sys.executable, "-c", HOLD, str(store.lock_file)], stdout=subprocess.PIPE)
     assert process.stdout
     process.stdout.readline()
@@ -105,7 +105,7 @@ def holder(store: TrackingStore) -> Iterator[int]:
 def test_a_lock_held_by_another_process_fails_the_mirror_and_the_process_is_named(
     store: TrackingStore, holder: int
 ) -> None:
-    store.check()  # looking needs no lock
+    store.check()  # checking needs no lock
     started = time.monotonic()
     with pytest.raises(TrackingUnavailable) as refused:
         mirror(study(1), store, patience=Patience(lock_seconds=0.3))

@@ -31,7 +31,7 @@ def test_single_values_are_sent_once_over_repeated_mirrors(store: TrackingStore)
 
 
 def test_comparisons_start_with_a_loss(store: TrackingStore) -> None:
-    """The page takes the first metric that all chosen runs have, in the order in which they were first sent."""
+    """The page selects the first metric that all selected runs have, in the order of transmission."""
     whole = study(arms=2, seeds=(1, 2))
     mirror(still_running(whole), store)
     mirror(whole, store)

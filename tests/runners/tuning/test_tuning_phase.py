@@ -128,7 +128,7 @@ def test_a_failed_tuning_trial_is_retried_before_any_choice(tmp_path: Path) -> N
 
 
 def test_a_point_without_finite_values_at_every_seed_never_wins(tmp_path: Path) -> None:
-    usual = best_at({"": 3e-3})  # the best point for all, were it not for one seed of one arm
+    usual = best_at({"": 3e-3})  # the best point of all arms, except for one seed of one arm
 
     def answer(work: StageTask) -> Outcome | Failure:
         end = usual(work)
@@ -227,7 +227,7 @@ def test_sequential_seeds_are_added_for_undecided_comparisons_at_either_recipe(t
 
 
 def test_tuning_reuses_stored_stages(tmp_path: Path) -> None:
-    """A tuning trial at the whole budget is the trial that a table on that seed would have."""
+    """A tuning trial at the full budget has the stages of a table's trial at that seed."""
     other = tuned(tmp_path, tune=None, pretraining={"tokens": 2560, "seeds": [101]})
     first = Track(other, tmp_path)
     first.run()

@@ -82,7 +82,7 @@ def projection(drawn: Architecture) -> int:
 
 
 def window_operations(drawn: Architecture, length: int) -> int:
-    """Return the elementwise operations of the branches, written down once more: no counter of matmuls sees them."""
+    """Return the elementwise operations of the branches, derived independently: counters of matmuls omit them."""
     convolution, shape = drawn.convolution, drawn.attention_shape
     if not isinstance(convolution, WithKernel):
         return 0

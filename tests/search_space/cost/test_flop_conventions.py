@@ -132,7 +132,7 @@ def test_table_1_of_convbert_is_reproduced(size: str, row: int) -> None:
 
 
 def of_branch(convolution: Convolution, drawn: Architecture) -> int:
-    """Return what ELECTRA's rules charge a branch for one token, written down once more."""
+    """Return the FLOPs of a branch per token by ELECTRA's rules, derived independently."""
     shape = drawn.attention_shape
     h, inner, heads, k = shape.width, shape.inner_width, shape.heads, getattr(convolution, "kernel_size", 0)
     value = 2 * h * inner + inner

@@ -25,7 +25,7 @@ def plain(text: str) -> list[str]:
 
 
 def slowly(example: list[str], text: str) -> tuple[bool, bool]:
-    """Return whether a document holds a sentence and a run of an example, by the rule as it is written."""
+    """Return whether a document has a sentence and a run of an example, by direct comparison."""
     there, pieces, own = plain(text), [[]], [plain(each) for each in example]
     for word in words_of(text + "\n"):
         pieces = [*pieces, []] if word == BREAK else [*pieces[:-1], [*pieces[-1], word]]

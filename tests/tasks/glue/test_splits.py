@@ -30,12 +30,12 @@ def read_split(name: str, part: str, split: LoadedSplit) -> Part:
 
 
 def nameless(examples: Iterable[Example]) -> list[Example]:
-    """Leave out what a file or split is called, and what 32 bits cannot tell of 2.33333333333333."""
+    """Remove names of files and splits, and round values to 32 bits."""
     return [replace(one, source="", value=None if one.value is None else np.float32(one.value)) for one in examples]
 
 
 def numbered(examples: Iterable[Example]) -> list[Example]:
-    """Let rows be called by their places, as the hub calls them."""
+    """Identify rows by their index, as the hub does."""
     return nameless(replace(example, row=str(place)) for place, example in enumerate(examples))
 
 

@@ -61,7 +61,7 @@ def test_every_parameter_has_a_gradient(objective: Objective, convolution: Convo
 
 @every_objective
 def test_the_initial_loss_is_that_of_a_uniform_guess(objective: Objective) -> None:
-    """Cross-entropy of a uniform guess: ln of the vocabulary, and ln 2 for every judged token."""
+    """Cross-entropy of a uniform guess: ln of the vocabulary size, and ln 2 per classified token."""
     model = model_of(candidate(convolutions()[-1], objective)).eval()
     loss = model.loss(masked_batch(objective, 64), np.random.default_rng(1)).item()
     blind = float(np.log(WORDS.vocabulary_size))
@@ -104,7 +104,7 @@ def test_the_held_out_loss_of_masked_language_modelling_is_its_training_loss() -
 
 @every_objective
 def test_arms_at_one_seed_have_equal_shared_weights(objective: Objective) -> None:
-    """Generator and judge start equal in every arm, so that a comparison is paired."""
+    """Generator and discriminator head have equal initial weights in every arm, so that comparisons are paired."""
     arms = [candidate(convolution, objective) for convolution in variants()]
     generator = objective.generator_of(arms[0].architecture, arms[0].architecture)
     models = [dict(build_model(arm, generator, 1).named_parameters()) for arm in arms]

@@ -16,7 +16,7 @@ from tasks.objectives.replaced_token_detection import Model
 from tests.factories.small_experiments import WORDS, candidate, convolutions, stir, text
 
 CERTAIN = 12  # the token that the generator of some tests always samples
-VERDICT = 1.5  # the judge of some tests says this logit of every token
+VERDICT = 1.5  # the constant logit of the discriminator in some tests
 
 
 def built(objective: ReplacedTokenDetection) -> Model:
@@ -55,7 +55,7 @@ def test_a_certain_generator_samples_its_token() -> None:
 
 
 def certain_model(objective: ReplacedTokenDetection) -> Model:
-    """Return a model whose generator always says one word and whose judge always gives one verdict."""
+    """Return a model whose generator always samples one token and whose discriminator has a constant logit."""
     model = built(objective)
     with torch.no_grad():
         model.generator_head.words.bias[CERTAIN] = 1000.0
@@ -66,7 +66,7 @@ def certain_model(objective: ReplacedTokenDetection) -> Model:
 
 @pytest.mark.parametrize("right", [0, 1, 2])
 def test_a_correct_sample_counts_as_original(right: int) -> None:
-    """Of two asked positions per row, `right` hold the generator's word; the others are replaced."""
+    """Of two masked positions per row, `right` have the generator's token as original; the others are replaced."""
     model, batch = certain_model(ReplacedTokenDetection(generator_weight=1e-12)), masked_batch()
     targets = np.full_like(batch.targets, CERTAIN + 1)
     targets[:, :right] = CERTAIN

@@ -30,7 +30,7 @@ def whole(version: Version) -> dict[str, Any]:
 
 
 def nodes(value: Any) -> list[tuple[Any, Any]]:
-    """Return (holder, key) of everything inside a document."""
+    """Return (container, key) of every value in a document."""
     keys = value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
     return [each for key in keys for each in ((value, key), *nodes(value[key]))]
 
@@ -60,7 +60,7 @@ def mutated_bytes(version: Version, chance: random.Random) -> bytes:
 
 
 def read_or_refused(path: Path, version: Version) -> SquadFile | tuple[str, ...]:
-    """Return what a file holds, or the lines that refuse it."""
+    """Return the questions of a file, or the lines of its error."""
     try:
         return read_squad(path, version)
     except DataError as refusal:
@@ -68,7 +68,7 @@ def read_or_refused(path: Path, version: Version) -> SquadFile | tuple[str, ...]
 
 
 def asked_in(raw: bytes) -> int:
-    """Return how many questions a file holds, counting those that stand in a field named twice."""
+    """Return the number of questions of a file, duplicate fields included."""
     count = 0
 
     def take(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

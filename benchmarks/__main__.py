@@ -1,7 +1,7 @@
 """Speed and memory against named peers, in one table. Usage: python -m benchmarks [--only NAME] [--quick].
 
-Writes benchmarks/results.json when all rows are measured. A figure below its reach is marked and is no failure; sides
-that do not agree are one.
+Writes benchmarks/results.json when all rows are measured. A figure below its target (`reach`) is marked, not a
+failure; results of the two sides that differ are a failure.
 """
 
 import argparse
@@ -26,14 +26,16 @@ Outcome = Figure | Skipped | Disagreement
 
 
 def main(arguments: list[str]) -> int:
-    """Measure, print, write; return 1 where two sides disagree."""
+    """Measure, print and write all rows; return 1 if the results of two sides differ."""
     options = _options(arguments)
     torch.set_num_threads(1)
     console = Console(width=None if sys.stdout.isatty() else 200)
     pace = QUICK if options.quick else Pace()
     chosen = [row for row in rows() if options.only.lower() in row.name.lower()]
     if not chosen:
-        console.print(f"no row's name holds {options.only!r}; there are:", *(row.name for row in rows()), sep="\n  ")
+        console.print(
+            f"no row's name contains {options.only!r}; the rows are:", *(row.name for row in rows()), sep="\n  "
+        )
         return 2
     started = time.monotonic()
     outcomes = [(row, _outcome(row, pace, console)) for row in chosen]
@@ -44,7 +46,7 @@ def main(arguments: list[str]) -> int:
 
 
 def as_json(row: Row, outcome: Outcome) -> dict[str, object]:
-    """Return a row of results.json; figures are null where there are none, and the note says why."""
+    """Return a row of results.json; without a figure its values are null, and the note has the reason."""
     figure = outcome if isinstance(outcome, Figure) else None
     interval = None if figure is None else figure.ratio
     return {
@@ -65,7 +67,7 @@ def as_json(row: Row, outcome: Outcome) -> dict[str, object]:
 
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="speed and memory against named peers")
-    parser.add_argument("--only", default="", metavar="NAME", help="measure only rows whose name holds NAME")
+    parser.add_argument("--only", default="", metavar="NAME", help="measure only rows whose name contains NAME")
     parser.add_argument("--quick", action="store_true", help="3 short pairs instead of 9; no interval to trust")
     return parser.parse_args(arguments)
 

@@ -1,9 +1,9 @@
-"""How often 90% forecasts hold: the last part of recorded curves is hidden and forecast, table by table.
+"""Coverage of 90% forecast intervals: the ends of recorded curves are hidden and forecast, table by table.
 
-A table is some curves of one task drawn at random, as an experiment would have them; of tasks with many candidates
-only the better half is drawn from, as nobody asks how a failed run would have gone on. The forecasts are those of the
-report: a power law per curve, widened by what the same table's own earlier ends say. Widths are in standard
-deviations of the curve's recorded values.
+A table is a random sample of the curves of one task, like the arms of an experiment; for tasks with many candidates
+it is drawn from the better half, since forecasts of failed runs are of no interest. The forecasts are those of the
+report: a power law per curve, widened by a backtest on the same table. Widths are in standard deviations of the
+curve's recorded values.
 Usage: python -m benchmarks.forecast_coverage CURVES [CURVES ...]
 """
 
@@ -22,43 +22,43 @@ from runners.replay.curves.recorded import RecordedCurves
 
 SHARES = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4)
 CURVES, TABLES = 12, 8
-"""Curves in a table, and tables drawn where a task has more candidates than one holds."""
+"""Curves per table, and tables per task with more candidates than that."""
 MANY = 50
-"""Candidates from which on the worse half is left out."""
+"""Candidates above which the worse half of a task is left out."""
 
 FEWEST_POINTS = 5
-"""Points below which a curve has no end to hide."""
+"""Minimum points of a curve, so that its end can be hidden."""
 
 
 def tables_of(task: RecordedCurves) -> Iterator[dict[str, Curve]]:
-    """Yield tables of whole curves by candidate; one of all where there are few."""
-    whole = np.flatnonzero(np.isfinite(task.values).all(axis=1))
-    if len(whole) > MANY:
-        whole = whole[np.argsort(task.values[whole, -1])][: len(whole) // 2]
-    chance = np.random.default_rng(0)
-    for _ in range(TABLES if len(whole) > CURVES else 1):
-        chosen = chance.choice(whole, min(CURVES, len(whole)), replace=False)
-        yield {task.candidates[place]: _curve(task, place) for place in sorted(chosen.tolist())}
+    """Yield tables of complete curves by candidate; a single table if there are few."""
+    complete = np.flatnonzero(np.isfinite(task.values).all(axis=1))
+    if len(complete) > MANY:
+        complete = complete[np.argsort(task.values[complete, -1])][: len(complete) // 2]
+    generator = np.random.default_rng(0)
+    for _ in range(TABLES if len(complete) > CURVES else 1):
+        chosen = generator.choice(complete, min(CURVES, len(complete)), replace=False)
+        yield {task.candidates[candidate]: _curve(task, candidate) for candidate in sorted(chosen.tolist())}
 
 
-def _curve(task: RecordedCurves, place: int) -> Curve:
-    steps, values = task.steps, task.values[place].tolist()
+def _curve(task: RecordedCurves, candidate: int) -> Curve:
+    steps, values = task.steps, task.values[candidate].tolist()
     return {round(1000 * step): value for step, value in zip(steps, values, strict=True) if step > 0}
 
 
-def judged(curves: dict[str, Curve], share: float) -> list[tuple[bool, float]]:
-    """Return for each curve whether its last point lies in its interval, and the interval's width."""
-    seen = {name: _without_end(curve, share) for name, curve in curves.items()}
-    ratio = min(max(curves[name]) / max(seen[name]) for name in curves)
-    times = widening(seen, ratio).at(ratio)
-    found = []
+def coverage(curves: dict[str, Curve], share: float) -> list[tuple[bool, float]]:
+    """Return for each curve whether its interval covers the last point, and the interval's width."""
+    visible = {name: _without_end(curve, share) for name, curve in curves.items()}
+    ratio = min(max(curves[name]) / max(visible[name]) for name in curves)
+    times = widening(visible, ratio).at(ratio)
+    results = []
     for name, curve in curves.items():
-        law, end = law_of(name, seen[name]), max(curve)
+        law, end = law_of(name, visible[name]), max(curve)
         if law is not None:
             middle, half = band(law.at(np.array([float(end)]))[:, 0] + law.noise)
             width = 2 * times * half / (float(np.std(list(curve.values()))) or 1.0)
-            found.append((abs(curve[end] - middle) <= times * half, width))
-    return found
+            results.append((abs(curve[end] - middle) <= times * half, width))
+    return results
 
 
 def _without_end(curve: Curve, share: float) -> Curve:
@@ -77,11 +77,11 @@ def main(paths: list[str]) -> int:
             Console(stderr=True).print(f"{task.name}: left out, {len(task.steps)} points have no end to hide")
             continue
         tables = list(tables_of(task))
-        by_share = [[one for curves in tables for one in judged(curves, share)] for share in SHARES]
-        rates = [fmean(inside for inside, _ in found) for found in by_share if found]
+        by_share = [[result for curves in tables for result in coverage(curves, share)] for share in SHARES]
+        rates = [fmean(covered for covered, _ in results) for results in by_share if results]
         if not rates:
             continue
-        width = fmean(width for found in by_share for _, width in found)
+        width = fmean(width for results in by_share for _, width in results)
         several = f"{len(tables)} x {len(tables[0])}"
         spread = f"{min(rates):.1%}, {max(rates):.1%}"
         shown.add_row(task.name, several, str(len(task.steps)), f"{fmean(rates):.1%}", spread, f"{width:.2f}")

@@ -1,8 +1,8 @@
-"""What a GPU gives: the operator and a training step against transformers, and trials that share one card.
+"""GPU benchmarks: the operator and a training step compared with transformers, and trials that share one GPU.
 
 Usage: python -m benchmarks.gpu, on a machine with a CUDA device; writes benchmarks/published/gpu.json.
-Everything is in bfloat16, or under its autocast. Time is that of CUDA events around repeated calls, so it counts the
-launches a training loop would wait for; the sides take turns, and a ratio carries the interval of its median.
+All in bfloat16 or its autocast. Times are from CUDA events around repeated calls, so they include the launch overhead
+of a training loop; the sides alternate, and a ratio has the interval of its median.
 """
 
 import json
@@ -50,7 +50,7 @@ WINDOWS, WINDOW_SECONDS, PATIENCE = 11, 2.0, 600.0
 
 @dataclass(frozen=True)
 class Row:
-    """A line of gpu.json: a ratio or a speed with its interval; `reach` is what it is hoped to be."""
+    """A line of gpu.json: a ratio or a speed with its interval; `reach` is the target."""
 
     name: str
     unit: str
@@ -60,29 +60,29 @@ class Row:
 
 
 def main() -> int:
-    """Measure, print and write; on a machine that cannot, say so in one line and return the refusal's code."""
+    """Measure, print and write; on an unsuitable machine, print the error in one line and return its exit code."""
     console = Console()
     try:
         card = _card()
     except MachineError as refusal:
         console.print(*refusal.lines, soft_wrap=True)
         return refusal.exit_code
-    told = []
+    rows = []
     for row in (*operator_rows(), *step_rows(card), *sharing_rows()):
         figure = row.figure
         console.print(
             f"{row.name}: {figure.ratio:.4g} [{figure.low:.4g}, {figure.high:.4g}] {row.unit}; {row.note}",
             soft_wrap=True,
         )
-        told.append(asdict(row))
+        rows.append(asdict(row))
     PUBLISHED.parent.mkdir(exist_ok=True)
-    PUBLISHED.write_text(json.dumps({"card": card, "torch": torch.__version__, "rows": told}, indent=2) + "\n")
+    PUBLISHED.write_text(json.dumps({"card": card, "torch": torch.__version__, "rows": rows}, indent=2) + "\n")
     return 0
 
 
 def _card() -> str:
     if not torch.cuda.is_available():
-        raise MachineError("benchmarks.gpu: this machine offers no CUDA device, and nothing else is measured here")
+        raise MachineError("benchmarks.gpu: this machine has no CUDA device")
     if find_spec("triton") is None:
         raise MachineError("benchmarks.gpu: Triton is not installed; pip install triton as torch's own pin says")
     return torch.cuda.get_device_name(DEVICE)
@@ -92,8 +92,10 @@ def operator_rows() -> Iterator[Row]:
     """Yield time and memory of the operator, forward and backward, for shapes of the published models."""
     for name, (sequences, length, heads) in OPERATORS.items():
         ours, theirs = operators(sequences, length, heads)
-        for part, mine, other in zip(("output", "to values", "to logits"), ours(), theirs(), strict=True):
-            check(part, mine.flatten(), other.flatten(), TOLERANCE)
+        for part, our_tensor, their_tensor in zip(
+            ("output", "to values", "to logits"), ours(), theirs(), strict=True
+        ):
+            check(part, our_tensor.flatten(), their_tensor.flatten(), TOLERANCE)
         shape = f"operator, {name}: B{sequences} T{length} {heads}x{HEAD_DIM} k{KERNEL_SIZE}"
         ratio, (our_seconds, _) = compare(ours, theirs)
         note = f"ours {statistics.median(our_seconds) * 1e6:.0f} microseconds"
@@ -103,7 +105,7 @@ def operator_rows() -> Iterator[Row]:
 
 
 def operators(sequences: int, length: int, heads: int) -> tuple[Callable[[], tuple[Tensor, ...]], ...]:
-    """Return our operator and theirs on the same inputs; each gives its output and both gradients."""
+    """Return our operator and theirs on the same inputs; each returns its output and both gradients."""
     from models.kernels.triton_window import span_window
 
     random = torch.Generator(DEVICE).manual_seed(1)
@@ -127,7 +129,7 @@ def operators(sequences: int, length: int, heads: int) -> tuple[Callable[[], tup
 def step_rows(card: str) -> Iterator[Row]:
     """Yield the speed of ConvBERT-small's training step, without its generator, and its use of the card."""
     recipe = SMALL.recipe
-    ours, theirs = judges()
+    ours, theirs = discriminators()
     our_step, their_step = (training_step(each, recipe.batch_sequences) for each in (ours, theirs))
     check("loss before the first update", our_step().detach(), their_step().detach(), TOLERANCE)
     ratio, (our_seconds, _) = compare(our_step, their_step)
@@ -149,48 +151,48 @@ def product_speed() -> float:
     return 2 * PRODUCT_SIDE**3 / statistics.median(event_seconds(lambda: matrix @ matrix, 10) for _ in range(PAIRS))
 
 
-class Judge(nn.Module):
-    """An encoder, ours or theirs, and one number per token, as the discriminator of ELECTRA has."""
+class Discriminator(nn.Module):
+    """An encoder, ours or theirs, with one logit per token, as in ELECTRA."""
 
     def __init__(self, encoder: nn.Module, width: int) -> None:
         super().__init__()
         self.encoder = encoder
-        self.verdict = nn.Linear(width, 1)
+        self.head = nn.Linear(width, 1)
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Return one logit per token."""
         states = self.encoder(tokens)
-        verdicts: Tensor = self.verdict(states if isinstance(states, Tensor) else states[0])
-        return verdicts.squeeze(-1)
+        logits: Tensor = self.head(states if isinstance(states, Tensor) else states[0])
+        return logits.squeeze(-1)
 
 
-def judges() -> tuple[Judge, Judge]:
+def discriminators() -> tuple[Discriminator, Discriminator]:
     """Return ours and theirs with the same weights, without dropout."""
     architecture = SMALL.architecture
     torch.manual_seed(1)
-    theirs = Judge(conv_bert.build(architecture), architecture.width)
+    theirs = Discriminator(conv_bert.build(architecture), architecture.width)
     encoder = Encoder(architecture, 0.0)
     conv_bert.copy_weights(theirs.encoder, encoder)
-    ours = Judge(encoder, architecture.width)
-    ours.verdict.load_state_dict(theirs.verdict.state_dict())
+    ours = Discriminator(encoder, architecture.width)
+    ours.head.load_state_dict(theirs.head.state_dict())
     return ours.to(DEVICE).train(), theirs.to(DEVICE).train()
 
 
-def training_step(judge: Judge, sequences: int) -> Callable[[], Tensor]:
-    """Return a whole update on one batch: loss, gradients, clipping and AdamW; it gives the loss."""
+def training_step(discriminator: Discriminator, sequences: int) -> Callable[[], Tensor]:
+    """Return a full update on one batch, which returns the loss: gradients, clipping and AdamW included."""
     random = torch.Generator().manual_seed(1)
     shape = (sequences, SMALL.recipe.sequence_length)
     tokens = torch.randint(SMALL.architecture.vocabulary_size, shape, generator=random).to(DEVICE)
     replaced = torch.randint(2, shape, generator=random).float().to(DEVICE)
-    optimiser = adamw(judge, SMALL.recipe.weight_decay)
+    optimiser = adamw(discriminator, SMALL.recipe.weight_decay)
     set_rate(optimiser, SMALL.recipe.peak_learning_rate)
 
     def step() -> Tensor:
         with torch.autocast(DEVICE.type, PRECISION):
-            loss = binary_cross_entropy_with_logits(judge(tokens), replaced)
+            loss = binary_cross_entropy_with_logits(discriminator(tokens), replaced)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
-        clip_grad_norm_(judge.parameters(), SMALL.recipe.gradient_norm_limit)
+        clip_grad_norm_(discriminator.parameters(), SMALL.recipe.gradient_norm_limit)
         optimiser.step()
         return loss
 
@@ -198,20 +200,20 @@ def training_step(judge: Judge, sequences: int) -> Callable[[], Tensor]:
 
 
 def sharing_rows() -> Iterator[Row]:
-    """Yield the tokens per second that trials of our training step reach together, each in a process of its own."""
+    """Yield the total tokens per second of concurrent trials, each in its own process."""
     context = get_context("spawn")
     for trials in SHARING:
         with context.Manager() as manager, ProcessPoolExecutor(trials, context) as pool:
             start = manager.Barrier(trials)
-            asked = [pool.submit(trial_speeds, start) for _ in range(trials)]
-            together = [sum(speeds) for speeds in zip(*(each.result() for each in asked), strict=True)]
+            futures = [pool.submit(trial_speeds, start) for _ in range(trials)]
+            together = [sum(speeds) for speeds in zip(*(future.result() for future in futures), strict=True)]
         note = f"ConvBERT-small, {TRIAL_SEQUENCES} sequences a step; the driver's own time slicing unless MPS runs"
         yield Row(f"{trials} trials on one card", "tokens/s together", median_interval(together), None, note)
 
 
 def trial_speeds(start: Barrier) -> list[float]:
-    """Return the tokens per second of one trial in each window; all trials enter a window together."""
-    step, tokens, speeds = training_step(judges()[0], TRIAL_SEQUENCES), SMALL.recipe.sequence_length, []
+    """Return the tokens per second of one trial in each window; all trials start a window together."""
+    step, tokens, speeds = training_step(discriminators()[0], TRIAL_SEQUENCES), SMALL.recipe.sequence_length, []
     for _ in range(WARM_UP):
         step()
     for _ in range(WINDOWS):
@@ -219,22 +221,22 @@ def trial_speeds(start: Barrier) -> list[float]:
         start.wait(PATIENCE)
         began, steps = time.monotonic(), 0
         while time.monotonic() - began < WINDOW_SECONDS:
-            step().item()  # a training loop looks at its loss
+            step().item()  # a training loop reads its loss
             steps += 1
         speeds.append(steps * TRIAL_SEQUENCES * tokens / (time.monotonic() - began))
     return speeds
 
 
 def compare(ours: Work, theirs: Work) -> tuple[Interval, tuple[list[float], list[float]]]:
-    """Return their time over ours, and the seconds of both; the two take turns in going first."""
+    """Return the ratio of their time to ours, and the seconds of both; the order alternates."""
     sides = (ours, theirs)
     taken: tuple[list[float], list[float]] = ([], [])
     for side in sides:
         event_seconds(side, 3)  # compiles, and fills the allocator's cache
     calls = [min(MOST_CALLS, math.ceil(PAIR_SECONDS / event_seconds(side, 3))) for side in sides]
     for pair in range(PAIRS):
-        for place in (0, 1) if pair % 2 == 0 else (1, 0):
-            taken[place].append(event_seconds(sides[place], calls[place]))
+        for side in (0, 1) if pair % 2 == 0 else (1, 0):
+            taken[side].append(event_seconds(sides[side], calls[side]))
     return median_interval([their / our for our, their in zip(*taken, strict=True)]), taken
 
 
@@ -250,7 +252,7 @@ def event_seconds(work: Work, calls: int) -> float:
 
 
 def peak_bytes(work: Work) -> int:
-    """Return the most that work holds at once beside what was there before."""
+    """Return the peak memory of work, minus the memory allocated before."""
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()

@@ -1,4 +1,4 @@
-"""Memory of a piece of work: what autograd keeps for the backward pass, and the most that torch ever holds."""
+"""Memory measurements: bytes that autograd saves for the backward pass, and peak bytes of torch's allocator."""
 
 import json
 import os
@@ -14,54 +14,56 @@ from torch.profiler import ProfilerActivity, profile
 
 @dataclass(frozen=True)
 class Allocations:
-    """Bytes taken from torch's CPU allocator while the work ran; what was there before does not count."""
+    """Bytes allocated by torch's CPU allocator during the work, without earlier allocations."""
 
     peak: int
-    """The most held at once."""
+    """Peak of allocated bytes."""
     left: int
-    """Still held when the work returned its result."""
+    """Bytes still allocated when the work returned."""
 
 
 def saved_bytes(work: Callable[[], object]) -> int:
     """Return the bytes of the distinct storages that `work` saves for backward through autograd, inputs included."""
-    found: dict[int, int] = {}
+    sizes: dict[int, int] = {}
 
     def keep(tensor: Tensor) -> Tensor:
         storage = tensor.untyped_storage()
-        found[storage.data_ptr()] = storage.nbytes()
+        sizes[storage.data_ptr()] = storage.nbytes()
         return tensor
 
     with saved_tensors_hooks(keep, lambda tensor: tensor):
-        alive = work()  # held until the count is over, or an address could be used twice
-    total = sum(found.values())
-    del alive
+        result = work()  # referenced until counted, or an address could be reused
+    total = sum(sizes.values())
+    del result
     return total
 
 
 def allocations(work: Callable[[], object]) -> Allocations:
-    """Follow every allocation of torch's CPU allocator, scratch space inside operators included."""
-    os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # the profiler tells of its start and end otherwise
+    """Trace all allocations of torch's CPU allocator, scratch space of operators included."""
+    os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # otherwise the profiler prints its start and end
     work()
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True, acc_events=True) as trace:
-        alive = work()
+        result = work()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.json"
         trace.export_chrome_trace(str(path))
         events = json.loads(path.read_text())["traceEvents"]
-    del alive
-    told = [event for event in events if event["name"] == "[memory]" and event["args"]["Device Type"] == 0]
-    return _followed((event["args"]["Addr"], event["args"]["Bytes"]) for event in sorted(told, key=lambda e: e["ts"]))
+    del result
+    memory_events = [event for event in events if event["name"] == "[memory]" and event["args"]["Device Type"] == 0]
+    return _totals(
+        (event["args"]["Addr"], event["args"]["Bytes"]) for event in sorted(memory_events, key=lambda e: e["ts"])
+    )
 
 
-def _followed(changes: Iterable[tuple[int, int]]) -> Allocations:
-    """Return peak and rest of a history; freeing what was there before changes nothing."""
-    held: dict[int, int] = {}
+def _totals(changes: Iterable[tuple[int, int]]) -> Allocations:
+    """Return the peak and the remaining bytes of a history; frees of earlier allocations are ignored."""
+    allocated: dict[int, int] = {}
     total = peak = 0
     for address, size in changes:
         if size > 0:
-            held[address] = size
+            allocated[address] = size
             total += size
             peak = max(peak, total)
         else:
-            total -= held.pop(address, 0)
+            total -= allocated.pop(address, 0)
     return Allocations(peak, total)

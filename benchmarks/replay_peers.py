@@ -1,9 +1,9 @@
-"""Replay policies beside Optuna's and Ray Tune's own ASHA and Hyperband, on the same curves and the same budget.
+"""Compares replay policies with ASHA and Hyperband of Optuna and Ray Tune, on the same curves and budgets.
 
-The peers' own objects decide (Optuna's pruners, Ray Tune's ASHAScheduler), one worker, no cluster; each is wrapped as
-a policy, so that it runs in the same simulation, pays the same for a point and meets candidates in the same order.
-Their own defaults but for η = 3 and a first rung at the first point, as in the replayed hurdles.
-Usage: python -m benchmarks.replay_peers CURVES [SEEDS [POLICY ...]]
+The peers' own objects decide (Optuna's pruners, Ray Tune's ASHAScheduler), with one worker; each is wrapped as a
+policy, with the same simulation, costs and order of candidates. They have their defaults except η = 3 and a first
+rung at the first point, as in the replayed hurdles. Usage: python -m benchmarks.replay_peers CURVES [SEEDS [POLICY
+...]]
 """
 
 import sys
@@ -28,13 +28,13 @@ from runners.replay.simulation import Action, View
 
 BUDGETS = (5.0, 10.0, 20.0)
 REFERENCE = "successive_halving"
-DIVERGED = 1e12  # what the peers are told in place of an infinite loss
+DIVERGED = 1e12  # reported to the peers in place of an infinite loss
 
 
 def optuna_policy(pruner: Callable[[int], Any]) -> Policy:
-    """Return the policy that asks one of Optuna's pruners after every point."""
+    """Return the policy of an Optuna pruner, consulted after every point."""
 
-    def moves(view: View, chance: np.random.Generator) -> Iterator[Action]:
+    def actions(view: View, generator: np.random.Generator) -> Iterator[Action]:
         end = len(view.costs)
         study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0), pruner=pruner(end))
         for candidate in range(len(view.reached)):
@@ -49,13 +49,13 @@ def optuna_policy(pruner: Callable[[int], Any]) -> Policy:
             else:
                 study.tell(trial, float(view.observed[candidate, end - 1]))
 
-    return moves
+    return actions
 
 
 def ray_policy(brackets: int) -> Policy:
-    """Return the policy that asks Ray Tune's ASHAScheduler after every point."""
+    """Return the policy of Ray Tune's ASHAScheduler, consulted after every point."""
 
-    def moves(view: View, chance: np.random.Generator) -> Iterator[Action]:
+    def actions(view: View, generator: np.random.Generator) -> Iterator[Action]:
         end = len(view.costs)
         scheduler = ASHAScheduler(
             metric="value",
@@ -76,7 +76,7 @@ def ray_policy(brackets: int) -> Policy:
                     break
             scheduler.on_trial_complete(None, trial, result)
 
-    return moves
+    return actions
 
 
 def _halving(end: int) -> Any:
@@ -96,12 +96,14 @@ PEERS: dict[str, Policy] = {
 
 
 def main(path: Path, seeds: int, names: list[str]) -> None:
-    """Race every policy on every task and print one table, means over tasks."""
+    """Simulate every policy on every task and print a table of means over tasks."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     tasks = [CurveTask.of(curves) for curves in read_curves(path)]
     chosen = {name: POLICIES[name] for name in names or POLICIES} | ({} if names else PEERS)
     chosen = {REFERENCE: POLICIES[REFERENCE], **chosen}
-    found = {name: [_regrets(tasks, policy, budget, seeds) for budget in BUDGETS] for name, policy in chosen.items()}
+    regrets = {
+        name: [_regrets(tasks, policy, budget, seeds) for budget in BUDGETS] for name, policy in chosen.items()
+    }
     table = Table(box=None, title=f"normalised regret, {len(tasks)} tasks, {seeds} seeds; in brackets: / {REFERENCE}")
     for heading in (
         "policy",
@@ -110,27 +112,30 @@ def main(path: Path, seeds: int, names: list[str]) -> None:
         "seconds",
     ):
         table.add_column(heading, justify="left" if heading == "policy" else "right")
-    for name, per_budget in found.items():
-        cells = [_cell(mine, its) for (mine, _), (its, _) in zip(per_budget, found[REFERENCE], strict=True)]
+    for name, per_budget in regrets.items():
+        cells = [
+            _cell(regret, reference)
+            for (regret, _), (reference, _) in zip(per_budget, regrets[REFERENCE], strict=True)
+        ]
         worst = max(
-            float(np.max(mine.mean(axis=1) / its.mean(axis=1)))
-            for (mine, _), (its, _) in zip(per_budget, found[REFERENCE], strict=True)
+            float(np.max(regret.mean(axis=1) / reference.mean(axis=1)))
+            for (regret, _), (reference, _) in zip(per_budget, regrets[REFERENCE], strict=True)
         )
         table.add_row(name, *cells, f"{worst:.2f}", f"{sum(seconds for _, seconds in per_budget):.1f}")
     Console(width=200).print(table)
 
 
 def _regrets(tasks: list[CurveTask], policy: Policy, budget: float, seeds: int) -> tuple[Any, float]:
-    """Return regrets [tasks, seeds] and the seconds that they took."""
+    """Return regrets [tasks, seeds] and the elapsed seconds."""
     began = time.perf_counter()
-    found = [[replay(task, policy, budget, seed).regret for seed in range(seeds)] for task in tasks]
-    return np.array(found), time.perf_counter() - began
+    regrets = [[replay(task, policy, budget, seed).regret for seed in range(seeds)] for task in tasks]
+    return np.array(regrets), time.perf_counter() - began
 
 
-def _cell(mine: Any, its: Any) -> str:
-    per_seed = mine.mean(axis=0).tolist()
+def _cell(regret: Any, reference: Any) -> str:
+    per_seed = regret.mean(axis=0).tolist()
     mean, low, high = interval(per_seed)
-    return f"{mean:.3f} [{low:.3f}, {high:.3f}] ({mean / fmean(its.mean(axis=0).tolist()):.2f})"
+    return f"{mean:.3f} [{low:.3f}, {high:.3f}] ({mean / fmean(reference.mean(axis=0).tolist()):.2f})"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Every reach of search on recorded curves, from one command: regrets, top 1%, curves that cross, time of a decision.
+"""All targets of search on recorded curves: regret, top 1%, crossing curves, time per decision.
 
-Usage: python -m benchmarks.replay_reach CURVES [SEEDS], where CURVES holds `taskset/` and `flexibert/` or either.
+Usage: python -m benchmarks.replay_reach CURVES [SEEDS], where CURVES has `taskset/`, `flexibert/` or both.
 """
 
 import sys
@@ -27,14 +27,14 @@ FULL = 20
 CROSSING_INSTANCES = (1, 2)
 TOP_SEEDS, TOP_WITHIN = 200, (20, 40)
 CANDIDATES = 10_000
-LATEST = 1000  # moves that the time of a decision is read from
+LATEST = 1000  # latest actions, whose decision times are reported
 TRIAL_SECONDS = 2.0
 Regrets = NDArray[np.float64]  # [task seed]
 
 
 @dataclass(frozen=True)
 class Row:
-    """One reach: what it is, how far it should be, what was found."""
+    """One target: its name, the target value and the result."""
 
     name: str
     reach: str
@@ -42,7 +42,7 @@ class Row:
 
 
 def main(folder: Path, seeds: int) -> None:
-    """Print one table; what needs curves that are not there is left out and said."""
+    """Print one table; rows whose curves are missing are reported as left out."""
     table = Table(box=None, title=f"{RECOMMENDED} on recorded curves, {seeds} seeds, paired by seed")
     for heading in ("what", "reach", "found"):
         table.add_column(heading, overflow="fold")
@@ -67,10 +67,12 @@ def _rows(folder: Path, seeds: int) -> Iterator[Row]:
 
 def _against_reference(tasks: list[CurveTask], seeds: int) -> Iterator[Row]:
     for budget in AT:
-        mine, its = (_regrets(tasks, policy, budget, seeds) for policy in (RECOMMENDED, REFERENCE))
-        mean, low, high = interval(mine.mean(axis=0).tolist())
-        worst = float(np.max(mine.mean(axis=1) / its.mean(axis=1)))
-        found = f"{mine.mean() / its.mean():.2f} ({mean:.3f} [{low:.3f}, {high:.3f}]); worst task {worst:.2f}"
+        regrets, reference = (_regrets(tasks, policy, budget, seeds) for policy in (RECOMMENDED, REFERENCE))
+        mean, low, high = interval(regrets.mean(axis=0).tolist())
+        worst = float(np.max(regrets.mean(axis=1) / reference.mean(axis=1)))
+        found = (
+            f"{regrets.mean() / reference.mean():.2f} ({mean:.3f} [{low:.3f}, {high:.3f}]); worst task {worst:.2f}"
+        )
         yield Row(f"{len(tasks)} tasks: regret at {budget:g} / {REFERENCE}", "0.55, no task above 1.0", found)
     target = _regrets(tasks, REFERENCE, FULL, seeds).mean()
     budgets = range(1, FULL + 1)
@@ -100,23 +102,23 @@ def _crossing(seeds: int) -> Iterator[Row]:
         tasks = [CurveTask.of(synthetic(family, number)) for number in CROSSING_INSTANCES]
         ratios = []
         for budget in AT:
-            mine, blind = (_regrets(tasks, policy, budget, seeds).mean() for policy in (RECOMMENDED, BLIND))
-            ratios.append(f"{mine / blind:.2f}")
+            regrets, blind = (_regrets(tasks, policy, budget, seeds).mean() for policy in (RECOMMENDED, BLIND))
+            ratios.append(f"{regrets / blind:.2f}")
         yield Row(f"curves that cross, {family}: regret / {BLIND} at 5, 10", "1.1", ", ".join(ratios))
 
 
 def _decisions() -> Iterator[Row]:
     task = CurveTask.of(synthetic("power_laws", 1, CANDIDATES, 51))
     order = task.order(0)
-    race = Simulation(task.curves.values[order], task.curves.costs, task.features[order], float(CANDIDATES))
+    simulation = Simulation(task.curves.values[order], task.curves.costs, task.features[order], float(CANDIDATES))
     times = [time.process_time()]
-    for _ in race.run(POLICIES[RECOMMENDED], np.random.default_rng(0)):
+    for _ in simulation.run(POLICIES[RECOMMENDED], np.random.default_rng(0)):
         times.append(time.process_time())
-        if (race.reached > 0).all():
+        if (simulation.reached > 0).all():
             break
-    moves = np.array([after - before for before, after in pairwise(times)])
-    latest = 1e3 * moves[-LATEST:]
-    per_trial = moves.sum() / int((race.reached > 0).sum())
+    durations = np.array([after - before for before, after in pairwise(times)])
+    latest = 1e3 * durations[-LATEST:]
+    per_trial = durations.sum() / int((simulation.reached > 0).sum())
     found = (
         f"{100 * per_trial / TRIAL_SECONDS:.2f}%; p99 {np.quantile(latest, 0.99):.2f} ms, mean {latest.mean():.2f} ms"
     )

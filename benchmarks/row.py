@@ -1,4 +1,4 @@
-"""What a row of the table is: a name, a peer, a reach, and how the ratio is measured."""
+"""A row of the benchmark table: name, peer, target (`reach`), and the measurement of the ratio."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ FORWARD_AND_BACKWARD = 3  # operations of a training pass in units of a forward 
 
 @dataclass(frozen=True)
 class Figure:
-    """A measured ratio, with the best that matrix products alone would allow where that can be said."""
+    """A measured ratio, with the upper bound set by matrix products, if known."""
 
     ratio: Interval
     ceiling: float | None = None
@@ -30,13 +30,13 @@ class Row:
     unit: str = "their CPU time / our CPU time"
 
     def reached(self, ratio: float) -> bool:
-        """Return whether a ratio is at least as good as the reach."""
+        """Return whether a ratio meets the target."""
         return ratio >= self.reach if self.better == "higher" else ratio <= self.reach
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large the models and batches of all rows are; tests take small ones."""
+    """Sizes of the models and batches of all rows; smaller in tests."""
 
     operator_batch: int = 32
     batch: int = 16
@@ -51,11 +51,11 @@ FULL_SIZE = Size()
 
 
 def speed_figure(comparison: Comparison, operations: float | None, note: str = "") -> Figure:
-    """Return a comparison as a figure; `operations` are those of the work that both sides do."""
+    """Return a comparison as a figure; `operations` are those of the work of each side."""
     ceiling = None if operations is None else comparison.ceiling(operations)
     product = f"matrix product {comparison.operations_per_second / 1e9:.0f} GFLOP/s"
-    told = f"peer {comparison.their_seconds * 1e3:,.0f} ms, {product}"
-    return Figure(comparison.speedup, ceiling, f"{told}; {note}" if note else told)
+    speeds = f"peer {comparison.their_seconds * 1e3:,.0f} ms, {product}"
+    return Figure(comparison.speedup, ceiling, f"{speeds}; {note}" if note else speeds)
 
 
 def exact_figure(ours: float, theirs: float, note: str) -> Figure:

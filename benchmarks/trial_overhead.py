@@ -1,7 +1,7 @@
-"""What a trial costs beside its own work: the local executor, Ray's, and a plain Ray Tune function trainable.
+"""Overhead per trial of the local executor, the Ray executor, and a plain Ray Tune function trainable.
 
-All three run the same short trials (one update each) on one worker in one run of this script. The added cost is the
-wall time from the first trial's end to the last trial's end, less the seconds that the trials' own stages took.
+All three run the same short trials (one update each) on one worker in one run of this script. The overhead is the
+wall time from the first trial's end to the last trial's end, minus the seconds of the trials' stages.
 Usage: python -m benchmarks.trial_overhead [TRIALS]
 """
 
@@ -46,27 +46,27 @@ def main(trials: int) -> None:
 
 
 def _short(trials: int) -> Experiment:
-    whole = load_experiment(EXPERIMENT, "smoke")
-    recipe = whole.baseline.recipe
-    pretraining = whole.pretraining.model_copy(
+    experiment = load_experiment(EXPERIMENT, "smoke")
+    recipe = experiment.baseline.recipe
+    pretraining = experiment.pretraining.model_copy(
         update={"tokens": recipe.tokens_per_step, "evaluations": 1, "seeds": tuple(range(1, trials // 6 + 1))}
     )
-    tuning = whole.fine_tuning.model_copy(update={"tasks": ()})
-    return whole.model_copy(update={"pretraining": pretraining, "fine_tuning": tuning})
+    tuning = experiment.fine_tuning.model_copy(update={"tasks": ()})
+    return experiment.model_copy(update={"pretraining": pretraining, "fine_tuning": tuning})
 
 
 def _shared(experiment: Experiment, folder: Path) -> None:
     request = RunRequest(experiment, "smoke", ResultPaths(folder, folder))
     with open_ledger(request) as ledger:
         journal = _journal(experiment, request, ledger)
-        with LocalExecutor(request.places.stages, 1) as executor:
-            while journal.state.shared_missing:
+        with LocalExecutor(request.paths.stages, 1) as executor:
+            while journal.state.shared_pending:
                 advance(journal, executor, lambda: None)
 
 
 def _journal(experiment: Experiment, request: RunRequest, ledger: Ledger) -> Journal:
-    journal = Journal(experiment, shared_stages(experiment), ArtifactStore(request.places.stages), ledger)
-    journal.find_shared()
+    journal = Journal(experiment, shared_stages(experiment), ArtifactStore(request.paths.stages), ledger)
+    journal.reuse_shared()
     return journal
 
 
@@ -76,8 +76,8 @@ def _engine(experiment: Experiment, name: str, prepared: Path, folder: Path) -> 
     ends: list[float] = []
     with open_ledger(request) as ledger:
         journal = _journal(experiment, request, ledger)
-        recorded = journal.trials.recorded
-        with open_executor(name, request.places.stages, 1, None) as executor:
+        recorded = journal.trial_progress.recorded
+        with open_executor(name, request.paths.stages, 1, None) as executor:
             while advance(journal, executor, lambda: ends.extend([time.monotonic()] * (len(recorded) - len(ends)))):
                 pass
         own = sum(record.seconds for record in recorded[1:])
@@ -85,7 +85,7 @@ def _engine(experiment: Experiment, name: str, prepared: Path, folder: Path) -> 
 
 
 def _plain_tune(experiment: Experiment, prepared: Path, folder: Path) -> float:
-    """Run the same jobs as a newcomer would: a function trainable, Tune's defaults, one report per trial."""
+    """Run the same jobs with a function trainable, Tune's defaults and one report per trial."""
     import ray
     from ray import tune
 
@@ -93,17 +93,17 @@ def _plain_tune(experiment: Experiment, prepared: Path, folder: Path) -> float:
     request = RunRequest(experiment, "smoke", ResultPaths(folder, folder))
     with open_ledger(request) as ledger:
         journal = _journal(experiment, request, ledger)
-        journal.settle()
-        stages = [task.stage for task in journal.trials.remaining]
+        journal.decide_next()
+        stages = [task.stage for task in journal.trial_progress.remaining]
     lines = [as_line(Job.of(stage, str((folder / "stages").resolve()))) for stage in stages]
     ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
     settings = tune.RunConfig(storage_path=str(folder / "tune"), verbose=0)
     tuner = tune.Tuner(_trainable, param_space={"line": tune.grid_search(lines)}, run_config=settings)
     results = tuner.fit()
     ray.shutdown()
-    told = sorted((result.metrics["ended"], result.metrics["seconds"]) for result in results)
-    own = sum(seconds for _, seconds in told[1:])
-    return float((told[-1][0] - told[0][0] - own) / (len(told) - 1))
+    trials = sorted((result.metrics["ended"], result.metrics["seconds"]) for result in results)
+    own = sum(seconds for _, seconds in trials[1:])
+    return float((trials[-1][0] - trials[0][0] - own) / (len(trials) - 1))
 
 
 def _trainable(config: dict[str, str]) -> None:
@@ -111,8 +111,8 @@ def _trainable(config: dict[str, str]) -> None:
 
     from runners.executors.worker import answer
 
-    told = answer(config["line"])
-    tune.report({"seconds": told["seconds"], "ended": time.time()})
+    outcome = answer(config["line"])
+    tune.report({"seconds": outcome["seconds"], "ended": time.time()})
 
 
 if __name__ == "__main__":

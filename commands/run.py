@@ -20,18 +20,15 @@ from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
 from configuration.loading import AnyExperiment
 from configuration.validation.warnings import warnings_of
-from foundation.atomic_files import disk_refusals
 from foundation.errors import ConfigurationError
 from ledger.artifacts import ArtifactStore
-from ledger.csv_export import has_export
-from ledger.database import LEDGER_NAME
 from ledger.paths import ResultPaths
 from ledger.snapshot import Snapshot
 from reports.brief import brief
 from reports.formats import render
 from reports.report import build
 from reports.write import REPORT_FILES, files_to_attach, refuse_taken, write_report
-from runners.run import RunRequest
+from runners.run import RunRequest, lost_ledger
 from runners.run import run as drive
 from runners.run_progress import RunProgress
 
@@ -80,13 +77,13 @@ def _command(experiment: Path, scale: str, engine: EngineName, workers: int, out
 
 
 def _drive(request: RunRequest, console: Console, stop: Stopping) -> Snapshot:
-    places, experiment = request.places, request.experiment
+    places, experiment = request.paths, request.experiment
     for line in warnings_of(experiment) if isinstance(experiment, Experiment) else ():
         _warn(console, line)
     mirroring = Mirroring(places, experiment.tracking)
     _warn(console, mirroring.check())
     refuse_taken(places.folder)
-    _warn(console, _missing_ledger_warning(places))
+    _warn(console, lost_ledger(places))
     is_latency = isinstance(experiment, LatencyExperiment)  # mirroring would disturb the timing
     with LiveView(console, ArtifactStore(places.stages)) as view, nullcontext() if is_latency else mirroring:
 
@@ -108,19 +105,6 @@ def _drive(request: RunRequest, console: Console, stop: Stopping) -> Snapshot:
     ):
         _say(console, line)
     return snapshot
-
-
-def _missing_ledger_warning(places: ResultPaths) -> str | None:
-    """Return a warning if the folder has results but no ledger."""
-    with disk_refusals(places.folder):
-        ledger_missing = not (places.folder / LEDGER_NAME).exists() and not has_export(places.folder)
-        leftovers = places.leftovers if ledger_missing else ()
-    if not leftovers:
-        return None
-    return (
-        f"{places.folder}: has {leftovers[0]}, but no {LEDGER_NAME}; a new ledger is created, without the earlier "
-        "records and decisions"
-    )
 
 
 def _failures(snapshot: Snapshot, experiment: AnyExperiment) -> Iterator[str]:

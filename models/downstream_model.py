@@ -28,7 +28,7 @@ class FineTuned(nn.Module):
         segments: Int[Tensor, "batch seq"],
         padding_mask: Bool[Tensor, "batch seq"],
     ) -> Float[Tensor, "batch ..."]:
-        """Return logits: [batch labels], or [batch seq 2] for spans, where padding is never an answer."""
+        """Return logits: [batch labels], or [batch seq 2] for spans, with padding masked."""
         x = self.encoder(tokens, segments, padding_mask)
         if isinstance(self.head, SpanHead):
             boundaries: Tensor = to_float32(self.head(x))

@@ -30,9 +30,9 @@ class Embeddings(nn.Module):
         self, tokens: Int[Tensor, "batch seq"], segments: Int[Tensor, "batch seq"] | None
     ) -> Float[Tensor, "batch seq embedding"]:
         """Return the embedded tokens; `segments` None puts all tokens into segment 0."""
-        places = torch.arange(tokens.shape[1], device=tokens.device)
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
         segment = self.segments.weight[0] if segments is None else self.segments(segments)
-        normalised: Tensor = self.norm(self.tokens(tokens) + self.positions(places) + segment)
+        normalised: Tensor = self.norm(self.tokens(tokens) + self.positions(positions) + segment)
         return normalised
 
 

@@ -1,4 +1,4 @@
-"""From an experiment to its stages: which work a table needs, in which order, under which names. Pure, no torch."""
+"""The stages of an experiment, with their labels and inputs, as a directed acyclic graph. Pure; without torch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from configuration.fine_tuning_runs import fine_tuning_runs, settings_of
 from configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
 from configuration.measurements import ATTENTION
 from configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN, PROBE, StageLabel
-from runners.missing_data import answers, refuse_missing, tasks_of
+from runners.missing_data import collected, refuse_missing, tasks_of
 from runners.stages.declarations import (
     AttentionStage,
     ContaminationStage,
@@ -31,7 +31,7 @@ from tasks.downstream import find_task
 
 @dataclass(frozen=True)
 class SharedStages:
-    """The stages that all trials of an experiment read."""
+    """The stages that are inputs of all trials."""
 
     corpus: Stage
     tokens: Stage
@@ -39,27 +39,27 @@ class SharedStages:
     examples: Mapping[str, Stage]
     """By task."""
     other_corpora: tuple[Stage, ...] = ()
-    """Where the tasks' documents come from, when that is not the pretraining corpus."""
+    """Corpora of the tasks' documents, if not the pretraining corpus."""
     contaminations: Mapping[str, Stage] = field(default_factory=dict)
-    """By task: what the pretraining text holds of its dev set."""
-    start: InitialCheckpoint | None = None
-    """What every encoder begins from, its weights verified; they are drawn from the seed where there is none."""
+    """By task: overlap of its dev set with the pretraining text."""
+    initial_checkpoint: InitialCheckpoint | None = None
+    """Verified initial weights of every encoder; None: initialised from the seed."""
 
     def named(self) -> dict[str, Stage]:
-        """Return every stage by its label, the earliest first."""
+        """Return every stage by label, in topological order."""
         others = {str(StageLabel("corpus", number=n)): stage for n, stage in enumerate(self.other_corpora, 1)}
         examples = {str(StageLabel("examples", task=task)): stage for task, stage in self.examples.items()}
         contaminations = {
             str(StageLabel("contamination", task=task)): stage for task, stage in self.contaminations.items()
         }
-        first = {"corpus": self.corpus, **others, "tokens": self.tokens, **examples}
-        return {**first, **contaminations, "evaluation_set": self.evaluation_set}
+        data = {"corpus": self.corpus, **others, "tokens": self.tokens, **examples}
+        return {**data, **contaminations, "evaluation_set": self.evaluation_set}
 
 
 def shared_stages(experiment: Experiment) -> SharedStages:
-    """Return the stages that come before any trial.
+    """Return the stages before any trial.
 
-    Raises DataError with everything that is missing: the corpora, the vocabulary, the files of every task.
+    Raises DataError with all missing sources: corpora, vocabulary, files of every task.
     """
     refuse_missing(experiment)
     architecture = experiment.baseline.architecture
@@ -72,75 +72,81 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     tokens = Stage(vocabulary, {"corpus": corpus})
     tuning_corpus = experiment.fine_tuning.corpus
     documents = corpus if tuning_corpus in (None, experiment.corpus) else _corpus_stage(tuning_corpus)
-    examples = _every_examples(experiment, documents, tokens)
+    examples = _examples_by_task(experiment, documents, tokens)
     contaminations = {task: _contamination(stage, corpus) for task, stage in examples.items()}
-    read = any("corpus" in stage.inputs for stage in examples.values())
-    others = (documents,) if read and documents is not corpus else ()
+    from_documents = any("corpus" in stage.inputs for stage in examples.values())
+    others = (documents,) if from_documents and documents is not corpus else ()
     evaluation_set = _evaluation_set(experiment, tokens)
-    return SharedStages(corpus, tokens, evaluation_set, examples, others, contaminations, _start(experiment))
+    return SharedStages(
+        corpus, tokens, evaluation_set, examples, others, contaminations, _initial_checkpoint(experiment)
+    )
 
 
 def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
-    """Return the names of the pretraining stages of a trial, one per hurdle and one to the end."""
+    """Return the labels of a trial's pretraining stages, one per rung and one to the end."""
     return tuple(str(StageLabel(PRETRAIN, tokens)) for tokens in _token_marks(experiment))
 
 
-def judged_labels(experiment: Experiment) -> tuple[str, ...]:
-    """Return the names of the stages that the hurdles look at: probes where there are some, else pretraining."""
+def hurdle_labels(experiment: Experiment) -> tuple[str, ...]:
+    """Return the labels of the stages whose values the hurdles compare: probes if declared, else pretraining."""
     hurdle = experiment.pretraining.hurdle
     return tuple(str(StageLabel(PROBE if hurdle.probe else PRETRAIN, tokens)) for tokens in hurdle.rung_tokens)
 
 
 def fine_tune_labels(experiment: Experiment) -> tuple[str, ...]:
-    """Return the names of the fine-tuning stages of a trial."""
-    return tuple(teaching.label for teaching in fine_tuning_runs(experiment.fine_tuning))
+    """Return the labels of a trial's fine-tuning stages."""
+    return tuple(run.label for run in fine_tuning_runs(experiment.fine_tuning))
 
 
 def measure_labels(experiment: Experiment) -> tuple[str, ...]:
-    """Return the names of the stages that describe a trained model."""
+    """Return the labels of the stages that measure a trained model."""
     return () if experiment.measure.attention_diagonal is None else (ATTENTION,)
 
 
 def has_long_sequence_phase(experiment: Experiment, candidate: Candidate) -> bool:
-    """Return whether a candidate is trained on at a longer length before some of its tasks."""
+    """Return whether a candidate has a long-sequence phase before some of its tasks."""
     return any(_needs_long_sequences(candidate, task) for task in experiment.fine_tuning.tasks)
 
 
 def all_labels(experiment: Experiment) -> tuple[str, ...]:
-    """Return the stages that a trial goes through when nothing stops it."""
-    asked = (*fine_tune_labels(experiment), *measure_labels(experiment))
-    every = (*pretrain_labels(experiment), *judged_labels(experiment), *asked)
-    return tuple(dict.fromkeys(every))
+    """Return the labels of all stages of a trial that no hurdle stops."""
+    after_pretraining = (*fine_tune_labels(experiment), *measure_labels(experiment))
+    labels = (*pretrain_labels(experiment), *hurdle_labels(experiment), *after_pretraining)
+    return tuple(dict.fromkeys(labels))
 
 
 def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candidate, seed: int) -> dict[str, Stage]:
-    """Return the stages of one candidate at one pretraining seed by label, in order."""
+    """Return the stages of one candidate at one pretraining seed by label, in topological order."""
     stages: dict[str, Stage] = {}
     inputs = {"tokens": shared.tokens, "evaluation_set": shared.evaluation_set}
     last_step = 0
     pretrained: Stage | None = None
     for label, tokens in zip(pretrain_labels(experiment), _token_marks(experiment), strict=True):
         step = candidate.recipe.steps(tokens)
-        before = {"previous": pretrained} if pretrained else {}
+        previous = {"previous": pretrained} if pretrained else {}
         declaration = _pretrain(experiment, candidate, seed, (last_step, step))
-        pretrained = Stage(declaration if before else _begun(declaration, shared.start), {**inputs, **before})
+        if not previous:
+            declaration = _with_initial_checkpoint(declaration, shared.initial_checkpoint)
+        pretrained = Stage(declaration, {**inputs, **previous})
         stages[label], last_step = pretrained, step
         probe = experiment.pretraining.hurdle.probe
-        if probe is not None and (name := str(StageLabel(PROBE, tokens))) in judged_labels(experiment):
-            taught = _fine_tune(settings_of(experiment.fine_tuning, probe.task), candidate, probe.task, probe.seed)
-            stages[name] = Stage(taught, {"pretrained": pretrained, "examples": shared.examples[probe.task]})
+        if probe is not None and (name := str(StageLabel(PROBE, tokens))) in hurdle_labels(experiment):
+            fine_tuning = _fine_tune(
+                settings_of(experiment.fine_tuning, probe.task), candidate, probe.task, probe.seed
+            )
+            stages[name] = Stage(fine_tuning, {"pretrained": pretrained, "examples": shared.examples[probe.task]})
     assert pretrained is not None
     for label in measure_labels(experiment):
-        looked = _attention(experiment, candidate)
-        stages[label] = Stage(looked, {"pretrained": pretrained, "tokens": shared.tokens})
-    for one in sorted(
-        fine_tuning_runs(experiment.fine_tuning), key=lambda one: _needs_long_sequences(candidate, one.task)
+        attention = _attention(experiment, candidate)
+        stages[label] = Stage(attention, {"pretrained": pretrained, "tokens": shared.tokens})
+    for run in sorted(
+        fine_tuning_runs(experiment.fine_tuning), key=lambda run: _needs_long_sequences(candidate, run.task)
     ):
-        if _needs_long_sequences(candidate, one.task) and LONG_SEQUENCE_PHASE not in stages:
+        if _needs_long_sequences(candidate, run.task) and LONG_SEQUENCE_PHASE not in stages:
             declaration = _long_sequence_phase(experiment, candidate, seed, last_step)
             pretrained = stages[LONG_SEQUENCE_PHASE] = Stage(declaration, {**inputs, "previous": pretrained})
-        sources = {"pretrained": pretrained, "examples": shared.examples[one.task]}
-        stages[one.label] = Stage(_fine_tune(one.settings, candidate, one.task, one.seed), sources)
+        sources = {"pretrained": pretrained, "examples": shared.examples[run.task]}
+        stages[run.label] = Stage(_fine_tune(run.settings, candidate, run.task, run.seed), sources)
     return stages
 
 
@@ -152,10 +158,10 @@ def _corpus_stage(corpus: Corpus) -> Stage:
     return Stage(CorpusStage(corpus=corpus, read=corpus.inputs()))
 
 
-def _every_examples(experiment: Experiment, documents: Stage, tokens: Stage) -> dict[str, Stage]:
+def _examples_by_task(experiment: Experiment, documents: Stage, tokens: Stage) -> dict[str, Stage]:
     tasks = tasks_of(experiment)
-    found = answers(partial(_examples, experiment, task, documents, tokens) for task in tasks)
-    return dict(zip(tasks, found, strict=True))
+    stages = collected(partial(_examples, experiment, task, documents, tokens) for task in tasks)
+    return dict(zip(tasks, stages, strict=True))
 
 
 def _examples(experiment: Experiment, name: str, documents: Stage, tokens: Stage) -> Stage:
@@ -175,11 +181,11 @@ def _examples(experiment: Experiment, name: str, documents: Stage, tokens: Stage
 
 
 def _contamination(examples: Stage, corpus: Stage) -> Stage:
-    told = examples.declaration
-    assert isinstance(told, ExamplesStage)
+    declaration = examples.declaration
+    assert isinstance(declaration, ExamplesStage)
     source = {"documents": examples.inputs["corpus"]} if "corpus" in examples.inputs else {}
-    asked = {name: getattr(told, name) for name in ContaminationStage.model_fields}
-    return Stage(ContaminationStage(**asked), {"corpus": corpus, **source})
+    fields = {name: getattr(declaration, name) for name in ContaminationStage.model_fields}
+    return Stage(ContaminationStage(**fields), {"corpus": corpus, **source})
 
 
 def _evaluation_set(experiment: Experiment, tokens: Stage) -> Stage:
@@ -201,8 +207,8 @@ def _evaluation_set(experiment: Experiment, tokens: Stage) -> Stage:
 
 def _pretrain(experiment: Experiment, candidate: Candidate, seed: int, steps: tuple[int, int]) -> PretrainStage:
     settings = experiment.pretraining
-    whole = candidate.recipe.steps(settings.tokens)
-    points = {max(1, whole * point // settings.evaluations) for point in range(1, settings.evaluations + 1)}
+    total_steps = candidate.recipe.steps(settings.tokens)
+    points = {max(1, total_steps * point // settings.evaluations) for point in range(1, settings.evaluations + 1)}
     return PretrainStage(
         candidate=candidate.model_copy(update={"recipe": candidate.recipe.before_long_sequences}),
         generator=candidate.objective.generator_of(candidate.architecture, experiment.baseline.architecture),
@@ -210,7 +216,7 @@ def _pretrain(experiment: Experiment, candidate: Candidate, seed: int, steps: tu
         from_step=steps[0],
         to_step=steps[1],
         evaluation_steps=tuple(sorted({point for point in points if steps[0] < point <= steps[1]} | {steps[1]})),
-        horizon_tokens=candidate.recipe.schedule.horizon(whole * candidate.recipe.tokens_per_step),
+        horizon_tokens=candidate.recipe.schedule.horizon(total_steps * candidate.recipe.tokens_per_step),
     )
 
 
@@ -219,34 +225,34 @@ def _needs_long_sequences(candidate: Candidate, task: str) -> bool:
 
 
 def _long_sequence_phase(experiment: Experiment, candidate: Candidate, seed: int, from_step: int) -> PretrainStage:
-    """Return the further updates as what they are: pretraining of the same candidate at another length."""
+    """Return the updates at the longer length: pretraining of the same candidate with another recipe."""
     to_step = from_step + candidate.recipe.long_sequence_updates(from_step)
-    longer = candidate.model_copy(update={"recipe": candidate.recipe.of_long_sequences})
+    candidate = candidate.model_copy(update={"recipe": candidate.recipe.of_long_sequences})
     return PretrainStage(
-        candidate=longer,
-        generator=longer.objective.generator_of(longer.architecture, experiment.baseline.architecture),
+        candidate=candidate,
+        generator=candidate.objective.generator_of(candidate.architecture, experiment.baseline.architecture),
         seed=seed,
         from_step=from_step,
         to_step=to_step,
         evaluation_steps=(to_step,),
-        horizon_tokens=longer.recipe.schedule.horizon(to_step * longer.recipe.tokens_per_step),
+        horizon_tokens=candidate.recipe.schedule.horizon(to_step * candidate.recipe.tokens_per_step),
     )
 
 
-def _start(experiment: Experiment) -> InitialCheckpoint | None:
+def _initial_checkpoint(experiment: Experiment) -> InitialCheckpoint | None:
     if experiment.pretraining.init_checkpoint is None:
         return None
-    start = read_initial_checkpoint(Path(experiment.pretraining.init_checkpoint))
-    start.verify(WEIGHTS)  # once, before anything is made
-    return start
+    checkpoint = read_initial_checkpoint(Path(experiment.pretraining.init_checkpoint))
+    checkpoint.verify(WEIGHTS)  # once, before any folder is created
+    return checkpoint
 
 
-def _begun(declaration: PretrainStage, start: InitialCheckpoint | None) -> PretrainStage:
-    """Return a trial's first stage as it begins: from the start's weights where there is one."""
-    if start is None:
+def _with_initial_checkpoint(declaration: PretrainStage, checkpoint: InitialCheckpoint | None) -> PretrainStage:
+    """Return a trial's first stage, with the weights of the initial checkpoint if there is one."""
+    if checkpoint is None:
         return declaration
     return declaration.model_copy(
-        update={"init_checkpoint": str(start.folder), "init_checkpoint_weights": start.weights_hash}
+        update={"init_checkpoint": str(checkpoint.folder), "init_checkpoint_weights": checkpoint.weights_hash}
     )
 
 
@@ -274,10 +280,10 @@ def _fine_tune(tuning: FineTuning, candidate: Candidate, task: str, seed: int) -
 
 
 def kind_of(label: str, stage: Stage) -> str:
-    """Return what the ledger calls a stage.
+    """Return a stage's kind in the ledger.
 
-    A fine-tuning that only a hurdle looks at is a probe, and pretraining at the longer length is no pretraining: what
-    a table of pretraining is about ends before it.
+    Fine-tuning for a hurdle is a probe. Pretraining at the longer length is a kind of its own, because tables of
+    pretraining end before it.
     """
     kind = StageLabel.parse(label).kind
     return kind if kind in (PROBE, LONG_SEQUENCE_PHASE) else stage.kind

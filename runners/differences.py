@@ -1,4 +1,4 @@
-"""Where two plain documents differ, for messages: the path and the value on either side."""
+"""Differences of two JSON documents as text, for messages."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from foundation.schema import JsonValue, canonical_text
 
 
 def differences(known: JsonValue, wanted: JsonValue, path: str = "") -> Iterator[str]:
-    """Yield `a.b: 1 there, 2 here` for every value that differs; one that is missing is at its default."""
+    """Yield `a.b: 1 there, 2 here` for every value that differs; a missing value is at its default."""
     if isinstance(known, dict) and isinstance(wanted, dict):
         for name in sorted(known.keys() | wanted.keys()):
             yield from differences(known.get(name), wanted.get(name), f"{path}.{name}" if path else name)

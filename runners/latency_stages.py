@@ -1,4 +1,4 @@
-"""From a latency experiment to its stages: one per length, so that a run that is killed loses at most one length."""
+"""The stages of a latency experiment: one per length, so that a killed run loses at most one length."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from runners.stages.stage import Stage
 
 @dataclass(frozen=True)
 class LatencyStages:
-    """All stages of a latency experiment on one machine; they belong to no trial, and no trial follows them."""
+    """All stages of a latency experiment on one machine; there are no trials."""
 
     machine: Machine
     by_length: Mapping[int, Stage]
 
     def named(self) -> dict[str, Stage]:
-        """Return every stage by its label, in the order of the lengths."""
+        """Return every stage by label, in the order of the lengths."""
         return {str(StageLabel(LATENCY, length=length)): stage for length, stage in self.by_length.items()}
 
 
@@ -31,7 +31,7 @@ def latency_stages(experiment: LatencyExperiment, machine: Machine) -> LatencySt
     timing = experiment.timing
     arms = {arm.name: arm.candidate.architecture for arm in experiment.candidates}
 
-    def timed(length: int) -> Stage:
+    def stage_at(length: int) -> Stage:
         return Stage(
             LatencyStage(
                 arms=arms,
@@ -47,14 +47,14 @@ def latency_stages(experiment: LatencyExperiment, machine: Machine) -> LatencySt
             )
         )
 
-    return LatencyStages(machine, {length: timed(length) for length in timing.lengths})
+    return LatencyStages(machine, {length: stage_at(length) for length in timing.lengths})
 
 
 def refuse_another_machine(ledger: Ledger, machine: Machine) -> None:
-    """Raise ConflictError, which says what differs, where the ledger's times were taken on another machine."""
-    wanted = machine.model_dump()
-    for _, known in with_results(ledger.records(), LatencyResult):
-        differing = [*differences(known.machine.model_dump(), wanted, "machine")]
+    """Raise ConflictError, with the differences, if the ledger's times are from another machine."""
+    current = machine.model_dump()
+    for _, recorded in with_results(ledger.records(), LatencyResult):
+        differing = [*differences(recorded.machine.model_dump(), current, "machine")]
         if differing:
             first = f"{ledger.path}: holds times of another machine; nothing was changed. What differs:"
             remedy = "Did you mean another --out folder?"

@@ -1,4 +1,4 @@
-"""Data that an experiment reads and that are not there: every source is named before anything is made."""
+"""Missing data of an experiment: all missing sources are reported before any folder is created."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -14,36 +14,40 @@ T = TypeVar("T")
 
 
 def refuse_missing(experiment: Experiment) -> None:
-    """Raise DataError with every source that is not there; what is there is only looked for, not read."""
+    """Raise DataError with every missing source; existing sources are not read."""
     tuning = experiment.fine_tuning
     files = [find_task(task).files for task in tasks_of(experiment)]
-    needed: list[Callable[[], object]] = [
-        *(corpus.look for corpus in (experiment.corpus, tuning.corpus) if isinstance(corpus, TextFilesCorpus)),
-        *(partial(tuning.data.located, each) for each in files if each is not None and tuning.data is not None),
+    checks: list[Callable[[], object]] = [
+        *(
+            corpus.check_exists
+            for corpus in (experiment.corpus, tuning.corpus)
+            if isinstance(corpus, TextFilesCorpus)
+        ),
+        *(partial(tuning.data.located, task) for task in files if task is not None and tuning.data is not None),
     ]
-    answers(needed)
+    collected(checks)
 
 
-def answers(asked: Iterable[Callable[[], T]]) -> list[T]:
-    """Return what each call returns. Raises one DataError with what all of them refuse."""
-    found: list[T] = []
-    refused: list[str] = []
-    for ask in asked:
+def collected(calls: Iterable[Callable[[], T]]) -> list[T]:
+    """Return the results of all calls. Raises one DataError with the lines of every DataError among them."""
+    results: list[T] = []
+    lines: list[str] = []
+    for call in calls:
         try:
-            found.append(ask())
-        except DataError as refusal:
-            refused += refusal.lines
-    if refused:
-        raise DataError(_hint_last(dict.fromkeys(refused)))
-    return found
+            results.append(call())
+        except DataError as error:
+            lines += error.lines
+    if lines:
+        raise DataError(_hint_last(dict.fromkeys(lines)))
+    return results
 
 
 def _hint_last(lines: Iterable[str]) -> list[str]:
-    """Return the lines with the one about all missing data behind the others."""
+    """Return the lines with the common hint last."""
     return sorted(lines, key=lambda line: line == HINT)
 
 
 def tasks_of(experiment: Experiment) -> tuple[str, ...]:
-    """Return the fine-tuning tasks, the one that the hurdles look at included."""
+    """Return the fine-tuning tasks, the hurdles' probe included."""
     tasks, probe = experiment.fine_tuning.tasks, experiment.pretraining.hurdle.probe
     return tasks if probe is None or probe.task in tasks else (*tasks, probe.task)

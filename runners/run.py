@@ -1,4 +1,4 @@
-"""The run loop: ask the scheduler, write down what is decided, execute stages, write down their results."""
+"""The run loop: ask the scheduler for the next step, record its decisions, execute stages, record their results."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -31,79 +31,81 @@ from runners.work_queue import StageTask
 from tasks.data_folder import with_paths_as_in
 
 OnProgress = Callable[[RunProgress], None]
-"""Called a few times a second with what is being done, for the eye alone."""
+"""Called several times a second with the progress of the run; for display only."""
 
-Watched = Callable[[RunProgress], AbstractContextManager[Callable[[], None]]]
-"""Shows a part of a run before and after it, and gives what shows it in between."""
+ProgressReporter = Callable[[RunProgress], AbstractContextManager[Callable[[], None]]]
+"""Context manager of one part of a run: reports before and after it, and yields the report in between."""
 
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What is to be run, where, and on what."""
+    """An experiment to run, its results folder and its executor."""
 
     experiment: AnyExperiment
     scale: str
-    places: ResultPaths
+    paths: ResultPaths
     engine: str = "local"
     workers: int = 2
     address: str | None = None
     """A Ray cluster's address; None starts Ray on this machine."""
     command: str = ""
-    """The command line that asks for this, for the report."""
+    """The command line of the request, for the report."""
 
 
 def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
-    """Run an experiment to its end, or carry on where its ledger ends, and return what the ledger then holds.
+    """Run an experiment, or resume it from its ledger; return a snapshot of the ledger at the end.
 
-    Raises a UserError where the request, the data or the machine is at fault; all finished work is kept.
+    Raises a UserError if the request, the data or the machine is at fault; finished stages are kept.
     """
     experiment = request.experiment
-    shared = _shared_stages(experiment)  # data or a device that is missing is refused before a folder is made
+    shared = _shared_stages(experiment)  # missing data or a missing device raises before any folder is created
     with open_ledger(request) as ledger:
         if isinstance(shared, LatencyStages):
             refuse_another_machine(ledger, shared.machine)
-        journal = Journal(experiment, shared, ArtifactStore(request.places.stages), ledger)
-        with timed(ledger, request, on_progress) as watched, executor_of(request) as executor:
-            run_stages(journal, executor, watched)
-        found = snapshot(ledger)
-        # a failed trial is tried again, and what it brings belongs to the importance
-        if isinstance(experiment, Experiment) and experiment.search is not None and not found.failed:
+        journal = Journal(experiment, shared, ArtifactStore(request.paths.stages), ledger)
+        with timed(ledger, request, on_progress) as reporter, _executor_of(request) as executor:
+            run_stages(journal, executor, reporter)
+        final = snapshot(ledger)
+        # the importance includes failed trials, which the next run retries
+        if isinstance(experiment, Experiment) and experiment.search is not None and not final.failed:
             ledger.set_fact("importance", importance_of_axes(experiment, ledger))
-            found = snapshot(ledger)
-        return found
+            final = snapshot(ledger)
+        return final
 
 
 def _shared_stages(experiment: AnyExperiment) -> SharedStages | LatencyStages:
-    """Return the stages of no trial: what trials read, or every stage of a latency experiment."""
+    """Return the stages outside trials: the inputs of all trials, or every stage of a latency experiment."""
     if isinstance(experiment, LatencyExperiment):
-        from runners.stages.latency import this_machine  # torch, which a run that trains has in its workers alone
+        from runners.stages.latency import (
+            this_machine,  # imports torch, which other runs import in their workers only
+        )
 
         return latency_stages(experiment, this_machine(experiment.timing.device))
     return shared_stages(experiment)
 
 
 @contextmanager
-def unwatched(progress: RunProgress) -> Iterator[Callable[[], None]]:
-    """Show nothing."""
+def no_progress_reports(progress: RunProgress) -> Iterator[Callable[[], None]]:
+    """Report nothing."""
     yield lambda: None
 
 
-def run_stages(journal: Journal, executor: Executor, watched: Watched = unwatched) -> None:
-    """Run the stages that belong to no trial, then trials until nothing follows from what the ledger holds."""
-    journal.find_shared()
-    with watched(journal.shared) as glance:
-        while journal.state.shared_missing:
-            advance(journal, executor, glance)
+def run_stages(journal: Journal, executor: Executor, reporter: ProgressReporter = no_progress_reports) -> None:
+    """Run the shared stages, then trials, until the scheduler has no further step."""
+    journal.reuse_shared()
+    with reporter(journal.shared_progress) as report:
+        while journal.state.shared_pending:
+            advance(journal, executor, report)
     if not journal.state.has_trials:
         return
-    journal.settle()  # the first cohort is there when trials are shown
-    with watched(journal.trials) as glance:
-        while advance(journal, executor, glance):
+    journal.decide_next()  # declares the first cohort before its progress is reported
+    with reporter(journal.trial_progress) as report:
+        while advance(journal, executor, report):
             pass
 
 
-def advance(journal: Journal, executor: Executor, glance: Callable[[], None]) -> bool:
-    """Start what may run, wait for a moment and record what has ended; return False where nothing is left to run."""
+def advance(journal: Journal, executor: Executor, report: Callable[[], None]) -> bool:
+    """Start the stages that may run, wait briefly, record those that ended; return False if none are left to run."""
     reused: str | None = None
     while (task := _next_task(journal, executor, reused)) is not None:
         if task.trial is not None and journal.reuse(task):
@@ -111,54 +113,54 @@ def advance(journal: Journal, executor: Executor, glance: Callable[[], None]) ->
         else:
             executor.start(task, journal.start(task))
             reused = None
-    if not journal.started and not journal.settle().ready:
+    if not journal.started and not journal.decide_next().ready:
         return False
-    for ended, end in executor.finished():
-        journal.finish(ended, end)
-    glance()
+    for task, outcome in executor.finished():
+        journal.finish(task, outcome)
+    report()
     return True
 
 
 def _next_task(journal: Journal, executor: Executor, reused: str | None) -> StageTask | None:
-    """Return the first task that may run and for which there is a worker, once all that is decided is written.
+    """Record all decisions; return the first task that may run and that the executor accepts.
 
-    After a stored result the same trial goes on, then those behind it: one pass takes in all that is stored.
+    After a stored result the search continues at the same trial, so that one pass finds all stored results.
     """
-    ready = journal.settle().ready
-    found = [task for task in ready if task.place not in journal.started and executor.accepts(task)]
-    behind = journal.state.names_from(reused) if reused and found else ()
-    return next((task for task in found if task.trial in behind), next(iter(found), None))
+    ready = journal.decide_next().ready
+    startable = [task for task in ready if task.task_id not in journal.started and executor.accepts(task)]
+    preferred = journal.state.names_from(reused) if reused and startable else ()
+    return next((task for task in startable if task.trial in preferred), next(iter(startable), None))
 
 
 @contextmanager
-def timed(ledger: Ledger, request: RunRequest, on_progress: OnProgress) -> Iterator[Watched]:
-    """Write how long this process computes, and give what shows a part of a run before, during and after it."""
+def timed(ledger: Ledger, request: RunRequest, on_progress: OnProgress) -> Iterator[ProgressReporter]:
+    """Record the duration of this process in the ledger; yield the progress reporter of the parts of a run."""
     stopwatch = Stopwatch(ledger, request.command, {**machine(), "threads": THREADS})
 
     @contextmanager
-    def watched(progress: RunProgress) -> Iterator[Callable[[], None]]:
-        def glance() -> None:
+    def reporter(progress: RunProgress) -> Iterator[Callable[[], None]]:
+        def report() -> None:
             if any(not record.reused for record in progress.recorded):
                 stopwatch.begin()
             on_progress(progress)
 
         on_progress(progress)
-        yield glance
-        glance()
+        yield report
+        report()
 
     try:
-        yield watched
+        yield reporter
     finally:
         stopwatch.end()
 
 
 @contextmanager
 def open_ledger(request: RunRequest) -> Iterator[Ledger]:
-    """Hold the results folder and give its ledger, which must belong to this experiment. Raises ConflictError."""
-    refuse_former_timings(request.places.folder)
-    _refuse_lost_ledger(request.places)
-    request.places.make()
-    with request.places.locked(), closing(Ledger(request.places.folder / LEDGER_NAME)) as ledger:
+    """Lock the results folder and open its ledger. Raises ConflictError if it belongs to another experiment."""
+    refuse_former_timings(request.paths.folder)
+    lost_ledger(request.paths)
+    request.paths.make()
+    with request.paths.locked(), closing(Ledger(request.paths.folder / LEDGER_NAME)) as ledger:
         experiment = request.experiment
         identity, known = experiment.identity(), ledger.fact("identity")
         if known is None:
@@ -176,29 +178,38 @@ def open_ledger(request: RunRequest) -> Iterator[Ledger]:
 
 
 def _trial_labels(experiment: AnyExperiment) -> tuple[str, ...]:
-    """Return the stages that a trial goes through; the stages of a latency experiment belong to no trial."""
+    """Return the labels of a trial's stages; a latency experiment has no trials."""
     return () if isinstance(experiment, LatencyExperiment) else all_labels(experiment)
 
 
-def _refuse_lost_ledger(places: ResultPaths) -> None:
-    """Refuse to begin a ledger where an emptied one lies beside results, or only the export of one."""
-    path = places.folder / LEDGER_NAME
-    with disk_refusals(path):
+def lost_ledger(paths: ResultPaths) -> str | None:
+    """Return a warning if a folder has results but no ledger, because the run then starts with a new one.
+
+    Raises CorruptionError if the ledger is empty although there are results, ConflictError if the folder has a
+    published report, which holds the export of a ledger only.
+    """
+    path = paths.folder / LEDGER_NAME
+    with disk_refusals(paths.folder):
         size = path.stat().st_size if path.is_file() else None
-        remains = places.leftovers if size == 0 else ()
-    if remains:
+        exported, missing = size is None and has_export(paths.folder), not path.exists()
+        remains = paths.leftovers if size == 0 or (missing and not exported) else ()
+    if exported:
+        raise ConflictError(f"{paths.folder}: holds a published report. Did you mean another --out folder?")
+    if remains and not missing:
         advice = "restore it, or move it away to begin a new one over the stages that are kept"
         raise CorruptionError(f"{path}: is empty, but {remains[0]} is beside it; {advice}")
-    if size is None and has_export(places.folder):
-        raise ConflictError(f"{places.folder}: holds a published report. Did you mean another --out folder?")
+    if not remains:
+        return None
+    consequence = "a new one is begun, which does not know what was asked and decided before"
+    return f"{paths.folder}: {remains[0]} is there, but no {LEDGER_NAME}; {consequence}"
 
 
-def executor_of(request: RunRequest) -> Executor:
-    """Return the executor that the request names."""
-    return open_executor(request.engine, request.places.stages, request.workers, request.address)
+def _executor_of(request: RunRequest) -> Executor:
+    """Return the requested executor."""
+    return open_executor(request.engine, request.paths.stages, request.workers, request.address)
 
 
-def _conflict(request: RunRequest, known: JsonValue, wanted: JsonValue) -> list[str]:
-    lines = [f"{request.places.folder}: holds another experiment's results; nothing was changed. What differs:"]
-    lines += [f"  {line}" for line in differences(with_paths_as_in(known, wanted), wanted)]
+def _conflict(request: RunRequest, recorded: JsonValue, requested: JsonValue) -> list[str]:
+    lines = [f"{request.paths.folder}: holds another experiment's results; nothing was changed. What differs:"]
+    lines += [f"  {line}" for line in differences(with_paths_as_in(recorded, requested), requested)]
     return [*lines, "Did you mean another --out folder?"]

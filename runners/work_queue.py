@@ -1,4 +1,4 @@
-"""What an executor is given to do and gives back: the border between deciding and placing."""
+"""Tasks and failures: the interface between the scheduler and the executors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,45 +8,45 @@ from ledger.artifacts import Outcome
 from ledger.records import Status
 from runners.stages.stage import Stage
 
-Place = tuple[str | None, str]
-"""A trial's name, or none, and the label of a stage in it."""
+TaskId = tuple[str | None, str]
+"""A trial's name, None for shared stages, and a stage's label."""
 
 
 @dataclass(frozen=True)
 class StageTask:
-    """One stage of one trial, or of none."""
+    """One stage of a trial, or one shared stage."""
 
     trial: str | None
     label: str
     stage: Stage
 
     @property
-    def place(self) -> Place:
-        """Which stage it is, whatever has been declared for it."""
+    def task_id(self) -> TaskId:
+        """Identity of the task, independent of the stage's declaration."""
         return self.trial, self.label
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a stage has no outcome."""
+    """The reason why a stage has no outcome."""
 
     error: str
-    """One line for people."""
+    """One line for the user."""
     trace: str = ""
     exit_code: int | None = None
-    """Set where the stage refused its input: the whole run stops with it."""
+    """Exit code of a UserError, which ends the run; None for other exceptions."""
     worker_died: bool = False
-    """The process ended without an answer; the stage may be tried again."""
+    """Whether the process ended without an answer; the stage may be retried."""
 
     @classmethod
     def of(cls, answer: Mapping[str, object]) -> "Failure":
-        """Return the failure that a worker told of."""
+        """Return the failure in a worker's answer."""
         code = answer.get("exit_code")
         return cls(str(answer["error"]), str(answer.get("trace", "")), code if isinstance(code, int) else None)
 
 
-def end_of(answer: Mapping[str, Any]) -> Outcome | Failure:
-    """Return how a stage ended, from the plain values in which a worker answers."""
+def outcome_of(answer: Mapping[str, Any]) -> Outcome | Failure:
+    """Return the outcome in a worker's answer, which consists of plain values."""
     if "error" in answer:
         return Failure.of(answer)
     status, warm_up_seconds = Status(answer["status"]), answer["warm_up_seconds"]

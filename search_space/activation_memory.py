@@ -12,8 +12,8 @@ from search_space.architecture import Architecture
 from search_space.cost import Component, Role
 
 RULE = (
-    "estimate: what each part needs again in the backward pass, kept once; fused attention (no map of token pairs), "
-    "one byte per dropped-out element, nothing recomputed; encoder alone, without weights, gradients and heads"
+    "estimate: values saved for the backward pass, each once; fused attention (no map of token pairs), one byte per "
+    "element of a dropout mask, no recomputation; encoder only, without weights, gradients and heads"
 )
 VALUE_BYTES = {"float32": 4, "bfloat16": 2}
 

@@ -155,15 +155,15 @@ class Architecture(Schema):
         return self.model_copy(update={name: getattr(other, name) for name in shared})
 
 
-def _largest_divisor(whole: int, limit: int) -> int:
-    return next(divisor for divisor in range(min(whole, limit), 0, -1) if whole % divisor == 0)
+def _largest_divisor(size: int, limit: int) -> int:
+    return next(divisor for divisor in range(min(size, limit), 0, -1) if size % divisor == 0)
 
 
-def _divides(architecture: Architecture, divisor_name: str, whole_name: str, reason: str) -> Iterator[Violation]:
-    divisor, whole = getattr(architecture, divisor_name), getattr(architecture, whole_name)
-    if whole % divisor == 0:
+def _divides(architecture: Architecture, divisor_name: str, size_name: str, reason: str) -> Iterator[Violation]:
+    divisor, size = getattr(architecture, divisor_name), getattr(architecture, size_name)
+    if size % divisor == 0:
         return
-    near = [d for d in range(max(1, divisor - 64), divisor + 65) if whole % d == 0]
+    near = [d for d in range(max(1, divisor - 64), divisor + 65) if size % d == 0]
     choices = ", ".join(map(str, sorted(sorted(near, key=lambda d: abs(d - divisor))[:4]))) or "1"
-    message = f"{divisor} does not divide {whole_name} {whole}; {reason}. Allowed near it: {choices}"
+    message = f"{divisor} does not divide {size_name} {size}; {reason}. Allowed near it: {choices}"
     yield Violation((divisor_name,), message)

@@ -1,10 +1,10 @@
-"""The expressions of constraints: numbers, texts, paths and comparisons, parsed by Python and never evaluated by it.
+"""The expression language of constraints: numbers, texts, paths and comparisons, parsed but not evaluated by Python.
 
-A part of Python's expression grammar: `or`, `and`, `not`, the comparisons `< <= > >= == != in` and their chains,
+A subset of Python's expression grammar: `or`, `and`, `not`, the comparisons `< <= > >= == != in` and their chains,
 `+ - * / // %`, unary minus, brackets and lists; `true`, `false`, texts without escapes, and dotted paths. Every path,
 text and number is replaced by a placeholder before Python's parser sees the text.
 
-A path may have no value at a point. A statement about it is then neither true nor false (Kleene's third value).
+A path may lack a value at a point. A comparison with it is then neither true nor false (Kleene's third value).
 """
 
 import ast
@@ -17,7 +17,7 @@ from typing import NamedTuple, Union
 CHARACTERS_AT_MOST = 200
 
 Constant = bool | int | float | str
-Value = Union[bool, int, float, str, None, tuple["Value", ...]]  # noqa: UP007 — it refers to itself
+Value = Union[bool, int, float, str, None, tuple["Value", ...]]  # noqa: UP007 — recursive type
 """None is a path without a value."""
 Lookup = Callable[[str], Value]
 
@@ -27,7 +27,7 @@ _TOKEN = re.compile(
 )
 _CLOSED_BY = {"(": ")", "[": "]"}
 _NEGATABLE = ("", "(", "[", ",", "and", "or", "not")
-"""The signs after which `not` may stand."""
+"""The tokens that `not` may follow."""
 _TRUTHS = {"true": True, "false": False}
 _ORDERS: dict[type[ast.cmpop], tuple[str, Callable[[float, float], bool]]] = {
     ast.Lt: ("<", operator.lt), ast.LtE: ("<=", operator.le),
@@ -40,7 +40,7 @@ _CALCULATIONS: dict[type[ast.operator], tuple[str, Callable[[float, float], floa
 
 
 class InvalidExpression(ValueError):
-    """The text is no expression, or has no meaning for the values of a candidate."""
+    """The text is not an expression, or is undefined for the values of a candidate."""
 
 
 class Token(NamedTuple):
@@ -59,7 +59,7 @@ class Path(NamedTuple):
 
 @dataclass(frozen=True)
 class Expression:
-    """A parsed text: its tree over placeholders, and what these stand for in the order of the text."""
+    """A parsed expression: its tree over placeholders, and their values in the order of the text."""
 
     text: str
     tree: ast.expr
@@ -67,16 +67,16 @@ class Expression:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The paths that it contains, each once, in the order of the text."""
+        """The distinct paths of the expression, in the order of the text."""
         return tuple(dict.fromkeys(atom.name for atom in self.atoms if isinstance(atom, Path)))
 
     @property
     def equalities(self) -> tuple[tuple[str, Constant], ...]:
-        """Every path that is set equal or unequal to a literal, or looked for in a list, with that literal."""
+        """The (path, literal) pairs of comparisons for equality, inequality or membership."""
         return tuple(dict.fromkeys(self._equalities(self.tree)))
 
     def truth(self, lookup: Lookup) -> bool | None:
-        """Return whether it holds, None where that depends on a path without a value. Raises InvalidExpression."""
+        """Return the truth value, None if it depends on a path without a value. Raises InvalidExpression."""
         return _truth(self._value(self.tree, lookup))
 
     def _value(self, node: ast.expr, lookup: Lookup) -> Value:
@@ -110,8 +110,8 @@ class Expression:
                     yield from self._equality(part, left)
                 left = part
 
-    def _equality(self, one: ast.expr, other: ast.expr) -> Iterator[tuple[str, Constant]]:
-        if isinstance(one, ast.Name) and isinstance(path := self.atoms[int(one.id[1:])], Path):
+    def _equality(self, side: ast.expr, other: ast.expr) -> Iterator[tuple[str, Constant]]:
+        if isinstance(side, ast.Name) and isinstance(path := self.atoms[int(side.id[1:])], Path):
             yield from ((path.name, literal) for literal in self._literals(other))
 
     def _literals(self, node: ast.expr) -> Iterator[Constant]:
@@ -140,17 +140,17 @@ def parse(text: str) -> Expression:
 def _tokens(text: str) -> Iterator[Token]:
     end = 0
     while text[end:].strip():
-        found = _TOKEN.match(text, end)
-        if found is None:
+        match = _TOKEN.match(text, end)
+        if match is None:
             start = len(text) - len(text[end:].lstrip())
             raise _expected("a number, a 'text', a name or a sign", Token("", text[start], start))
-        kind, end = str(found.lastgroup), found.end()
-        yield Token(kind, found[kind], found.start(kind))
+        kind, end = str(match.lastgroup), match.end()
+        yield Token(kind, match[kind], match.start(kind))
     yield Token("end", "", len(text))
 
 
 def _in_order(tokens: Iterator[Token]) -> Iterator[Token]:
-    """Yield the tokens. Raises InvalidExpression at the first that cannot follow those before it."""
+    """Yield the tokens. Raises InvalidExpression at the first syntax error."""
     before, opened = "", list[str]()
     operand = True  # whether an operand is needed here, or an operator
     for token in tokens:
@@ -173,8 +173,8 @@ def _in_order(tokens: Iterator[Token]) -> Iterator[Token]:
 
 
 def _expected(what: str, token: Token) -> InvalidExpression:
-    found = f"found {token.text!r}" if token.text else "the text ends"
-    return InvalidExpression(f"{what} is needed at character {token.start + 1}, but {found}")
+    actual = f"found {token.text!r}" if token.text else "the text ends"
+    return InvalidExpression(f"{what} is needed at character {token.start + 1}, but {actual}")
 
 
 def _atom(token: Token) -> Path | Constant:

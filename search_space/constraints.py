@@ -1,8 +1,8 @@
-"""Constraints: what every candidate of an experiment must satisfy beyond the rules of the architecture itself.
+"""Constraints on the candidates of an experiment, besides the rules of the architecture.
 
 A name is a path of the space as in a design (`bottleneck_ratio`, `convolution.kernel_size`, `recipe.dropout`), or one
-of the costs in closed form: `parameters`, `forward_flops`. The path of an option stands for its kind. A constraint
-on a field that a candidate's option does not have says nothing about that candidate.
+of the costs in closed form: `parameters`, `forward_flops`. The value of an option's path is its kind. A constraint on
+a field that a candidate's option lacks does not apply to that candidate.
 """
 
 from functools import cache
@@ -28,12 +28,12 @@ def known_paths() -> tuple[str, ...]:
 
 @cache
 def _values_by_path() -> dict[str, tuple[str, ...]]:
-    """Return by path the texts that may stand there: kinds of options or named choices; none where numbers do."""
-    found: dict[str, tuple[str, ...]] = {}
+    """Return the allowed texts by path: kinds of options, or named choices; empty for numbers."""
+    texts: dict[str, tuple[str, ...]] = {}
     for path, annotation in _paths(Candidate, ""):
         name = path.removeprefix("architecture.")
-        found[name] = tuple(dict.fromkeys((*found.get(name, ()), *_texts(annotation))))
-    return found
+        texts[name] = tuple(dict.fromkeys((*texts.get(name, ()), *_texts(annotation))))
+    return texts
 
 
 @cache
@@ -51,7 +51,7 @@ def parsed(text: str) -> Expression:
 
 
 def _check_value(name: str, literal: Constant) -> None:
-    """Raise InvalidExpression where a path never has a value: such a constraint would hold, or break, everywhere."""
+    """Raise InvalidExpression for a value that a path never has: the comparison would be constant."""
     allowed = _values_by_path().get(name, ())
     if allowed and literal not in allowed:
         hint = did_you_mean(str(literal), allowed, ". ")
@@ -64,13 +64,13 @@ def _check_value(name: str, literal: Constant) -> None:
 
 
 def broken_by(candidate: Candidate, constraints: tuple[str, ...]) -> str | None:
-    """Return the first constraint that the candidate breaks with the values that break it, None where none is."""
+    """Return the first violated constraint with the candidate's values, None if all are satisfied."""
     for text in constraints:
         expression = parsed(text)
         try:
             truth = expression.truth(lambda name: _value(candidate, name))
-        except InvalidExpression as meaningless:
-            return f"{text!r} cannot be asked: {meaningless}"
+        except InvalidExpression as error:
+            return f"{text!r} cannot be evaluated: {error}"
         if truth is False:
             values = ", ".join(f"{name} is {_value(candidate, name)}" for name in expression.names)
             return f"breaks {text!r}: {values}" if values else f"breaks {text!r}"
@@ -90,13 +90,13 @@ def _value(candidate: Candidate, name: str) -> Value:
         return candidate.architecture.parameters
     if name == "forward_flops":
         return candidate.architecture.forward_flops(candidate.recipe.sequence_length)
-    place: Any = candidate
+    value: Any = candidate
     for part in absolute_path(name):
-        if not isinstance(place, Schema) or part not in type(place).model_fields:
+        if not isinstance(value, Schema) or part not in type(value).model_fields:
             return None
-        place = getattr(place, part)
-    found: Value = getattr(place, VARIANT_KEY) if isinstance(place, Schema) else place
-    return found
+        value = getattr(value, part)
+    constant: Value = getattr(value, VARIANT_KEY) if isinstance(value, Schema) else value
+    return constant
 
 
 def _texts(annotation: Any) -> tuple[str, ...]:
@@ -110,14 +110,14 @@ def _texts(annotation: Any) -> tuple[str, ...]:
 
 
 def _paths(annotation: Any, prefix: str) -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
+    paths: list[tuple[str, Any]] = []
     for model in _models(annotation):
         for name, field in model.model_fields.items():
             path = f"{prefix}.{name}".removeprefix(".")
             inner = _paths(field.annotation, path)
             option = any(VARIANT_KEY in each.model_fields for each in _models(field.annotation))
-            found += [*([(path, field.annotation)] if option or not inner else []), *inner]
-    return found
+            paths += [*([(path, field.annotation)] if option or not inner else []), *inner]
+    return paths
 
 
 def _models(annotation: Any) -> list[type[Schema]]:

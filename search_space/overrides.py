@@ -67,20 +67,20 @@ def difference(baseline: Candidate, candidate: Candidate) -> dict[str, JsonValue
 
 def _assign(document: dict[str, Any], path: str, value: Any) -> None:
     *parents, leaf = absolute_path(path)
-    place = document
+    node = document
     for parent in parents:
-        if not isinstance(place.setdefault(parent, {}), dict):
-            place[parent] = {}  # a path through a number; validation reports it
-        place = place[parent]
-    before = place.get(leaf)
+        if not isinstance(node.setdefault(parent, {}), dict):
+            node[parent] = {}  # a path through a number; validation reports it
+        node = node[parent]
+    before = node.get(leaf)
     if isinstance(value, str) and isinstance(before, dict) and VARIANT_KEY in before:
-        place[leaf] = {VARIANT_KEY: value}  # an option's name alone means the option with its defaults
+        node[leaf] = {VARIANT_KEY: value}  # an option's name alone means the option with its defaults
     else:
-        place[leaf] = dict(value) if isinstance(value, Mapping) else value
+        node[leaf] = dict(value) if isinstance(value, Mapping) else value
 
 
 def _explain(error: ValidationError, changes: Changes, document: dict[str, Any]) -> list[Violation]:
-    found = []
+    violations = []
     for fault in error.errors(include_url=False):
         path = tuple(part for part in fault["loc"] if isinstance(part, str))
         if fault["type"] == "extra_forbidden":
@@ -93,8 +93,8 @@ def _explain(error: ValidationError, changes: Changes, document: dict[str, Any])
             message = fault["msg"].removeprefix("Value error, ")
         else:
             message = f"{fault['input']!r} {fault['msg'].replace('Input should be', 'is not allowed; it must be')}"
-        found.append(Violation((_blame(path, changes),), message))
-    return found
+        violations.append(Violation((_blame(path, changes),), message))
+    return violations
 
 
 def _unknown_kind(context: Mapping[str, Any]) -> str:
@@ -119,6 +119,6 @@ def _blame(path: tuple[str | int, ...], changes: Changes) -> str:
 
     def shared(change: str) -> int:
         pairs = zip(absolute_path(change), path, strict=False)
-        return sum(1 for mine, its in pairs if mine == its)
+        return sum(1 for left, right in pairs if left == right)
 
     return max(changes, key=shared)

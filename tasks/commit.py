@@ -8,11 +8,11 @@ from pydantic import AfterValidator
 FORM = re.compile(r"[0-9a-f]{40}")
 
 
-def _whole(revision: str) -> str:
+def _validated(revision: str) -> str:
     if not FORM.fullmatch(revision):
         message = f"{revision!r} is not a commit hash; expected 40 hexadecimal digits"
         raise ValueError(f"{message}, since a branch or a tag may move and change results in silence")
     return revision
 
 
-Commit = Annotated[str, AfterValidator(_whole)]
+Commit = Annotated[str, AfterValidator(_validated)]

@@ -1,6 +1,6 @@
-"""The data folder, where published data sets lie: `data`, or the folder that `$STEEPLECHASE_DATA` names.
+"""The data folder of published data sets: `$STEEPLECHASE_DATA`, by default `data`.
 
-A declaration names a file in it as `$STEEPLECHASE_DATA/text/corpus`; any other path is read as it is written.
+A declaration refers to a file in it as `$STEEPLECHASE_DATA/text/corpus`; other paths are used unchanged.
 """
 
 import os
@@ -12,10 +12,10 @@ from foundation.schema import JsonValue
 
 VARIABLE = "STEEPLECHASE_DATA"
 DEFAULT = "data"
-FETCHED = "fetched"  # in the data folder: what `steeplechase data fetch` writes, a folder for each configuration
+FETCHED = "fetched"  # subfolder for `steeplechase data fetch`, with a folder per configuration
 BEGINNING = re.compile(rf"\$(?:{VARIABLE}(?![A-Za-z0-9_])|\{{{VARIABLE}\}})")
 HINT = f"`steeplechase data` lists the published data sets; they are in ${VARIABLE}, `{DEFAULT}` where it is unset"
-"""The last line of every error about data that are missing."""
+"""The last line of every error about missing data."""
 
 
 def data_folder() -> Path:
@@ -24,7 +24,7 @@ def data_folder() -> Path:
 
 
 def resolved(path: str) -> Path:
-    """Return the place that a declared path names: `$STEEPLECHASE_DATA` at its beginning is the data folder."""
+    """Return a declared path with a leading `$STEEPLECHASE_DATA` replaced by the data folder."""
     variable = BEGINNING.match(path)
     if variable is None:
         return Path(path)
@@ -32,14 +32,14 @@ def resolved(path: str) -> Path:
 
 
 def missing(*lines: str) -> DataError:
-    """Return the error of data that are missing: its lines, then how to find out about data sets."""
+    """Return the error for missing data: its lines, then the hint."""
     return DataError((*lines, HINT))
 
 
 def with_paths_as_in(document: JsonValue, other: JsonValue) -> JsonValue:
-    """Return a document in which every `path` that names the same place as in the other is spelled as it is there.
+    """Return a document in which every `path` to the same file as in the other document is spelled as there.
 
-    A results folder keeps the paths of its experiment; another spelling of the same place is no other experiment.
+    A results folder stores the paths of its experiment; another spelling of a path is not another experiment.
     """
     if not isinstance(document, dict) or not isinstance(other, dict):
         return document

@@ -1,4 +1,4 @@
-"""Where the files of published tasks come from: a folder in the official layout, or `datasets`."""
+"""Sources of published tasks: a folder in the official layout, or Hugging Face's `datasets`."""
 
 import hashlib
 import stat
@@ -18,15 +18,15 @@ from tasks.squad.questions import SquadFile, read_squad
 
 
 def origin_of(files: TaskFiles) -> str:
-    """Return which files a task wants and where they come from."""
+    """Return the required files of a task and their origin, for messages."""
     names = ", ".join(f"{files.folder}/{files.parts[part]}" for part in files.needed)
     return f"wanted are {names}, from {files.origin}"
 
 
 class FolderOfTasks(Schema):
-    """A folder with one folder per task, as GLUE's download script lays them out; or one task's own folder.
+    """A folder with one folder per task, in the layout of GLUE's download script; or one task's own folder.
 
-    Or a folder of such folders, `glue` and `squad`, so that one path serves both.
+    Or a folder that contains such folders, `glue` and `squad`, so that one path serves both.
     """
 
     kind: Literal["folder"] = "folder"
@@ -46,10 +46,9 @@ class FolderOfTasks(Schema):
         return {part: _file_hash(path) for part, path in self.located(files).items()}
 
     def located(self, files: TaskFiles) -> Mapping[str, Path]:
-        """Return the official file of each part that is there; none where the task is read from what was fetched.
+        """Return the official file of each existing part; none if the task is read from fetched files.
 
-        Raises DataError, naming every file that is wanted and where it comes from, where one that is needed is
-        missing, or where two files might be meant.
+        Raises DataError, with the required files and their origin, if one is missing or ambiguous.
         """
         root = resolved(self.path)
         if not root.is_dir():
@@ -57,32 +56,30 @@ class FolderOfTasks(Schema):
         if (fetched := self._fetched(files)) is not None:
             return fetched.located(files)
         folder = folder_within(root, files.folder, files.collection)
-        found = _parts_in(folder, files)
-        lacking = [files.parts[part] for part in files.needed if not found[part]]
-        if lacking:
-            raise missing(f"{folder}: no {' and no '.join(lacking)}; {origin_of(files)}")
-        return {part: _only(paths, folder) for part, paths in found.items() if paths}
+        by_part = _parts_in(folder, files)
+        absent = [files.parts[part] for part in files.needed if not by_part[part]]
+        if absent:
+            raise missing(f"{folder}: no {' and no '.join(absent)}; {origin_of(files)}")
+        return {part: _only(paths, folder) for part, paths in by_part.items() if paths}
 
     def parts(self, files: TaskFiles) -> dict[str, Part]:
-        """Return the examples of every part that is there; raises DataError with every mistake of a file."""
+        """Return the examples of every existing part; raises DataError with every mistake of a file."""
         assert files.read is not None
         fetched = self._fetched(files)
         if fetched is not None:
             return fetched.parts(files)
-        found: dict[str, Part] = {}
-        for part, path in self.located(files).items():
-            found[part] = files.read(part, path, f"{files.folder}/{path.name}")
-        return found
+        located = self.located(files)
+        return {part: files.read(part, path, f"{files.folder}/{path.name}") for part, path in located.items()}
 
     def questions(self, files: TaskFiles, part: str, version: Version) -> SquadFile:
-        """Return SQuAD's questions of a part that is needed; raises DataError with every mistake of its file."""
+        """Return SQuAD's questions of a required part; raises DataError with every mistake of its file."""
         fetched = self._fetched(files)
         if fetched is not None:
             return fetched.questions(files, part, version)
         return read_squad(self.located(files)[part], version)
 
     def _fetched(self, files: TaskFiles) -> DatasetOfTasks | None:
-        """Return what was fetched of a task of which no official file is there."""
+        """Return the fetched copy of a task without official files, None if there is none."""
         root = resolved(self.path)
         configurations = {split.configuration for split in files.splits.values()}
         if not any((root / FETCHED / each).is_dir() for each in configurations):
@@ -98,9 +95,10 @@ def _from_text(value: object) -> object:
 
 
 PublishedData = Annotated[FolderOfTasks | DatasetOfTasks, Field(discriminator="kind"), BeforeValidator(_from_text)]
-"""A source of published tasks; a plain text is a folder's path.
+"""A source of published tasks; a plain string is a folder's path.
 
-Each has `inputs(files)`, its identity for a stage's key, `located(files)`, `parts(files)` and, of SQuAD, `questions`.
+Each has `inputs(files)`, its identity for a stage's key, `located(files)`, `parts(files)` and, for SQuAD,
+`questions`.
 """
 
 
@@ -109,18 +107,18 @@ def _parts_in(folder: Path, files: TaskFiles) -> dict[str, list[Path]]:
 
 
 def _matching(folder: Path, pattern: str) -> list[Path]:
-    """Return the files of a pattern. Raises DataError where a folder cannot be listed; `glob` finds nothing."""
+    """Return the files that match a pattern. Raises DataError if a folder cannot be listed, unlike `glob`."""
     parent, name = (folder / pattern).parent, Path(pattern).name
     try:
-        there = sorted(parent.iterdir()) if parent.is_dir() else []
-        return [path for path in there if fnmatch(path.name, name) and stat.S_ISREG(path.stat().st_mode)]
+        entries = sorted(parent.iterdir()) if parent.is_dir() else []
+        return [path for path in entries if fnmatch(path.name, name) and stat.S_ISREG(path.stat().st_mode)]
     except OSError as failure:
         raise DataError(f"{failure.filename}: {failure.strerror}") from failure
 
 
 def _only(paths: list[Path], folder: Path) -> Path:
     if len(paths) > 1:
-        raise DataError(f"{folder}: {' and '.join(path.name for path in paths)} are there; which is meant?")
+        raise DataError(f"{folder}: {' and '.join(path.name for path in paths)} both match; expected one file")
     return paths[0]
 
 

@@ -1,4 +1,4 @@
-"""Published tasks through Hugging Face's `datasets`: by name and commit, or from a folder of local files."""
+"""Published tasks read with Hugging Face's `datasets`: by name and commit, or from a folder of local files."""
 
 import hashlib
 import re
@@ -20,14 +20,15 @@ from tasks.squad.rows import read_rows
 
 WANTED_BY = "fine_tuning.data of kind `datasets`"
 SAVED = "state.json"  # `save_to_disk` writes one into the folder of each split
-TWO_PLACES = "expected either a `name` with its `revision`, or the `path` of a folder"
+NAME_OR_PATH = "expected either a `name` with its `revision`, or the `path` of a folder"
 
 
 class DatasetOfTasks(Schema):
-    """A data set with a configuration per task, as `nyu-mll/glue` has them; code from the hub is never run.
+    """A data set with a configuration per task, such as `nyu-mll/glue`; code from the hub is never run.
 
-    At a path lies a folder per configuration (or it is one), and in it the files of each split, such as
-    `train.parquet` or `train-00000-of-00001.parquet`, or what `save_to_disk` wrote: a clone of the hub has this form.
+    `path` is a folder with one folder per configuration, or one of these, with the files of each split, such as
+    `train.parquet` or `train-00000-of-00001.parquet`, or the output of `save_to_disk`: the layout of a clone of the
+    hub.
     """
 
     kind: Literal["datasets"] = "datasets"
@@ -44,25 +45,25 @@ class DatasetOfTasks(Schema):
     """Whether the tests without labels are read, and so predicted by every model, too; a submission needs them."""
 
     @model_validator(mode="after")
-    def _one_place(self) -> Self:
+    def _name_or_path(self) -> Self:
         if (self.name is None) == (self.path is None) or (self.name is None) != (self.revision is None):
-            raise ValueError(TWO_PLACES)
+            raise ValueError(NAME_OR_PATH)
         return self
 
     def inputs(self, files: TaskFiles) -> JsonValue:
-        """Return the identity of what is read: name, revision and splits; of local files the sha256 of each.
+        """Return the identity of the data: name, revision and splits; for local files, the sha256 of each.
 
         Raises DataError as `located` does.
         """
         if self.path is None:
-            splits: dict[str, JsonValue] = {part: str(split) for part, split in self._asked(files).items()}
+            splits: dict[str, JsonValue] = {part: str(split) for part, split in self._selected_splits(files).items()}
             return {"name": self.name, "revision": self.revision, "splits": splits}
         return {part: _hashes(paths) for part, paths in self._local(files).items()}
 
     def located(self, files: TaskFiles) -> Mapping[str, Path]:
-        """Return no file, since none has lines that a person could look up.
+        """Return no files: only official files have line numbers for messages.
 
-        Raises DataError where the task is in no such data set, or a local split that is needed is missing.
+        Raises DataError if the task is not published as a data set, or a required local split is missing.
         """
         if not files.splits:
             raise DataError(f"{files.folder} is not published as a data set; give the folder of its files")
@@ -71,20 +72,20 @@ class DatasetOfTasks(Schema):
         return {}
 
     def parts(self, files: TaskFiles) -> dict[str, Part]:
-        """Return the examples of every part that is there; raises DataError and MachineError."""
+        """Return the examples of every existing part; raises DataError and MachineError."""
         assert files.read_split is not None
         self.located(files)
-        asked = self._asked(files)
-        there = asked if self.path is None else self._local(files)
-        return {part: files.read_split(part, self._loaded(files, part), str(asked[part])) for part in there}
+        splits = self._selected_splits(files)
+        existing = splits if self.path is None else self._local(files)
+        return {part: files.read_split(part, self._loaded(files, part), str(splits[part])) for part in existing}
 
     def questions(self, files: TaskFiles, part: str, version: Version) -> SquadFile:
-        """Return SQuAD's questions of a part that is needed; raises DataError and MachineError."""
+        """Return SQuAD's questions of a required part; raises DataError and MachineError."""
         self.located(files)
-        place = self.path if self.name is None else f"{self.name}@{str(self.revision)[:7]}"
-        return read_rows(self._loaded(files, part), version, f"{place} {files.splits[part]}")
+        source = self.path if self.name is None else f"{self.name}@{str(self.revision)[:7]}"
+        return read_rows(self._loaded(files, part), version, f"{source} {files.splits[part]}")
 
-    def _asked(self, files: TaskFiles) -> dict[str, Split]:
+    def _selected_splits(self, files: TaskFiles) -> dict[str, Split]:
         return {part: split for part, split in files.splits.items() if self.tests or part not in files.unlabelled}
 
     def _loaded(self, files: TaskFiles, part: str) -> LoadedSplit:
@@ -97,15 +98,15 @@ class DatasetOfTasks(Schema):
         return split_of_files(paths, split, WANTED_BY)
 
     def _local(self, files: TaskFiles) -> dict[str, list[Path]]:
-        """Return the files of every split that is there, by part."""
+        """Return the files of every existing split, by part."""
         root = resolved(str(self.path))
         if not root.is_dir():
             raise missing(f"{root}: no such folder; expected one with {_wanted(files)}")
-        found = {part: _files_of(root, split) for part, split in self._asked(files).items()}
-        lacking = [str(files.splits[part]) for part in files.needed if not found[part]]
-        if lacking:
-            raise missing(f"{root}: no files of {' and '.join(lacking)}; expected {_wanted(files)}")
-        return {part: paths for part, paths in found.items() if paths}
+        by_part = {part: _files_of(root, split) for part, split in self._selected_splits(files).items()}
+        absent = [str(files.splits[part]) for part in files.needed if not by_part[part]]
+        if absent:
+            raise missing(f"{root}: no files of {' and '.join(absent)}; expected {_wanted(files)}")
+        return {part: paths for part, paths in by_part.items() if paths}
 
 
 def _wanted(files: TaskFiles) -> str:
@@ -114,17 +115,19 @@ def _wanted(files: TaskFiles) -> str:
 
 
 def _files_of(root: Path, split: Split) -> list[Path]:
-    """Return the files of one split in order; none where it is not there. Raises DataError for mixed formats."""
+    """Return the files of one split in order, empty if there are none. Raises DataError for mixed formats."""
     folder = root / split.configuration if (root / split.configuration).is_dir() else root
     if (folder / split.name / SAVED).is_file():
         return sorted(path for path in (folder / split.name).iterdir() if path.is_file())
     name = re.compile(re.escape(split.name) + r"(-\d+-of-\d+)?")
-    found = sorted(
+    paths = sorted(
         path for path in folder.iterdir() if path.suffix in FORMAT_OF and name.fullmatch(path.stem) and path.is_file()
     )
-    if len({path.suffix for path in found}) > 1 or len({path.stem == split.name for path in found}) > 1:
-        raise DataError(f"{folder}: {', '.join(path.name for path in found)} are there; which is meant?")
-    return found
+    if len({path.suffix for path in paths}) > 1 or len({path.stem == split.name for path in paths}) > 1:
+        raise DataError(
+            f"{folder}: {', '.join(path.name for path in paths)} all match; expected one file or its shards"
+        )
+    return paths
 
 
 def _hashes(paths: list[Path]) -> JsonValue:

@@ -1,4 +1,4 @@
-"""The held-out evaluation set of pretraining: made once per experiment, the same for every arm, stored as arrays."""
+"""The held-out evaluation set of pretraining: built once per experiment, shared by all arms, stored as arrays."""
 
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -14,7 +14,7 @@ class EvaluationSet:
     """Inputs [sequences seq], the predicted positions and their targets, both [sequences predictions].
 
     Masked language modelling: a target is the original token at a masked position. Replaced token detection:
-    every position is predicted, and its target is 1 where the reference generator has put in another token.
+    every position is predicted, and its target is 1 if the reference generator replaced the token.
     """
 
     inputs: NDArray[np.int64]
@@ -32,7 +32,7 @@ class EvaluationSet:
         return cls(*(np.load(folder / f"{field.name}.npy", allow_pickle=False) for field in fields(cls)))
 
     def parts(self) -> list["EvaluationSet"]:
-        """Return the set in batches of a fixed number of rows, so that a result never depends on available memory."""
+        """Return the set in batches of a fixed size, so that results do not depend on the available memory."""
         starts = range(0, len(self.inputs), ROWS_AT_A_TIME)
         return [self._rows(start, start + ROWS_AT_A_TIME) for start in starts]
 

@@ -17,53 +17,53 @@ FORMATS: Mapping[str, Mapping[str, Any]] = {
     "csv": {"keep_default_na": False, "skip_blank_lines": False, "float_precision": "round_trip"},
     "json": {},
 }
-"""The formats of local files, each with what keeps `NA` a text, an empty line a row and a number exact."""
+"""Formats of local files, with options that keep `NA` as text, empty lines as rows, and numbers exact."""
 FORMAT_OF = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json"}
 
 
 def streamed(name: str, subset: str | None, revision: str, split: str, wanted_by: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a split on the hub without keeping them.
+    """Yield the rows of a split on the hub without storing them.
 
     Raises MachineError without the extra or the network, DataError for an unknown name, subset or split.
     """
     library = _library(wanted_by)
-    with _told(library, f"{name}@{revision}"):
+    with _one_line_errors(library, f"{name}@{revision}"):
         yield from library.load_dataset(name, subset, revision=revision, split=split, streaming=True)
 
 
 def hub_split(name: str, revision: str, split: Split, wanted_by: str) -> LoadedSplit:
-    """Return a split of a data set on the hub, kept in the library's cache; raises as `streamed` does."""
+    """Return a split of a data set on the hub, through the library's cache; raises as `streamed` does."""
     library = _library(wanted_by)
-    with _told(library, f"{name}@{revision} {split}"):
+    with _one_line_errors(library, f"{name}@{revision} {split}"):
         return loaded(library.load_dataset(name, split.configuration, revision=revision, split=split.name))
 
 
 def save_split(name: str, revision: str, split: Split, file: Path, wanted_by: str) -> int:
-    """Write a split of a data set on the hub as a Parquet file and return its rows; raises as `streamed` does."""
+    """Write a split on the hub to a Parquet file and return its number of rows; raises as `streamed` does."""
     library = _library(wanted_by)
-    with _told(library, f"{name}@{revision} {split}"):
+    with _one_line_errors(library, f"{name}@{revision} {split}"):
         table = library.load_dataset(name, split.configuration, revision=revision, split=split.name)
         table.to_parquet(str(file))
         return len(table)
 
 
 def split_of_files(files: Sequence[Path], split: Split, wanted_by: str) -> LoadedSplit:
-    """Return a split that lies in files of one format, in their order.
+    """Return a split from files of one format, in their order.
 
-    Raises MachineError without the extra, DataError for what the library cannot read.
+    Raises MachineError without the extra, DataError if the library cannot read a file.
     """
     library = _library(wanted_by)
     kind = FORMAT_OF[files[0].suffix]
     named = {split.name: [str(path) for path in files]}
-    with _told(library, f"{files[0].parent} {split}"), TemporaryDirectory() as cache:
+    with _one_line_errors(library, f"{files[0].parent} {split}"), TemporaryDirectory() as cache:
         table = library.load_dataset(kind, data_files=named, split=split.name, cache_dir=cache, **FORMATS[kind])
         return loaded(table)
 
 
 def saved_split(folder: Path, split: Split, wanted_by: str) -> LoadedSplit:
-    """Return a split that `save_to_disk` wrote into a folder; raises as `split_of_files` does."""
+    """Return a split from a folder written by `save_to_disk`; raises as `split_of_files` does."""
     library = _library(wanted_by)
-    with _told(library, f"{folder} {split}"):
+    with _one_line_errors(library, f"{folder} {split}"):
         return loaded(library.load_from_disk(str(folder)))
 
 
@@ -78,7 +78,7 @@ def loaded(table: Any) -> LoadedSplit:
 
 
 def _shortest(value: float | None) -> float | None:
-    """Return the shortest decimal that is this number in 32 bits: 3.8, where 64 bits would say 3.799999952."""
+    """Return the shortest decimal with this float32 value: 3.8 instead of 3.799999952."""
     return None if value is None else float(str(np.float32(value)))
 
 
@@ -93,17 +93,17 @@ def _library(wanted_by: str) -> ModuleType:
 
 
 @contextmanager
-def _told(library: ModuleType, what: str) -> Iterator[None]:
-    """Turn the library's errors into one line each; an unknown name is a FileNotFoundError of its own."""
+def _one_line_errors(library: ModuleType, source: str) -> Iterator[None]:
+    """Convert errors of the library to one line each; an unknown name raises a FileNotFoundError subclass."""
     try:
         yield
     except (FileNotFoundError, ValueError, RuntimeError, library.exceptions.DatasetsError) as wrong:
-        raise DataError(f"{what}: {_first_line(wrong)}") from wrong
+        raise DataError(f"{source}: {_first_line(wrong)}") from wrong
     except ConnectionError as failure:
-        reason = "the network, or the hub, cannot be reached"
-        raise MachineError(f"{what}: {reason} ({_first_line(failure)})") from failure
+        reason = "the network or the hub is unreachable"
+        raise MachineError(f"{source}: {reason} ({_first_line(failure)})") from failure
     except OSError as failure:
-        raise MachineError(f"{what}: {_first_line(failure)}") from failure
+        raise MachineError(f"{source}: {_first_line(failure)}") from failure
 
 
 def _first_line(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Which tokens are predicted, and what the model reads in their place. ELECTRA's release, `pretrain_helpers.mask`."""
+"""Masking: draws the predicted tokens and corrupts them in the input. ELECTRA's release, `pretrain_helpers.mask`."""
 
 from dataclasses import dataclass
 
@@ -29,10 +29,10 @@ def mask(batch: Tokens, masking: Masking, tokenizer: WordPiece, random: np.rando
     draws[np.isin(batch, (tokenizer.pad, tokenizer.classify, tokenizer.separate))] = 2.0
     positions = np.sort(np.argpartition(draws, count, axis=1)[:, :count], axis=1)
     targets = np.take_along_axis(batch, positions, axis=1)
-    fate = random.random(positions.shape)
+    uniforms = random.random(positions.shape)
     replacements = random.integers(0, tokenizer.vocabulary_size, positions.shape)
-    masked = fate < masking.mask_token_share
-    randomised = ~masked & (fate < masking.mask_token_share + masking.random_token_share)
+    masked = uniforms < masking.mask_token_share
+    randomised = ~masked & (uniforms < masking.mask_token_share + masking.random_token_share)
     visible = np.where(masked, tokenizer.mask, np.where(randomised, replacements, targets))
     inputs = batch.copy()
     np.put_along_axis(inputs, positions, visible, axis=1)

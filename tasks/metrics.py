@@ -10,7 +10,7 @@ _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 
 
 def matthews(predictions: Sequence[int], references: Sequence[int]) -> float:
-    """Return Matthews's correlation, from -1 to 1; 0 where the predictions or the references are all the same."""
+    """Return Matthews's correlation, from -1 to 1; 0 if the predictions or the references are constant."""
     if len(set(predictions)) < 2 or len(set(references)) < 2:
         return 0.0
     from sklearn.metrics import matthews_corrcoef
@@ -33,14 +33,14 @@ def f1(predictions: Sequence[int], references: Sequence[int]) -> float:
 
 
 def pearson(predictions: Sequence[float], references: Sequence[float]) -> float:
-    """Return Pearson's correlation, from -1 to 1; 0 where either side is constant."""
+    """Return Pearson's correlation, from -1 to 1; 0 if either side is constant."""
     from scipy.stats import pearsonr
 
     return 0.0 if _constant(predictions, references) else float(pearsonr(predictions, references).statistic)
 
 
 def spearman(predictions: Sequence[float], references: Sequence[float]) -> float:
-    """Return Spearman's rank correlation, from -1 to 1; 0 where either side is constant."""
+    """Return Spearman's rank correlation, from -1 to 1; 0 if either side is constant."""
     from scipy.stats import spearmanr
 
     return 0.0 if _constant(predictions, references) else float(spearmanr(predictions, references).statistic)
@@ -57,7 +57,7 @@ def normal_answer(text: str) -> str:
 
 
 def exact_match(prediction: str, reference: str) -> float:
-    """Return 1.0 where two answers are equal in their normal form, else 0.0."""
+    """Return 1.0 if two answers are equal in normal form, else 0.0."""
     return float(normal_answer(prediction) == normal_answer(reference))
 
 

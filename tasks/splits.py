@@ -1,4 +1,4 @@
-"""A part of a published task as Hugging Face's `datasets` has it: a split of a configuration, and its columns."""
+"""A split of a published task in Hugging Face's `datasets`, and its columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Where a part stands: `nyu-mll/glue` has a configuration per task, each with its splits."""
+    """A split of a configuration; `nyu-mll/glue` has one configuration per task."""
 
     configuration: str
     name: str
@@ -22,4 +22,4 @@ class LoadedSplit:
 
     columns: Mapping[str, Sequence[Any]]
     label_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By column that holds numbered labels (`ClassLabel`), what the data set calls each number."""
+    """Label names by column of numbered labels (`ClassLabel`)."""

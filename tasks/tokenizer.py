@@ -16,7 +16,7 @@ from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary, vocabulary_text, w
 if TYPE_CHECKING:
     import tokenizers
 
-TRAINING_VERSION = 1  # raised when the vocabulary of the same texts changes
+TRAINING_VERSION = 1  # incremented when the vocabulary of the same texts changes
 VOCABULARY_FILE = "vocab.txt"
 SETTINGS_FILE = "tokenizer.json"
 LONGEST_WORD_CHARACTERS = 100  # longer words are [UNK], as in BERT
@@ -64,18 +64,18 @@ class TokensWithOffsets:
 
 
 class WordPiece:
-    """A ready tokenizer; text is only text, so the letters "[MASK]" in a document never become the mask token."""
+    """A WordPiece tokenizer; the characters "[MASK]" in a text are never encoded as the mask token."""
 
     def __init__(self, pieces: Sequence[str], lowercase: bool) -> None:
         self.pieces = tuple(pieces)
         self.lowercase = lowercase
         identifiers = {piece: index for index, piece in enumerate(pieces)}
         self.pad, self.unknown, self.classify, self.separate, self.mask = map(identifiers.__getitem__, SPECIAL_TOKENS)
-        self._tokenizer = _ready(identifiers, lowercase)
+        self._tokenizer = _tokenizer_of(identifiers, lowercase)
 
     @property
     def vocabulary_size(self) -> int:
-        """Number of pieces, the five special ones included; may be below the size asked for on a small corpus."""
+        """Number of pieces, the five special ones included; may be below the requested size on a small corpus."""
         return len(self.pieces)
 
     @property
@@ -113,20 +113,20 @@ def load_tokenizer(folder: Path) -> WordPiece:
     try:
         settings = json.loads((folder / SETTINGS_FILE).read_text())
         lowercase, expected = bool(settings["lowercase"]), str(settings["vocabulary_sha256"])
-        found = hashlib.sha256((folder / VOCABULARY_FILE).read_bytes()).hexdigest()
+        actual = hashlib.sha256((folder / VOCABULARY_FILE).read_bytes()).hexdigest()
     except (OSError, ValueError, KeyError, TypeError) as damage:
         raise CorruptionError(f"{folder.name}: {damage!r}") from damage
-    if found != expected:
-        raise CorruptionError(f"{VOCABULARY_FILE}: sha256 {found[:12]}…, {SETTINGS_FILE} recorded {expected[:12]}…")
+    if actual != expected:
+        raise CorruptionError(f"{VOCABULARY_FILE}: sha256 {actual[:12]}…, {SETTINGS_FILE} recorded {expected[:12]}…")
     return WordPiece(read_vocabulary(folder / VOCABULARY_FILE), lowercase)
 
 
 def train_tokenizer(
     declaration: WordPieceTraining | GivenVocabulary, texts: Iterable[str], vocabulary_size: int
 ) -> WordPiece:
-    """Return the tokenizer declared; `texts` are the train split's and are read only where there is training.
+    """Return the declared tokenizer; `texts`, those of the train split, are read only for training.
 
-    Raises DataError where a given vocabulary is malformed or has more than `vocabulary_size` pieces.
+    Raises DataError if a given vocabulary is malformed or has more than `vocabulary_size` pieces.
     """
     if isinstance(declaration, GivenVocabulary):
         pieces = read_vocabulary(resolved(declaration.path), vocabulary_size)
@@ -143,24 +143,24 @@ def _trained_pieces(texts: list[str], vocabulary_size: int, lowercase: bool) -> 
     _without_threads()
     from tokenizers import trainers
 
-    blank = _ready({"[UNK]": 0}, lowercase)
-    assert blank.normalizer is not None
-    alphabet = word_piece_alphabet(map(blank.normalizer.normalize_str, texts), vocabulary_size)
-    given = [*SPECIAL_TOKENS, *alphabet, *(f"##{character}" for character in alphabet)]
+    untrained = _tokenizer_of({"[UNK]": 0}, lowercase)
+    assert untrained.normalizer is not None
+    alphabet = word_piece_alphabet(map(untrained.normalizer.normalize_str, texts), vocabulary_size)
+    initial_pieces = [*SPECIAL_TOKENS, *alphabet, *(f"##{character}" for character in alphabet)]
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocabulary_size,
         min_frequency=MINIMUM_FREQUENCY,
-        special_tokens=given,
+        special_tokens=initial_pieces,
         initial_alphabet=alphabet,
         limit_alphabet=len(alphabet),
         show_progress=False,
     )
-    blank.train_from_iterator(texts, trainer)
-    identifiers = blank.get_vocab(with_added_tokens=False)
+    untrained.train_from_iterator(texts, trainer)
+    identifiers = untrained.get_vocab(with_added_tokens=False)
     return sorted(identifiers, key=identifiers.__getitem__)
 
 
-def _ready(identifiers: dict[str, int], lowercase: bool) -> "tokenizers.Tokenizer":
+def _tokenizer_of(identifiers: dict[str, int], lowercase: bool) -> "tokenizers.Tokenizer":
     _without_threads()
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 

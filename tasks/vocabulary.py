@@ -1,4 +1,4 @@
-"""A WordPiece vocabulary as text: one piece to a line, its number the line's, as in BERT's vocab.txt."""
+"""A WordPiece vocabulary as text: one piece per line, numbered by line, as in BERT's vocab.txt."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from tasks.data_folder import missing
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 LARGEST_ALPHABET = 1000  # rarer characters become [UNK]
-MOST_LINES_TOLD = 5
+MOST_LINES_SHOWN = 5
 
 
 def vocabulary_text(pieces: Sequence[str]) -> str:
@@ -19,7 +19,7 @@ def vocabulary_text(pieces: Sequence[str]) -> str:
 
 
 def read_vocabulary(path: Path, largest: int | None = None) -> list[str]:
-    """Return the pieces of a vocabulary file in order; `largest` is the most pieces that fit.
+    """Return the pieces of a vocabulary file in order; `largest` is the maximum number of pieces.
 
     Raises DataError, all mistakes at once: not a readable UTF-8 file, empty lines, spaces, duplicates (with
     both lines), missing special tokens, too many pieces.
@@ -50,8 +50,8 @@ def _mistakes(name: str, pieces: list[str]) -> list[str]:
         elif piece in first:
             mistakes.append(f"{name}:{number}: duplicate piece {piece!r}, first on line {first[piece]}")
         first.setdefault(piece, number)
-    if len(mistakes) > MOST_LINES_TOLD:
-        mistakes[MOST_LINES_TOLD:] = [f"{name}: … and {len(mistakes) - MOST_LINES_TOLD} more such lines"]
+    if len(mistakes) > MOST_LINES_SHOWN:
+        mistakes[MOST_LINES_SHOWN:] = [f"{name}: … and {len(mistakes) - MOST_LINES_SHOWN} more such lines"]
     missing = [token for token in SPECIAL_TOKENS if token not in first]
     if missing:
         mistakes.append(f"{name}: no {', '.join(missing)}; all of {', '.join(SPECIAL_TOKENS)} are needed")
@@ -62,7 +62,7 @@ def word_piece_alphabet(texts: Iterable[str], vocabulary_size: int) -> list[str]
     """Return the most frequent characters of the texts in code point order, ties broken by code point.
 
     At most 1000, and never more than a quarter of the vocabulary: each takes two pieces, as itself and after "##".
-    Raises DataError where the texts hold no characters.
+    Raises DataError if the texts have no characters.
     """
     counts: Counter[str] = Counter()
     for text in texts:

@@ -1,8 +1,7 @@
-"""Print, for every package, its parts that need each other: sub-folders, files in its root and its `__init__`.
+"""Prints, for every package, import cycles between its parts: sub-folders, files in its root and its `__init__`.
 
-Imports between files are collapsed to the parts that hold them; imports inside functions count too. A part that lies
-on a circle cannot be read, tested or moved without the others. Run by `make check`; the exit code is 1 where a circle
-is left.
+Imports between files are mapped to the parts that contain them; imports inside functions count too. Parts on a cycle
+cannot be read, tested or moved separately. Run by `make check`; the exit code is 1 if there is a cycle.
 """
 
 import sys
@@ -18,18 +17,21 @@ ROOT = Path(__file__).parents[1]
 
 
 def root_packages(root: Path) -> list[str]:
-    """Return the packages of the product, in alphabetical order: top-level folders that setuptools installs."""
+    """Return the packages that setuptools installs, in alphabetical order."""
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    found = settings["tool"]["setuptools"]["packages"]["find"]["include"]
-    return sorted(name.removesuffix("*") for name in found)
+    patterns = settings["tool"]["setuptools"]["packages"]["find"]["include"]
+    return sorted(name.removesuffix("*") for name in patterns)
 
 
 def circles(graph: grimp.ImportGraph, package: str) -> Iterator[list[str]]:
-    """Yield every set of children of a package that need each other."""
+    """Yield every set of children of a package that form an import cycle."""
     children = sorted({package, *graph.find_children(package)})
     inside = {child: {child, *(graph.find_descendants(child) if child != package else ())} for child in children}
     needs = np.array(
-        [[one != other and _imports(graph, inside[one], inside[other]) for other in children] for one in children],
+        [
+            [source != target and _imports(graph, inside[source], inside[target]) for target in children]
+            for source in children
+        ],
         dtype=bool,
     ).reshape(len(children), len(children))
     if not needs.any():
@@ -41,22 +43,22 @@ def circles(graph: grimp.ImportGraph, package: str) -> Iterator[list[str]]:
             yield members
 
 
-def _imports(graph: grimp.ImportGraph, one: set[str], other: set[str]) -> bool:
-    return any(graph.find_modules_directly_imported_by(module) & other for module in one)
+def _imports(graph: grimp.ImportGraph, source: set[str], target: set[str]) -> bool:
+    return any(graph.find_modules_directly_imported_by(module) & target for module in source)
 
 
 def main() -> int:
-    """Print one line per package and per circle; return the exit code."""
+    """Print one line per package and per cycle; return the exit code."""
     sys.path.insert(0, str(ROOT))
     roots = root_packages(ROOT)
     graph = grimp.build_graph(*roots, cache_dir=None)
     total = 0
     for root in roots:
         packages = [root, *(name for name in sorted(graph.find_descendants(root)) if graph.find_children(name))]
-        found = [circle for package in packages for circle in circles(graph, package)]
-        total += len(found)
-        sys.stdout.write(f"{root}: {len(found)} folder-level circles in {len(packages)} packages\n")
-        for circle in found:
+        cycles = [circle for package in packages for circle in circles(graph, package)]
+        total += len(cycles)
+        sys.stdout.write(f"{root}: {len(cycles)} folder-level circles in {len(packages)} packages\n")
+        for circle in cycles:
             sys.stdout.write(f"  {', '.join(circle)}\n")
     return int(total > 0)
 

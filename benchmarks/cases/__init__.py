@@ -1,4 +1,4 @@
-"""The rows of the table, one file per family; each has `rows(size)`."""
+"""Benchmark cases, one file per family; each defines `rows(size)`."""
 
 from collections.abc import Iterator
 

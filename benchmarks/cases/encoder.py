@@ -17,7 +17,7 @@ from search_space.convolution import SpanDynamic
 PEER = "transformers' ConvBertModel"
 REACH = {torch.float32: (1.35, 1.6), torch.bfloat16: (1.5, 1.5)}  # per width
 EMBEDDING_WIDTH, HEADS, KERNEL_SIZE, FEED_FORWARD_RATIO = 128, 4, 9, 4
-WEIGHT_SPREAD = 0.05  # 0.02 at the start of training
+WEIGHT_SPREAD = 0.05  # larger than the initialisation's 0.02
 
 
 def rows(size: Size = FULL_SIZE) -> Iterator[Row]:
@@ -43,9 +43,9 @@ def architecture(size: Size, width: int, depth: int | None = None) -> Architectu
     )
 
 
-def pair(built: Architecture, kept: ActivationCheckpointing = "none") -> tuple[Encoder, torch.nn.Module]:
+def pair(built: Architecture, checkpointing: ActivationCheckpointing = "none") -> tuple[Encoder, torch.nn.Module]:
     """Return both encoders with the same random weights, in training mode, without dropout."""
-    theirs, ours = conv_bert.build(built), Encoder(built, 0.0, activation_checkpointing=kept).train()
+    theirs, ours = conv_bert.build(built), Encoder(built, 0.0, activation_checkpointing=checkpointing).train()
     scatter(theirs)
     conv_bert.copy_weights(theirs, ours)
     return ours, theirs
@@ -53,7 +53,7 @@ def pair(built: Architecture, kept: ActivationCheckpointing = "none") -> tuple[E
 
 @torch.no_grad()
 def scatter(theirs: torch.nn.Module) -> None:
-    """Draw every weight of a peer anew, far enough apart that each one is seen in the output."""
+    """Redraw every weight of a peer, with a spread large enough for each to affect the output."""
     random = torch.Generator().manual_seed(1)
     for name, parameter in theirs.named_parameters():
         gain = float(name.endswith("LayerNorm.weight"))
@@ -86,13 +86,13 @@ def forwards(
 
 
 def agree(ours: Encoder, theirs: torch.nn.Module, size: Size, precision: torch.dtype) -> None:
-    """Compare hidden states, and the gradient of the token table, which all others pass through."""
+    """Compare hidden states, and the gradient of the token table, which depends on all other gradients."""
     sides = forwards(ours, theirs, size, precision)
-    (mine, other) = (side() for side in sides)
-    check("hidden states", mine, other, TOLERANCES[precision])
+    (our_hidden, their_hidden) = (side() for side in sides)
+    check("hidden states", our_hidden, their_hidden, TOLERANCES[precision])
     tables = (ours.embeddings.tokens.weight, theirs.get_input_embeddings().weight)  # type: ignore[operator]
     gradients = []
-    for hidden, table in zip((mine, other), tables, strict=True):
+    for hidden, table in zip((our_hidden, their_hidden), tables, strict=True):
         (gradient,) = torch.autograd.grad(hidden, table, _direction(hidden))
         gradients.append(gradient)
     unit = gradients[1].abs().max()

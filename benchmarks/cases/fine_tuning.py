@@ -1,6 +1,6 @@
-"""An epoch of fine-tuning on GLUE's mix of lengths: our stage as it is, against every example padded to 128.
+"""An epoch of fine-tuning on GLUE's mix of lengths: our stage, compared with every example padded to 128.
 
-The mix takes the eight tasks that ELECTRA and ConvBERT report, an equal share of each.
+The mix has equal shares of the eight tasks that ELECTRA and ConvBERT report.
 """
 
 import tempfile
@@ -35,7 +35,7 @@ BATCH_EXAMPLES = 32  # ELECTRA, appendix A
 
 
 def rows(size: Size = FULL_SIZE) -> Iterator[Row]:
-    """Yield the one row; the model is the narrow one."""
+    """Yield one row, for the narrow model."""
     name = f"fine-tuning epoch, GLUE's lengths, h={size.widths[-1]}, {size.examples} examples"
     yield Row(name, f"the same stage, padded to {size.length}", REACH, lambda pace: _measure(size, pace))
 
@@ -43,16 +43,16 @@ def rows(size: Size = FULL_SIZE) -> Iterator[Row]:
 def examples_of(lengths: NDArray[np.int32], size: Size) -> EncodedExamples:
     """Return random examples of these lengths, in `size.length` tokens each."""
     random = np.random.default_rng(1)
-    count, inside = len(lengths), np.arange(size.length)[None] < lengths[:, None]
-    tokens = random.integers(5, size.vocabularies[0], (count, size.length), dtype=np.int32) * inside
-    nothing = np.full(count, -1, np.int32)
+    count, is_token = len(lengths), np.arange(size.length)[None] < lengths[:, None]
+    tokens = random.integers(5, size.vocabularies[0], (count, size.length), dtype=np.int32) * is_token
+    unused = np.full(count, -1, np.int32)
     return EncodedExamples(
         tokens=tokens.astype(np.int32),
         segments=np.zeros((count, size.length), np.int32),
         lengths=lengths,
         labels=random.integers(0, 2, count, dtype=np.int32),
-        starts=nothing,
-        ends=nothing,
+        starts=unused,
+        ends=unused,
         offsets=np.zeros((count, 0, 2), np.int32),
         seconds=(),
         answers=(),
@@ -62,7 +62,7 @@ def examples_of(lengths: NDArray[np.int32], size: Size) -> EncodedExamples:
 
 
 def agree(model: FineTuned, examples: EncodedExamples, size: Size) -> None:
-    """Compare the logits of the first examples cut to the longest of them with those padded. Raises Disagreement."""
+    """Compare the logits of the first examples, trimmed to their longest and padded. Raises Disagreement."""
     chosen = slice(0, size.batch)
     longest = int(examples.lengths[chosen].max())
     results = []
@@ -77,7 +77,7 @@ def agree(model: FineTuned, examples: EncodedExamples, size: Size) -> None:
 def _measure(size: Size, pace: Pace) -> Figure:
     lengths, source = read_lengths(size.examples, size.length)
     examples = examples_of(lengths, size)
-    # attending to padding costs what masking it costs, so that "all real" stands for "padded" in the peer's timing
+    # without a mask the padded examples cost the same, since masked attention is not cheaper
     padded = replace(examples, lengths=np.full_like(lengths, size.length))
     stage = _stage(size)
     task = find_task(stage.task)
@@ -108,12 +108,14 @@ def _stage(size: Size) -> FineTuneStage:
 
 
 def _epoch(folder: Path, name: str, examples: EncodedExamples, stage: FineTuneStage) -> Callable[[], object]:
-    """Return one run of the stage: an epoch of training, and one prediction."""
+    """Return a run of the stage: one epoch of training, and one prediction."""
     first = {each: getattr(examples, each)[:1] for each in ("tokens", "segments", "lengths", "labels")}
-    one = replace(examples, **first, starts=examples.starts[:1], ends=examples.ends[:1], offsets=examples.offsets[:1])
-    for part, chosen in (("train", examples), ("dev", one)):
+    single_example = replace(
+        examples, **first, starts=examples.starts[:1], ends=examples.ends[:1], offsets=examples.offsets[:1]
+    )
+    for part, chosen in (("train", examples), ("dev", single_example)):
         (folder / name / part).mkdir(parents=True)
         save_examples(chosen, folder / name / part)
     inputs = {"examples": folder / name, "pretrained": folder}
-    workplace = StageContext(inputs, folder / name, ProgressFile(folder / name / "progress.json"))
-    return lambda: fine_tune.compute(stage, workplace)
+    context = StageContext(inputs, folder / name, ProgressFile(folder / name / "progress.json"))
+    return lambda: fine_tune.compute(stage, context)

@@ -1,4 +1,4 @@
-"""How long GLUE's examples are in WordPiece tokens: read from the data sets where they are, else from a table."""
+"""Lengths of GLUE's examples in WordPiece tokens: measured on the data sets if present, else from a table."""
 
 import csv
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ COLUMNS: dict[str, tuple[int, ...]] = {
 }
 WITHOUT_HEADER = ("CoLA",)
 
-# every 5th percentile, 0 to 100, of the lengths that `measured_lengths` finds with BERT's uncased vocabulary
+# every 5th percentile, 0 to 100, of `measured_lengths` with BERT's uncased vocabulary
 PERCENTILES = (3, 7, 10, 13, 16, 17, 19, 20, 23, 26, 30, 34, 37, 41, 44, 49, 53, 58, 64, 76, 250)
 
 
@@ -34,8 +34,8 @@ def read_lengths(count: int, longest: int) -> tuple[NDArray[np.int32], str]:
     random = np.random.default_rng(1)
     data = data_folder()
     if all(path.is_file() for path in (data / VOCABULARY, *(_train_file(data, task) for task in COLUMNS))):
-        found, source = random.permutation(measured_lengths(data)), "lengths of GLUE's train sets"
-        lengths = found[:count] if len(found) >= count else random.choice(found, count)
+        measured, source = random.permutation(measured_lengths(data)), "lengths of GLUE's train sets"
+        lengths = measured[:count] if len(measured) >= count else random.choice(measured, count)
     else:
         shares = random.random(count) * (len(PERCENTILES) - 1)
         lengths, source = np.interp(shares, range(len(PERCENTILES)), PERCENTILES), "percentiles of GLUE's lengths"
@@ -43,9 +43,9 @@ def read_lengths(count: int, longest: int) -> tuple[NDArray[np.int32], str]:
 
 
 def measured_lengths(data: Path) -> NDArray[np.int64]:
-    """Return the uncut length of the first 500 training examples of every task."""
-    words = WordPiece(read_vocabulary(data / VOCABULARY), lowercase=True)
-    lengths = [_task_lengths(_train_file(data, task), task, words) for task in COLUMNS]
+    """Return the untruncated lengths of the first 500 training examples of every task."""
+    tokenizer = WordPiece(read_vocabulary(data / VOCABULARY), lowercase=True)
+    lengths = [_task_lengths(_train_file(data, task), task, tokenizer) for task in COLUMNS]
     return np.concatenate(lengths)
 
 
@@ -53,11 +53,11 @@ def _train_file(data: Path, task: str) -> Path:
     return data / "glue" / task / "train.tsv"
 
 
-def _task_lengths(path: Path, task: str, words: WordPiece) -> NDArray[np.int64]:
+def _task_lengths(path: Path, task: str, tokenizer: WordPiece) -> NDArray[np.int64]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         lines = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         if task not in WITHOUT_HEADER:
             next(lines)
         rows = [line for _, line in zip(range(ROWS_PER_TASK), lines, strict=False)]
-    texts: list[Sequence[list[int]]] = [words.encode([row[column] for row in rows]) for column in COLUMNS[task]]
+    texts: list[Sequence[list[int]]] = [tokenizer.encode([row[column] for row in rows]) for column in COLUMNS[task]]
     return np.array([1 + sum(len(text) + 1 for text in sides) for sides in zip(*texts, strict=True)])

@@ -1,6 +1,6 @@
-"""The whole step of replaced token detection: masks, generator, samples, discriminator, clipping and AdamW.
+"""A full step of replaced token detection: masks, generator, samples, discriminator, clipping and AdamW.
 
-Our side is the training loop itself. The peer meets the same batches and masks.
+Our side is the training loop itself. The peer trains on the same batches and masks.
 """
 
 from collections.abc import Callable, Iterator
@@ -49,24 +49,24 @@ def rows(size: Size = FULL_SIZE) -> Iterator[Row]:
 
 @dataclass
 class Match:
-    """Both sides with the same weights, and the lesson that both are taught."""
+    """Both sides with the same weights, and their training data."""
 
-    lesson: TrainingData
+    data: TrainingData
     ours: PretrainingModel
     theirs: Electra
     baseline: Architecture
-    """Whose generator it is."""
+    """The architecture that the generator is derived from."""
     steps: int = field(default=0)
 
     def masked(self, number: int) -> MaskedBatch:
         """Return the masked batch of a step, drawn as the training loop draws it."""
-        recipe, lesson = self.lesson.candidate.recipe, self.lesson
-        batch = lesson.batches.at(number, recipe.batch_sequences, lesson.seed)
-        return mask(batch, lesson.candidate.objective, lesson.tokenizer, np.random.default_rng(number))
+        recipe, data = self.data.candidate.recipe, self.data
+        batch = data.batches.at(number, recipe.batch_sequences, data.seed)
+        return mask(batch, data.candidate.objective, data.tokenizer, np.random.default_rng(number))
 
 
 def match(size: Size, vocabulary: int, precision: torch.dtype = torch.float32) -> Match:
-    """Build both sides; the generator is a quarter of the width and keeps two heads, which transformers needs."""
+    """Build both sides; the generator has a quarter of the width and two heads, as transformers requires."""
     built = architecture(size, size.widths[0]).model_copy(update={"vocabulary_size": vocabulary})
     recipe = Recipe(sequence_length=size.length, batch_sequences=size.batch, dropout=0.0, precision=named(precision))
     objective = ReplacedTokenDetection(generator_ratio=GENERATOR_RATIO)
@@ -74,27 +74,27 @@ def match(size: Size, vocabulary: int, precision: torch.dtype = torch.float32) -
     generator = objective.generator_of(built, baseline)
     assert generator is not None
     candidate = Candidate(architecture=built, objective=objective, recipe=recipe)
-    tokenizer = WordPiece([*SPECIAL_TOKENS, *(f"w{place}" for place in range(vocabulary - 5))], lowercase=True)
+    tokenizer = WordPiece([*SPECIAL_TOKENS, *(f"w{number}" for number in range(vocabulary - 5))], lowercase=True)
     random = np.random.default_rng(1)
     text = random.integers(len(SPECIAL_TOKENS), vocabulary, TEXT_SEQUENCES * size.length).astype(np.uint16)
-    lesson = TrainingData(candidate, Batches(text, tokenizer, size.length), tokenizer, 1, HORIZON_TOKENS)
+    data = TrainingData(candidate, Batches(text, tokenizer, size.length), tokenizer, 1, HORIZON_TOKENS)
     ours, theirs = build_model(candidate, generator, 1), Electra(built, generator)
     scatter(theirs)
     _copy_weights(theirs, ours)
-    return Match(lesson, ours.train(), theirs.train(), baseline)
+    return Match(data, ours.train(), theirs.train(), baseline)
 
 
 def agree(match: Match) -> None:
     """Compare the losses on the same batch with the same samples. Raises Disagreement."""
-    masked, precision = match.masked(0), match.lesson.candidate.recipe.precision
-    filled: list[Tensor] = []
-    watch = match.ours.encoder.register_forward_pre_hook(lambda _, inputs: filled.append(inputs[0]))
+    masked, precision = match.masked(0), match.data.candidate.recipe.precision
+    corrupted: list[Tensor] = []
+    hook = match.ours.encoder.register_forward_pre_hook(lambda _, inputs: corrupted.append(inputs[0]))
     with torch.no_grad(), autocast_to(precision, torch.device("cpu")):
         ours = match.ours.loss(masked, np.random.default_rng(2))
-    watch.remove()
-    shown, positions, answers = _tensors(masked)
+    hook.remove()
+    inputs, positions, targets = _tensors(masked)
     with torch.no_grad():
-        theirs = match.theirs.loss(shown, positions, answers, filled[0].gather(1, positions))
+        theirs = match.theirs.loss(inputs, positions, targets, corrupted[0].gather(1, positions))
     check("loss", ours, theirs, TOLERANCES[getattr(torch, precision)])
 
 
@@ -102,7 +102,7 @@ def _measure(size: Size, vocabulary: int, precision: torch.dtype, pace: Pace) ->
     need(precision)
     built = match(size, vocabulary, precision)
     agree(built)
-    candidate, tokens = built.lesson.candidate, size.batch * size.length
+    candidate, tokens = built.data.candidate, size.batch * size.length
     operations = candidate.train_flops(tokens, built.baseline)
     compared = compare(_our_step(built), _their_step(built), pace, precision)
     speed = tokens / compared.their_seconds
@@ -111,11 +111,11 @@ def _measure(size: Size, vocabulary: int, precision: torch.dtype, pace: Pace) ->
 
 def _our_step(match: Match) -> Callable[[], None]:
     """Return the training loop, one update at a time."""
-    recipe = match.lesson.candidate.recipe
+    recipe = match.data.candidate.recipe
     optimiser = adamw(match.ours, recipe.weight_decay, (recipe.adam_beta1, recipe.adam_beta2), recipe.adam_epsilon)
 
     def step() -> None:
-        train(match.ours, match.lesson, optimiser, range(match.steps, match.steps + 1), lambda _: None)
+        train(match.ours, match.data, optimiser, range(match.steps, match.steps + 1), lambda _: None)
         match.steps += 1
 
     return step
@@ -128,7 +128,7 @@ def _their_step(match: Match) -> Callable[[], None]:
         loss = match.theirs.loss(*_tensors(match.masked(match.steps)))
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
-        clip_grad_norm_(match.theirs.parameters(), match.lesson.candidate.recipe.gradient_norm_limit)
+        clip_grad_norm_(match.theirs.parameters(), match.data.candidate.recipe.gradient_norm_limit)
         optimiser.step()
 
     return step
@@ -154,10 +154,10 @@ def _copy_weights(theirs: Electra, ours: PretrainingModel) -> None:
 
 
 HEADS = {
-    "judge.transform.weight": "judge.dense.weight",
-    "judge.transform.bias": "judge.dense.bias",
-    "judge.verdict.weight": "judge.dense_prediction.weight",
-    "judge.verdict.bias": "judge.dense_prediction.bias",
+    "judge.transform.weight": "discriminator_head.dense.weight",
+    "judge.transform.bias": "discriminator_head.dense.bias",
+    "judge.verdict.weight": "discriminator_head.dense_prediction.weight",
+    "judge.verdict.bias": "discriminator_head.dense_prediction.bias",
     "generator_head.transform.weight": "predictions.dense.weight",
     "generator_head.transform.bias": "predictions.dense.bias",
     "generator_head.norm.weight": "predictions.LayerNorm.weight",

@@ -19,7 +19,7 @@ Operator = Callable[[Tensor, Tensor], Tensor]
 
 
 def rows(size: Size = FULL_SIZE) -> Iterator[Row]:
-    """Yield speed, memory kept for backward, and peak memory of one call."""
+    """Yield speed, memory saved for the backward pass, and peak memory of one call."""
     shape = f"B{size.operator_batch} T{size.length} {HEADS}x{HEAD_WIDTH} k{KERNEL_SIZE}"
     memory = "our bytes / their bytes"
     yield Row(f"span-dynamic operator, {shape}", PEER, 25, lambda pace: _speed(size, pace))
@@ -39,8 +39,10 @@ def theirs(values: Tensor, kernel_logits: Tensor) -> Tensor:
 
 def agree(first: Operator, second: Operator, size: Size) -> None:
     """Compare outputs and gradients. Raises Disagreement."""
-    mine, other = _results(first, size), _results(second, size)
-    for name, left, right in zip(("output", "values' gradient", "logits' gradient"), mine, other, strict=True):
+    our_results, their_results = _results(first, size), _results(second, size)
+    for name, left, right in zip(
+        ("output", "values' gradient", "logits' gradient"), our_results, their_results, strict=True
+    ):
         check(name, left, right, TOLERANCES[torch.float32])
 
 
@@ -77,17 +79,19 @@ def _speed(size: Size, pace: Pace) -> Figure:
 def _saved(size: Size) -> Figure:
     agree(ours, theirs, size)
     values, logits, _ = _inputs(size)
-    mine, other = saved_bytes(lambda: ours(values, logits)), saved_bytes(lambda: theirs(values, logits))
-    return _in_units(mine, other, size)
+    our_bytes, their_bytes = saved_bytes(lambda: ours(values, logits)), saved_bytes(lambda: theirs(values, logits))
+    return _in_units(our_bytes, their_bytes, size)
 
 
 def _peak(size: Size) -> Figure:
     agree(ours, theirs, size)
-    mine, other = (allocations(_work(operator, size)).peak for operator in (ours, theirs))
-    return _in_units(mine, other, size)
+    our_bytes, their_bytes = (allocations(_work(operator, size)).peak for operator in (ours, theirs))
+    return _in_units(our_bytes, their_bytes, size)
 
 
-def _in_units(mine: int, other: int, size: Size) -> Figure:
+def _in_units(our_bytes: int, their_bytes: int, size: Size) -> Figure:
     values, _, _ = _inputs(size)
     unit = values.numel() * values.element_size()
-    return exact_figure(mine, other, f"{mine / unit:.2f} against {other / unit:.2f} times the values")
+    return exact_figure(
+        our_bytes, their_bytes, f"{our_bytes / unit:.2f} against {their_bytes / unit:.2f} times the values"
+    )

@@ -13,7 +13,7 @@ from models.huggingface.weight_names import encoder_pairs, from_transformers
 from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
 
-HEAD_RATIO = 2  # the one ratio at which their module has the paper's shapes
+HEAD_RATIO = 2  # the only ratio at which their module has the paper's shapes
 
 
 def config_of(architecture: Architecture) -> Any:
@@ -48,15 +48,15 @@ def build(architecture: Architecture) -> nn.Module:
 
 
 def copy_weights(theirs: nn.Module, ours: Encoder) -> None:
-    """Give our encoder their weights; torch refuses where one of ours has no twin."""
+    """Copy their weights into our encoder; torch raises if one of ours has no counterpart."""
     named = {name: value.detach() for name, value in theirs.named_parameters(remove_duplicate=False)}
     ours.load_state_dict(from_transformers(named, encoder_pairs(ours.architecture)), strict=True)
 
 
 def span_dynamic_operator(values: Tensor, kernel_logits: Tensor, kernel_size: int) -> Tensor:
-    """Do what ConvBertSelfAttention.forward does from `conv_kernel_layer` and `conv_out_layer` to their product.
+    """Return the operator inside ConvBertSelfAttention.forward, after `conv_kernel_layer` and `conv_out_layer`.
 
-    The operator has no function of its own there, so its tensor operations are repeated, one for one.
+    It is not a separate function there, so its tensor operations are repeated one by one.
     Shapes: values [batch seq width], kernel logits [batch seq heads*kernel], result [batch seq width].
     """
     batch, length, width = values.shape

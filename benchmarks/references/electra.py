@@ -1,8 +1,8 @@
-"""A fair ELECTRA step on transformers' parts: ConvBERT encoders, a dense vocabulary head, sparse sampling.
+"""A fair ELECTRA step from transformers' modules: ConvBERT encoders, a dense vocabulary head, sparse sampling.
 
-As careful public code does it (electra_pytorch's path over transformers' models): logits at every position, then the
-masked ones are picked and only those are sampled. Embeddings and output table are tied; the losses are
-1 x MLM + 50 x RTD (arXiv 2003.10555, section 3.1).
+As in efficient public code (electra_pytorch's path over transformers' models): logits at every position, of which
+only the masked ones are selected and sampled. Embeddings and output table are tied; the losses are 1 x MLM + 50 x RTD
+(arXiv 2003.10555, section 3.1).
 """
 
 import torch
@@ -28,29 +28,29 @@ class Electra(nn.Module):
         self.predictions: nn.Module = ConvBertGeneratorPredictions(conv_bert.config_of(generator))  # type: ignore[no-untyped-call]
         self.words = nn.Linear(architecture.embedding_width, architecture.vocabulary_size)
         self.words.weight = self.table
-        self.judge: nn.Module = ElectraDiscriminatorPredictions(conv_bert.config_of(architecture))  # type: ignore[no-untyped-call]
+        self.discriminator_head: nn.Module = ElectraDiscriminatorPredictions(conv_bert.config_of(architecture))  # type: ignore[no-untyped-call]
 
     @property
     def table(self) -> nn.Parameter:
-        """The embedding of every word, which is the output map too."""
+        """The token embeddings, shared with the output layer."""
         weight: nn.Parameter = self.encoder.get_input_embeddings().weight  # type: ignore[operator]
         return weight
 
-    def loss(self, shown: Tensor, positions: Tensor, answers: Tensor, samples: Tensor | None = None) -> Tensor:
-        """Return the weighted sum of both losses; `samples` [batch predictions] replaces drawing them."""
-        dense = self.words(self.predictions(self.generator(input_ids=shown)[0]))
-        rows = torch.arange(len(shown))[:, None]
-        guesses = dense[rows, positions].flatten(0, 1)
-        generator_loss = cross_entropy(guesses, answers.flatten())
-        drawn = sample(guesses.detach()).view_as(answers) if samples is None else samples
-        filled = shown.scatter(1, positions, drawn)
-        replaced = torch.zeros_like(shown).scatter(1, positions, (drawn != answers).long())
-        verdicts = self.judge(self.encoder(input_ids=filled)[0])
-        judge_loss = binary_cross_entropy_with_logits(verdicts, replaced.float())
-        return generator_loss + DISCRIMINATOR_WEIGHT * judge_loss
+    def loss(self, inputs: Tensor, positions: Tensor, targets: Tensor, samples: Tensor | None = None) -> Tensor:
+        """Return the weighted sum of both losses; `samples` [batch predictions], if given, replace sampling."""
+        all_logits = self.words(self.predictions(self.generator(input_ids=inputs)[0]))
+        rows = torch.arange(len(inputs))[:, None]
+        logits = all_logits[rows, positions].flatten(0, 1)
+        generator_loss = cross_entropy(logits, targets.flatten())
+        sampled = sample(logits.detach()).view_as(targets) if samples is None else samples
+        corrupted = inputs.scatter(1, positions, sampled)
+        replaced = torch.zeros_like(inputs).scatter(1, positions, (sampled != targets).long())
+        detections = self.discriminator_head(self.encoder(input_ids=corrupted)[0])
+        discriminator_loss = binary_cross_entropy_with_logits(detections, replaced.float())
+        return generator_loss + DISCRIMINATOR_WEIGHT * discriminator_loss
 
 
 def sample(logits: Tensor) -> Tensor:
-    """Return one token per row by the Gumbel maximum; torch.multinomial takes a tenth longer."""
+    """Return one token per row by the Gumbel-max trick; torch.multinomial takes a tenth longer."""
     noise = torch.empty_like(logits).exponential_().log_()
     return noise.neg_().add_(logits).argmax(-1)

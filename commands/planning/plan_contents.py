@@ -30,7 +30,7 @@ from runners.dag import (
     shared_stages,
     trial_stages,
 )
-from runners.search.optuna_sampler import BLIND
+from runners.search.optuna_sampler import NON_ADAPTIVE
 from runners.stages.stage import Stage
 from search_space.cost import Convention
 
@@ -209,7 +209,7 @@ def _notes(chosen: Chosen) -> list[str]:
 
 def _repeats(design: Search, seeds: int) -> str:
     """Return the policy for a point that is proposed again."""
-    if design.sampler in BLIND or (design.max_seeds or seeds) <= seeds:
+    if design.sampler in NON_ADAPTIVE or (design.max_seeds or seeds) <= seeds:
         return "a candidate that is proposed again is drawn again; no seed is added"
     return (
         f"a candidate that is proposed again counts as one arm more: it is trained at a further seed, up to "

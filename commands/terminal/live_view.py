@@ -24,7 +24,7 @@ from ledger.stage_results import (
     PretrainResult,
 )
 from reports.number_format import milliseconds_text
-from runners.cost_estimate.flops import effort
+from runners.cost_estimate.flops import stage_flops
 from runners.run_progress import RunProgress
 from runners.stages.progress import StageProgress, read_progress
 from runners.work_queue import StageTask
@@ -189,7 +189,7 @@ class _ProgressAccount:
 
     def _weight(self, work: StageTask) -> float:
         if work.stage.key not in self._weights:
-            self._weights[work.stage.key] = effort(work.stage) or 1.0
+            self._weights[work.stage.key] = stage_flops(work.stage) or 1.0
         return self._weights[work.stage.key]
 
 

@@ -17,6 +17,6 @@ class DiscriminatorHead(nn.Module):
         self.verdict = nn.Linear(architecture.width, 1)
 
     def forward(self, x: Float[Tensor, "batch seq width"]) -> Float[Tensor, "batch seq"]:
-        """Return one logit per token; above zero means that the token was replaced."""
+        """Return one logit per token; positive for replaced tokens."""
         logits: Tensor = self.verdict(gelu(self.transform(x)))
         return to_float32(logits.squeeze(-1))

@@ -1,8 +1,8 @@
-"""The window of span-dynamic convolution on CUDA devices, its softmax included. ConvBERT, arXiv 2008.02496, eq. 3-5.
+"""Window operator of span-dynamic convolution on CUDA devices, softmax included. ConvBERT, arXiv 2008.02496, eq. 3-5.
 
-A Triton program owns a block of tokens of one head and walks over the taps; the shifted blocks that it reads meet in
-the cache, and sums are in float32. Only values and logits are kept for the backward pass, which makes the softmax
-anew. No two programs write to one place, so the gradients are the same at every run.
+Each Triton program processes a block of tokens of one head and iterates over the taps; the shifted blocks are cached,
+and sums are in float32. Only values and logits are saved for the backward pass, which recomputes the softmax. No two
+programs write to the same address, so the gradients are deterministic.
 """
 
 from typing import Any, no_type_check
@@ -23,8 +23,8 @@ def span_window(
 ) -> Float[Tensor, "batch seq heads head_dim"]:
     """Return out[t] = sum over j of softmax(logits[t])[j] * values[t + j - kernel // 2], per head.
 
-    Values and logits are float32, bfloat16 or float16, each on its own, and may be slices of something wider. Outside
-    the sequence values count as zero; padding is set to zero by the caller. Gradients can be taken once.
+    Values and logits are float32, bfloat16 or float16, independently, and may be slices of wider tensors. Values
+    outside the sequence are zero; the caller sets padding to zero. Not twice differentiable.
     """
     result: Tensor = _SpanWindow.apply(values, logits)  # type: ignore[no-untyped-call]
     return result
@@ -52,7 +52,7 @@ class _SpanWindow(torch.autograd.Function):
 
 
 def _rows(tensor: Tensor) -> Tensor:
-    """Return the tensor with the channels of a head side by side, as the kernels read them."""
+    """Return the tensor with contiguous channels per head, as the kernels require."""
     return tensor if tensor.stride(-1) == 1 else tensor.contiguous()
 
 
@@ -68,7 +68,7 @@ def _launch(kernel: Any, logits: Tensor, blocks: Tensor, others: tuple[Any, ...]
         )
 
 
-# The kernels. Triton compiles their source text: their types are those of the launch, and no type checker reads them.
+# Kernels: Triton compiles their source with the types of the launch; they are not type-checked.
 # ruff: noqa: PLR0913, PLR0917
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy, linear
 
-from models.kernels.native import bindings as calls
+from models.kernels.native import bindings
 from models.precision import to_autocast_dtype, to_float32
 
 Uniforms = Float[Tensor, " predicted"] | None
@@ -28,7 +28,7 @@ def vocabulary_cross_entropy(
     Without uniform numbers nothing is sampled and the targets are returned in place of samples.
     """
     x, table = to_autocast_dtype(x), to_autocast_dtype(table)
-    if calls.usable(x, table, bias):
+    if bindings.usable(x, table, bias):
         loss, tokens = _VocabularyCrossEntropy.apply(x, table, bias, targets, uniforms)  # type: ignore[no-untyped-call]
         return loss, tokens
     logits = to_float32(linear(x, table, bias.to(x.dtype)))
@@ -38,7 +38,7 @@ def vocabulary_cross_entropy(
 def sample_tokens(
     logits: Float[Tensor, "predicted vocab"], uniforms: Float[Tensor, " predicted"]
 ) -> Int[Tensor, " predicted"]:
-    """Return for every row the first token at which the cumulative probability passes its uniform number."""
+    """Return for every row the first token whose cumulative probability exceeds its uniform number."""
     cumulative = to_float32(logits).softmax(-1).cumsum(-1)
     tokens = torch.searchsorted(cumulative, uniforms[:, None].to(cumulative.dtype) * cumulative[:, -1:], right=True)
     return tokens.clamp_(max=logits.shape[-1] - 1).squeeze(-1)
@@ -50,7 +50,7 @@ class _VocabularyCrossEntropy(torch.autograd.Function):
         ctx: Any, x: Tensor, table: Tensor, bias: Tensor, targets: Tensor, uniforms: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         probabilities = x @ table.T
-        losses, tokens = calls.vocabulary_softmax(probabilities, bias, targets, uniforms)
+        losses, tokens = bindings.vocabulary_softmax(probabilities, bias, targets, uniforms)
         ctx.save_for_backward(x, table, probabilities, targets)
         ctx.mark_non_differentiable(tokens)
         return losses.mean(), targets if uniforms is None else tokens

@@ -14,14 +14,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.kernels import portable
-from models.kernels.native import bindings as calls
+from models.kernels.native import bindings
 
 
 def dynamic_window_sum(
     values: Float[Tensor, "batch seq heads head_dim"], logits: Float[Tensor, "batch seq heads kernel"]
 ) -> Float[Tensor, "batch seq heads head_dim"]:
     """Return out[t] = sum over j of softmax(logits[t])[j] * values[t + j - kernel // 2] per head (ConvBERT eq. 3)."""
-    if calls.usable(values, logits):
+    if bindings.usable(values, logits):
         compiled: Tensor = _DynamicWindowSum.apply(values, logits)  # type: ignore[no-untyped-call]
         return compiled
     if values.is_cuda and values.dtype != torch.float64 and _has_triton():
@@ -36,7 +36,7 @@ def depthwise_window_sum(
     values: Float[Tensor, "batch seq width"], kernel: Float[Tensor, "kernel width"]
 ) -> Float[Tensor, "batch seq width"]:
     """Return out[t] = sum over j of kernel[j] * values[t + j - kernel // 2], per channel: a depthwise convolution."""
-    if calls.usable(values, kernel):
+    if bindings.usable(values, kernel):
         compiled: Tensor = _DepthwiseWindowSum.apply(values, kernel)  # type: ignore[no-untyped-call]
         return compiled
     return portable.depthwise_window_sum(values, kernel.to(values.dtype))
@@ -50,7 +50,7 @@ def _has_triton() -> bool:
 class _DynamicWindowSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, logits: Tensor) -> Tensor:
-        out, weights = calls.dynamic_window_forward(values, logits)
+        out, weights = bindings.dynamic_window_forward(values, logits)
         ctx.save_for_backward(values, weights)
         ctx.logits_dtype = logits.dtype
         return out
@@ -58,7 +58,7 @@ class _DynamicWindowSum(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
         values, weights = ctx.saved_tensors
-        to_values, to_logits = calls.dynamic_window_backward(values, weights, gradients[0])
+        to_values, to_logits = bindings.dynamic_window_backward(values, weights, gradients[0])
         return to_values, to_logits.to(ctx.logits_dtype)
 
 
@@ -66,10 +66,10 @@ class _DepthwiseWindowSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, kernel: Tensor) -> Tensor:
         ctx.save_for_backward(values, kernel)
-        return calls.depthwise_window(values, kernel)
+        return bindings.depthwise_window(values, kernel)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
         values, kernel = ctx.saved_tensors
-        to_values = calls.depthwise_window(gradients[0].to(values.dtype), kernel, flipped=True)
-        return to_values, calls.depthwise_kernel_gradient(values, gradients[0], len(kernel)).to(kernel.dtype)
+        to_values = bindings.depthwise_window(gradients[0].to(values.dtype), kernel, flipped=True)
+        return to_values, bindings.depthwise_kernel_gradient(values, gradients[0], len(kernel)).to(kernel.dtype)

@@ -8,7 +8,7 @@ from search_space.candidate import BACKWARD_AND_FORWARD
 from tasks.downstream import find_task
 
 
-def effort(stage: Stage) -> float:
+def stage_flops(stage: Stage) -> float:
     """Return a stage's FLOPs in closed form; 0 for stages without a model."""
     declaration = stage.declaration
     if isinstance(declaration, PretrainStage):
@@ -24,10 +24,10 @@ def effort(stage: Stage) -> float:
         assert isinstance(examples, ExamplesStage)
         train, dev = examples_expected(declaration.task, examples.train_examples, examples.dev_examples)
         counts = (2 * train if examples.swap_pairs else train, dev)
-        return fine_tuning_effort(declaration.architecture, examples.sequence_length, declaration.epochs, *counts)
+        return fine_tuning_flops(declaration.architecture, examples.sequence_length, declaration.epochs, *counts)
     if isinstance(declaration, LatencyStage):
-        once = sum(part_flops(each, declaration.part, declaration.length) for each in declaration.arms.values())
-        return float(once * declaration.batch_sequences * (declaration.warm_up_rounds + declaration.rounds))
+        sequence = sum(part_flops(arm, declaration.part, declaration.length) for arm in declaration.arms.values())
+        return float(sequence * declaration.batch_sequences * (declaration.warm_up_rounds + declaration.rounds))
     return 0.0
 
 
@@ -37,7 +37,7 @@ def examples_expected(task: str, train_examples: int | None, dev_examples: int |
     return downstream.expected("train", train_examples), downstream.expected("dev", dev_examples)
 
 
-def fine_tuning_effort(
+def fine_tuning_flops(
     architecture: Architecture, length: int, epochs: int, train_examples: int, dev_examples: int
 ) -> float:
     """Return the FLOPs of fine-tuning plus one pass over the dev set."""

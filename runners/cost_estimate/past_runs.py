@@ -24,12 +24,12 @@ from ledger.artifacts import ArtifactStore
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.measured_throughput import seconds_per_operation
 from ledger.records import ArmRow, Record, Status
-from runners.cost_estimate.flops import examples_expected, fine_tuning_effort
+from runners.cost_estimate.flops import examples_expected, fine_tuning_flops
 from runners.dag import pretrain_labels
 from search_space.candidate import Candidate
 from tasks.downstream import find_task
 
-WEIGHED_AT_MOST = 40
+MOST_MEASURED_FOLDERS = 40
 """Maximum number of stages per kind whose disk usage is measured, since walking thousands of folders is slow."""
 
 
@@ -55,13 +55,13 @@ def measured_under(root: Path, store: ArtifactStore) -> tuple[Measured, ...]:
 
     Raises CorruptionError if a ledger is damaged. Experiments that this version cannot read are skipped.
     """
-    weighed: Counter[str] = Counter()
+    measured_folders: Counter[str] = Counter()
     ledgers = sorted({*root.glob(LEDGER_NAME), *root.glob(f"*/{LEDGER_NAME}")})
-    return tuple(found for path in ledgers for found in _measured_in(path, store, weighed))
+    return tuple(each for path in ledgers for each in _measured_in(path, store, measured_folders))
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Declared:
     """Declarations of an experiment's stages, by the labels of records."""
 
     experiment: Experiment
@@ -69,15 +69,15 @@ class _Asked:
     pretrain_labels: tuple[str, ...]
 
     @classmethod
-    def of(cls, experiment: Experiment) -> "_Asked":
+    def of(cls, experiment: Experiment) -> "_Declared":
         by_label = {each.label: each for each in fine_tuning_runs(experiment.fine_tuning)}
         return cls(experiment, by_label, pretrain_labels(experiment))
 
 
-def _measured_in(path: Path, store: ArtifactStore, weighed: Counter[str]) -> Iterator[Measured]:
+def _measured_in(path: Path, store: ArtifactStore, measured_folders: Counter[str]) -> Iterator[Measured]:
     with closing(Ledger(path, read_only=True)) as ledger:
-        made_on, document = ledger.fact("manifest"), ledger.fact("document")
-        if not isinstance(made_on, dict) or made_on.get("processor") != processor():
+        manifest, document = ledger.fact("manifest"), ledger.fact("document")
+        if not isinstance(manifest, dict) or manifest.get("processor") != processor():
             return
         try:
             experiment = Experiment.model_validate_json(
@@ -85,51 +85,51 @@ def _measured_in(path: Path, store: ArtifactStore, weighed: Counter[str]) -> Ite
             )
         except ValidationError:
             return
-        compared = _Asked.of(experiment)
-        tuned = compared if experiment.tune is None else _Asked.of(tuning_view(experiment))
+        table = _Declared.of(experiment)
+        tuning = table if experiment.tune is None else _Declared.of(tuning_view(experiment))
         arms = {arm.name: arm for arm in ledger.arms()}
         arm_of = {trial.name: arms[trial.arm] for trial in ledger.trials()}
         for record in ledger.records():
             if record.status is Status.FINISHED and not record.reused:
                 arm = None if record.trial is None else arm_of[record.trial]
-                asked = compared if arm is None or arm.tuning_trial_of is None else tuned
-                yield _measurement(record, arm, asked, store, weighed)
+                declared = table if arm is None or arm.tuning_trial_of is None else tuning
+                yield _measurement(record, arm, declared, store, measured_folders)
 
 
 def _measurement(
-    record: Record, arm: ArmRow | None, asked: _Asked, store: ArtifactStore, weighed: Counter[str]
+    record: Record, arm: ArmRow | None, declared: _Declared, store: ArtifactStore, measured_folders: Counter[str]
 ) -> Measured:
-    weighed[record.stage] += 1
+    measured_folders[record.stage] += 1
     folder = store.folder(record.stage, record.key)
     size, warm_up = None, None
-    if weighed[record.stage] <= WEIGHED_AT_MOST and folder.is_dir():
-        size = _weight(folder)
+    if measured_folders[record.stage] <= MOST_MEASURED_FOLDERS and folder.is_dir():
+        size = _bytes_in(folder)
         with suppress(CorruptionError):  # a damaged stage is an error elsewhere; here only its seconds are unknown
             outcome = store.outcome(record.stage, record.key)
             warm_up = None if outcome is None else outcome.warm_up_seconds
     if arm is None:
         return Measured(record.stage, "cpu", 0.0, record.seconds, 0, size, warm_up)
-    operations, device = _operations(record, arm.candidate, asked), arm.candidate.recipe.device
+    operations, device = _operations(record, arm.candidate, declared), arm.candidate.recipe.device
     return Measured(record.stage, device, operations, record.seconds, arm.parameters, size, warm_up)
 
 
-def _operations(record: Record, candidate: Candidate, asked: _Asked) -> float:
+def _operations(record: Record, candidate: Candidate, declared: _Declared) -> float:
     if record.stage == FINE_TUNE:
-        teaching = asked.fine_tuning_runs.get(record.label)
-        if teaching is None:
+        run = declared.fine_tuning_runs.get(record.label)
+        if run is None:
             return 0.0
-        tuning, task = teaching.settings, find_task(teaching.task)
-        train, dev = examples_expected(teaching.task, tuning.train_examples, tuning.dev_examples)
-        counts = (2 * train if tuning.swap_pairs and task.unordered else train, dev)
-        return fine_tuning_effort(candidate.architecture, tuning.sequence_length, tuning.epochs, *counts)
-    if record.label not in asked.pretrain_labels:
+        settings, task = run.settings, find_task(run.task)
+        train, dev = examples_expected(run.task, settings.train_examples, settings.dev_examples)
+        counts = (2 * train if settings.swap_pairs and task.unordered else train, dev)
+        return fine_tuning_flops(candidate.architecture, settings.sequence_length, settings.epochs, *counts)
+    if record.label not in declared.pretrain_labels:
         return 0.0
-    experiment = asked.experiment
+    experiment = declared.experiment
     marks = (0, *experiment.pretraining.hurdle.rung_tokens, experiment.pretraining.tokens)
-    at, baseline = asked.pretrain_labels.index(record.label), experiment.baseline.architecture
-    until, since = (candidate.train_flops(marks[end], baseline) if marks[end] else 0 for end in (at + 1, at))
-    return float(until - since)
+    index, baseline = declared.pretrain_labels.index(record.label), experiment.baseline.architecture
+    start, end = (candidate.train_flops(tokens, baseline) if tokens else 0 for tokens in marks[index : index + 2])
+    return float(end - start)
 
 
-def _weight(folder: Path) -> int:
+def _bytes_in(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import log
 from statistics import median, quantiles
 
-from runners.cost_estimate.flops import effort
+from runners.cost_estimate.flops import stage_flops
 from runners.cost_estimate.past_runs import Measured
 from runners.stages.declarations import AttentionStage, FineTuneStage, PretrainStage
 from runners.stages.stage import Stage
@@ -40,46 +40,46 @@ class Prediction:
     """Warm-up of each worker before its first stage, not part of `seconds`; None if unknown."""
 
 
-def predicted(stages: Iterable[Stage], known: Iterable[Measured]) -> Prediction:
+def predicted(stages: Iterable[Stage], measurements: Iterable[Measured]) -> Prediction:
     """Return the predicted costs of the stages to compute."""
-    by_kind: dict[tuple[str, str], list[Measured]] = {}
-    for one in known:
-        by_kind.setdefault((one.kind, one.device), []).append(one)
-    by_kind = {place: surely_timed(of_kind) for place, of_kind in by_kind.items()}
+    by_group: dict[tuple[str, str], list[Measured]] = {}  # by kind and device
+    for each in measurements:
+        by_group.setdefault((each.kind, each.device), []).append(each)
+    by_group = {group: without_warm_up(members) for group, members in by_group.items()}
     seconds: list[Range] = []
     weights: list[Range] = []
     missing: set[str] = set()
     used: set[tuple[str, str]] = set()
     costs: dict[tuple[str, str, float, int], tuple[Range, Range | None]] = {}
     for stage in stages:
-        place = (stage.kind, _device(stage))
-        if place not in by_kind:
+        group = (stage.kind, _device(stage))
+        if group not in by_group:
             missing.add(stage.kind)
             continue
-        used.add(place)
-        size = (*place, effort(stage), _parameters(stage))
+        used.add(group)
+        size = (*group, stage_flops(stage), _parameters(stage))
         if size not in costs:
-            costs[size] = _cost(by_kind[place], *size[2:])
+            costs[size] = _cost(by_group[group], *size[2:])
         time, weight = costs[size]
         seconds.append(time)
         weights += [weight] if weight is not None else []
-    count = sum(len(by_kind[place]) for place in used)
-    starts = [one.warm_up_seconds for place in used for one in by_kind[place] if one.warm_up_seconds is not None]
+    count = sum(len(by_group[group]) for group in used)
+    starts = [each.warm_up_seconds for group in used for each in by_group[group] if each.warm_up_seconds is not None]
     start = median(starts) if starts else None
     return Prediction(_total(seconds), _total(weights), count, tuple(sorted(missing)), start)
 
 
-def surely_timed(known: Sequence[Measured]) -> list[Measured]:
+def without_warm_up(measurements: Sequence[Measured]) -> list[Measured]:
     """Return the measurements known to exclude warm-up, or all if there are none."""
-    return [one for one in known if one.warm_up_seconds is not None] or [*known]
+    return [each for each in measurements if each.warm_up_seconds is not None] or [*measurements]
 
 
-def _cost(known: list[Measured], operations: float, parameters: int) -> tuple[Range, Range | None]:
+def _cost(measurements: list[Measured], operations: float, parameters: int) -> tuple[Range, Range | None]:
     """Return the seconds and bytes of a stage, from the measurements nearest in size."""
-    near = sorted(known, key=lambda one: _distance(one.operations, operations))[:NEAREST]
-    weighed = [(float(one.bytes), float(one.parameters)) for one in near if one.bytes is not None]
-    time = _scaled([(one.seconds, one.operations) for one in near], operations)
-    return time, _scaled(weighed, float(parameters)) if weighed else None
+    nearest = sorted(measurements, key=lambda each: _distance(each.operations, operations))[:NEAREST]
+    sizes = [(float(each.bytes), float(each.parameters)) for each in nearest if each.bytes is not None]
+    time = _scaled([(each.seconds, each.operations) for each in nearest], operations)
+    return time, _scaled(sizes, float(parameters)) if sizes else None
 
 
 def _scaled(pairs: list[tuple[float, float]], size: float) -> Range:
@@ -102,8 +102,8 @@ def _total(parts: list[Range]) -> Range | None:
     return Range(middle, low, sum(part.middle if part.high is None else part.high for part in parts))
 
 
-def _distance(one: float, other: float) -> float:
-    return abs(log(max(one, 1.0)) - log(max(other, 1.0)))
+def _distance(size: float, other_size: float) -> float:
+    return abs(log(max(size, 1.0)) - log(max(other_size, 1.0)))
 
 
 def _device(stage: Stage) -> str:

@@ -1,4 +1,4 @@
-"""Where stages run: one file per executor. Executors place tasks; they decide nothing and remember nothing."""
+"""Executors, one per file: they run stages in local processes or on Ray, without decisions or persistent state."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -13,22 +13,22 @@ TaskEnd = tuple[StageTask, Outcome | Failure]
 
 
 class Executor(Protocol):
-    """Runs tasks; leaving its context ends every process it started."""
+    """Runs tasks; on exit it ends every process that it started."""
 
     def __enter__(self) -> "Executor":
-        """Start nothing that is not needed yet."""
+        """Prepare; processes start with the first task."""
 
     def __exit__(self, *raised: object) -> None:
-        """End every process; a stage that was running is carried on by the next run."""
+        """End every process; the next run resumes a stage that was running."""
 
     def accepts(self, task: StageTask) -> bool:
         """Return whether a task can be started now."""
 
     def start(self, task: StageTask, following: Sequence[StageTask]) -> None:
-        """Start a task. `following` are the further stages of its trial, in order, as far as they are known."""
+        """Start a task. `following` are the later stages of its trial, in order, as far as known."""
 
     def finished(self) -> Sequence[TaskEnd]:
-        """Wait for a moment and return the tasks that have ended; none where none has."""
+        """Wait briefly and return the tasks that have ended, possibly none."""
 
 
 def open_executor(name: str, store: Path, workers: int, address: str | None) -> Executor:

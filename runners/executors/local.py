@@ -1,4 +1,4 @@
-"""The local executor: warm worker processes on this machine, one thread each, spoken to over pipes."""
+"""The local executor: warm worker processes on this machine, one thread each, connected by pipes."""
 
 import json
 import os
@@ -12,17 +12,17 @@ from pathlib import Path
 from ledger.artifacts import Outcome
 from runners.executors.worker import as_line
 from runners.stages.stage import THREADS, Job
-from runners.work_queue import Failure, StageTask, end_of
+from runners.work_queue import Failure, StageTask, outcome_of
 
-SECONDS_BETWEEN_GLANCES = 0.2
+SECONDS_BETWEEN_POLLS = 0.2
 ONE_THREAD = {name: str(THREADS) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
 QUIET = {"PYTHONHASHSEED": "0", "TOKENIZERS_PARALLELISM": "false", "CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
 
 
 class LocalExecutor:
-    """Runs tasks on up to `workers` processes; a process starts with its first stage and stays warm.
+    """Runs tasks on up to `workers` processes, each started with its first stage and kept warm.
 
-    An exclusive stage has the machine alone: it waits until every worker is idle, and nothing starts beside it.
+    An exclusive stage runs alone: it starts when every worker is idle, and no other task starts until it has ended.
     """
 
     def __init__(self, store: Path, workers: int) -> None:
@@ -30,11 +30,11 @@ class LocalExecutor:
         self._workers: list[_Worker] = []
 
     def __enter__(self) -> "LocalExecutor":
-        """Start nothing yet."""
+        """Return self; workers start with the first tasks."""
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """End every worker; a stage that was running can be carried on by the next run."""
+        """End every worker; the next run resumes a stage that was running."""
         self.end()
 
     def end(self) -> None:
@@ -44,41 +44,41 @@ class LocalExecutor:
         self._workers = []
 
     def accepts(self, task: StageTask) -> bool:
-        """Return whether a worker is idle or may still be added, and nothing exclusive is in the way."""
-        running = [worker.work for worker in self._workers if worker.work is not None]
-        if running and any(each.stage.declaration.exclusive for each in (task, *running)):
+        """Return whether a worker is idle or can be added, and no exclusive stage prevents it."""
+        running = [worker.task for worker in self._workers if worker.task is not None]
+        if running and any(other.stage.declaration.exclusive for other in (task, *running)):
             return False
-        return len(self._workers) < self._limit or any(worker.work is None for worker in self._workers)
+        return len(self._workers) < self._limit or any(worker.task is None for worker in self._workers)
 
     def start(self, task: StageTask, following: Sequence[StageTask] = ()) -> None:
         """Start a task on an idle worker, or on a new one."""
-        idle = next((worker for worker in self._workers if worker.work is None), None)
+        idle = next((worker for worker in self._workers if worker.task is None), None)
         if idle is None:
             idle = _Worker()
             self._workers.append(idle)
         idle.start(task, self._store)
 
     def finished(self) -> list[tuple[StageTask, Outcome | Failure]]:
-        """Return the tasks that have ended, after a short wait where none has."""
-        ends = [worker.collect() for worker in self._waiting()]
+        """Return the tasks that have ended, after a short wait if there are none."""
+        ends = [worker.collect() for worker in self._with_answers()]
         self._workers = [worker for worker in self._workers if worker.alive]
         return ends
 
-    def _waiting(self) -> list["_Worker"]:
+    def _with_answers(self) -> list["_Worker"]:
         with selectors.DefaultSelector() as selector:
             for worker in self._workers:
-                if worker.work is not None:
+                if worker.task is not None:
                     selector.register(worker.answers, selectors.EVENT_READ, worker)
             if not selector.get_map():
                 return []
-            return [key.data for key, _ in selector.select(SECONDS_BETWEEN_GLANCES)]
+            return [key.data for key, _ in selector.select(SECONDS_BETWEEN_POLLS)]
 
 
 class _Worker:
-    """One process; it is started when it gets its first work."""
+    """One worker process, started with its first task."""
 
     def __init__(self) -> None:
-        self.work: StageTask | None = None
+        self.task: StageTask | None = None
         self.alive = True
         self._process: subprocess.Popen[str] | None = None
 
@@ -88,25 +88,25 @@ class _Worker:
         assert self._process.stdout is not None
         return self._process.stdout.fileno()
 
-    def start(self, work: StageTask, store: str) -> None:
+    def start(self, task: StageTask, store: str) -> None:
         self._process = self._process or _launch()
-        self.work = work
+        self.task = task
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # a dead worker shows as an end of its answers
-            self._process.stdin.write(as_line(Job.of(work.stage, store)) + "\n")
+        with suppress(BrokenPipeError):  # `collect` reports a dead worker
+            self._process.stdin.write(as_line(Job.of(task.stage, store)) + "\n")
             self._process.stdin.flush()
 
     def collect(self) -> tuple[StageTask, Outcome | Failure]:
         assert self._process is not None
         assert self._process.stdout is not None
-        assert self.work is not None
-        work, line = self.work, self._process.stdout.readline()
-        self.work = None
+        assert self.task is not None
+        task, line = self.task, self._process.stdout.readline()
+        self.task = None
         if not line:
             self.alive = False
             code = self._process.wait()
-            return work, Failure(f"the worker process ended with code {code}", worker_died=True)
-        return work, end_of(json.loads(line))
+            return task, Failure(f"the worker process ended with code {code}", worker_died=True)
+        return task, outcome_of(json.loads(line))
 
     def end(self) -> None:
         if self._process is not None:
@@ -123,12 +123,12 @@ def _launch() -> subprocess.Popen[str]:
 
 
 def worker_environment() -> dict[str, str]:
-    """Return the variables of a process of ours: its packages are found, and it runs one quiet thread."""
+    """Return the environment of a worker process: import path, one thread, quiet libraries."""
     root = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     return {**os.environ, **ONE_THREAD, **QUIET, "PYTHONPATH": path}
 
 
 def open_executor(store: Path, workers: int, address: str | None) -> LocalExecutor:
-    """Return the local executor; an address is for clusters and means nothing here."""
+    """Return the local executor; `address` applies to clusters only and is ignored."""
     return LocalExecutor(store, workers)

@@ -1,8 +1,8 @@
 """The Ray executor: trials as one Ray Tune experiment, on this machine or on a cluster.
 
-Tune decides nothing. Its searcher hands out the trials whose tasks are started, its scheduler passes every result on
-and is answered when the run has decided what follows; the ledger is the only memory, so nothing is ever restored from
-Tune's own state. Ray runs in a process of its own, and everything crosses to it as lines of JSON.
+Tune decides nothing. Its searcher suggests the trials whose tasks are started; its scheduler forwards every result to
+the driver and returns the driver's decision. The ledger is the only persistent state; Tune's own is never restored.
+Ray runs in a separate process that exchanges lines of JSON with the driver.
 """
 
 import json
@@ -19,13 +19,13 @@ from typing import Any
 
 from foundation.errors import MachineError, StoppedError
 from ledger.artifacts import Outcome
-from runners.executors.local import SECONDS_BETWEEN_GLANCES, LocalExecutor, worker_environment
+from runners.executors.local import SECONDS_BETWEEN_POLLS, LocalExecutor, worker_environment
 from runners.executors.ray_pipes import Hosting, end_session
 from runners.executors.scratch import scratch_folder, temporary
 from runners.executors.tune_adapter import CONTINUE, STOP, TuneAdapter
 from runners.work_queue import Failure, StageTask
 
-# Read by Ray when it is imported: no statistics, no loggers of its own, no state that nobody reads.
+# Ray reads these during import: no usage statistics, no loggers, no checkpoints of its own.
 SETTINGS = {
     "RAY_AIR_NEW_OUTPUT": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -40,13 +40,13 @@ SECONDS_TO_END, SECONDS_TO_FINISH = 5.0, 10.0
 
 
 LOST, NOT_STARTED = "unexpectedly: its node on this machine died", "before it had started"
-FINISHED = "FINISHED"  # what Tune's searchers answer when they have no more
+FINISHED = "FINISHED"  # answer of Tune's searchers without further trials
 
 
 class RayExecutor:
-    """Runs trials as one Tune experiment, whose actors stay warm between trials; Ray starts with the first trial.
+    """Runs trials as one Tune experiment, with actors reused across trials; Ray starts with the first trial.
 
-    Stages that all trials share run on workers of this machine.
+    Shared stages run on local workers.
     """
 
     def __init__(self, store: Path, workers: int, address: str | None) -> None:
@@ -57,14 +57,14 @@ class RayExecutor:
         self._host: _Host | None = None
         self._log = Path()
         self._answering: str | None = None
-        """The trial whose result was passed on and is still to be answered."""
+        """The trial whose result awaits an answer."""
 
     def __enter__(self) -> "RayExecutor":
-        """Start nothing yet: a run that finds everything done needs no Ray."""
+        """Return self; Ray starts with the first trial, so a run with all results stored does not start it."""
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """End every process; without an error Tune is told first that there are no more trials."""
+        """End every process; without an error, let Tune finish first."""
         with self._local, self._open:
             if self._host is not None and raised[:1] == (None,):
                 self._finish(self._host)
@@ -74,7 +74,7 @@ class RayExecutor:
         return (self._local if task.trial is None else self._adapter).accepts(task)
 
     def start(self, task: StageTask, following: Sequence[StageTask]) -> None:
-        """Start a task; Ray itself with the first one of a trial."""
+        """Start a task; the first task of a trial starts Ray."""
         if task.trial is None:
             self._local.start(task)
             return
@@ -84,38 +84,38 @@ class RayExecutor:
         self._adapter.start(task, following)
 
     def finished(self) -> Sequence[tuple[StageTask, Outcome | Failure]]:
-        """Answer what Tune asks until a task has ended, or for a moment.
+        """Answer one request of Tune, or wait briefly; return the task that has ended with it, if any.
 
-        Raises MachineError where Ray does not start, and StoppedError where it ends of itself.
+        Raises MachineError if Ray does not start, StoppedError if it ends unexpectedly.
         """
         if self._host is None:
             return self._local.finished()
         if self._answering is not None:
             name, self._answering = self._answering, None
-            told = self._adapter.goes_on(name)
-            self._host.answer(told)
-            if told == STOP:
+            decision = self._adapter.continue_or_stop(name)
+            self._host.answer(decision)
+            if decision == STOP:
                 return []  # a worker is free
-        question = self._host.question()
-        end = None if question is None else self._end(self._host, *question)
+        request = self._host.request()
+        end = None if request is None else self._end(self._host, *request)
         return [] if end is None else [end]
 
-    def _end(self, host: "_Host", question: str, *values: Any) -> tuple[StageTask, Outcome | Failure] | None:
-        """Answer a question; return the task that has ended with it, if any."""
-        if question == "next":
+    def _end(self, host: "_Host", request: str, *values: Any) -> tuple[StageTask, Outcome | Failure] | None:
+        """Answer a request; return the task that has ended with it, if any."""
+        if request == "next":
             host.answer(self._adapter.next_trial())
-        elif question == "take":
+        elif request == "take":
             if (end := self._adapter.take(*values)) is not None:
                 self._answering = values[0]
                 return end
             host.answer(CONTINUE)
-        elif question == "died":
+        elif request == "died":
             host.answer(None)
             return self._adapter.died(*values)
-        elif question == "refused":
+        elif request == "refused":
             raise MachineError(list(values))
         else:
-            raise self._lost({"lost": LOST, "over": "before the trials"}.get(question, question))
+            raise self._lost({"lost": LOST, "over": "before the trials"}.get(request, request))
         return None
 
     def _launched(self) -> "_Host":
@@ -129,35 +129,34 @@ class RayExecutor:
         return host
 
     def _finish(self, host: "_Host") -> None:
-        """Tell Tune that there are no more trials and wait until it has ended, though not for long."""
+        """Tell Tune that there are no more trials, and wait up to SECONDS_TO_FINISH for its end."""
         until = time.monotonic() + SECONDS_TO_FINISH
         if self._answering is not None:
-            host.answer(self._adapter.goes_on(self._answering))
-        while (question := host.question()) is None or question[0] in ("next", "take", "died"):
+            host.answer(self._adapter.continue_or_stop(self._answering))
+        while (request := host.request()) is None or request[0] in ("next", "take", "died"):
             if time.monotonic() > until:
                 return
-            if question is not None:
-                host.answer(FINISHED if question[0] == "next" else STOP)
+            if request is not None:
+                host.answer(FINISHED if request[0] == "next" else STOP)
 
     def _lost(self, ended: str) -> MachineError | StoppedError:
-        """Return what to say where Ray has ended before the run was over; its log is kept."""
+        """Return the error for a Ray that ended before the run did; its log is copied to the results."""
         kept = self._store.parent / LOG
         with suppress(OSError):
             shutil.copyfile(self._log, kept)
         if ended == NOT_STARTED:
-            return MachineError(f"Ray ended {ended}; what Ray said is in {kept}")
+            return MachineError(f"Ray ended {ended}; its log is {kept}")
         return StoppedError(
-            f"Ray ended {ended}; everything finished is kept, and the same command carries on. "
-            f"What Ray said is in {kept}"
+            f"Ray ended {ended}; everything finished is kept, and the same command carries on. Its log is {kept}"
         )
 
 
 class _Host:
-    """The process that holds Ray, in a session of its own, as the driver sees it."""
+    """The host process of Ray, in its own session, as the driver sees it."""
 
     def __init__(self, hosting: Hosting, log: Path) -> None:
         environment = {**worker_environment(), **SETTINGS}
-        if hosting.address is None:  # only this run may give work to the Ray that it starts
+        if hosting.address is None:  # only this run may submit work to its Ray
             environment |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
         command = [sys.executable, "-m", "runners.executors.ray_host", hosting.as_text()]
         self._started = False
@@ -185,24 +184,24 @@ class _Host:
         assert self._process.stdout is not None
         self._process.stdout.close()
 
-    def question(self) -> list[Any] | None:
-        """Return what the host asks, None where it asks nothing for a moment; how it ended where it has."""
+    def request(self) -> list[Any] | None:
+        """Return the host's next request, None after a short wait without one; if it has ended, the reason."""
         assert self._process.stdout is not None
         with selectors.DefaultSelector() as selector:
             selector.register(self._process.stdout, selectors.EVENT_READ)
-            if not selector.select(SECONDS_BETWEEN_GLANCES):
+            if not selector.select(SECONDS_BETWEEN_POLLS):
                 return None
         line = self._process.stdout.readline()
-        if line.endswith("\n"):  # else it ended in the middle of one
+        if line.endswith("\n"):  # an incomplete line means that the host has ended
             self._started = True
-            question: list[Any] = json.loads(line)
-            return question
+            request: list[Any] = json.loads(line)
+            return request
         return [f"unexpectedly with code {self._process.wait()}" if self._started else NOT_STARTED]
 
     def answer(self, value: object) -> None:
-        """Answer the last question."""
+        """Answer the last request."""
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # a host that has ended shows as an end of its questions
+        with suppress(BrokenPipeError):  # `request` reports a host that has ended
             self._process.stdin.write(json.dumps(value) + "\n")
             self._process.stdin.flush()
 

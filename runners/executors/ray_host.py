@@ -1,7 +1,7 @@
-"""The process that holds Ray for a run: it asks the driver what to do over its pipes and decides nothing.
+"""The host process of Ray: sends requests to the driver over pipes and decides nothing.
 
-Ray lives in a process of its own so that its end is not the driver's: its compiled code can neither turn a signal
-into an error nor take the driver down with a node, and what it prints stays out of the terminal.
+Ray runs in a separate process, so that signals, crashes of its compiled code and lost nodes do not end the driver,
+and its output does not reach the terminal.
 """
 
 import json

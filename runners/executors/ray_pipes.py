@@ -1,4 +1,4 @@
-"""The two ends that Ray's process and the driver share: what the host is asked, and its questions to the driver."""
+"""Protocol between Ray's host process and the driver: the host's settings, and its requests to the driver."""
 
 import json
 import os
@@ -14,56 +14,56 @@ from typing import Any, TextIO
 
 @dataclass(frozen=True)
 class Hosting:
-    """What the host is told on its command line, as JSON."""
+    """Settings of the host process, passed on its command line as JSON."""
 
     workers: int
     address: str | None
     """A cluster's address; None starts Ray on this machine."""
     scratch: str
-    """A folder for what Ray and Tune write; on a cluster inside the results folder."""
+    """Folder for files of Ray and Tune; on a cluster inside the results folder."""
     token: str
-    """What the file `visible` holds."""
+    """Content of the file `visible`."""
 
     @property
     def visible(self) -> Path:
-        """The file that every node must see."""
+        """A file that every node must be able to read."""
         return Path(self.scratch, "visible")
 
     def as_text(self) -> str:
-        """Return it as JSON."""
+        """Return the settings as JSON."""
         return json.dumps(asdict(self))
 
 
 class Driver:
-    """The driver at the other end of the pipes; it answers one question at a time."""
+    """The driver, as the host sees it: answers one request at a time."""
 
-    def __init__(self, questions: TextIO) -> None:
-        self._questions = questions
+    def __init__(self, requests: TextIO) -> None:
+        self._requests = requests
         self._answers: queue.Queue[str] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Give nothing to a pickle: Tune writes one of itself, which is never read."""
+        """Return an empty state: Tune pickles its objects, and the pickle is never read."""
         return {}
 
-    def ask(self, question: str, *values: Any) -> Any:
-        """Return the driver's answer."""
-        self._questions.write(json.dumps([question, *values]) + "\n")
-        self._questions.flush()
+    def ask(self, request: str, *values: Any) -> Any:
+        """Send a request and return the driver's answer."""
+        self._requests.write(json.dumps([request, *values]) + "\n")
+        self._requests.flush()
         return json.loads(self._answers.get())
 
     def _listen(self) -> None:
         for line in sys.stdin:
             self._answers.put(line)
-        end_session(os.getpid())  # the driver is gone or has stopped: Ray's processes end with this one
+        end_session(os.getpid())  # the driver has ended; so do Ray's processes
         os._exit(0)
 
 
 def end_session(leader: int) -> None:
-    """End the processes of a session, its leader aside, where the system lists them."""
+    """Kill the processes of a session except its leader, if the system has /proc."""
     for status in Path("/proc").glob("[0-9]*/stat"):
         process = int(status.parent.name)
-        with suppress(OSError):  # it has ended meanwhile, or is another user's
+        with suppress(OSError):  # ended meanwhile, or owned by another user
             _, _, _, session, *_ = status.read_text().rpartition(")")[2].split()
             if int(session) == leader != process:
                 os.kill(process, signal.SIGKILL)

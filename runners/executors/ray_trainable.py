@@ -1,4 +1,4 @@
-"""The one door to Ray: a `ray.tune.Tuner` with a class Trainable, and adapters from Tune to the driver."""
+"""The only import of Ray: a `ray.tune.Tuner` with a class Trainable, and adapters from Tune to the driver."""
 
 import json
 import logging
@@ -19,7 +19,7 @@ from runners.executors.ray_pipes import Driver, Hosting
 from runners.executors.worker import answer, failure
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS_BETWEEN_LOOKS = 2.0
+SECONDS_BETWEEN_NODE_CHECKS = 2.0
 PACKAGES = ("search_space", "models", "tasks", "runners")
 
 
@@ -35,7 +35,7 @@ def connect(hosting: Hosting) -> None:
                 log_to_driver=False,
                 logging_level=logging.ERROR,
                 runtime_env={"env_vars": {**variables, "PYTHONPATH": str(ROOT)}},
-                _temp_dir=hosting.scratch,  # its session goes with the run
+                _temp_dir=hosting.scratch,  # removed with the run
             )
         else:
             modules = [str(ROOT / package) for package in PACKAGES]
@@ -51,12 +51,12 @@ def connect(hosting: Hosting) -> None:
 
 
 def disconnect() -> None:
-    """Leave the cluster; a Ray that was started here ends."""
+    """Disconnect from the cluster, or end a local Ray."""
     ray.shutdown()
 
 
 def run_trials(driver: Driver, hosting: Hosting) -> None:
-    """Run every trial that the driver hands out, as one Tune experiment."""
+    """Run the driver's trials as one Tune experiment."""
     share = gpu_share(ray.cluster_resources().get("GPU", 0), hosting.workers)
     trainable = tune.with_resources(StageTrainable, {"cpu": 1, "gpu": share})
     settings = tune.TuneConfig(
@@ -72,47 +72,47 @@ def run_trials(driver: Driver, hosting: Hosting) -> None:
         name="trials",
         storage_path=hosting.scratch,
         verbose=0,
-        failure_config=tune.FailureConfig(max_failures=0),  # deaths are counted by the run, which hands out again
+        failure_config=tune.FailureConfig(max_failures=0),  # the driver counts deaths and retries
         callbacks=[NodeWatch(driver)],
-        checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),  # all there is lies in the stage store
+        checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),  # results are in the stage store
     )
     tune.Tuner(trainable, tune_config=settings, run_config=run_settings).fit()
 
 
 def own_node_lives() -> bool:
-    """Return whether the Ray node that this process is connected to lives; without it nothing is ever placed."""
+    """Return whether this process's Ray node is alive; without it no task is scheduled."""
     own = ray.get_runtime_context().get_node_id()
     return any(node["NodeID"] == own and node["Alive"] for node in ray.nodes())
 
 
 def gpu_share(gpus: float, workers: int) -> float:
-    """Return the share of a GPU that each of so many trials at a time has; as few share one as can be."""
+    """Return the share of a GPU per concurrent trial, with as few trials per GPU as possible."""
     return 1 / math.ceil(workers / gpus) if gpus >= 1 else 0.0
 
 
 class StageTrainable(tune.Trainable):
-    """A Tune trial whose every step computes one stage; results that are in the store come back at once."""
+    """A Tune trial; each step computes one stage, or returns its stored result."""
 
     def setup(self, config: dict[str, Any]) -> None:
-        """Take the trial's remaining stages as lines of JSON."""
+        """Read the trial's pending stages, as lines of JSON."""
         self._lines: list[str] = list(config["jobs"])
-        self._place = 0
-        self._refusal = self._blindness(Path(config["visible"]), config["token"])
+        self._next = 0
+        self._error = self._error_of_node(Path(config["visible"]), config["token"])
 
     def step(self) -> dict[str, Any]:
         """Compute the next stage and return its answer as a line of JSON."""
-        line = self._lines[self._place]
-        self._place += 1
-        told = answer(line) if self._refusal is None else failure(self._refusal)
-        return {"step": self._place, "answer": json.dumps(told), "done": False}
+        line = self._lines[self._next]
+        self._next += 1
+        document = answer(line) if self._error is None else failure(self._error)
+        return {"step": self._next, "answer": json.dumps(document), "done": False}
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
-        """Take over another trial in the same warm process."""
+        """Start another trial in the same process."""
         self.setup(new_config)
         return True
 
-    def _blindness(self, visible: Path, token: str) -> MachineError | None:
-        """Return what is wrong where this node does not see the file that the driver has written."""
+    def _error_of_node(self, visible: Path, token: str) -> MachineError | None:
+        """Return an error if this node cannot read the file that the driver has written."""
         try:
             if visible.read_text() == token:
                 return None
@@ -126,7 +126,7 @@ class StageTrainable(tune.Trainable):
 
 
 class QueueSearcher(Searcher):
-    """Tune's searcher: proposes the trial whose task was started, and nothing of its own."""
+    """Tune's searcher: suggests the trials that the driver starts."""
 
     def __init__(self, driver: Driver, hosting: Hosting) -> None:
         super().__init__(metric="step", mode="max")
@@ -140,45 +140,45 @@ class QueueSearcher(Searcher):
         return {**trial, "visible": str(self._hosting.visible), "token": self._hosting.token}
 
     def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
-        """Learn nothing: the driver has seen every result."""
+        """Do nothing: the driver has every result."""
 
     def save(self, checkpoint_path: str) -> None:
-        """Keep nothing: the ledger is the memory."""
+        """Do nothing: the state is in the ledger."""
 
     def restore(self, checkpoint_path: str) -> None:
-        """Restore nothing: the ledger is the memory."""
+        """Do nothing: the state is in the ledger."""
 
 
 class QueueScheduler(FIFOScheduler):
-    """Tune's scheduler: every result goes to the driver, which says whether the trial goes on or stops."""
+    """Tune's scheduler: forwards every result to the driver, which decides whether the trial continues."""
 
     def __init__(self, driver: Driver) -> None:
         super().__init__()
         self._driver = driver
 
     def on_trial_result(self, tune_controller: Any, trial: Any, result: dict[str, Any]) -> str:
-        """Pass the result on and return the driver's answer."""
-        told: str = self._driver.ask("take", trial.config["trial"], result["step"], result["answer"])
-        return told
+        """Forward the result and return the driver's decision."""
+        decision: str = self._driver.ask("take", trial.config["trial"], result["step"], result["answer"])
+        return decision
 
     def on_trial_error(self, tune_controller: Any, trial: Any) -> None:
-        """Pass on that a trial's process died; Tune is done with the trial, and tells of each death once."""
+        """Report the death of a trial's process; Tune calls this once per death and drops the trial."""
         if not own_node_lives():
             self._driver.ask("lost")
         error = trial.get_pickled_error()
-        why = str(error).partition("\n")[0] or type(error).__name__
-        self._driver.ask("died", trial.config["trial"], why)
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        self._driver.ask("died", trial.config["trial"], reason)
 
 
 class NodeWatch(tune.Callback):
-    """Ends the run where Ray's node beside the driver has died: Tune would wait for it for ever."""
+    """Ends the run if the driver's Ray node has died; Tune would wait forever."""
 
     def __init__(self, driver: Driver) -> None:
-        self._driver, self._looked = driver, time.monotonic()
+        self._driver, self._last_check = driver, time.monotonic()
 
     def on_step_end(self, iteration: int, trials: list[Any], **info: Any) -> None:
-        """Look at the node every few seconds."""
-        if time.monotonic() - self._looked > SECONDS_BETWEEN_LOOKS:
-            self._looked = time.monotonic()
+        """Check the node every few seconds."""
+        if time.monotonic() - self._last_check > SECONDS_BETWEEN_NODE_CHECKS:
+            self._last_check = time.monotonic()
             if not own_node_lives():
                 self._driver.ask("lost")

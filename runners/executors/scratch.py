@@ -1,4 +1,4 @@
-"""Folders that last as long as the process that made them: what a killed one has left is removed by the next."""
+"""Temporary folders removed with their process; those of killed processes are removed by the next one."""
 
 import fcntl
 import os
@@ -11,23 +11,23 @@ from pathlib import Path
 PREFIX = "steeplechase-ray-"
 LOCK = "lock"
 LONGEST_PARENT = 12
-"""Characters; the path of a socket in a folder of Ray's in here may have 107."""
+"""Characters; Ray's socket paths below this folder have a limit of 107."""
 
 
 def temporary() -> Path:
-    """Return the system's folder for temporary files, where Ray can make its sockets."""
+    """Return the system's temporary folder, or /tmp if its path is too long for Ray's sockets."""
     parent = tempfile.gettempdir()
     return Path(parent if len(parent) <= LONGEST_PARENT else "/tmp")
 
 
 @contextmanager
 def scratch_folder(parent: Path) -> Iterator[Path]:
-    """Make a folder that is removed at the end, once those of processes that are gone have been removed."""
+    """Create a folder and remove it on exit; abandoned folders are removed first."""
     remove_abandoned(parent)
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
     with (folder / "making").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        (folder / "making").rename(folder / LOCK)  # under this name it is locked from the first moment
+        (folder / "making").rename(folder / LOCK)  # so that a file of this name is always locked
         try:
             yield folder
         finally:
@@ -35,7 +35,7 @@ def scratch_folder(parent: Path) -> Iterator[Path]:
 
 
 def remove_abandoned(parent: Path) -> None:
-    """Remove this user's folders whose lock nobody holds: the process that made them is gone."""
+    """Remove this user's folders whose lock is free, since their process has ended."""
     for lock in parent.glob(f"{PREFIX}*/{LOCK}"):
         with suppress(OSError):
             descriptor = os.open(lock, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -1,6 +1,6 @@
-"""A warm worker process: takes jobs as lines of JSON on its input, computes them, answers with lines of JSON.
+"""A warm worker process: reads jobs as lines of JSON, computes them, and answers with lines of JSON.
 
-It imports torch once and nothing heavy beside it, runs one thread, and ends at once when its driver is gone.
+It imports torch once, runs one thread, and exits immediately when its driver has ended.
 """
 
 import json
@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def answer(line: str) -> dict[str, object]:
-    """Compute the job in a line of JSON and return its outcome, or what went wrong, as plain values."""
+    """Compute the job in a line of JSON; return its outcome or its failure as plain values."""
     from runners.stages.execute import execute
 
     document = json.loads(line)
@@ -44,19 +44,19 @@ def answer(line: str) -> dict[str, object]:
 
 
 def failure(error: Exception) -> dict[str, object]:
-    """Return an exception as plain values: refusals keep their exit code, others their traceback."""
+    """Return an exception as plain values: message, traceback, and the exit code of a UserError."""
     lines = traceback.format_exception(error)
     code = getattr(error, "exit_code", None)
     return {"error": f"{type(error).__name__}: {error}", "trace": "".join(lines), "exit_code": code}
 
 
 def as_line(job: Job) -> str:
-    """Return a job as the line of JSON that a worker takes."""
+    """Return a job as a line of JSON for a worker."""
     return json.dumps(asdict(job))
 
 
 def private_output() -> TextIO:
-    """Keep the answers' channel to ourselves; whatever else prints goes to the error stream."""
+    """Return the standard output for answers only, and redirect other output to the error stream."""
     channel = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return channel
@@ -65,7 +65,7 @@ def private_output() -> TextIO:
 def _listen(jobs: "queue.Queue[str]") -> None:
     for line in sys.stdin:
         jobs.put(line)
-    os._exit(0)  # the driver is gone: nobody waits for the result, and the stage's own folder keeps what is done
+    os._exit(0)  # the driver has ended; the stage's folder holds its checkpoints
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Search on recorded curves: policies that decide who trains next and how far, each a generator of actions.
+"""Search on recorded curves: policies that decide which candidate trains next and how far.
 
 A policy decides from configurations and observed values alone, so it can be replayed on recorded curves in seconds.
 Hurdles are those of `run`, behind a simulated executor; the other policies have a file each.
@@ -12,13 +12,13 @@ from runners.replay.simulation import Policy
 
 RECOMMENDED = "extrapolate"
 POLICIES: Mapping[str, Policy] = {
-    "architecture": final_score_gp.moves,
+    "architecture": final_score_gp.actions,
     "asha": hurdle_policy(hurdle_settings.asha),
-    "extrapolate": extrapolate.moves,
-    "freeze_thaw": freeze_thaw.moves,
+    "extrapolate": extrapolate.actions,
+    "freeze_thaw": freeze_thaw.actions,
     "hyperband": hurdle_policy(hurdle_settings.hyperband),
     "progressive_mean": hurdle_policy(hurdle_settings.progressive_mean),
-    "random": random.moves,
+    "random": random.actions,
     "successive_halving": hurdle_policy(hurdle_settings.successive_halving),
 }
 

@@ -1,8 +1,8 @@
-"""The odds that learning curves cross, so that first values say nothing of final values, and how evidence moves them.
+"""Odds that learning curves cross, so that first values do not predict final values, and their updates.
 
 A control is trained to its end although its first value was bad. If it ends clearly below every value of the
-promising arm, curves cross, and the control arm takes over. From then on every whole training is evidence for one arm
-or the other, by a fixed factor; a difference within the spread of first values is evidence for neither.
+promising arm, curves cross, and the control arm takes over. Afterwards every full training multiplies the odds by a
+fixed factor for one of the arms; differences within the spread of first values are ignored.
 """
 
 from dataclasses import dataclass
@@ -23,16 +23,16 @@ class CrossingOdds:
 
     @property
     def mistrusted(self) -> bool:
-        """Whether first values are mistrusted, so that whole trainings come first."""
+        """Whether first values are mistrusted, so that full trainings have priority."""
         return self.crossing and self.odds > 1
 
     @property
     def share_of_controls(self) -> float:
-        """The control arm's share of what is spent, once a control has won."""
+        """The control arm's share of the budget, after a control has won."""
         return self.odds / (1 + self.odds)
 
     def control_ended(self, wins: bool, looked_worse: bool, below_forecasts: bool) -> None:
-        """Take in a control at its end: whether it clearly beats the promising, though it had looked worse."""
+        """Update after a control's end: whether it clearly beats the promising arm, despite a worse first value."""
         if self.crossing:
             if self.promising_finished:
                 self.odds *= LATER_WIN if wins else 1 / LATER_LOSS
@@ -41,7 +41,7 @@ class CrossingOdds:
             self.odds *= FIRST_CLEAR_WIN if below_forecasts else FIRST_WIN
 
     def promising_ended(self, beats_controls: bool, clearly_beaten: bool) -> None:
-        """Take in a promising candidate at its end, against the best end of a control."""
+        """Update after the end of a promising candidate, compared with the best final value of a control."""
         self.promising_finished = True
         if self.crossing:
             self.odds *= 1 / PROMISING_WIN if beats_controls else PROMISING_LOSS if clearly_beaten else 1.0

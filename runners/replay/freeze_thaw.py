@@ -1,7 +1,7 @@
 """Greedy freeze-thaw without features: continue the candidate with the best log-linear forecast, or start another.
 
 A simple form of Swersky et al. 2014, arXiv 1406.3896, with a straight line through the values against log step in
-place of a Gaussian process: the known baseline that better policies have to beat.
+place of a Gaussian process: a baseline for better policies.
 """
 
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ import numpy as np
 
 from runners.replay.simulation import Action, Numbers, View
 
-START_EVERY = 3  # one new candidate in so many actions
+START_EVERY = 3  # actions per new candidate
 FIRST_POINTS = 2  # points, so that there is a slope
 
 
-def moves(view: View, chance: np.random.Generator) -> Iterator[Action]:
+def actions(view: View, generator: np.random.Generator) -> Iterator[Action]:
     """Start a candidate in every third action, else continue the one with the best forecast by a point."""
     end, forecast, started, turn = len(view.costs), np.full(len(view.reached), np.inf), 0, 0
     while True:

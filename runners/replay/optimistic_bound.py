@@ -1,8 +1,8 @@
 """An optimistic bound of a candidate's final value, compared with the best value seen.
 
-A convex falling curve lies above its tangent, so the line through its last half, extended to the end, bounds what it
-can reach. Curves that fall late are not convex; for them the bound is a fall half as large again as the largest that
-another candidate had after the same point.
+A convex falling curve lies above its tangent, so the line through its last half, extended to the end, is a lower
+bound. Curves that fall late are not convex; for them the bound is 1.5 times the largest fall of another candidate
+after the same point.
 """
 
 import numpy as np
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from runners.replay.simulation import Numbers, View
 
-FEWEST_POINTS = 3  # fewer have no slope but that of the noise
+FEWEST_POINTS = 3  # with fewer the slope is noise
 FURTHEST_OTHERS = 64  # other candidates compared with, those trained furthest: a decision takes milliseconds
 FALL_FACTOR = 1.5  # times the largest fall of others
 
 
 def may_still_be_best(view: View, candidate: int, started: NDArray[np.int64], best_seen: float) -> bool:
-    """Return whether the final value may lie below the best value seen; never for the finished and the diverged."""
+    """Return whether the final value may be below the best observed value; False if finished or diverged."""
     points = int(view.reached[candidate])
     seen = view.observed[candidate, :points]
     if points == len(view.costs) or not np.isfinite(seen[-1]):
@@ -28,7 +28,7 @@ def may_still_be_best(view: View, candidate: int, started: NDArray[np.int64], be
 
 
 def _along_tangent(seen: Numbers, costs: Numbers) -> float:
-    """Return how far the line through the last half of the points falls until the end, one standard error steeper."""
+    """Return the fall until the end along a line through the last half, one standard error steeper."""
     window = max(FEWEST_POINTS, len(seen) // 2)
     values, times = seen[-window:] - seen[-window:].mean(), costs[len(seen) - window : len(seen)]
     times = times - times.mean()
@@ -39,7 +39,7 @@ def _along_tangent(seen: Numbers, costs: Numbers) -> float:
 
 
 def _largest_later_fall(view: View, started: NDArray[np.int64], points: int) -> float:
-    """Return the largest fall of any candidate from this many points to its lowest later value; 0 without one."""
+    """Return the largest fall of any candidate from this point to its lowest later value; 0 without one."""
     further = started[view.reached[started] > points]
     if not len(further):
         return 0.0

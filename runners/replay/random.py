@@ -1,4 +1,4 @@
-"""Random search: whole trainings in the order in which the candidates are drawn. Bergstra and Bengio 2012."""
+"""Random search: full trainings in random order. Bergstra and Bengio 2012."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ import numpy as np
 from runners.replay.simulation import Action, View
 
 
-def moves(view: View, chance: np.random.Generator) -> Iterator[Action]:
-    """Train one candidate after the other to the end."""
+def actions(view: View, generator: np.random.Generator) -> Iterator[Action]:
+    """Yield a full training of one candidate after the other."""
     for candidate in range(len(view.reached)):
         yield Action(candidate, len(view.costs))

@@ -2,7 +2,7 @@
 
 Normalised regret = (best seen - optimum) / (median final - optimum). Best seen is the best value that the policy has
 observed of any candidate at any step; optimum is the best value of any candidate at any step; median final is the
-median of the final values that are finite. Where nothing finite was seen it counts 1, the median. A seed fixes the
+median of the final values that are finite. It is 1, the median, if no finite value was observed. A seed fixes the
 order in which candidates are drawn, the same for every policy, so that policies are paired by seed.
 """
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from runners.replay.curves.features import features_of
 from runners.replay.curves.recorded import RecordedCurves
-from runners.replay.simulation import Policy, Simulation, Turn
+from runners.replay.simulation import Policy, Simulation, SimulationState
 
 Numbers = NDArray[np.float64]
 
@@ -35,50 +35,49 @@ class CurveTask:
         return cls(curves, features_of(curves.configs))
 
     def order(self, seed: int) -> NDArray[np.int64]:
-        """Return the order in which candidates are drawn at a seed, whatever their order in the file."""
+        """Return the random order of the candidates at a seed, independent of their order in the file."""
         shuffled = np.random.default_rng([seed, 0]).permutation(len(self.curves.candidates))
         return np.asarray(self.curves.in_order)[shuffled]
 
     @cached_property
     def top_percent(self) -> float:
-        """The final value that a candidate needs to be among the best hundredth, at least the best one."""
+        """The final value at the best percentile; with fewer than 100 candidates, the best one."""
         final = np.sort(self.curves.values[:, -1])
         return float(final[max(len(final) // 100, 1) - 1])
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one race came to."""
+    """Result of one simulation."""
 
     regret: float
     regret_of_choice: float
-    """(final value of the candidate that holds best seen - best final) / (median final - best final)."""
+    """(final value of the incumbent - best final) / (median final - best final)."""
     spent: float
     started: int
     finished: int
     top_seen_at: float | None
-    """Trainings spent when a candidate of the top hundredth by final value was first trained to its end."""
+    """Full trainings spent when a candidate of the top percent was first trained to its end."""
 
 
 def replay(task: CurveTask, policy: Policy, budget: float, seed: int) -> Outcome:
     """Simulate one policy on one task at one seed."""
-    order = task.order(seed)
-    curves = task.curves
+    order, curves = task.order(seed), task.curves
     values = curves.values[order]
-    race = Simulation(values, curves.costs, task.features[order], budget)
-    last = Turn(0.0, np.inf, 0)
+    simulation = Simulation(values, curves.costs, task.features[order], budget)
+    last = SimulationState(0.0, np.inf, 0)
     top_seen_at: float | None = None
     top = set(np.flatnonzero(values[:, -1] <= task.top_percent).tolist())
-    for moment in race.run(policy, np.random.default_rng([seed, 1])):
-        last = moment
-        if top_seen_at is None and any(race.reached[each] == len(curves.costs) for each in top):
-            top_seen_at = moment.spent
+    for state in simulation.run(policy, np.random.default_rng([seed, 1])):
+        last = state
+        if top_seen_at is None and any(simulation.reached[candidate] == len(curves.costs) for candidate in top):
+            top_seen_at = state.spent
     return Outcome(
         regret=_normalised(last.best_seen, curves.optimum, curves.median_final),
         regret_of_choice=_of_choice(values[last.incumbent, -1], curves) if np.isfinite(last.best_seen) else 1.0,
         spent=last.spent,
-        started=int((race.reached > 0).sum()),
-        finished=int((race.reached == len(curves.costs)).sum()),
+        started=int((simulation.reached > 0).sum()),
+        finished=int((simulation.reached == len(curves.costs)).sum()),
         top_seen_at=top_seen_at,
     )
 
@@ -94,7 +93,7 @@ def _normalised(value: float, optimum: float, median: float) -> float:
 
 
 def interval(per_seed: Sequence[float]) -> tuple[float, float, float]:
-    """Return the mean over seeds and its 95% interval by bootstrap of the seeds, from a fixed seed of its own."""
+    """Return the mean over seeds and its 95% bootstrap interval, with a fixed seed."""
     values = np.asarray(per_seed, dtype=np.float64)
     picks = np.random.default_rng(0).integers(len(values), size=(RESAMPLES, len(values)))
     low, high = np.quantile(values[picks].mean(axis=1), [0.025, 0.975])

@@ -1,7 +1,7 @@
-"""What a policy sees of a search on recorded curves, and the race itself: budget, moves, and what was seen when.
+"""Simulation of a search policy on recorded curves with a budget.
 
-A policy is a generator of moves. It reads a `View`, which holds configurations and what has been observed and nothing
-else, and yields the candidate to train next and how far; the view is brought up to date before it is asked again.
+A policy is a generator of actions. It reads a `View` of the configurations and the observed values, and yields the
+candidate to train next and how far; the view is updated before the generator resumes.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,14 +18,14 @@ ROUNDING = 1e-9  # sums of shares of a training
 
 @dataclass(frozen=True)
 class Action:
-    """Train a candidate until it has been seen at so many points; a paused one carries on from where it was."""
+    """Train a candidate up to a number of points; a paused candidate is resumed."""
 
     candidate: int
     points: int
 
 
 class View(Protocol):
-    """All that a policy may look at. Candidates are numbered in the order in which they would be drawn at random."""
+    """Observations available to a policy. Candidates are numbered in random order."""
 
     @property
     def features(self) -> Numbers:
@@ -37,11 +37,11 @@ class View(Protocol):
 
     @property
     def observed(self) -> Numbers:
-        """Values seen [candidates, points]: smaller is better, NaN not seen, infinite where it diverged."""
+        """Observed values [candidates, points]: smaller is better, NaN if not observed, infinite if diverged."""
 
     @property
     def reached(self) -> NDArray[np.int64]:
-        """How many points of each candidate have been seen [candidates]."""
+        """Number of observed points of each candidate [candidates]."""
 
     @property
     def remaining(self) -> float:
@@ -52,18 +52,18 @@ Policy = Callable[[View, np.random.Generator], Iterator[Action]]
 
 
 @dataclass(frozen=True)
-class Turn:
-    """Where a race stands after a move."""
+class SimulationState:
+    """State of a simulation after an action."""
 
     spent: float
     best_seen: float
-    """The best value of any candidate at any point seen so far; infinite where all have diverged."""
+    """The best observed value of any candidate at any point; infinite if all have diverged."""
     incumbent: int
-    """The candidate that holds it."""
+    """The candidate with the best observed value."""
 
 
 class Simulation:
-    """One policy, one order of the candidates, one budget. Implements View; the future stays out of its reach."""
+    """One policy, order of candidates and budget. Implements View, which excludes values not observed yet."""
 
     def __init__(self, values: Numbers, costs: Numbers, features: Numbers, budget: float) -> None:
         self.costs, self.features = costs, features
@@ -73,38 +73,38 @@ class Simulation:
         self._values, self._budget = values, budget
         self._best, self._incumbent = np.inf, 0
 
-    def run(self, policy: Policy, chance: np.random.Generator) -> Iterator[Turn]:
-        """Let the policy move until it has no more moves or the budget cannot pay for the next; report each move.
+    def run(self, policy: Policy, generator: np.random.Generator) -> Iterator[SimulationState]:
+        """Run the policy until it ends or the budget is spent; yield the state after each action.
 
-        A move that the budget pays in part is made in part, and is the last. Raises ValueError for a move that
-        trains nothing: a policy must never ask for what it has, nor carry a diverged candidate on.
+        The last action is truncated to the budget. Raises ValueError for an action that trains nothing: at points
+        observed before, or on a diverged candidate.
         """
-        for move in policy(self, chance):
-            done = self.reached[move.candidate]
-            if move.points <= done or (done and np.isinf(self.observed[move.candidate, done - 1])):
-                raise ValueError(f"{move} trains nothing: {done} points are seen")
-            points = self._affordable(move)
+        for action in policy(self, generator):
+            done = self.reached[action.candidate]
+            if action.points <= done or (done and np.isinf(self.observed[action.candidate, done - 1])):
+                raise ValueError(f"{action} trains nothing: {done} points are observed")
+            points = self._affordable(action)
             if points <= done:
                 return
-            yield self._train(move.candidate, points)
-            if points < move.points and self.reached[move.candidate] == points:
+            yield self._train(action.candidate, points)
+            if points < action.points and self.reached[action.candidate] == points:
                 return
 
-    def _affordable(self, move: Action) -> int:
-        """Return how far the budget lets the move go."""
-        done = self.reached[move.candidate]
+    def _affordable(self, action: Action) -> int:
+        """Return the points of an action that the budget allows."""
+        done = self.reached[action.candidate]
         paid = self.costs[done - 1] if done else 0.0
         within = int(np.searchsorted(self.costs, paid + self.remaining + ROUNDING, side="right"))
-        return min(move.points, within)
+        return min(action.points, within)
 
-    def _train(self, candidate: int, points: int) -> Turn:
+    def _train(self, candidate: int, points: int) -> SimulationState:
         done = int(self.reached[candidate])
         broken = np.flatnonzero(np.isinf(self._values[candidate, done:points]))
-        points = done + int(broken[0]) + 1 if len(broken) else points  # training stops where the loss is not finite
+        points = done + int(broken[0]) + 1 if len(broken) else points  # training stops at a non-finite loss
         values = self._values[candidate, done:points]
         self.remaining -= self.costs[points - 1] - (self.costs[done - 1] if done else 0.0)
         self.observed[candidate, done:points] = values
         self.reached[candidate] = points
         if values.min() < self._best:
             self._best, self._incumbent = float(values.min()), candidate
-        return Turn(self._budget - self.remaining, self._best, self._incumbent)
+        return SimulationState(self._budget - self.remaining, self._best, self._incumbent)

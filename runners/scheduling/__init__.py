@@ -1,1 +1,1 @@
-"""What the scheduler reads: the rows of a ledger folded into the state of every trial."""
+"""The scheduler's input: the rows of a ledger folded into the state of every trial."""

@@ -9,29 +9,29 @@ from ledger.records import Decision
 from runners.scheduling.trial import Trial
 
 AUDIT = "audit"
-"""The ledger's fact: the trials that are trained to the end although a hurdle has stopped them."""
+"""Fact in the ledger: stopped trials that are trained to the end as an untruncated control sample."""
 
 
 def hurdle_decisions(settings: Pretraining, trials: Sequence[Trial]) -> tuple[Decision, ...]:
     """Return the decisions that can be taken now on the trials of one replicate, in their order.
 
-    Decisions that belong together are returned together: half a cohort's would be taken anew after a kill.
+    Decisions of a cohort are returned together; if only half of them were written, a resumed run would repeat them.
     """
-    if not any(trial.waits for trial in trials):
+    if not any(trial.waiting for trial in trials):
         return ()
     population = Population(tuple(trial.view for trial in trials), settings.tokens)
-    verdicts = settings.hurdle.decide(population)
+    decisions = settings.hurdle.decide(population)
     probed = settings.hurdle.probe is not None
-    return tuple(_as_row(trial, verdicts[trial.name], probed) for trial in trials if trial.name in verdicts)
+    return tuple(_as_row(trial, decisions[trial.name], probed) for trial in trials if trial.name in decisions)
 
 
-def _as_row(trial: Trial, verdict: HurdleDecision, probed: bool) -> Decision:
-    value, threshold = _signed(verdict.value, probed), _signed(verdict.threshold, probed)
-    return Decision(0, trial.name, len(trial.verdicts), verdict.cleared, value, threshold, verdict.reference_trials)
+def _as_row(trial: Trial, decision: HurdleDecision, probed: bool) -> Decision:
+    value, threshold = _signed(decision.value, probed), _signed(decision.threshold, probed)
+    return Decision(0, trial.name, len(trial.decisions), decision.cleared, value, threshold, decision.reference_trials)
 
 
-def verdict_of(row: Decision, probed: bool) -> HurdleDecision:
-    """Return a decision as hurdles see it, its values such that smaller is better."""
+def hurdle_decision_of(row: Decision, probed: bool) -> HurdleDecision:
+    """Return a ledger's decision as a hurdle decision, whose values are smaller for better trials."""
     return HurdleDecision(row.cleared, _signed(row.value, probed), _signed(row.threshold, probed), row.cohort)
 
 
@@ -40,7 +40,7 @@ def _signed(value: float | None, probed: bool) -> float | None:
 
 
 def audited(settings: Pretraining, trials: Mapping[str, Trial]) -> list[str] | None:
-    """Return the stopped trials that are audited, None where no audit was asked for; to be called once all ended."""
+    """Return the stopped trials to audit, None without an audit; to be called when all trials have ended."""
     if settings.audit is None:
         return None
     return [*settings.audit.chosen(name for name, trial in trials.items() if trial.stopped)]

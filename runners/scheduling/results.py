@@ -1,4 +1,4 @@
-"""The few numbers of a record that decide what runs next."""
+"""Numbers of a record that the scheduler reads."""
 
 from configuration.stage_label import StageLabel
 from ledger.records import Record, Status, final_loss_of
@@ -6,16 +6,16 @@ from runners.scoring import primary_score
 
 
 def value_at_hurdle(record: Record, probed: bool) -> float | None:
-    """Return what a hurdle compares, such that smaller is better; None where there is no number."""
+    """Return the value that hurdles compare, smaller is better; None if the stage has none."""
     if record.status is not Status.FINISHED:
         return None
-    found = primary_score(record) if probed else final_loss_of(record)
-    sign = -1.0 if probed else 1.0  # of a score the larger is the better
-    return None if found is None else sign * found
+    value = primary_score(record) if probed else final_loss_of(record)
+    sign = -1.0 if probed else 1.0  # larger scores are better
+    return None if value is None else sign * value
 
 
 def tokens_of(label: str) -> int:
-    """Return the tokens after which a pretraining stage or its probe ends."""
+    """Return the token count at the end of a pretraining stage or of its probe."""
     tokens = StageLabel.parse(label).tokens
     assert tokens is not None
     return tokens

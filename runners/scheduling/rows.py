@@ -1,4 +1,4 @@
-"""The rows of a ledger in memory: what the scheduler and the samplers read."""
+"""The rows of a ledger in memory, for the scheduler and the samplers."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,12 +11,12 @@ from runners.scheduling.decisions import AUDIT
 from runners.search.warm_start import WARM_START
 
 FACTS = (TUNING, CHOICES, WARM_START, AUDIT)
-"""What the scheduler reads of a ledger's facts."""
+"""The facts of a ledger that the scheduler reads."""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact about the whole experiment, written once."""
+    """A write-once fact about the experiment."""
 
     name: str
     value: JsonValue
@@ -27,10 +27,10 @@ Row = Fact | ArmRow | TrialRow | Record | Decision
 
 @dataclass
 class Rows:
-    """Rows in the order in which they were written, kind by kind (`LedgerRows`)."""
+    """Rows by kind, in the order in which they were written; implements `LedgerRows`."""
 
     path: Path
-    """Of the ledger, for messages."""
+    """Path of the ledger, for messages."""
     _facts: dict[str, JsonValue] = field(default_factory=dict)
     _arms: list[ArmRow] = field(default_factory=list)
     _trials: list[TrialRow] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Rows:
                 self._decisions.append(row)
 
     def fact(self, name: str) -> JsonValue:
-        """Return a fact, None where it was never written."""
+        """Return a fact, None if it was not written."""
         return self._facts.get(name)
 
     def arms(self) -> tuple[ArmRow, ...]:
@@ -73,6 +73,6 @@ class Rows:
 
 
 def rows_of(ledger: LedgerRows) -> tuple[Row, ...]:
-    """Return everything that the scheduler reads of a ledger, such that each row comes after those that it names."""
+    """Return all rows that the scheduler reads, each after the rows that it refers to."""
     facts = tuple(Fact(name, ledger.fact(name)) for name in FACTS if ledger.fact(name) is not None)
     return (*ledger.arms(), *ledger.trials(), *ledger.records(), *ledger.decisions(), *facts)

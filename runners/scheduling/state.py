@@ -1,6 +1,6 @@
-"""The state of a run: a fold over the rows of its ledger, so that rows at once and one by one come to the same.
+"""The state of a run: a fold over the rows of its ledger, the same for rows in one batch and one by one.
 
-The order in which stages of different trials end changes nothing; nothing is read or written here but memory.
+It does not depend on the order in which stages of different trials end. Pure: no files are read or written.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,9 +16,9 @@ from configuration.stage_label import LONG_SEQUENCE_PHASE
 from configuration.tuning_experiment import tuning_view
 from foundation.errors import ConflictError
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow
-from runners.dag import SharedStages, judged_labels, pretrain_labels, trial_stages
+from runners.dag import SharedStages, hurdle_labels, pretrain_labels, trial_stages
 from runners.latency_stages import LatencyStages
-from runners.scheduling.decisions import AUDIT, hurdle_decisions, verdict_of
+from runners.scheduling.decisions import AUDIT, hurdle_decision_of, hurdle_decisions
 from runners.scheduling.rows import Fact, Row, Rows
 from runners.scheduling.trial import Trial, TrialPlan
 from runners.stages.stage import Stage
@@ -26,10 +26,10 @@ from runners.work_queue import StageTask
 
 
 class RunState:
-    """What the rows taken so far make of every stage and every trial.
+    """State of every stage and trial after the rows applied so far.
 
-    Records of shared stages are those whose results are still stored. A failed stage is tried again by the next run:
-    failures up to the record `resumed_after` were there when this run began, and are not counted.
+    Records of shared stages are those whose results are still stored. A failed stage is retried by the next run:
+    failures up to the record `resumed_after` are of earlier runs and are ignored.
     """
 
     def __init__(
@@ -38,62 +38,62 @@ class RunState:
         self._declared = experiment
         self.rows = Rows(path)
         self.trials: dict[str, Trial] = {}
-        """In the order in which they were declared."""
+        """By name, in the order in which they were declared."""
         self.cohort = -1
         """The latest cohort that has entered."""
         self.last_trial_record = 0
         """The sequence number of the last record of a trial, 0 before the first."""
         self._shared, self._shared_stages = shared, shared.named()
         self.shared_records: dict[str, Record] = {}
-        """Of the shared stages that have ended, by label."""
+        """Records of the finished shared stages, by label."""
         self._resumed_after = resumed_after
         self._arms: dict[str, ArmRow] = {}
         self._audited: tuple[str, ...] = ()
         seeds = first_seeds(self.experiment.pretraining.seeds) if self.has_trials else ()
         self._replicates: dict[int, list[str]] = {seed: [] for seed in seeds}
         self._decidable: dict[int, tuple[Decision, ...]] = {}
-        """What was found for replicates of which no row has been taken since."""
+        """Cache: decisions by replicate, valid until a row of the replicate is applied."""
 
     @property
     def has_trials(self) -> bool:
-        """Whether trials follow the shared stages; a latency experiment has shared stages alone."""
+        """Whether there are trials; a latency experiment has shared stages only."""
         return isinstance(self._declared, Experiment)
 
     @property
     def experiment(self) -> Experiment:
-        """The experiment that the trials belong to; only to be asked for where there are trials."""
+        """The experiment of the trials; requires `has_trials`."""
         assert isinstance(self._declared, Experiment)
         return self._declared
 
-    def take_all(self, rows: Iterable[Row]) -> None:
-        """Take rows in an order in which each comes after those that it names."""
+    def apply_all(self, rows: Iterable[Row]) -> None:
+        """Apply rows, each after the rows that it refers to."""
         for row in rows:
-            self.take(row)
+            self.apply(row)
 
-    def take(self, row: Row) -> None:
-        """Take the next row. Raises ConflictError for a result of other data, code or libraries than today's."""
+    def apply(self, row: Row) -> None:
+        """Apply one row. Raises ConflictError for a result of other data, code or library versions."""
         self.rows.add(row)
         match row:
             case ArmRow():
                 self._arms[row.name] = row
             case TrialRow():
-                self._enter(row)
+                self._add_trial(row)
             case Record():
-                self._end(row)
+                self._add_record(row)
             case Decision():
-                verdict = verdict_of(row, self._probed)
-                self._replace(self.trials[row.trial].with_verdict(verdict))
-            case Fact(name, value) if name == AUDIT:
+                decision = hurdle_decision_of(row, self._probed)
+                self._replace(self.trials[row.trial].with_decision(decision))
+            case Fact(fact, value) if fact == AUDIT:
                 assert isinstance(value, list)
                 self._audited = tuple(map(str, value))
-                for one in self._audited:
-                    self._replace(self.trials[one].as_audited())
+                for name in self._audited:
+                    self._replace(self.trials[name].as_audited())
 
     @property
     def _probed(self) -> bool:
         return self.experiment.pretraining.hurdle.probe is not None
 
-    def _enter(self, row: TrialRow) -> None:
+    def _add_trial(self, row: TrialRow) -> None:
         arm = self._arms[row.arm]
         cohort = arm.cohort if row.cohort is None else row.cohort
         self.cohort = max(self.cohort, cohort)
@@ -104,20 +104,20 @@ class RunState:
             cohort,
             trial_stages(view, self._shared, arm.candidate, row.seed),
             pretrain_labels(view),
-            judged_labels(view),
+            hurdle_labels(view),
             gates=(LONG_SEQUENCE_PHASE,),
             probed=self._probed,
             exempt=arm.name == BASELINE,
             features=(log(arm.parameters), log(arm.forward_flops)),
         )
-        self._replicates[self._replicate(plan)].append(row.name)
+        self._replicates[self._replicate_of(plan)].append(row.name)
         self._replace(Trial(plan))
 
-    def _replicate(self, plan: TrialPlan) -> int:
-        """Return the pretraining seed whose trials a trial is judged with; a repeat is judged with the first."""
+    def _replicate_of(self, plan: TrialPlan) -> int:
+        """Return the pretraining seed whose trials a trial is compared with; for a repeat, the first seed."""
         return plan.row.seed if plan.row.seed in self._replicates else next(iter(self._replicates))
 
-    def _end(self, record: Record) -> None:
+    def _add_record(self, record: Record) -> None:
         if record.trial is None:
             self._refuse_another_key(record, self._shared_stages[record.label])
             self.shared_records[record.label] = record
@@ -130,45 +130,45 @@ class RunState:
         self._replace(trial.with_record(record))
 
     def refuse_other_keys(self, shared_records: Iterable[Record]) -> None:
-        """Raise ConflictError where a shared result was made from other data, code or libraries than today's."""
+        """Raise ConflictError if a shared result is of other data, code or library versions."""
         for record in shared_records:
             self._refuse_another_key(record, self._shared_stages[record.label])
 
     def _refuse_another_key(self, record: Record, stage: Stage) -> None:
         if record.key != stage.key:
-            place = " ".join(filter(None, [record.trial, record.label]))
-            message = "was made from other data, code or library versions than there are now; the two are never mixed"
-            raise ConflictError([f"{self.rows.path}: {place} {message}.", "Did you mean another --out folder?"])
+            name = " ".join(filter(None, [record.trial, record.label]))
+            message = "was made from other data, code or library versions than the current ones; they cannot be mixed"
+            raise ConflictError([f"{self.rows.path}: {name} {message}.", "Did you mean another --out folder?"])
 
     def _replace(self, trial: Trial) -> None:
         self.trials[trial.name] = trial
-        self._decidable.pop(self._replicate(trial.plan), None)
+        self._decidable.pop(self._replicate_of(trial.plan), None)
 
     @property
     def shared_tasks(self) -> tuple[StageTask, ...]:
-        """Every stage that all trials share, the earliest first."""
+        """The shared stages, in topological order."""
         return tuple(StageTask(None, label, stage) for label, stage in self._shared_stages.items())
 
     @property
-    def shared_missing(self) -> tuple[StageTask, ...]:
-        """The shared stages that have not ended."""
+    def shared_pending(self) -> tuple[StageTask, ...]:
+        """The shared stages without a result."""
         return tuple(task for task in self.shared_tasks if task.label not in self.shared_records)
 
     @property
     def shared_ready(self) -> tuple[StageTask, ...]:
-        """The shared stages that have not ended and whose inputs are all there."""
+        """The shared stages without a result whose inputs are finished."""
         done = {self._shared_stages[label].key for label in self.shared_records}
         return tuple(
-            task for task in self.shared_missing if all(one.key in done for one in task.stage.inputs.values())
+            task for task in self.shared_pending if all(stage.key in done for stage in task.stage.inputs.values())
         )
 
     @property
     def live(self) -> tuple[Trial, ...]:
-        """The trials that have not ended, the earliest first and those that the audit trains on last."""
+        """The trials that have not ended, in the order of declaration, audited ones last."""
         return tuple(trial for trial in self._in_order() if not trial.ended)
 
     def names_from(self, name: str) -> frozenset[str]:
-        """Return the names of a trial and of those behind it."""
+        """Return the names of a trial and of all later ones."""
         return frozenset(trial.name for trial in dropwhile(lambda trial: trial.name != name, self._in_order()))
 
     def _in_order(self) -> Iterator[Trial]:
@@ -181,7 +181,7 @@ class RunState:
         return any(trial.failed for trial in self.trials.values())
 
     def decidable(self) -> tuple[Decision, ...]:
-        """Return the hurdle decisions that can be taken now, those of the first replicate that has some."""
+        """Return the hurdle decisions that can be taken now, of the first replicate with any."""
         for seed, names in self._replicates.items():
             if seed not in self._decidable:
                 trials = [self.trials[name] for name in names]

@@ -1,4 +1,4 @@
-"""Points of a search space: which axes a candidate has, how a point is drawn, and whether it is one at all."""
+"""Encoding of candidates as points of a search space: the axes of a candidate, sampling, validity, mutation."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,38 +11,38 @@ from search_space.candidate import Candidate
 from search_space.constraints import broken_by
 from search_space.overrides import InvalidOverride, absolute_path, apply
 
-MUTATIONS = 1000  # of one parent, before it is given up
+MUTATIONS = 1000  # of one parent, before the search for a valid child ends
 
 Choose = Callable[[str, list[str]], str]
-"""From an axis and its labels to the label taken."""
+"""Returns one of an axis's labels, given the axis and its labels."""
 
 
 def draw(design: Search, baseline: Candidate, choose: Choose) -> dict[str, Any] | None:
-    """Draw every axis that the point has, an option's own field only where the chosen option has it.
+    """Draw a value on every axis of the point; fields of an option only if that option is selected.
 
-    None where an option cannot be with the baseline's recipe.
+    Return None if an option is invalid with the baseline's recipe.
     """
     point: dict[str, Any] = {}
     for path in sorted(design.space, key=lambda path: path.count(".")):
-        chosen = _tolerant(baseline, point)
+        chosen = _with_options(baseline, point)
         if chosen is None:
             return None
         if path in point_of(design, chosen):
-            known = labels(design, path)
-            point[path] = design.space[path][known.index(choose(path, known))]
+            values = labels(design, path)
+            point[path] = design.space[path][values.index(choose(path, values))]
     return point
 
 
 def point_of(design: Search, candidate: Candidate) -> dict[str, str]:
-    """Return a candidate's value on every axis that it has, as the axis's labels."""
+    """Return a candidate's label on every axis that it has."""
     document: dict[str, Any] = candidate.model_dump()
     point: dict[str, str] = {}
     for path in design.space:
-        place: Any = document
+        value: Any = document
         for part in absolute_path(path):
-            place = place.get(part) if isinstance(place, dict) else None
-        if place is not None:
-            point[path] = _label(place)
+            value = value.get(part) if isinstance(value, dict) else None
+        if value is not None:
+            point[path] = _label(value)
     return point
 
 
@@ -52,7 +52,7 @@ def labels(design: Search, path: str) -> list[str]:
 
 
 def possible(baseline: Candidate, point: Mapping[str, Any], constraints: tuple[str, ...] = ()) -> str | None:
-    """Return the identity of the candidate that a point leads to, None where it breaks a rule or a constraint."""
+    """Return the identity of a point's candidate, None if it violates a rule or a constraint."""
     try:
         candidate = apply(baseline, point)
     except InvalidOverride:
@@ -61,20 +61,20 @@ def possible(baseline: Candidate, point: Mapping[str, Any], constraints: tuple[s
 
 
 def identity(candidate: Candidate) -> str:
-    """Return text that is equal for equal candidates."""
+    """Return a text that is equal for equal candidates only."""
     return canonical_text(canonical(candidate))
 
 
-def mutant(design: Search, baseline: Candidate, genome: Mapping[str, str], chance: Generator) -> dict[str, Any]:
-    """Return changes with every gene redrawn at the mutation rate, empty where no child differs from its parent."""
+def mutant(design: Search, baseline: Candidate, genome: Mapping[str, str], generator: Generator) -> dict[str, Any]:
+    """Return a mutated genome as changes: each gene is redrawn at the mutation rate; empty if no child differs."""
     for _ in range(MUTATIONS):
         genes: dict[str, str] = {}
 
-        def choose(path: str, known: list[str], genes: dict[str, str] = genes) -> str:
-            own = genome.get(path)
-            others = [label for label in known if label != own] or known
-            kept = own in known and chance.random() >= design.tournament.mutation_rate
-            genes[path] = str(own) if kept else others[int(chance.integers(len(others)))]
+        def choose(path: str, values: list[str], genes: dict[str, str] = genes) -> str:
+            parent = genome.get(path)
+            alternatives = [label for label in values if label != parent] or values
+            unchanged = parent in values and generator.random() >= design.tournament.mutation_rate
+            genes[path] = str(parent) if unchanged else alternatives[int(generator.integers(len(alternatives)))]
             return genes[path]
 
         point = draw(design, baseline, choose)
@@ -83,13 +83,13 @@ def mutant(design: Search, baseline: Candidate, genome: Mapping[str, str], chanc
     return {}
 
 
-def evenly(chance: Generator) -> Choose:
-    """Return a choice of every label with the same chance."""
-    return lambda _, known: known[int(chance.integers(len(known)))]
+def uniformly(generator: Generator) -> Choose:
+    """Return a uniform random choice of labels."""
+    return lambda _, values: values[int(generator.integers(len(values)))]
 
 
-def _tolerant(baseline: Candidate, point: dict[str, Any]) -> Candidate | None:
-    """Return the candidate with its options chosen, whatever its sizes: only which axes it has is asked of it."""
+def _with_options(baseline: Candidate, point: dict[str, Any]) -> Candidate | None:
+    """Return the candidate with the options of a point and the baseline's sizes, to find the axes that it has."""
     options = {path: value for path, value in point.items() if isinstance(value, Mapping | str)}
     try:
         return apply(baseline, options)

@@ -1,7 +1,7 @@
 """Tournament selection with mutation from a seed architecture. So et al. 2019, arXiv 1901.11117, section 3.
 
-After Real et al. 2018 (arXiv 1802.01548): of a random group the fittest is a parent; each of its genes is redrawn
-with the mutation rate; the child is scored; of another group the least fit dies, and the child takes its place.
+After Real et al. 2018 (arXiv 1802.01548): the fittest individual of a random tournament is the parent; each of its
+genes is redrawn with the mutation rate; the child replaces the least fit individual of another tournament.
 Pure: genomes and fitness in, genomes out.
 """
 
@@ -21,43 +21,45 @@ Draw = Callable[[Generator], Genome]
 
 @dataclass(frozen=True)
 class Individual(Generic[Genome]):
-    """A genome with its loss, infinite where it has none: smaller is fitter."""
+    """A genome and its loss, infinite without one; smaller is fitter."""
 
     genome: Genome
     loss: float
 
 
-def survivors(settings: Tournament, seed: int, born: Sequence[Individual[Genome]]) -> tuple[Individual[Genome], ...]:
-    """Return who lives after everyone was born, in that order; the group that decides a death is drawn by number."""
-    living: list[Individual[Genome]] = []
-    for number, child in enumerate(born):
-        if len(living) >= settings.population:
-            group = _group(settings, len(living), stream(seed, "death in a tournament", number))
-            living.pop(max(group, key=lambda place: (living[place].loss, -place)))
-        living.append(child)
-    return tuple(living)
+def survivors(
+    settings: Tournament, seed: int, children: Sequence[Individual[Genome]]
+) -> tuple[Individual[Genome], ...]:
+    """Return the population after all births, in their order; each tournament depends on the child's number alone."""
+    population: list[Individual[Genome]] = []
+    for number, child in enumerate(children):
+        if len(population) >= settings.population:
+            group = _group(settings, len(population), stream(seed, "death in a tournament", number))
+            population.pop(max(group, key=lambda index: (population[index].loss, -index)))
+        population.append(child)
+    return tuple(population)
 
 
 def offspring(
     settings: Tournament,
     seed: int,
-    born: Sequence[Individual[Genome]],
+    children: Sequence[Individual[Genome]],
     number: int,
-    ways: tuple[Mutate[Genome], Draw[Genome]],
+    operators: tuple[Mutate[Genome], Draw[Genome]],
 ) -> Genome:
-    """Return child `number`, made from those born so far; `ways` are how to mutate and how to draw evenly.
+    """Return child `number` of a population; `operators` are mutation and uniform sampling.
 
-    The same number, seed and past give the same child.
+    Deterministic in the number, the seed and the previous children.
     """
-    mutate, draw = ways
-    chance = stream(seed, "child of a tournament", number)
-    if settings.initial_population == "random" and len(born) < settings.population:
-        return draw(chance)
-    living = survivors(settings, seed, born)
-    fittest = min(_group(settings, len(living), chance), key=lambda place: (living[place].loss, place))
-    return mutate(living[fittest].genome, chance)
+    mutate, draw = operators
+    generator = stream(seed, "child of a tournament", number)
+    if settings.initial_population == "random" and len(children) < settings.population:
+        return draw(generator)
+    population = survivors(settings, seed, children)
+    parent = min(_group(settings, len(population), generator), key=lambda index: (population[index].loss, index))
+    return mutate(population[parent].genome, generator)
 
 
-def _group(settings: Tournament, living: int, chance: Generator) -> list[int]:
-    size = min(settings.tournament_size, living)
-    return sorted(int(place) for place in chance.choice(living, size=size, replace=False))
+def _group(settings: Tournament, population: int, generator: Generator) -> list[int]:
+    size = min(settings.tournament_size, population)
+    return sorted(int(index) for index in generator.choice(population, size=size, replace=False))

@@ -1,4 +1,4 @@
-"""Which arms get which further seeds, from what the ledger holds; own recipes are judged among themselves."""
+"""Extra pretraining seeds of a sequential design, by arm; arms at their own recipes form a separate family."""
 
 from collections.abc import Iterator
 from statistics import fmean
@@ -15,23 +15,23 @@ from runners.search.tuning_phase import families
 
 
 def extra_seeds(experiment: Experiment, rows: LedgerRows) -> dict[str, tuple[int, ...]]:
-    """Return the seeds to add by arm; none where the seeds are listed, or all is decided or spent."""
+    """Return the seeds to add by arm; none if the seeds are listed, every comparison is decided, or none is left."""
     seeds = experiment.pretraining.seeds
     if isinstance(seeds, tuple):
         return {}
-    measured = tuple(_measured(experiment, rows))
+    results = tuple(_results(experiment, rows))
     added: dict[str, set[int]] = {}
     for family in families(rows):
-        of_family = [(row, found) for row, found in measured if row.arm in family.arms]
-        more = next_seeds(seeds.until_decided, *results_by_arm(of_family), family.baseline)
-        for name, found in more.items():
-            added.setdefault(name, set()).update(found)
-    return {name: tuple(sorted(found)) for name, found in added.items()}
+        members = [(row, values) for row, values in results if row.arm in family.arms]
+        proposed = next_seeds(seeds.until_decided, *results_by_arm(members), family.baseline)
+        for name, new_seeds in proposed.items():
+            added.setdefault(name, set()).update(new_seeds)
+    return {name: tuple(sorted(new_seeds)) for name, new_seeds in added.items()}
 
 
-def _measured(experiment: Experiment, rows: LedgerRows) -> Iterator[tuple[TrialRow, dict[str, float]]]:
-    """Yield what the ledger holds of every trial, by metric: the mean over its fine-tuning seeds."""
+def _results(experiment: Experiment, rows: LedgerRows) -> Iterator[tuple[TrialRow, dict[str, float]]]:
+    """Yield every trial with its values by metric: means over fine-tuning seeds."""
     labels, tasks = all_labels(experiment), experiment.fine_tuning.tasks
     for history in histories_of(rows, labels):
-        found = values_of_trial(history, labels, tasks, primary_metric)
-        yield history.trial, {metric: fmean(values) for metric, values in found}
+        by_metric = values_of_trial(history, labels, tasks, primary_metric)
+        yield history.trial, {metric: fmean(values) for metric, values in by_metric}

@@ -1,4 +1,4 @@
-"""What is tried next: a table's own arms, or a search's next cohort from the ledger's results. Nothing is written."""
+"""The next arms: those listed in the experiment, or the next cohort of a search. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from foundation.schema import JsonValue
 from ledger.database import LedgerRows
 from runners.search.history import SearchHistory
 from runners.search.optuna_sampler import importance, propose
-from runners.search.warm_start import warm_seen
+from runners.search.warm_start import warm_start_observations
 
 
 @dataclass(frozen=True)
 class ArmEntry:
-    """An arm that enters at some pretraining seeds; one that repeats has entered before at others."""
+    """An arm and the pretraining seeds at which it enters; a repeated arm has entered before at other seeds."""
 
     arm: Arm
     seeds: tuple[int, ...]
@@ -23,65 +23,65 @@ class ArmEntry:
 
 
 def listed_entries(experiment: Experiment, rows: LedgerRows) -> tuple[ArmEntry, ...]:
-    """Return the arms of the file that the ledger does not hold: all at first, later those that were added."""
+    """Return the arms of the file that are not in the ledger: all at first, later those that were added."""
     known = {arm.name for arm in rows.arms()}
     seeds = first_seeds(experiment.pretraining.seeds)
     return tuple(ArmEntry(arm, seeds) for arm in experiment.arms if arm.name not in known)
 
 
 def count_of_proposals(experiment: Experiment, cohort: int, rows: LedgerRows) -> int:
-    """Return how many candidates a search's cohort is still to be given, beside the arms of the file."""
+    """Return the number of candidates to propose for a cohort, besides the arms of the file."""
     assert experiment.search is not None
     size = experiment.pretraining.hurdle.cohort_size(cohort, experiment.search.cohort)
     listed = len(experiment.arms) if cohort == 0 else 0
-    past = SearchHistory(experiment, rows).proposals
-    return max(0, min(experiment.search.max_candidates - past, size) - listed)
+    proposed = SearchHistory(experiment, rows).proposals
+    return max(0, min(experiment.search.max_candidates - proposed, size) - listed)
 
 
 def proposed_entries(experiment: Experiment, cohort: int, count: int, rows: LedgerRows) -> tuple[ArmEntry, ...]:
-    """Return up to `count` candidates for a cohort, none where the space is exhausted: equal for equal rows.
+    """Return up to `count` candidates for a cohort, none if the space is exhausted; deterministic in the rows.
 
-    A repeat comes with the baseline at its seed, so that every trial has a difference to it at its own seed.
+    A repeat enters with the baseline at the same seed, so that every trial is paired with the baseline by seed.
     """
-    design, past = experiment.search, SearchHistory(experiment, rows)
+    design, history = experiment.search, SearchHistory(experiment, rows)
     assert design is not None
-    seen = (*warm_seen(experiment, rows, past.baseline), *past.seen())
+    observations = (*warm_start_observations(experiment, rows, history.baseline), *history.observations())
     seeds = len(first_seeds(experiment.pretraining.seeds))
-    points = propose(design, experiment.baseline, seen, cohort, count, experiment.constraints, seeds)
+    points = propose(design, experiment.baseline, observations, cohort, count, experiment.constraints, seeds)
     listed = listed_entries(experiment, rows) if cohort == 0 else ()
-    entries = _entries(experiment, past, points, len(past.arms) + len(listed))
-    return (*listed, *_baseline_beside(experiment, past, entries), *entries)
+    entries = _entries(experiment, history, points, len(history.arms) + len(listed))
+    return (*listed, *_baseline_repeats(experiment, history, entries), *entries)
 
 
 def _entries(
-    experiment: Experiment, past: SearchHistory, points: tuple[dict[str, JsonValue], ...], arms: int
+    experiment: Experiment, history: SearchHistory, points: tuple[dict[str, JsonValue], ...], arms: int
 ) -> tuple[ArmEntry, ...]:
-    """Return an entry per point: a new candidate, or one that is known at its next seed."""
-    known = {arm.identity: arm.name for arm in past.arms}
-    again: dict[str, int] = {}
+    """Return an entry per point: a new candidate, or the next seed of a known one."""
+    known = {arm.identity: arm.name for arm in history.arms}
+    repeats_of: dict[str, int] = {}
     entries: list[ArmEntry] = []
     for point in points:
         arm = changed_arm("", experiment.baseline, point)
-        name = known.setdefault(arm.identity, f"candidate-{arms + len(known) - len(past.arms):03d}")
+        name = known.setdefault(arm.identity, f"candidate-{arms + len(known) - len(history.arms):03d}")
         named = Arm(name, arm.candidate, arm.changes)
-        if any(one.name == name for one in past.arms) or any(entry.arm.name == name for entry in entries):
-            seed = past.next_seed(name) + again.get(name, 0)
-            again[name] = again.get(name, 0) + 1
+        if any(each.name == name for each in history.arms) or any(entry.arm.name == name for entry in entries):
+            seed = history.next_seed(name) + repeats_of.get(name, 0)
+            repeats_of[name] = repeats_of.get(name, 0) + 1
             entries.append(ArmEntry(named, (seed,), repeats=True))
         else:
             entries.append(ArmEntry(named, first_seeds(experiment.pretraining.seeds)))
     return tuple(entries)
 
 
-def _baseline_beside(
-    experiment: Experiment, past: SearchHistory, entries: tuple[ArmEntry, ...]
+def _baseline_repeats(
+    experiment: Experiment, history: SearchHistory, entries: tuple[ArmEntry, ...]
 ) -> Iterator[ArmEntry]:
-    missing = past.missing_at_baseline(seed for entry in entries if entry.repeats for seed in entry.seeds)
+    missing = history.missing_at_baseline(seed for entry in entries if entry.repeats for seed in entry.seeds)
     if missing:
         yield ArmEntry(next(arm for arm in experiment.arms if arm.name == BASELINE), missing, repeats=True)
 
 
 def importance_of_axes(experiment: Experiment, rows: LedgerRows) -> dict[str, JsonValue]:
-    """Return each axis's share of the variance of the held-out loss at the first mark; empty where it is unknown."""
+    """Return each axis's share of the variance of the held-out loss at the first rung; empty if unknown."""
     assert experiment.search is not None
-    return {**importance(experiment.search, experiment.baseline, SearchHistory(experiment, rows).seen())}
+    return {**importance(experiment.search, experiment.baseline, SearchHistory(experiment, rows).observations())}

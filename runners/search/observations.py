@@ -1,4 +1,4 @@
-"""What trials have observed, as a sampler is told: losses at the marks, and the values of the search's objectives."""
+"""Observations of trials for a sampler: losses at the rungs, and the values of the search's objectives."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,16 +16,16 @@ from runners.scoring import primary_score
 from runners.search.optuna_sampler import Observation
 
 
-def observed(
+def observation_of(
     experiment: Experiment, arm: ArmRow, histories: Sequence[TrialHistory], objectives: Sequence[str], proposed: bool
 ) -> Observation:
-    """Return what trials of one arm observed together: means over their seeds, as far as all of them came."""
+    """Return the observation of one arm: means over the seeds of its trials, up to the rung that all have reached."""
     per_seed = [_losses(history) for history in histories]
     reached = min(len(losses) for losses in per_seed)
     values = [_measured(experiment, arm, history) for history in histories]
     last = pretrain_labels(experiment)[-1]
-    spent = all(any(record.label == last for record in history.finished(PRETRAIN)) for history in histories)
-    complete = spent and all(name in measured for measured in values for name in objectives)
+    trained = all(any(record.label == last for record in history.finished(PRETRAIN)) for history in histories)
+    complete = trained and all(name in measured for measured in values for name in objectives)
     return Observation(
         dict(arm.changes),
         tuple(fmean(losses[level] for losses in per_seed) for level in range(reached)),
@@ -36,47 +36,49 @@ def observed(
     )
 
 
-def at_the_same_seeds(
-    seen: Observation, there: Observation, here: Observation, objectives: Sequence[str]
+def shifted_by_baseline(
+    observation: Observation, from_baseline: Observation, to_baseline: Observation, objectives: Sequence[str]
 ) -> Observation:
-    """Return what a candidate would have observed at other seeds: what was measured moves as the baseline does.
+    """Return the expected observation at other seeds: measured values shift as the baseline's do.
 
-    `there` is the baseline at the candidate's seeds, `here` at the others. What the baseline has not measured at both
-    is left out, because a difference between seeds would pass for one between candidates.
+    `from_baseline` is the baseline at the candidate's seeds, `to_baseline` at the other seeds. Values that the
+    baseline lacks at either are dropped, since differences between seeds would bias those between candidates.
     """
-    moves = [new - old for old, new in zip(there.losses, here.losses, strict=False)]
-    complete = seen.complete and there.complete and here.complete
-    values = zip(objectives, seen.values, there.values, here.values, strict=True) if complete else ()
+    shifts = [new - old for old, new in zip(from_baseline.losses, to_baseline.losses, strict=False)]
+    complete = observation.complete and from_baseline.complete and to_baseline.complete
+    values = (
+        zip(objectives, observation.values, from_baseline.values, to_baseline.values, strict=True) if complete else ()
+    )
     return replace(
-        seen,
-        losses=tuple(loss + move for loss, move in zip(seen.losses, moves, strict=False)),
+        observation,
+        losses=tuple(loss + shift for loss, shift in zip(observation.losses, shifts, strict=False)),
         complete=complete,
         objectives=tuple(value + (new - old if name in MEASURED else 0.0) for name, value, old, new in values),
     )
 
 
 def _losses(history: TrialHistory) -> list[float]:
-    found = map(final_loss_of, history.finished(PRETRAIN))
-    return [loss for loss in found if loss is not None]
+    losses = map(final_loss_of, history.finished(PRETRAIN))
+    return [loss for loss in losses if loss is not None]
 
 
 def _measured(experiment: Experiment, arm: ArmRow, history: TrialHistory) -> Mapping[str, float]:
-    """Return a trial's value by every objective that it has one for."""
+    """Return a trial's values by objective, as far as it has them."""
     losses, pretrained = _losses(history), history.finished(PRETRAIN)
-    found: dict[str, float] = {
+    measured: dict[str, float] = {
         "parameters": float(arm.parameters),
         "forward_flops": float(arm.forward_flops),
         "train_flops": float(arm.train_flops),
         "seconds": sum(record.seconds for record in pretrained),
     }
     if losses:
-        found["held_out_loss"] = losses[-1]
+        measured["held_out_loss"] = losses[-1]
     score = score_of(experiment, history)
-    return found if score is None else {**found, "score": score}
+    return measured if score is None else {**measured, "score": score}
 
 
 def score_of(experiment: Experiment, history: TrialHistory) -> float | None:
-    """Return the mean over tasks of the mean over fine-tuning seeds, None where a score is missing."""
+    """Return the mean over tasks of the mean over fine-tuning seeds, None if a score is missing."""
     labels = fine_tune_labels(experiment)
     records = {StageLabel.parse(record.label).cell: record for record in chosen_records(history.records, labels)}
     scores: dict[str | None, list[float]] = {}
@@ -85,20 +87,20 @@ def score_of(experiment: Experiment, history: TrialHistory) -> float | None:
         if value is None:
             return None
         scores.setdefault(cell.task, []).append(value)
-    return fmean(fmean(of_task) for of_task in scores.values()) if scores else None
+    return fmean(fmean(task_scores) for task_scores in scores.values()) if scores else None
 
 
-def as_json(seen: Observation) -> JsonValue:
-    """Return what a ledger keeps of a candidate of another search."""
+def as_json(observation: Observation) -> JsonValue:
+    """Return an observation of another search, for the ledger."""
     return {
-        "changes": {**seen.changes},
-        "losses": [*seen.losses],
-        "objectives": [*seen.objectives],
+        "changes": {**observation.changes},
+        "losses": [*observation.losses],
+        "objectives": [*observation.objectives],
     }
 
 
 def from_json(document: JsonValue) -> Observation:
-    """Return a finished candidate of another search, as a ledger has kept it."""
+    """Return the observation of a finished candidate of another search, from the ledger."""
     assert isinstance(document, dict)
     changes, losses, objectives = (document[name] for name in ("changes", "losses", "objectives"))
     assert isinstance(changes, dict)

@@ -1,6 +1,6 @@
-"""The tuning phase: what is tried for every arm, and the recipe at which each is then compared as its own.
+"""The tuning phase: tuning trials of every arm, and each arm's selected recipe.
 
-What is tried and what was chosen are facts, written once before they are acted on. Nothing is written here.
+The plan and the choices are write-once facts in the ledger. Pure: nothing is written here.
 """
 
 from collections.abc import Iterator
@@ -27,10 +27,10 @@ from search_space.overrides import apply, difference
 OWN = f"{AT}own"
 
 
-def tried_arms(experiment: Experiment, rows: LedgerRows) -> tuple[Arm, ...]:
-    """Return every arm at every point of the fact TUNING, which must be there."""
-    tried = TuningPlan.of(rows.fact(TUNING))
-    points = tuple(zip(tried.points, tried.names, strict=True))
+def tuning_arms(experiment: Experiment, rows: LedgerRows) -> tuple[Arm, ...]:
+    """Return every arm at every point of the fact TUNING, which must exist."""
+    plan = TuningPlan.of(rows.fact(TUNING))
+    points = tuple(zip(plan.points, plan.names, strict=True))
     return tuple(
         _changed(experiment, arm, point, f"{arm.name}{AT}{name}", tuning_trial_of=arm.name)
         for arm in experiment.arms
@@ -39,11 +39,11 @@ def tried_arms(experiment: Experiment, rows: LedgerRows) -> tuple[Arm, ...]:
 
 
 def own_arms(experiment: Experiment, rows: LedgerRows) -> tuple[Arm, ...]:
-    """Return the arms at the recipes of the fact CHOICES, those that stay at the shared one left out."""
-    tried = TuningPlan.of(rows.fact(TUNING))
+    """Return the arms at their own recipes, from the fact CHOICES, without those that keep the shared recipe."""
+    plan = TuningPlan.of(rows.fact(TUNING))
     arms = {arm.name: arm for arm in experiment.arms}
     return tuple(
-        _changed(experiment, arms[choice.arm], tried.points[choice.point], choice.own, tuned_from=choice.arm)
+        _changed(experiment, arms[choice.arm], plan.points[choice.point], choice.own, tuned_from=choice.arm)
         for choice in choices_of(rows.fact(CHOICES))
         if choice.own != choice.arm
     )
@@ -51,14 +51,14 @@ def own_arms(experiment: Experiment, rows: LedgerRows) -> tuple[Arm, ...]:
 
 @dataclass(frozen=True)
 class Family:
-    """Arms that are compared with one baseline and corrected for each other."""
+    """Arms that are compared with one baseline, with a joint correction for multiple comparisons."""
 
     baseline: str
     arms: frozenset[str]
 
 
 def families(rows: LedgerRows) -> Iterator[Family]:
-    """Yield the arms at the shared recipe, and where recipes were chosen the arms at their own."""
+    """Yield the arms at the shared recipe and, once recipes are selected, the arms at their own."""
     yield Family(
         BASELINE,
         frozenset(arm.name for arm in rows.arms() if arm.tuning_trial_of is None and arm.tuned_from is None),
@@ -69,7 +69,7 @@ def families(rows: LedgerRows) -> Iterator[Family]:
 
 
 def tuning_plan(experiment: Experiment) -> dict[str, JsonValue]:
-    """Return what every arm is to be tried at, to be kept as the fact TUNING; points are drawn where they must be."""
+    """Return the tuning plan for the fact TUNING: the points of every arm, sampled unless they form a grid."""
     tune, view = experiment.tune, tuning_view(experiment)
     assert tune is not None
     arms, baseline = experiment.arms, experiment.baseline
@@ -108,30 +108,30 @@ def _changed(
 
 
 def choices(experiment: Experiment, rows: LedgerRows) -> list[JsonValue] | None:
-    """Return every arm's choice, to be kept as the fact CHOICES; None where a tuning trial has no result of its own.
+    """Return every arm's choice for the fact CHOICES; None if a tuning trial has neither finished nor diverged.
 
-    A failed trial is tried again by the next run, and what it then brings belongs to what is chosen.
+    A failed trial is retried by the next run, and its result is part of the choice.
     """
-    tune, view, tried = experiment.tune, tuning_view(experiment), TuningPlan.of(rows.fact(TUNING))
+    tune, view, plan = experiment.tune, tuning_view(experiment), TuningPlan.of(rows.fact(TUNING))
     assert tune is not None
-    histories = {one.trial.name: one for one in histories_of(rows, tried.labels)}
-    sizes = [change_size(point, experiment.baseline) for point in tried.points]
-    found: list[JsonValue] = []
+    histories = {history.trial.name: history for history in histories_of(rows, plan.labels)}
+    sizes = [change_size(point, experiment.baseline) for point in plan.points]
+    documents: list[JsonValue] = []
     for arm in experiment.arms:
         values: list[float | None] = []
-        for name in tried.names:
-            trials = [histories[f"{arm.name}{AT}{name}/{seed}"] for seed in tried.seeds]
+        for name in plan.names:
+            trials = [histories[f"{arm.name}{AT}{name}/{seed}"] for seed in plan.seeds]
             if any(trial.status not in (TrialStatus.FINISHED, TrialStatus.DIVERGED) for trial in trials):
                 return None
-            values.append(mean_over_seeds([_value(view, tried.metric, trial) for trial in trials]))
+            values.append(mean_over_seeds([_value(view, plan.metric, trial) for trial in trials]))
         point = chosen(values, sizes, tune.larger_is_better)
         own = f"{arm.name}{OWN}" if point else arm.name
-        found.append(Choice(arm.name, point, tuple(values), own).as_json)
-    return found
+        documents.append(Choice(arm.name, point, tuple(values), own).as_json)
+    return documents
 
 
 def _value(view: Experiment, metric: str, history: TrialHistory) -> float | None:
-    """Return what decides of one trial, None where it diverged."""
+    """Return a trial's value of the tuning metric, None if it diverged."""
     if history.status is not TrialStatus.FINISHED:
         return None
     if metric == "score":

@@ -1,4 +1,4 @@
-"""Warm start: what earlier searches of the same space have finished, read once and kept in this search's ledger."""
+"""Warm start: finished candidates of earlier searches of the same space, copied once to this search's ledger."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -9,74 +9,76 @@ from foundation.errors import ConflictError
 from foundation.schema import JsonValue, canonical_text, fingerprint
 from ledger.database import Ledger, LedgerRows
 from runners.search.history import SearchHistory
-from runners.search.observations import as_json, at_the_same_seeds, from_json
+from runners.search.observations import as_json, from_json, shifted_by_baseline
 from runners.search.optuna_sampler import Observation
 from tasks.data_folder import with_paths_as_in
 
 WARM_START = "warm_start"
-"""The ledger's fact: what other searches have finished."""
+"""Fact in the ledger: finished candidates of other searches."""
 COMPARED = ("baseline", "corpus", "tokenizer", "pretraining.tokens", "pretraining.held_out_sequences", "fine_tuning")
 SEARCHED = ("space", "objectives", "constraints")
-"""What must be equal for two searches' losses to be of the same question."""
+"""Settings that must be equal for losses of two searches to be comparable."""
 
 
-def finished_elsewhere(experiment: Experiment) -> JsonValue:
-    """Return what the ledgers that the search starts from hold now, to be kept as the fact WARM_START.
+def earlier_results(experiment: Experiment) -> JsonValue:
+    """Return the finished candidates of the warm-start ledgers, for the fact WARM_START.
 
-    Each is recorded by the hash of what was taken from it, so that a later change there changes nothing here. Raises
-    ConflictError where another ledger asks another question.
+    They are copied with their hash, so that later changes of those ledgers have no effect. Raises ConflictError if a
+    ledger's settings differ.
     """
     assert experiment.search is not None
-    return [_taken_from(experiment, Path(folder)) for folder in experiment.search.warm_start]
+    return [_read(experiment, Path(folder)) for folder in experiment.search.warm_start]
 
 
-def warm_seen(experiment: Experiment, rows: LedgerRows, baseline: Observation | None) -> tuple[Observation, ...]:
-    """Return what the sampler is given before its own candidates: the fact WARM_START, which must be there.
+def warm_start_observations(
+    experiment: Experiment, rows: LedgerRows, baseline: Observation | None
+) -> tuple[Observation, ...]:
+    """Return the warm-start observations, which precede those of this search; requires the fact WARM_START.
 
-    Another search has other seeds: its results move as the baseline does from there to here, or to the first of the
-    other searches while it is not finished here.
+    Other searches have other seeds: their values are shifted by the baseline's difference to this search, or to the
+    first other search with a finished baseline while this search's is not finished.
     """
     design = experiment.search
     if design is None or not design.warm_start:
         return ()
-    told = rows.fact(WARM_START)
-    assert isinstance(told, list)
-    sources = [[_end_of(from_json(one)) for one in _candidates(source)] for source in told]
-    theirs = [next((one for one in source if not one.changes), None) for source in sources]
-    own = _end_of(baseline) if baseline is not None and baseline.complete else next(filter(None, theirs), None)
+    documents = rows.fact(WARM_START)
+    assert isinstance(documents, list)
+    searches = [[_final(from_json(candidate)) for candidate in _candidates_of(document)] for document in documents]
+    baselines = [next((each for each in search if not each.changes), None) for search in searches]
+    target = _final(baseline) if baseline is not None and baseline.complete else next(filter(None, baselines), None)
     return tuple(
-        one if own is None or its is None else at_the_same_seeds(one, its, own, design.objectives)
-        for source, its in zip(sources, theirs, strict=True)
-        for one in source
+        each if target is None or source is None else shifted_by_baseline(each, source, target, design.objectives)
+        for search, source in zip(searches, baselines, strict=True)
+        for each in search
     )
 
 
-def _end_of(seen: Observation) -> Observation:
-    """Return a finished candidate by its end alone: another search may have had other hurdles on the way there."""
-    return replace(seen, losses=seen.losses[-1:])
+def _final(observation: Observation) -> Observation:
+    """Return an observation with its final loss only: another search may have had other rungs."""
+    return replace(observation, losses=observation.losses[-1:])
 
 
-def _candidates(source: JsonValue) -> list[JsonValue]:
-    assert isinstance(source, dict)
-    candidates = source["candidates"]
+def _candidates_of(document: JsonValue) -> list[JsonValue]:
+    assert isinstance(document, dict)
+    candidates = document["candidates"]
     assert isinstance(candidates, list)
     return candidates
 
 
-def _taken_from(experiment: Experiment, folder: Path) -> JsonValue:
+def _read(experiment: Experiment, folder: Path) -> JsonValue:
     with closing(Ledger.at(folder)) as other:
-        asked = experiment.identity()
-        differing = [*_differences(asked, with_paths_as_in(other.fact("identity"), asked))]
+        identity = experiment.identity()
+        differing = [*_differences(identity, with_paths_as_in(other.fact("identity"), identity))]
         if differing:
-            lines = [f"{folder}: cannot warm-start this search: it asked another question. What differs:"]
+            lines = [f"{folder}: cannot warm-start this search: its settings differ. What differs:"]
             raise ConflictError([*lines, *(f"  {name}" for name in differing)])
-        finished = [as_json(one) for one in SearchHistory(experiment, other).seen() if one.complete]
+        finished = [as_json(each) for each in SearchHistory(experiment, other).observations() if each.complete]
     return {"content": fingerprint(finished), "candidates": finished}
 
 
-def _differences(mine: JsonValue, its: JsonValue) -> list[str]:
+def _differences(identity: JsonValue, other: JsonValue) -> list[str]:
     paths = [*COMPARED, *(f"design.{name}" for name in ("kind", *SEARCHED))]
-    return [path for path in paths if canonical_text(_at(mine, path)) != canonical_text(_at(its, path))]
+    return [path for path in paths if canonical_text(_at(identity, path)) != canonical_text(_at(other, path))]
 
 
 def _at(document: JsonValue, path: str) -> JsonValue:

@@ -25,18 +25,18 @@ def compute(stage: ContaminationStage, context: StageContext) -> dict[str, JsonV
     task = find_task(stage.task)
     dev = [*_judged(task, stage, context.inputs.get("documents"))]
     found = overlap([_texts(example) for _, example in dev], _training_documents(stage.task, context))
-    which = {"sentences": found.sentences, "runs": found.runs, "too_short_to_tell": found.untold}
+    which = {"sentences": found.sentences, "runs": found.runs, "too_short_to_tell": found.too_short}
     (context.folder / WHICH).write_text(json.dumps(which))
     places = _places(task, stage, {number: dev[number] for number in found.overlapping[:EXAMPLES_NAMED]})
     return {
         "task": task.name,
         "examples": found.examples,
-        "told": found.told,
+        "told": found.tested,
         "overlapping": len(found.overlapping),
         "sentences": len(found.sentences),
         "runs": len(found.runs),
         "run_words": RUN_WORDS,
-        "first": [f"{place} (in {found.found_in[number]})" for number, place in places.items()],
+        "first": [f"{place} (in {found.sources[number]})" for number, place in places.items()],
     }
 
 

@@ -11,36 +11,36 @@ from urllib.request import urlopen
 from runners.tracking.errors import reason_of
 
 LONGEST_ANSWER_SECONDS = 2.0  # per request
-LONGEST_QUESTION_SECONDS = 4.5  # in total, because name resolution has no timeout
+LONGEST_CHECK_SECONDS = 4.5  # in total, because name resolution has no timeout
 DATABASE_PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
 SEARCH = "/api/2.0/mlflow/experiments/search"
 LONGEST_ANSWER_BYTES = 1_000_000
-REFUSED_ENTRY = (401, 403)
+UNAUTHORISED = (401, 403)
 
 
 def not_reachable(uri: str, served: bool) -> str | None:
     """Return why the store at the URI cannot be used, None if it responds."""
     answers: list[str | None] = []
 
-    def ask() -> None:
+    def check() -> None:
         try:
-            answers.append(_ask_server(uri) if served else _ask_database(uri))
+            answers.append(_check_server(uri) if served else _check_database(uri))
         except (OSError, ValueError) as error:
             answers.append(f"does not answer: {_cause(error)}")
 
-    thread = Thread(target=ask, daemon=True)
+    thread = Thread(target=check, daemon=True)
     thread.start()
-    thread.join(LONGEST_QUESTION_SECONDS)
-    return answers[0] if answers else f"no answer in {LONGEST_QUESTION_SECONDS:g} seconds"
+    thread.join(LONGEST_CHECK_SECONDS)
+    return answers[0] if answers else f"no answer in {LONGEST_CHECK_SECONDS:g} seconds"
 
 
-def _ask_server(uri: str) -> str | None:
+def _check_server(uri: str) -> str | None:
     try:
         with urlopen(_search(uri), timeout=LONGEST_ANSWER_SECONDS) as answer:
             json.loads(answer.read(LONGEST_ANSWER_BYTES))
     except HTTPError as error:
-        known = error.code in REFUSED_ENTRY  # authorisation is left to MLflow
-        return None if known else f"does not answer as MLflow: HTTP status {error.code}"
+        is_server = error.code in UNAUTHORISED  # authorisation is left to MLflow
+        return None if is_server else f"does not answer as MLflow: HTTP status {error.code}"
     except URLError as error:
         if isinstance(error.reason, ssl.SSLError):
             return None  # certificates are left to MLflow, which has the user's settings
@@ -54,11 +54,11 @@ def _search(uri: str) -> str:
     """Return the address of a request that needs the server's own store."""
     parts = urlsplit(uri)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    place = host if parts.port is None else f"{host}:{parts.port}"
-    return urlunsplit((parts.scheme, place or "", f"{parts.path.rstrip('/')}{SEARCH}", "max_results=1", ""))
+    location = host if parts.port is None else f"{host}:{parts.port}"
+    return urlunsplit((parts.scheme, location or "", f"{parts.path.rstrip('/')}{SEARCH}", "max_results=1", ""))
 
 
-def _ask_database(uri: str) -> str | None:
+def _check_database(uri: str) -> str | None:
     parts = urlsplit(uri)
     port = parts.port or DATABASE_PORTS[parts.scheme.partition("+")[0]]
     socket.create_connection((parts.hostname, port), timeout=LONGEST_ANSWER_SECONDS).close()

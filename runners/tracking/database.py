@@ -27,7 +27,7 @@ MIRROR_TABLES = {
 }
 SQLITE_COMPANIONS = ("", "-journal", "-wal", "-shm")
 LONGEST_READ_SECONDS = 2.0  # while another client writes
-_ONE_MIGRATION = threading.Lock()
+_MIGRATION_LOCK = threading.Lock()
 """MLflow's migrations keep their connection in a global of the process, which two threads must not share."""
 
 
@@ -38,40 +38,40 @@ def prepare_database(file: Path, lock_file: Path, artifacts: Path, patience_seco
     holds the lock for longer than `patience_seconds`.
     """
     try:
-        if not _made(file):
+        if not _exists(file):
             with locked(lock_file, patience_seconds):
-                if not _made(file):  # another process may have created it
-                    _make(file, artifacts)
+                if not _exists(file):  # another process may have created it
+                    _create(file, artifacts)
     except UserError:
         raise
     except Exception as error:  # disk full, read-only, or anything in the libraries under MLflow
         raise MachineError(f"{file}: {reason_of(error)}") from error
-    look_at_database(file)
+    check_database(file)
 
 
-def look_at_database(file: Path) -> None:
+def check_database(file: Path) -> None:
     """Check the database, if it exists.
 
     Raises CorruptionError if it is not a complete MLflow database, MachineError if it cannot be read now.
     """
     try:
-        if _made(file):
+        if _exists(file):
             _reject_foreign_database(file)
     except sqlite3.OperationalError as error:  # locked, or a folder: the file itself is not damaged
         raise MachineError(f"{file}: {reason_of(error)}") from error
 
 
-def _made(file: Path) -> bool:
+def _exists(file: Path) -> bool:
     return file.exists() and file.stat().st_size > 0
 
 
-def _make(file: Path, artifacts: Path) -> None:
+def _create(file: Path, artifacts: Path) -> None:
     from runners.tracking.mlflow_client import make_database
 
     unfinished = temporary_name(file)
     for companion in SQLITE_COMPANIONS:
         Path(f"{unfinished}{companion}").unlink(missing_ok=True)
-    with _ONE_MIGRATION:
+    with _MIGRATION_LOCK:
         make_database(f"sqlite:///{unfinished}", str(artifacts))
     move_durably(unfinished, file)
 
@@ -81,18 +81,20 @@ def _reject_foreign_database(file: Path) -> None:
     try:
         with closing(sqlite3.connect(file, timeout=LONGEST_READ_SECONDS)) as connection:
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            whole = tables.issuperset(MIRROR_TABLES)
+            complete = tables.issuperset(MIRROR_TABLES)
             versions = (
-                [name for (name,) in connection.execute("SELECT version_num FROM alembic_version")] if whole else []
+                [name for (name,) in connection.execute("SELECT version_num FROM alembic_version")]
+                if complete
+                else []
             )
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError as error:
-        raise CorruptionError(f"{file}: not a whole MLflow database ({reason_of(error)}); {advice}") from error
-    if not whole:
-        raise CorruptionError(f"{file}: not a whole MLflow database; {advice}")
+        raise CorruptionError(f"{file}: not a complete MLflow database ({reason_of(error)}); {advice}") from error
+    if not complete:
+        raise CorruptionError(f"{file}: not a complete MLflow database; {advice}")
     from runners.tracking.mlflow_client import schema_version
 
     if versions != [schema_version()]:
         schema = f"schema {', '.join(versions) or 'none'}, this MLflow reads {schema_version()}"
-        raise CorruptionError(f"{file}: half made, or made by another MLflow ({schema}); {advice}")
+        raise CorruptionError(f"{file}: incomplete, or created by another MLflow ({schema}); {advice}")

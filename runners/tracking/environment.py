@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-DECIDED: Mapping[str, str] = MappingProxyType(
+ENFORCED: Mapping[str, str] = MappingProxyType(
     {
         "MLFLOW_DISABLE_TELEMETRY": "true",
         "DO_NOT_TRACK": "true",
@@ -33,7 +33,7 @@ ALLOWED_HOSTS = ("localhost", "localhost:*", "127.0.0.1", "127.0.0.1:*")  # the 
 
 def client_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables to set before MLflow is imported."""
-    return {**{name: value for name, value in PREFERRED.items() if name not in environment}, **DECIDED}
+    return {**{name: value for name, value in PREFERRED.items() if name not in environment}, **ENFORCED}
 
 
 def server_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -41,4 +41,4 @@ def server_environment(environment: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in environment.items() if not name.startswith(("MLFLOW_", "_MLFLOW_"))}
     hosts = ",".join(ALLOWED_HOSTS)
     shown = {"MLFLOW_LOGGING_LEVEL": "WARNING"}
-    return {**kept, **DECIDED, **shown, "MLFLOW_SERVER_ALLOWED_HOSTS": hosts}
+    return {**kept, **ENFORCED, **shown, "MLFLOW_SERVER_ALLOWED_HOSTS": hosts}

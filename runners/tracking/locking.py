@@ -51,7 +51,7 @@ def _holder(handle: int) -> int | None:
     except (OSError, UnicodeDecodeError):
         return None
     for line in lines:
-        _, kind, _, _, process, place, *_ = line.split()
-        if kind == "FLOCK" and place == wanted and int(process) > 0:
+        _, kind, _, _, process, file_id, *_ = line.split()
+        if kind == "FLOCK" and file_id == wanted and int(process) > 0:
             return int(process)
     return None

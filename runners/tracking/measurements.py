@@ -45,7 +45,7 @@ def thinned(points: Sequence[Point], limit: int) -> tuple[Point, ...]:
     if len(points) <= limit:
         return tuple(points)
     last = len(points) - 1
-    return tuple(points[place * last // (limit - 1)] for place in range(limit))
+    return tuple(points[index * last // (limit - 1)] for index in range(limit))
 
 
 def curve_points(history: TrialHistory, labels: Sequence[str]) -> Iterator[Point]:
@@ -75,12 +75,12 @@ def final_values(history: TrialHistory, labels: tuple[str, ...]) -> dict[str, Fi
     A value exists once all records that it depends on exist, and never changes later.
     """
     tasks = tasks_of(labels)
-    found = {}
+    by_key = {}
     for metric, values in values_of_trial(history, labels, tasks, metrics.primary_metric):
         value = finite(fmean(values))
         if value is not None:
-            found[_key(metric, tasks)] = FinalValue(value, _sequence(history, labels, metric))
-    return found
+            by_key[_key(metric, tasks)] = FinalValue(value, _sequence(history, labels, metric))
+    return by_key
 
 
 def tasks_of(labels: Iterable[str]) -> tuple[str, ...]:
@@ -95,14 +95,14 @@ def arm_values(trials: Sequence[Mapping[str, FinalValue]]) -> Iterator[tuple[str
 
 
 def differences(
-    mine: Mapping[int, Mapping[str, FinalValue]], baseline: Mapping[int, Mapping[str, FinalValue]]
+    arm: Mapping[int, Mapping[str, FinalValue]], baseline: Mapping[int, Mapping[str, FinalValue]]
 ) -> Iterator[tuple[str, FinalValue]]:
     """Yield an arm's loss and score minus the baseline's: mean, standard deviation and n over common seeds."""
     for key, name in DELTAS.items():
         pairs = [
-            (mine[seed][key], baseline[seed][key])
-            for seed in sorted(mine.keys() & baseline.keys())
-            if key in mine[seed] and key in baseline[seed]
+            (arm[seed][key], baseline[seed][key])
+            for seed in sorted(arm.keys() & baseline.keys())
+            if key in arm[seed] and key in baseline[seed]
         ]
         if pairs:
             yield from _spread(name, [FinalValue(a.value - b.value, max(a.sequence, b.sequence)) for a, b in pairs])
@@ -169,9 +169,9 @@ def _sequence(history: TrialHistory, labels: Sequence[str], metric: str) -> int:
     """Return the latest record that a value depends on."""
     task = metric.partition(":")[0]
     tuned = with_results(chosen_records(history.records, labels), FineTuneResult)
-    of_task = [record for record, result in tuned if result.task == task]
+    task_records = [record for record, result in tuned if result.task == task]
     stage = {metrics.HELD_OUT_LOSS: PRETRAIN, metrics.ATTENTION_DIAGONAL: ATTENTION}.get(metric, FINE_TUNE)
-    return max(record.sequence for record in of_task or history.finished(stage))
+    return max(record.sequence for record in task_records or history.finished(stage))
 
 
 def _mean(values: Sequence[FinalValue]) -> FinalValue:

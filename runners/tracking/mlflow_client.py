@@ -28,7 +28,7 @@ METRICS_PER_BATCH = 1000  # MLflow's limits for one call
 PARAMETERS_PER_BATCH = 100
 TAGS_PER_BATCH = 100
 RUNS_PER_PAGE = 1000
-OF_THE_PAGE_AS_IT_WAS = ("content-length", "date", "etag", "last-modified")
+HEADERS_OF_UNCHANGED_PAGE = ("content-length", "date", "etag", "last-modified")
 
 Item = TypeVar("Item")
 
@@ -104,13 +104,13 @@ class TrackingClient:
 
     def experiments(self) -> list[KnownExperiment]:
         """Return the experiments, last changed first."""
-        found, token = [], None
+        experiments, token = [], None
         while True:
             page = self._client.search_experiments(order_by=["last_update_time DESC"], page_token=token)
-            found += [_known_experiment(one) for one in page]
+            experiments += [_known_experiment(each) for each in page]
             token = page.token
             if not token:
-                return found
+                return experiments
 
     def tag_experiment(self, experiment: KnownExperiment, key: str, value: str) -> None:
         """Set one tag of an experiment."""
@@ -118,17 +118,17 @@ class TrackingClient:
 
     def runs(self, experiment: str, study: str) -> dict[str, KnownRun]:
         """Return all runs of a study by identity; of duplicates the oldest."""
-        found: dict[str, KnownRun] = {}
+        runs: dict[str, KnownRun] = {}
         query, token = f"tags.`{STUDY_TAG}` = '{study}'", None
         while True:
             page = self._client.search_runs(
                 [experiment], query, ViewType.ACTIVE_ONLY, RUNS_PER_PAGE, ["attributes.start_time ASC"], token
             )
             for run in page:
-                found.setdefault(run.data.tags[IDENTITY_TAG], _known(run))
+                runs.setdefault(run.data.tags[IDENTITY_TAG], _known(run))
             token = page.token
             if not token:
-                return found
+                return runs
 
     def create(self, experiment: str, name: str, started: int, tags: Mapping[str, str]) -> KnownRun:
         """Create a run with its identity as a tag, in one call."""
@@ -188,13 +188,13 @@ def pages(uri: str, artifacts: str, first_settings: Mapping[str, str]) -> FastAP
         "if (localStorage.getItem(key) === null) localStorage.setItem(key, value)</script>"
     )
 
-    async def with_settings(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
-        response = await answer(request)
+    async def with_settings(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
+        response = await call_next(request)
         if request.url.path != "/" or response.status_code != HTTPStatus.OK:
             return response
         page = b"".join([chunk async for chunk in response.body_iterator])  # type: ignore[attr-defined]
-        kept = {name: value for name, value in response.headers.items() if name not in OF_THE_PAGE_AS_IT_WAS}
-        return Response(page.replace(b"<head>", b"<head>" + script.encode(), 1), headers=kept)
+        headers = {name: value for name, value in response.headers.items() if name not in HEADERS_OF_UNCHANGED_PAGE}
+        return Response(page.replace(b"<head>", b"<head>" + script.encode(), 1), headers=headers)
 
     server: FastAPI = app
     server.middleware("http")(with_settings)

@@ -32,9 +32,9 @@ def short_code(kind: str) -> str:
     return "_".join(word[: max(1, room)] for word in words)[:SHORT_CODE_CHARACTERS]
 
 
-def _flat(place: tuple[str, ...], value: JsonValue) -> Iterator[tuple[str, str]]:
+def _flat(path: tuple[str, ...], value: JsonValue) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
         for name, item in value.items():
-            yield from _flat((*place, name), item)
+            yield from _flat((*path, name), item)
     else:
-        yield ".".join(place), value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        yield ".".join(path), value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -22,12 +22,12 @@ from runners.tracking.measurements import (
 )
 from runners.tracking.mirrored_run import IDENTITY_TAG, NOTE_TAG, STUDY_TAG, MirroredRun, Point
 from runners.tracking.parameters import flat_parameters, short_code, shortened
-from runners.tracking.status import STATUS, arm_standing, cut, stop_reason
+from runners.tracking.status import STATUS, arm_status, cut, stop_reason
 from search_space.candidate import Candidate
 
 ALL = "all"  # value of a grouping tag on a run above the group
 ORDER_PER_ARM = 1000  # rows between an arm and the next, for its trials
-WHOLE_PARAMETERS = "whole_parameters.json"
+FULL_PARAMETERS = "whole_parameters.json"
 
 
 def study_name(experiment: str, scale: str) -> str:
@@ -59,16 +59,16 @@ def _in_order(snapshot: Snapshot) -> tuple[tuple[ArmRow, ...], tuple[ArmRow, ...
     own = {arm.tuned_from: arm for arm in snapshot.arms if arm.tuned_from is not None}
     shared = [arm for arm in snapshot.arms if arm.tuned_from is None]
     rows = [
-        (each, 2 * place + after)
-        for place, arm in enumerate(shared)
-        for after, each in ((0, arm), (1, own.get(arm.name)))
+        (arm_or_copy, 2 * position + after)
+        for position, arm in enumerate(shared)
+        for after, arm_or_copy in ((0, arm), (1, own.get(arm.name)))
     ]
     tried = enumerate(
         snapshot.tuning.arms, start=2 * len(shared)
     )  # row numbers are stable when arms at their own recipes are added
     return (
-        tuple(replace(row, position=place) for row, place in rows if row is not None),
-        tuple(replace(row, position=place) for place, row in tried),
+        tuple(replace(row, position=position) for row, position in rows if row is not None),
+        tuple(replace(row, position=position) for position, row in tried),
     )
 
 
@@ -83,13 +83,13 @@ class _Projection:
         """Yield every arm, followed by its trials."""
         for arm in rows:
             yield self.arm(arm)
-            for place, history in enumerate(self.snapshot.of_arm(arm.name), start=1):
-                yield self.trial(arm, history, place)
+            for number, history in enumerate(self.snapshot.of_arm(arm.name), start=1):
+                yield self.trial(arm, history, number)
 
     def study(self, artifacts: Sequence[Path]) -> MirroredRun:
         snapshot = self.snapshot
-        standing = TrialStatus.FINISHED if snapshot.over else TrialStatus.RUNNING
-        tags = self._tags("study", (ALL, ALL, ALL), standing, self.identity)
+        status = TrialStatus.FINISHED if snapshot.over else TrialStatus.RUNNING
+        tags = self._tags("study", (ALL, ALL, ALL), status, self.identity)
         note = f"{snapshot.document['question']}" if "question" in snapshot.document else study_name(*self._names)
         records = [record for history in snapshot.every_history for record in history.records]
         return MirroredRun(
@@ -97,8 +97,8 @@ class _Projection:
             parent=None,
             name=study_name(*self._names),
             order=0,
-            status=STATUS[standing],
-            tags={**tags, NOTE_TAG: note, "trials": _counted(snapshot.every_history)},
+            status=STATUS[status],
+            tags={**tags, NOTE_TAG: note, "trials": _status_counts(snapshot.every_history)},
             parameters={},
             points=(),
             compute_milliseconds=_milliseconds([*snapshot.shared, *records]),
@@ -108,42 +108,46 @@ class _Projection:
 
     def arm(self, arm: ArmRow) -> MirroredRun:
         histories = self.snapshot.of_arm(arm.name)
-        standing, identity = arm_standing(histories), f"{self.identity}/{arm.name}"
-        tags = self._tags("arm", (arm.name, ALL, _convolution(arm.candidate)), standing, identity)
-        parameters, whole = shortened(flat_parameters(arm.candidate))
+        status, identity = arm_status(histories), f"{self.identity}/{arm.name}"
+        tags = self._tags("arm", (arm.name, ALL, _convolution(arm.candidate)), status, identity)
+        parameters, full_values = shortened(flat_parameters(arm.candidate))
         return MirroredRun(
             identity=identity,
             parent=self.identity,
             name=arm.name,
             order=1 + arm.position * ORDER_PER_ARM,
-            status=STATUS[standing],
-            tags={**tags, NOTE_TAG: _changes(arm), "trials": _counted(histories)},
+            status=STATUS[status],
+            tags={**tags, NOTE_TAG: _changes(arm), "trials": _status_counts(histories)},
             parameters=parameters,
-            points=(*final_points(self._compared(arm)), *_sizes(arm)) if STATUS[standing].ended else (),
+            points=(*final_points(self._compared(arm)), *_sizes(arm)) if STATUS[status].ended else (),
             compute_milliseconds=_milliseconds([record for history in histories for record in history.records]),
-            texts=_whole(whole),
+            texts=_full_parameters(full_values),
         )
 
-    def trial(self, arm: ArmRow, history: TrialHistory, place: int) -> MirroredRun:
+    def trial(self, arm: ArmRow, history: TrialHistory, number: int) -> MirroredRun:
         identity = f"{self.identity}/{arm.name}/{history.trial.seed}"
         labels = self.snapshot.labels
         groups = (arm.name, str(history.trial.seed), _convolution(arm.candidate))
-        parameters, whole = shortened(flat_parameters(arm.candidate))
-        lost = not_finite(history, labels)
+        parameters, full_values = shortened(flat_parameters(arm.candidate))
+        non_finite = not_finite(history, labels)
         reason = stop_reason(history)
-        optional_tags = {"stop_reason": reason, "non_finite": cut("; ".join(lost)), "audit": audit_text(history)}
+        optional_tags = {
+            "stop_reason": reason,
+            "non_finite": cut("; ".join(non_finite)),
+            "audit": audit_text(history),
+        }
         tags = self._tags("trial", groups, history.status, identity)
         return MirroredRun(
             identity=identity,
             parent=f"{self.identity}/{arm.name}",
             name=history.trial.name,
-            order=1 + arm.position * ORDER_PER_ARM + place,
+            order=1 + arm.position * ORDER_PER_ARM + number,
             status=STATUS[history.status],
             tags={**tags, **{name: text for name, text in optional_tags.items() if text}},
             parameters=parameters,
             points=(*final_points(final_values(history, labels).items()), *curve_points(history, labels)),
             compute_milliseconds=_milliseconds(history.records),
-            texts=_whole(whole),
+            texts=_full_parameters(full_values),
         )
 
     def _compared(self, arm: ArmRow) -> Iterator[tuple[str, FinalValue]]:
@@ -152,9 +156,9 @@ class _Projection:
         yield from arm_values(list(values.values()))
         if self.prefix or BASELINE in (arm.name, arm.tuned_from):
             return
-        own = next((one.name for one in self.snapshot.arms if one.tuned_from == BASELINE), BASELINE)
+        own = next((each.name for each in self.snapshot.arms if each.tuned_from == BASELINE), BASELINE)
         baseline = BASELINE if arm.tuned_from is None else own  # at its own recipe, if it differs
-        if STATUS[arm_standing(self.snapshot.of_arm(baseline))].ended:
+        if STATUS[arm_status(self.snapshot.of_arm(baseline))].ended:
             yield from differences(values, self._finals(baseline))
 
     def _finals(self, arm: str) -> dict[int, dict[str, FinalValue]]:
@@ -165,7 +169,7 @@ class _Projection:
     def _names(self) -> tuple[str, str]:
         return self.snapshot.experiment, self.snapshot.scale
 
-    def _tags(self, level: str, groups: tuple[str, str, str], standing: TrialStatus, identity: str) -> dict[str, str]:
+    def _tags(self, level: str, groups: tuple[str, str, str], status: TrialStatus, identity: str) -> dict[str, str]:
         arm, seed, convolution = groups
         return {
             IDENTITY_TAG: identity,
@@ -176,7 +180,7 @@ class _Projection:
             "arm": arm,
             "seed": seed,
             "convolution": convolution,
-            "standing": standing.value,
+            "standing": status.value,
         }
 
 
@@ -185,26 +189,23 @@ def _convolution(candidate: Candidate) -> str:
 
 
 def _changes(arm: ArmRow) -> str:
-    return "; ".join(f"{place}: {canonical_text(value)}" for place, value in arm.changes.items()) or "the baseline"
+    return "; ".join(f"{path}: {canonical_text(value)}" for path, value in arm.changes.items()) or "the baseline"
 
 
 def _sizes(arm: ArmRow) -> tuple[Point, ...]:
     return Point("size/parameters", arm.parameters), Point("size/train_flops", arm.train_flops)
 
 
-def _counted(histories: Sequence[TrialHistory]) -> str:
+def _status_counts(histories: Sequence[TrialHistory]) -> str:
     counts = Counter(history.status for history in histories)
-    return (
-        ", ".join(f"{counts[standing]} {standing.value}" for standing in TrialStatus if counts[standing])
-        or "none yet"
-    )
+    return ", ".join(f"{counts[status]} {status.value}" for status in TrialStatus if counts[status]) or "none yet"
 
 
 def _milliseconds(records: Sequence[Record]) -> int:
     return round(1000 * sum(record.seconds for record in records))
 
 
-def _whole(parameters: dict[str, str]) -> dict[str, str]:
+def _full_parameters(parameters: dict[str, str]) -> dict[str, str]:
     if not parameters:
         return {}
-    return {WHOLE_PARAMETERS: json.dumps(parameters, indent=2, sort_keys=True, ensure_ascii=False)}
+    return {FULL_PARAMETERS: json.dumps(parameters, indent=2, sort_keys=True, ensure_ascii=False)}

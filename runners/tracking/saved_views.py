@@ -35,8 +35,8 @@ def saved_views(runs: Sequence[MirroredRun]) -> dict[str, str]:
     shown = [HELD_OUT_LOSS, DELTAS[HELD_OUT_LOSS], SCORE, DELTAS[SCORE], PARAMETERS]
     arms = {_metric(key): key for key in shown if key in keys} | {_tag("standing"): "standing"}
     finals = [key for key in (HELD_OUT_LOSS, SCORE, *tasks) if key in keys]
-    told = [name for name in ("standing", "stop_reason", "audit") if any(name in run.tags for run in runs)]
-    trials = {_metric(key): key for key in finals} | {_tag(name): name for name in told}
+    status_tags = [name for name in ("standing", "stop_reason", "audit") if any(name in run.tags for run in runs)]
+    trials = {_metric(key): key for key in finals} | {_tag(name): name for name in status_tags}
     hidden = [_chart(key, "BAR", key, {"deleted": True, "metricKey": key}) for key in keys if key.endswith(SPREADS)]
     views = {
         ARMS_VIEW: ("Arms", _table("arm", arms, None) | _charts([*_scatter(keys), *hidden])),

@@ -22,7 +22,7 @@ PORTS_TRIED = 100
 LINKS_SHOWN = 20
 LOCK_SECONDS = 5.0
 SECONDS_BETWEEN_TRIES = 0.1
-LONGEST_GOODBYE_SECONDS = 1
+SHUTDOWN_SECONDS = 1
 TRAINING_PAGE = "workflowType=machine_learning"  # the page opens on traces of language models otherwise
 FIRST_SETTINGS = {
     "mlflow.workflowType_v1": '"machine_learning"',  # a click on an experiment then opens its runs, not traces
@@ -40,7 +40,7 @@ def serve(store: TrackingStore, port: int | None, experiment: str | None = None)
     """
     store.prepare(LOCK_SECONDS)
     if store.served:
-        _say([f"{store.shown} is a tracking server already: open it in a browser"])
+        _print([f"{store.shown} is a tracking server already: open it in a browser"])
         sys.exit(0)
     chosen = _port(port)
     base = f"http://{HOST}:{chosen}"
@@ -67,14 +67,14 @@ def _run(store: TrackingStore, port: int) -> None:
         port=port,
         log_level="warning",
         access_log=False,
-        timeout_graceful_shutdown=LONGEST_GOODBYE_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
 
 
 def _announce(base: str, lines: Sequence[str]) -> None:
     while not_reachable(base, served=True):
         time.sleep(SECONDS_BETWEEN_TRIES)
-    _say(lines)
+    _print(lines)
 
 
 def links(store: TrackingStore, base: str, experiment: str | None) -> list[str]:
@@ -82,16 +82,16 @@ def links(store: TrackingStore, base: str, experiment: str | None) -> list[str]:
     from runners.tracking.mlflow_client import TrackingClient
 
     try:
-        known = [one for one in TrackingClient(store.uri).experiments() if f"{TAG_PREFIX}{ARMS_VIEW}" in one.tags]
+        known = [each for each in TrackingClient(store.uri).experiments() if f"{TAG_PREFIX}{ARMS_VIEW}" in each.tags]
     except Exception as error:
         raise MachineError(f"{store.shown}: {reason_of(error)}") from error
-    for one in known:
-        if one.name == experiment:
-            page = f"{base}/#/experiments/{one.identifier}/runs?{TRAINING_PAGE}"
+    for each in known:
+        if each.name == experiment:
+            page = f"{base}/#/experiments/{each.identifier}/runs?{TRAINING_PAGE}"
             curves = f"{page}&compareRunsMode=CHART&viewStateShareKey={TRIALS_VIEW}"
-            return [f"{one.name}, arms: {page}&viewStateShareKey={ARMS_VIEW}", f"{one.name}, curves: {curves}"]
+            return [f"{each.name}, arms: {page}&viewStateShareKey={ARMS_VIEW}", f"{each.name}, curves: {curves}"]
     arms = f"/runs?{TRAINING_PAGE}&viewStateShareKey={ARMS_VIEW}"
-    lines = [f"{one.name}: {base}/#/experiments/{one.identifier}{arms}" for one in known[:LINKS_SHOWN]]
+    lines = [f"{each.name}: {base}/#/experiments/{each.identifier}{arms}" for each in known[:LINKS_SHOWN]]
     return [*lines, f"all experiments: {base}/#/experiments?{TRAINING_PAGE}"]
 
 
@@ -116,6 +116,6 @@ def _free(port: int) -> bool:
     return True
 
 
-def _say(lines: Sequence[str]) -> None:
+def _print(lines: Sequence[str]) -> None:
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     sys.stdout.flush()

@@ -19,15 +19,15 @@ STATUS = {
 }
 
 
-def arm_standing(histories: Sequence[TrialHistory]) -> TrialStatus:
-    """Return the standing of an arm: open while a trial is, finished if one finished, else the most severe."""
-    standings = {history.status for history in histories} or {TrialStatus.WAITING}
-    if standings == {TrialStatus.WAITING}:
+def arm_status(histories: Sequence[TrialHistory]) -> TrialStatus:
+    """Return the status of an arm: open while a trial is, finished if one finished, else the most severe."""
+    statuses = {history.status for history in histories} or {TrialStatus.WAITING}
+    if statuses == {TrialStatus.WAITING}:
         return TrialStatus.WAITING
-    if standings & {TrialStatus.WAITING, TrialStatus.RUNNING}:
+    if statuses & {TrialStatus.WAITING, TrialStatus.RUNNING}:
         return TrialStatus.RUNNING
     order = (TrialStatus.FINISHED, TrialStatus.FAILED, TrialStatus.DIVERGED, TrialStatus.STOPPED)
-    return next(standing for standing in order if standing in standings)
+    return next(status for status in order if status in statuses)
 
 
 def stop_reason(history: TrialHistory) -> str:
@@ -36,9 +36,9 @@ def stop_reason(history: TrialHistory) -> str:
         return f"hurdle {decision.level + 1}: {_against(decision.value, decision.threshold)}"
     for record in history.records:
         if history.status is TrialStatus.DIVERGED and record.status is Status.DIVERGED:
-            return _told("diverged", record)
+            return _reason("diverged", record)
         if history.status is TrialStatus.FAILED and record.status is Status.FAILED:
-            return _told("failed", record)
+            return _reason("failed", record)
     return ""
 
 
@@ -53,8 +53,8 @@ def _against(value: float | None, threshold: float | None) -> str:
     return f"{shown} against {'no hurdle yet' if threshold is None else f'{threshold:.{digits}g}'}"
 
 
-def _told(what: str, record: Record) -> str:
-    return cut(redacted(f"{what} in {record.label}: {_facts(record.result)}"))
+def _reason(outcome: str, record: Record) -> str:
+    return cut(redacted(f"{outcome} in {record.label}: {_facts(record.result)}"))
 
 
 def _facts(result: StageResult) -> str:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from foundation.errors import MachineError
 from runners.tracking.connectivity import not_reachable
-from runners.tracking.database import look_at_database, prepare_database
+from runners.tracking.database import check_database, prepare_database
 from runners.tracking.errors import redacted
 
 URI_VARIABLE = "MLFLOW_TRACKING_URI"
@@ -74,7 +74,7 @@ class TrackingStore:
             if reason := not_reachable(self.uri, self.served):
                 raise MachineError(f"{self.source}: {self.shown}: {reason}")
         else:
-            look_at_database(file)
+            check_database(file)
 
     def prepare(self, patience_seconds: float) -> None:
         """Check the store and create its database; MLflow alone may wait minutes, or leave a damaged file if killed.

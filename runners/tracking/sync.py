@@ -28,7 +28,7 @@ from runners.tracking.store import TrackingStore
 if TYPE_CHECKING:
     from runners.tracking.mlflow_client import KnownExperiment, KnownRun, TrackingClient
 
-PASSING_TAGS = ("stop_reason", "non_finite", OUTDATED_TAG)  # dropped when a failed trial is retried
+TRANSIENT_TAGS = ("stop_reason", "non_finite", OUTDATED_TAG)  # dropped when a failed trial is retried
 EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}  # else the page asks for the type
 
 
@@ -69,12 +69,14 @@ def mirror(
         from runners.tracking.mlflow_client import TrackingClient
 
         with locked(store.lock_file, patience.lock_seconds):
-            door = TrackingClient(store.uri)
+            client = TrackingClient(store.uri)
             name = study_name(snapshot.experiment, snapshot.scale)
             folder = None if store.served else str(store.artifacts / name)
-            experiment = door.experiment(name, folder, EXPERIMENT_TAGS)
-            known = door.runs(experiment.identifier, study_identity(snapshot, origin))
-            return _Mirror(door, experiment, known, patience.stop).apply(projected(snapshot, origin, artifacts))
+            experiment = client.experiment(name, folder, EXPERIMENT_TAGS)
+            existing_runs = client.runs(experiment.identifier, study_identity(snapshot, origin))
+            return _Mirror(client, experiment, existing_runs, patience.stop).apply(
+                projected(snapshot, origin, artifacts)
+            )
 
 
 @contextmanager
@@ -89,7 +91,7 @@ def _outages_as_errors(store: TrackingStore) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Mirror:
-    door: "TrackingClient"
+    client: "TrackingClient"
     experiment: "KnownExperiment"
     known: dict[str, "KnownRun"]
     stop: Event
@@ -100,32 +102,32 @@ class _Mirror:
         for run in runs:
             hashes = {file.name: sha256_of(file) for file in run.files}
             content = run.content(hashes)
-            found = self.known.get(run.identity)
-            if found is None or found.synced != content:
+            existing = self.known.get(run.identity)
+            if existing is None or existing.synced != content:
                 if self.stop.is_set():
-                    raise InterruptedError("stopped before all of it was sent")
-                self._send(run, found, content)
-                updated += found is not None
+                    raise InterruptedError("stopped before everything was sent")
+                self._send(run, existing, content)
+                updated += existing is not None
         self._close_orphans({run.identity for run in runs})
         for key, view in saved_views(runs).items():
             if self.experiment.tags.get(key) != view:
-                self.door.tag_experiment(self.experiment, key, view)
+                self.client.tag_experiment(self.experiment, key, view)
         created = sum(run.identity not in before for run in runs)
         return SyncSummary(created, updated, len(runs) - created - updated)
 
-    def _send(self, run: MirroredRun, found: "KnownRun | None", content: str) -> None:
-        if found is None:
-            found = self._create(run)
-        elif found.synced:
-            self.door.tag(found, SYNCED_TAG, "")  # empty until everything is sent
-        absent = {key: value for key, value in run.parameters.items() if key not in found.parameters}
-        self.door.log(found, run.points, absent, {**run.tags, **_outdated(run.parameters, found.parameters)})
-        for tag in PASSING_TAGS:
-            if tag in found.tags and tag not in run.tags:
-                self.door.remove_tag(found, tag)
-        self.door.attach(found, run.files, run.texts)
-        self.door.set_status(found, run.status, run.compute_milliseconds)
-        self.door.tag(found, SYNCED_TAG, content)
+    def _send(self, run: MirroredRun, existing: "KnownRun | None", content: str) -> None:
+        if existing is None:
+            existing = self._create(run)
+        elif existing.synced:
+            self.client.tag(existing, SYNCED_TAG, "")  # empty until everything is sent
+        absent = {key: value for key, value in run.parameters.items() if key not in existing.parameters}
+        self.client.log(existing, run.points, absent, {**run.tags, **_outdated(run.parameters, existing.parameters)})
+        for tag in TRANSIENT_TAGS:
+            if tag in existing.tags and tag not in run.tags:
+                self.client.remove_tag(existing, tag)
+        self.client.attach(existing, run.files, run.texts)
+        self.client.set_status(existing, run.status, run.compute_milliseconds)
+        self.client.tag(existing, SYNCED_TAG, content)
 
     def _create(self, run: MirroredRun) -> "KnownRun":
         """Create the run. Later rows start slightly earlier, because MLflow's page shows the newest first."""
@@ -136,18 +138,18 @@ class _Mirror:
             tags[PARENT_TAG] = self.known[run.parent].run_id
             study = self.known[run.tags[STUDY_TAG]]
             started = study.started - run.order
-        self.known[run.identity] = self.door.create(self.experiment.identifier, run.name, started, tags)
+        self.known[run.identity] = self.client.create(self.experiment.identifier, run.name, started, tags)
         return self.known[run.identity]
 
     def _close_orphans(self, identities: set[str]) -> None:
         """End runs that are not in the ledger (its folder was emptied), which would look active forever."""
         for identity, run in self.known.items():
             if identity not in identities and not run.status.ended:
-                self.door.set_status(run, RunStatus.KILLED, 0)
+                self.client.set_status(run, RunStatus.KILLED, 0)
 
 
 def _outdated(planned: Mapping[str, str], sent: Mapping[str, str]) -> dict[str, str]:
     """Return a tag with the changed parameters, because MLflow's parameters are write-once."""
     changed = {key: value for key, value in planned.items() if key in sent and sent[key] != value}
-    told = "; ".join(f"{key}: {value}" for key, value in sorted(changed.items()))
-    return {OUTDATED_TAG: told[:1000]} if changed else {}
+    changes = "; ".join(f"{key}: {value}" for key, value in sorted(changed.items()))
+    return {OUTDATED_TAG: changes[:1000]} if changed else {}

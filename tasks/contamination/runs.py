@@ -46,10 +46,10 @@ class Runs:
         if not len(self.hashes):
             return
         shift, table = self._sieve
-        places = np.flatnonzero(table[hashes >> shift])
-        runs = np.minimum(np.searchsorted(self.hashes, hashes[places]), len(self.hashes) - 1)
-        alike = (self.hashes[runs] == hashes[places]) & self.missing[runs]
-        yield from zip(places[alike].tolist(), runs[alike].tolist(), strict=True)
+        indices = np.flatnonzero(table[hashes >> shift])
+        runs = np.minimum(np.searchsorted(self.hashes, hashes[indices]), len(self.hashes) - 1)
+        equal = (self.hashes[runs] == hashes[indices]) & self.missing[runs]
+        yield from zip(indices[equal].tolist(), runs[equal].tolist(), strict=True)
 
     def take(self, run: int, source: str) -> None:
         """Mark a run as found, and keep the first source."""
@@ -70,8 +70,8 @@ class Stretch:
 
     @cached_property
     def _sums(self) -> Hashes:
-        spread = _scattered(self.numbers.astype(np.uint64))
-        return np.concatenate(([np.uint64(0)], np.cumsum(spread * self._powers[0][:-1], dtype=np.uint64)))
+        mixed = _mixed(self.numbers.astype(np.uint64))
+        return np.concatenate(([np.uint64(0)], np.cumsum(mixed * self._powers[0][:-1], dtype=np.uint64)))
 
     @cached_property
     def _unknown(self) -> Integers:
@@ -79,13 +79,13 @@ class Stretch:
 
     def known(self, starts: Integers, ends: Integers) -> NDArray[np.bool_]:
         """Return a mask of the runs that consist of words of the dev set."""
-        whole: NDArray[np.bool_] = self._unknown[ends] == self._unknown[starts]
-        return whole
+        mask: NDArray[np.bool_] = self._unknown[ends] == self._unknown[starts]
+        return mask
 
     def hashes(self, starts: Integers, ends: Integers) -> Hashes:
         """Return one hash per run, independent of its position."""
-        found: Hashes = (self._sums[ends] - self._sums[starts]) * self._powers[1][starts]
-        return found
+        hashes: Hashes = (self._sums[ends] - self._sums[starts]) * self._powers[1][starts]
+        return hashes
 
     def runs(self, length: int) -> tuple[Integers, Integers]:
         """Return start and end of every run of `length` words."""
@@ -100,8 +100,8 @@ def _powers(base: int, count: int) -> Hashes:
     return np.cumprod(factors, dtype=np.uint64)
 
 
-def _scattered(numbers: Hashes) -> Hashes:
-    """Return 64 bits for each number that look random: the finaliser of splitmix64 (Steele et al. 2014)."""
+def _mixed(numbers: Hashes) -> Hashes:
+    """Return pseudo-random 64-bit values of the numbers: the finaliser of splitmix64 (Steele et al. 2014)."""
     mixed = (numbers + np.uint64(1)) * np.uint64(_FACTOR)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -22,10 +22,10 @@ def words_of(text: str) -> list[str]:
 def sentences_of(text: str) -> list[list[str]]:
     """Return the words of each sentence of a dev set's text, in which a single line end is a space."""
     paragraphs = (" ".join(part.split()) for part in _PARAGRAPH_END.split(text.replace(BREAK, " ")))
-    found: list[list[str]] = [[]]
+    sentences: list[list[str]] = [[]]
     for word in words_of("\n".join(paragraphs)):
         if word == BREAK:
-            found.append([])
+            sentences.append([])
         else:
-            found[-1].append(word)
-    return [sentence for sentence in found if sentence]
+            sentences[-1].append(word)
+    return [sentence for sentence in sentences if sentence]

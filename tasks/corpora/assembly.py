@@ -93,9 +93,9 @@ def _distinct(corpus: ReadableCorpus, counts: Counter[str], progress: Progress) 
         except StopIteration as end:
             counts["unreadable"] = end.value
             return
-        verdict = duplicates.classify(document.text)
-        counts[verdict] += 1
-        if verdict == "new":
+        duplicate = duplicates.classify(document.text)
+        counts[duplicate] += 1
+        if duplicate == "new":
             yield document
 
 

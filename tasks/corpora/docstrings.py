@@ -15,7 +15,7 @@ _DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Definition:
     node: _Documented
     name: str | None  # qualified; None for the module itself
 
@@ -31,20 +31,20 @@ def documents_of_source(module: str, source: bytes) -> Iterator[Document]:
     if module == TOPICS_MODULE:
         yield from _topics(tree)
         return
-    for place in _places(tree):
-        text = _docstring(place.node)
+    for definition in _definitions(tree):
+        text = _docstring(definition.node)
         if text is not None and is_prose(text):
-            yield Document(module, text, place.name, _signature(place.node))
+            yield Document(module, text, definition.name, _signature(definition.node))
 
 
-def _places(tree: ast.Module) -> Iterator[_Place]:
-    pending = [_Place(tree, None)]
+def _definitions(tree: ast.Module) -> Iterator[_Definition]:
+    pending = [_Definition(tree, None)]
     while pending:
-        place = pending.pop()
-        yield place
-        prefix = "" if place.name is None else f"{place.name}."
-        definitions = [node for node in place.node.body if isinstance(node, _DEFINITIONS)]
-        pending += [_Place(node, prefix + node.name) for node in reversed(definitions)]
+        definition = pending.pop()
+        yield definition
+        prefix = "" if definition.name is None else f"{definition.name}."
+        definitions = [node for node in definition.node.body if isinstance(node, _DEFINITIONS)]
+        pending += [_Definition(node, prefix + node.name) for node in reversed(definitions)]
 
 
 def _docstring(node: _Documented) -> str | None:

@@ -16,7 +16,7 @@ from tasks.corpora.document import Document
 from tasks.corpora.installed_modules import content_of, modules_of, runtime_closure, standard_library, version_of
 from tasks.progress import Progress, place
 
-READING_VERSION = 1  # raised when the documents of the same installed files change
+READING_VERSION = 1  # incremented when the documents of the same installed files change
 CHARACTERS_PER_MEGABYTE = 1_000_000
 READING = "reading documentation"
 
@@ -55,7 +55,7 @@ class DocumentationCorpus(Schema):
         """Yield every document, modules in the order of a hash of their names; return the number of unparsable files.
 
         Those are skipped; most are templates with placeholders. Raises MachineError for a file that is missing,
-        unreadable or not what its distribution installed, and where a distribution asked for is not installed.
+        unreadable or modified since installation, and if a requested distribution is not installed.
         """
         files = dict(standard_library())
         for name, distribution in runtime_closure(self.distributions).items():
@@ -66,10 +66,10 @@ class DocumentationCorpus(Schema):
             share = index / len(files) if limit is None else max(index / len(files), characters / limit)
             if limit is not None and characters >= limit:
                 break
-            progress(_place(index + 1, len(files), characters, self.maximum_megabytes), share)
+            progress(_position(index + 1, len(files), characters, self.maximum_megabytes), share)
             source = files[module].read()
             try:
-                found = list(documents_of_source(module, source))
+                parsed = list(documents_of_source(module, source))
             except (
                 SyntaxError,
                 ValueError,
@@ -77,13 +77,13 @@ class DocumentationCorpus(Schema):
             ):  # a function of the content alone, so the same on every run
                 unreadable += 1
                 continue
-            characters += sum(len(document.text) for document in found)
-            yield from found
+            characters += sum(len(document.text) for document in parsed)
+            yield from parsed
         progress(READING, 1.0)
         return unreadable
 
 
-def _place(module: int, modules: int, characters: int, megabytes: float | None) -> str:
+def _position(module: int, modules: int, characters: int, megabytes: float | None) -> str:
     if megabytes is None:
         return place(READING, "module", module, modules)
     return f"{READING}: {characters / CHARACTERS_PER_MEGABYTE:.1f} of {megabytes:g} MB"

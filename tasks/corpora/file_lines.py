@@ -26,11 +26,11 @@ def check_signature(path: Path, name: str, suffix: str) -> None:
     """Raise DataError if the first bytes of a file contradict its suffix."""
     with path.open("rb") as file:
         start = file.read(8)
-    found = next((kind for signature, kind in _SIGNATURES.items() if start.startswith(signature)), "")
+    signature_suffix = next((kind for signature, kind in _SIGNATURES.items() if start.startswith(signature)), "")
     expected = suffix if suffix in _SIGNATURES.values() else ""
-    if found != expected:
+    if signature_suffix != expected:
         wanted = f"{expected} data" if expected else "plain text"
-        actual = f"{found} data" if found else "something else"
+        actual = f"{signature_suffix} data" if signature_suffix else "something else"
         raise DataError(f"{name}: the suffix {suffix or '(none)'} promises {wanted}, the first bytes are {actual}")
 
 

@@ -37,7 +37,7 @@ def runtime_closure(roots: tuple[str, ...] | None) -> Closure:
     corpus. Raises MachineError if a root is not installed. Requirements under an extra are followed only
     where a requirement asks for that extra.
     """
-    found: Closure = {}
+    distributions: Closure = {}
     followed: set[tuple[str, str]] = set()
     pending = [(name, "") for name in (roots or (OWN_DISTRIBUTION,))]
     for name, _ in pending:
@@ -49,11 +49,11 @@ def runtime_closure(roots: tuple[str, ...] | None) -> Closure:
         followed.add((_normal(name), extra))
         distribution = _distribution(name)
         if distribution is not None:
-            found[_normal(name)] = distribution
+            distributions[_normal(name)] = distribution
             pending += _requirements(distribution, extra)
     if roots is None:
-        del found[OWN_DISTRIBUTION]
-    return dict(sorted(found.items()))
+        del distributions[OWN_DISTRIBUTION]
+    return dict(sorted(distributions.items()))
 
 
 def _require_installed(name: str) -> None:
@@ -111,7 +111,7 @@ def _requirements(distribution: importlib.metadata.Distribution, extra: str) -> 
 
 
 class ModuleFile(NamedTuple):
-    """A Python file as it was installed."""
+    """An installed Python file."""
 
     path: str
     hash: str
@@ -123,9 +123,7 @@ class ModuleFile(NamedTuple):
         """Return the content. Raises MachineError if it cannot be read or differs from its hash."""
         content = _content(Path(self.path), self.owner)
         if _hash(content) != self.hash:
-            message = (
-                f"is not what {self.owner} has installed; install it anew, since the corpus is known by its hash"
-            )
+            message = f"differs from what {self.owner} installed; reinstall it, since its hash identifies the corpus"
             raise MachineError(f"{self.path}: {message}")
         return content
 
@@ -137,15 +135,15 @@ Modules = Mapping[str, ModuleFile]
 def standard_library() -> Modules:
     """Return the modules of the standard library, which has no RECORD, so files are hashed. Raises MachineError."""
     root, owner = sysconfig.get_path("stdlib"), "Python"
-    found: dict[str, ModuleFile] = {}
+    modules: dict[str, ModuleFile] = {}
     for folder, subfolders, names in os.walk(root, onerror=_refuse):
         subfolders[:] = sorted(name for name in subfolders if not _SKIPPED_FOLDERS.fullmatch(name))
         for name in names:
             path = Path(folder, name)
             module = _module_name(path.relative_to(root).as_posix())
             if module is not None:
-                found[module] = ModuleFile(str(path), _hash(_content(path, owner)), owner)
-    return found
+                modules[module] = ModuleFile(str(path), _hash(_content(path, owner)), owner)
+    return modules
 
 
 def modules_of(name: str, distribution: importlib.metadata.Distribution) -> Modules:
@@ -155,14 +153,14 @@ def modules_of(name: str, distribution: importlib.metadata.Distribution) -> Modu
     Python modules. A file without a recorded hash is read; raises MachineError if that fails.
     """
     root, owner = str(distribution.locate_file("")), f"{name} {version_of(distribution)}"
-    found: dict[str, ModuleFile] = {}
+    modules: dict[str, ModuleFile] = {}
     for file, recorded in _recorded(distribution):
         module = _module_name(file)
         if module is not None:
             path = f"{root}/{file}"
             known = recorded if recorded.startswith("sha256=") else _hash(_content(Path(path), owner))
-            found[module] = ModuleFile(path, known, owner)
-    return found
+            modules[module] = ModuleFile(path, known, owner)
+    return modules
 
 
 def content_of(modules: Modules) -> str:
@@ -187,7 +185,7 @@ def _content(path: Path, owner: str) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        message = f"of {owner}, cannot be read ({error.strerror}); where it is missing, install that anew"
+        message = f"of {owner}, cannot be read ({error.strerror}); if it is missing, reinstall the distribution"
         raise MachineError(f"{path}: {message}") from error
 
 

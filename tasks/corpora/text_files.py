@@ -15,11 +15,11 @@ from tasks.corpora.file_lines import check_signature
 from tasks.data_folder import missing, resolved
 from tasks.progress import Progress, place
 
-READING_VERSION = 1  # raised when the documents of the same files change
+READING_VERSION = 1  # incremented when the documents of the same files change
 COMPRESSIONS = (".gz", ".xz")
 READING = "reading text files"
 WANTED = (
-    "wanted is text that you bring: WikiExtractor output, .txt, .jsonl or .parquet, one file or a folder of them, "
+    "the corpus is your own text: WikiExtractor output, .txt, .jsonl or .parquet, one file or a folder of them, "
     "at the path that the experiment's `corpus` names"
 )
 
@@ -41,25 +41,25 @@ class TextFilesCorpus(Schema):
         return {"kind": self.kind, "reading_version": READING_VERSION, "files": dict(hashes)}
 
     def documents(self, progress: Progress) -> Generator[Document, None, int]:
-        """Yield the documents of every file; return 0, since no file is ever skipped.
+        """Yield the documents of every file; return 0, since no file is skipped.
 
         Raises DataError, naming file, line and byte offset, for anything that cannot be read as text.
         """
         files = self._files()
         sizes = [path.stat().st_size for path in files.values()]
         for index, (name, path) in enumerate(files.items()):
-            what = f"{place(READING, 'file', index + 1, len(files))}, {name}"
+            position = f"{place(READING, 'file', index + 1, len(files))}, {name}"
             before, characters = sum(sizes[:index]), 0
             stem_suffix = Path(path.stem).suffix if path.suffix in COMPRESSIONS else path.suffix
             for document in READERS[stem_suffix if stem_suffix in READERS else ".txt"](path, name):
-                progress(what, (before + min(characters, sizes[index])) / sum(sizes))
+                progress(position, (before + min(characters, sizes[index])) / sum(sizes))
                 characters += len(document.text)
                 yield document
         progress(READING, 1.0)
         return 0
 
-    def look(self) -> None:
-        """Raise DataError where there is no such file or folder; nothing is read."""
+    def check_exists(self) -> None:
+        """Raise DataError if there is no such file or folder; nothing is read."""
         if "://" not in self.path and not resolved(self.path).exists():
             raise missing(f"{resolved(self.path)}: no such file or folder; {WANTED}")
 
@@ -84,11 +84,11 @@ class TextFilesCorpus(Schema):
 
 
 def _files_below(root: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files under a folder by name. Raises DataError where a folder or a file cannot be looked at."""
-    inside = root.resolve()
+    """Yield the files under a folder by name. Raises DataError if a folder or a file cannot be accessed."""
+    resolved_root = root.resolve()
     for path in sorted(_paths_below(root)):
         name = path.relative_to(root).as_posix()
-        if path.is_symlink() and not path.resolve().is_relative_to(inside):
+        if path.is_symlink() and not path.resolve().is_relative_to(resolved_root):
             raise DataError(f"{name}: a symbolic link out of the corpus folder is not followed")
         try:
             mode = path.stat().st_mode

@@ -1,1 +1,1 @@
-"""The published data sets that the project reads: where they come from, whether they are there, how to fetch them."""
+"""Published data sets: their registry, verification of local copies, and download."""

@@ -1,4 +1,4 @@
-"""Fetches data sets from the Hugging Face hub into the data folder, at the commit that the registry names."""
+"""Fetches data sets from the Hugging Face hub into the data folder, at the commit in the registry."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,16 +12,16 @@ from tasks.hub_client import save_split
 from tasks.splits import Split
 
 WANTED_BY = "steeplechase data fetch"
-THERE = (State.VERIFIED, State.FETCHED)
+AVAILABLE = (State.VERIFIED, State.FETCHED)
 
 
 def refuse_unfetchable(chosen: dict[str, DataSet], folder: Path) -> None:
-    """Raise DataError for every data set that is nowhere on the hub and is not in the data folder."""
+    """Raise DataError for every data set that is neither on the hub nor in the data folder."""
     lines = [
         f"{name}: is not fetched by this command; get it from {data_set.source} and put its files at "
         f"{_common_folder(data_set, folder)}"
         for name, data_set in chosen.items()
-        if data_set.hub is None and find(data_set, folder).state not in THERE
+        if data_set.hub is None and find(data_set, folder).state not in AVAILABLE
     ]
     if lines:
         raise DataError(lines)
@@ -30,9 +30,9 @@ def refuse_unfetchable(chosen: dict[str, DataSet], folder: Path) -> None:
 def fetch(data_set: DataSet, folder: Path) -> tuple[Path, bool]:
     """Write a data set's splits as Parquet files; return their folder, and whether anything was fetched.
 
-    A data set that is there and verified is left alone. Raises MachineError without the extra `datasets`, the network
-    or a disk that can be written to, DataError for what the hub does not have, ConflictError where an incomplete or
-    different copy is in the way; nothing is left behind then.
+    A verified data set is left unchanged. Raises MachineError without the extra `datasets`, the network or a writable
+    disk, DataError if the hub lacks the data set, ConflictError if an incomplete or different copy exists; no partial
+    files remain in these cases.
     """
     finding = find(data_set, folder)
     if finding.state is State.VERIFIED:
@@ -64,11 +64,11 @@ def _common_folder(data_set: DataSet, folder: Path) -> Path:
 
 @contextmanager
 def _without_empty_folders(folder: Path) -> Iterator[None]:
-    """Remove the folders on the way to this one again that were not there before and hold nothing."""
-    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    """Remove the folder and its parents on exit if they were created meanwhile and are empty."""
+    created = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
         yield
     finally:
-        for each in made:
+        for each in created:
             with suppress(OSError):
                 each.rmdir()

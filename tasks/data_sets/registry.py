@@ -26,11 +26,11 @@ class RegisteredFile(Schema):
     bytes: Count
     sha256: Sha256
     found_in: str | None = None
-    """The GitHub repository of the copy that was measured, where it is known."""
+    """The GitHub repository of the measured copy, if known."""
 
 
 class HubSource(Schema):
-    """Where a data set is on the Hugging Face hub."""
+    """Location of a data set on the Hugging Face hub."""
 
     name: str
     revision: Commit
@@ -39,19 +39,19 @@ class HubSource(Schema):
 
 
 class DataSet(Schema):
-    """One published data set; `name` is its key in the registry, of a task's data the task's own name."""
+    """One published data set; its key in the registry is the name of its task, if it has one."""
 
     kind: Literal["task", "predictions", "corpus", "vocabulary", "curves"]
-    """What it is read as."""
+    """Its use in an experiment."""
     title: str
     source: str
-    """Where it is published."""
+    """Address of the publication."""
     licence: str | None = None
-    """None where it is unknown."""
+    """None if unknown."""
     note: str | None = None
-    """What differs from the official files."""
+    """Differences from the official files."""
     hub: HubSource | None = None
-    """Where it is fetched from; None where it cannot be."""
+    """Location for `data fetch`; None if it cannot be fetched."""
     files: tuple[RegisteredFile, ...] = Field(min_length=1)
 
     @property
@@ -61,14 +61,14 @@ class DataSet(Schema):
 
     @property
     def sha256(self) -> str:
-        """Return the file's sha256; of several files that of the list which `sha256sum` prints of them, by path."""
+        """Return the file's sha256; for several files, the sha256 of the output of `sha256sum` sorted by path."""
         if len(self.files) == 1:
             return self.files[0].sha256
         lines = sorted((file.path, f"{file.sha256}  {file.path}\n") for file in self.files)
         return hashlib.sha256("".join(line for _, line in lines).encode()).hexdigest()
 
     def fetched_in(self, folder: Path) -> Path | None:
-        """Return where `fetch` puts the data set in a data folder; None where it cannot be fetched."""
+        """Return the target folder of `fetch` in a data folder; None if the data set cannot be fetched."""
         return None if self.hub is None else folder / FETCHED / self.hub.configuration
 
 

@@ -1,4 +1,4 @@
-"""Whether data sets are there and hold what the registry says: sizes and sha256 of their files."""
+"""Verifies local copies of data sets against the registry, by size and sha256 of their files."""
 
 import json
 from collections.abc import Iterator
@@ -14,24 +14,24 @@ from foundation.schema import Count, Schema
 from tasks.commit import Commit
 from tasks.data_sets.registry import DataSet, RegisteredFile, Sha256
 
-MANIFEST = ".fetched.json"  # hidden, so that a folder of a corpus holds text alone
+MANIFEST = ".fetched.json"  # hidden, so that a corpus does not read it as text
 
 
 class State(StrEnum):
-    """How a data set is found in the data folder."""
+    """State of a data set in the data folder."""
 
     ABSENT = "absent"
     INCOMPLETE = "incomplete"
     DIFFERENT = "different"
-    """A file has another size or sha256 than the registry says: another version, or a damaged one."""
+    """A file has another size or sha256 than in the registry: another version, or damage."""
     VERIFIED = "verified"
     FETCHED = "fetched"
-    """The whole set from the hub, verified against what was written then; the registered files are not there."""
+    """Fetched from the hub and verified against its manifest; the registered files are absent."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A file that is missing or different, in one line."""
+    """A missing or different file, with a message."""
 
     path: Path
     message: str
@@ -43,14 +43,14 @@ class Fault:
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found of a data set."""
+    """State of a data set, with the faults of its files."""
 
     state: State
     faults: tuple[Fault, ...] = ()
 
 
 class FetchedFile(Schema):
-    """One file that was fetched: a split."""
+    """One fetched file: a split."""
 
     rows: int
     bytes: Count
@@ -58,7 +58,7 @@ class FetchedFile(Schema):
 
 
 class Manifest(Schema):
-    """What `fetch` wrote beside the splits."""
+    """Manifest that `fetch` writes beside the splits."""
 
     name: str
     revision: Commit
@@ -68,33 +68,33 @@ class Manifest(Schema):
 
 def find(data_set: DataSet, folder: Path) -> Finding:
     """Return the state of a data set in a data folder and every fault; raises MachineError for unreadable files."""
-    faults = tuple(fault_of(folder / file.path, file) for file in data_set.files)
-    found = tuple(fault for fault in faults if fault is not None)
-    if not found:
+    checked = tuple(fault_of(folder / file.path, file) for file in data_set.files)
+    faults = tuple(fault for fault in checked if fault is not None)
+    if not faults:
         return Finding(State.VERIFIED)
-    if any(fault is None or not fault.missing for fault in faults):
-        return Finding(State.INCOMPLETE if all(fault.missing for fault in found) else State.DIFFERENT, found)
+    if any(fault is None or not fault.missing for fault in checked):
+        return Finding(State.INCOMPLETE if all(fault.missing for fault in faults) else State.DIFFERENT, faults)
     fetched = data_set.fetched_in(folder)
     if fetched is None or not fetched.is_dir():
-        return Finding(State.ABSENT, found)
+        return Finding(State.ABSENT, faults)
     wrong = tuple(_faults_of_fetched(data_set, fetched))
     return Finding(State.DIFFERENT, wrong) if wrong else Finding(State.FETCHED)
 
 
-def fault_of(path: Path, wanted: RegisteredFile | FetchedFile) -> Fault | None:
-    """Return what is wrong with a file, None where it is as it should be. Raises MachineError if it is unreadable."""
+def fault_of(path: Path, expected: RegisteredFile | FetchedFile) -> Fault | None:
+    """Return the fault of a file, None if it is as registered. Raises MachineError if it is unreadable."""
     try:
         size = path.stat().st_size if path.is_file() else None
         if size is None:
             return Fault(path, "is missing", missing=True)
-        if size != wanted.bytes:
-            return Fault(path, f"{size:,} bytes; expected {wanted.bytes:,}", missing=False)
-        found = sha256_of(path)
+        if size != expected.bytes:
+            return Fault(path, f"{size:,} bytes; expected {expected.bytes:,}", missing=False)
+        actual = sha256_of(path)
     except OSError as failure:
         raise MachineError(f"{path}: {failure.strerror}") from failure
-    if found == wanted.sha256:
+    if actual == expected.sha256:
         return None
-    return Fault(path, f"sha256 {found[:12]}…; expected {wanted.sha256[:12]}…", missing=False)
+    return Fault(path, f"sha256 {actual[:12]}…; expected {expected.sha256[:12]}…", missing=False)
 
 
 def _faults_of_fetched(data_set: DataSet, fetched: Path) -> Iterator[Fault]:

@@ -20,7 +20,7 @@ MOST_GROUPS_PER_MODULE = 25  # so that no module dominates a set
 def by_module(documents: Iterable[Document]) -> dict[str, list[Document]]:
     """Return the documents by source, in order."""
     ordered = sorted(documents, key=lambda document: document.source)
-    return {source: list(found) for source, found in groupby(ordered, key=lambda document: document.source)}
+    return {source: list(members) for source, members in groupby(ordered, key=lambda document: document.source)}
 
 
 def draw(task: str, groups: Mapping[str, Sequence[Group]], train_count: int, dev_count: int) -> Examples:
@@ -35,7 +35,10 @@ def draw(task: str, groups: Mapping[str, Sequence[Group]], train_count: int, dev
     total = sum(map(_size, kept))
     largest = max((len(group) for module in kept for group in module), default=1)
     examples = Examples((), ())
-    for dev_share in (total * dev_count / (train_count + dev_count), dev_count):  # fairly, else as few as will do
+    for dev_share in (
+        total * dev_count / (train_count + dev_count),
+        dev_count,
+    ):  # in proportion, else the fewest modules that suffice
         boundary = _modules_holding(kept, dev_share)
         examples = Examples(_round_robin(kept[boundary:], train_count), _round_robin(kept[:boundary], dev_count))
         if _is_full(examples.train, train_count, largest) and _is_full(examples.dev, dev_count, largest):

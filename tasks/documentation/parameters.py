@@ -24,9 +24,9 @@ class Parameter:
 
 def parameters(text: str) -> list[Parameter]:
     """Return the parameters described in a docstring in order of position; their spans never overlap."""
-    found = [*_numpy(text), *_google(text), *_sphinx(text)]
+    described = [*_numpy(text), *_google(text), *_sphinx(text)]
     ordered: list[Parameter] = []
-    for parameter in sorted(found, key=lambda parameter: parameter.entry):
+    for parameter in sorted(described, key=lambda parameter: parameter.entry):
         if parameter.end > parameter.start and (not ordered or parameter.entry >= ordered[-1].end):
             ordered.append(parameter)
     return ordered

@@ -15,17 +15,17 @@ _ABBREVIATION = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|Fig|Eq|No|al)\.$")
 
 def sentences(text: str) -> list[str]:
     """Return the complete sentences of the running prose, in order, each on one line with 6 to 30 words."""
-    found = []
+    complete = []
     for paragraph in _PARAGRAPH.split(text):
         if _NOT_PROSE.search(paragraph):
             continue
         for sentence in _SENTENCE_END.split(" ".join(paragraph.split())):
-            if _is_whole(sentence):
-                found.append(sentence)
-    return found
+            if _is_complete(sentence):
+                complete.append(sentence)
+    return complete
 
 
-def _is_whole(sentence: str) -> bool:
+def _is_complete(sentence: str) -> bool:
     words = sentence.split(" ")
     letters = sum(character.isalpha() or character == " " for character in sentence)
     return (

@@ -1,1 +1,1 @@
-"""GLUE as it is published (arXiv 1804.07461): its tables, its rows, its scores, and its submissions."""
+"""GLUE (arXiv 1804.07461): its file formats, metrics, scores and submissions."""

@@ -1,4 +1,4 @@
-"""A file of predictions against a labelled file of GLUE, by the metrics' official names, as shares from -1 to 1."""
+"""Scores a predictions file on a labelled file of GLUE; metrics have official names and are shares from -1 to 1."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +12,7 @@ from tasks.labelled.scoring import score
 from tasks.labelled.task import DownstreamTask, Evaluation, Example, Part
 
 OFFICIAL_NAMES = {"matthews": "matthews_correlation", "spearman": "spearmanr"}
-"""What GLUE's metric in the `evaluate` library calls them; the others have the same name."""
-
+"""Names in GLUE's metric of the `evaluate` library, if different."""
 
 CORRELATIONS = frozenset({"matthews", "pearson", "spearman"})
 
@@ -29,7 +28,7 @@ class AnswerTable(Protocol):
         """Return the examples of a file; raises DataError with every mistake of it."""
 
     def prediction_of(self, text: str) -> float | None:
-        """Return the label's number or the value, None where the text is neither."""
+        """Return the label's number or the value, None if the text is invalid."""
 
 
 def evaluate(
@@ -37,8 +36,7 @@ def evaluate(
 ) -> Evaluation:
     """Return the task's metrics; `data` is GLUE's folder, the task's, or a labelled file.
 
-    Raises DataError with every mistake of the predictions: labels that are none, rows that are missing, unknown
-    or duplicated.
+    Raises DataError with every mistake of the predictions: invalid labels, and missing, unknown or duplicate rows.
     """
     if null_odds is not None:
         raise DataError(f"{null_odds}: {task.name} has no null odds; they belong to squad_v2_0")
@@ -51,12 +49,12 @@ def evaluate(
     mistakes = Mistakes(predictions.name)
     answers = [_answer(table, text, line, mistakes) for line, text in lines]
     mistakes.refuse()
-    right = [_right(example) for example in examples]
-    found = score(task, answers, right)
-    metrics = {OFFICIAL_NAMES.get(metric, metric): value / 100 for metric, value in found.items()}
+    references = [_reference(example) for example in examples]
+    scores = score(task, answers, references)
+    metrics = {OFFICIAL_NAMES.get(metric, metric): value / 100 for metric, value in scores.items()}
     remarks = [*_same_predictions(predictions.name, [text for _, text in lines])]
     if CORRELATIONS.intersection(task.metrics):
-        remarks += _same_references(labelled.name, right)
+        remarks += _same_references(labelled.name, references)
     return Evaluation(metrics, tuple(remarks))
 
 
@@ -65,9 +63,13 @@ def _same_predictions(name: str, predictions: list[str]) -> Iterator[str]:
         yield f"{name}: all {len(predictions)} predictions are {predictions[0]!r:.40}; a correlation then counts as 0"
 
 
-def _same_references(name: str, right: list[float]) -> Iterator[str]:
-    if len(set(right)) == 1:
-        rows = f"all {len(right)} references are {right[0]:g}" if len(right) > 1 else "there is one reference"
+def _same_references(name: str, references: list[float]) -> Iterator[str]:
+    if len(set(references)) == 1:
+        rows = (
+            f"all {len(references)} references are {references[0]:g}"
+            if len(references) > 1
+            else "there is one reference"
+        )
         yield f"{name}: {rows}; a correlation with them is undefined and counts as 0"
 
 
@@ -79,8 +81,8 @@ def _answer(table: AnswerTable, text: str, line: int, mistakes: Mistakes) -> flo
     return answer
 
 
-def _right(example: Example) -> float:
-    right = example.label if example.value is None else example.value
-    if right is None:
-        raise DataError(f"row {example.row} has no label, so nothing can be scored by it")
-    return right
+def _reference(example: Example) -> float:
+    reference = example.label if example.value is None else example.value
+    if reference is None:
+        raise DataError(f"row {example.row} has no label, so it cannot be scored")
+    return reference

@@ -1,4 +1,4 @@
-"""A file of predictions: the leaderboard's table, one prediction to a line, or JSON."""
+"""Reads a predictions file: the leaderboard's table, one prediction per line, or JSON."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -11,15 +11,15 @@ from tasks.glue.table import Mistakes
 HEADER = "index\tprediction"
 
 Prediction = tuple[int, str]
-"""The line or, in JSON, the place from 1 of a prediction, and the prediction."""
+"""Line number (in JSON, position from 1) and predicted text."""
 
 
 def read_predictions(path: Path, rows: Sequence[str]) -> list[Prediction]:
-    """Return one prediction for each row, in their order.
+    """Return one prediction per row, in the order of the rows.
 
-    The leaderboard's table (`index`, `prediction`) and a JSON object name their rows; lines and a JSON list come in
-    the order of the rows. Raises DataError where the file cannot be read as any of these, or where rows are
-    missing, unknown or duplicated.
+    The leaderboard's table (`index`, `prediction`) and a JSON object identify their rows; lines and a JSON list are
+    in the order of the rows. Raises DataError if the file has none of these formats, or rows are missing, unknown or
+    duplicated.
     """
     if not path.is_file():
         raise DataError(f"{path}: no such file of predictions")
@@ -52,8 +52,8 @@ def _of_json(name: str, text: str, rows: Sequence[str]) -> list[Prediction]:
     except (ValueError, RecursionError) as wrong:
         raise DataError(f"{name}: not JSON: {wrong}") from wrong
     if isinstance(document, list):
-        return _in_order(name, [(place, _text(value)) for place, value in enumerate(document, 1)], rows)
-    predictions = ((place, row, _text(value)) for place, (row, value) in enumerate(document.items(), 1))
+        return _in_order(name, [(number, _text(value)) for number, value in enumerate(document, 1)], rows)
+    predictions = ((number, row, _text(value)) for number, (row, value) in enumerate(document.items(), 1))
     return _by_row(name, predictions, rows)
 
 

@@ -1,4 +1,4 @@
-"""GLUE's one number, by two names: as the ELECTRA and ConvBERT papers print it, and as the leaderboard does."""
+"""The GLUE score by two definitions: of the ELECTRA and ConvBERT papers, and of the leaderboard."""
 
 from collections.abc import Iterator, Mapping
 from statistics import fmean
@@ -18,15 +18,15 @@ PARTS_OF: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "wnli": ("wnli",),
     },
 }
-"""By score and task, the metrics whose mean speaks for the task: a task's name is its first metric.
+"""By score and task, the metrics whose mean is the task's score; a task's name is its first metric.
 
-The papers leave WNLI out and take one metric per task (ConvBERT, arXiv 2008.02496, Table 3: Matthews for CoLA,
-Spearman for STS-B, accuracy for the others); the leaderboard (gluebenchmark.com) takes the mean of a task's metrics.
+The papers omit WNLI and use one metric per task (ConvBERT, arXiv 2008.02496, Table 3: Matthews for CoLA,
+Spearman for STS-B, accuracy for the others); the leaderboard (gluebenchmark.com) uses the mean of a task's metrics.
 """
 
 
 def glue_scores(values: Mapping[str, float]) -> Iterator[tuple[str, float]]:
-    """Yield each of the two scores, 0 to 100, whose every part is among the values."""
+    """Yield each score, 0 to 100, whose metrics are all among the values."""
     for score, tasks in PARTS_OF.items():
         if all(part in values for parts in tasks.values() for part in parts):
             yield score, fmean(fmean(values[part] for part in parts) for parts in tasks.values())

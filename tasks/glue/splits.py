@@ -1,4 +1,4 @@
-"""A split of `datasets` as rows of text, checked and counted like the rows of a file."""
+"""A split of `datasets` as rows of text, validated and counted like the rows of a file."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ HIDDEN = -1
 def rows_of_split(split: LoadedSplit, columns: Columns, hidden: str, mistakes: Mistakes) -> Iterator[Row]:
     """Yield the rows of a split by number from 1, labels by their names; `hidden` replaces a withheld label.
 
-    A row whose text is none is a mistake and is not yielded.
+    A row whose text is not a string is a mistake and is not yielded.
     """
     wanted = columns.wanted
     for number, values in enumerate(zip(*(split.columns[column] for column in wanted), strict=True), 1):
@@ -35,15 +35,15 @@ def _name(label: Any, names: Sequence[str], hidden: str) -> str:
 
 
 def check_columns(split: LoadedSplit, name: str, wanted: Sequence[str]) -> None:
-    """Raise DataError where a column is missing, with those that are there."""
+    """Raise DataError if a column is missing, with the existing ones."""
     missing = [column for column in wanted if column not in split.columns]
     if missing:
-        found = ", ".join(map(repr, split.columns))
-        raise DataError(f"{name}: no column {' and no '.join(map(repr, missing))}; found are {found}")
+        existing = ", ".join(map(repr, split.columns))
+        raise DataError(f"{name}: no column {' and no '.join(map(repr, missing))}; found are {existing}")
 
 
 def check_numbers_have_names(split: LoadedSplit, column: str, name: str, expected: str) -> None:
-    """Raise DataError where labels are numbers that nothing names: their order is unknown."""
+    """Raise DataError if labels are numbers without names, since their order is unknown."""
     unnamed = next((value for value in split.columns[column] if not isinstance(value, str)), None)
     if column not in split.label_names and unnamed is not None:
         message = f"{name}: {column} holds {unnamed!r:.40}, a number without a name"

@@ -1,4 +1,4 @@
-"""The files that GLUE's leaderboard asks for (gluebenchmark.com/faq): a table per task, labels as it writes them."""
+"""Submission files of GLUE's leaderboard (gluebenchmark.com/faq): a table per task, in its spelling of labels."""
 
 from collections.abc import Sequence
 
@@ -18,14 +18,14 @@ FILES = {
     ("wnli", "test"): "WNLI.tsv",
     ("mnli", "diagnostic"): "AX.tsv",
 }
-"""By task and part, the name of its file."""
+"""File names by task and part."""
 
 BY_NUMBER = frozenset({"cola", "sst2", "mrpc", "qqp", "wnli"})
-"""Tasks whose labels the leaderboard writes 0 and 1, as their train files do."""
+"""Tasks whose labels the leaderboard writes as 0 and 1."""
 
 
 def table_of(task: DownstreamTask, rows: Sequence[str], predictions: Sequence[float]) -> str:
-    """Return a file of the submission: a row's name and what was predicted for it. Values have three decimals."""
+    """Return one submission file: identifiers of rows and predictions. Values have three decimals."""
     lines = [HEADER]
     lines += [f"{row}\t{_written(task, prediction)}" for row, prediction in zip(rows, predictions, strict=True)]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""A file of GLUE: tab-separated, nothing quoted, so `NA`, `None` and quotation marks are text like any other."""
+"""Reads a file of GLUE: tab-separated, without quoting; `NA`, `None` and quotation marks are plain text."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -41,10 +41,10 @@ class Mistakes:
 def rows_of(
     path: Path, name: str, columns: Sequence[str] | None, wanted: Sequence[str], mistakes: Mistakes
 ) -> Iterator[Row]:
-    """Yield the rows of a table; `columns` names them where the file has no header.
+    """Yield the rows of a table; `columns` are the names for a file without a header.
 
-    A row with another number of cells than the header is a mistake and is not yielded. Raises DataError, with
-    line and byte, for what is not UTF-8 text, and where `wanted` columns are missing from the header.
+    A row with another number of cells than the header is a mistake and is not yielded. Raises DataError, with line
+    and byte, for invalid UTF-8, and if `wanted` columns are missing from the header.
     """
     check_signature(path, name, path.suffix)
     lines = text_lines(path, name)
@@ -62,6 +62,8 @@ def _header(text: str, name: str, wanted: Sequence[str]) -> tuple[str, ...]:
     columns = tuple(text.split("\t"))
     missing = [column for column in wanted if column not in columns]
     if missing:
-        found = ", ".join(map(repr, columns[:12]))
-        raise DataError(f"{name}:1: no column {' and no '.join(map(repr, missing))} in the header; found are {found}")
+        existing = ", ".join(map(repr, columns[:12]))
+        raise DataError(
+            f"{name}:1: no column {' and no '.join(map(repr, missing))} in the header; found are {existing}"
+        )
     return columns

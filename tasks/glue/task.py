@@ -1,4 +1,4 @@
-"""What GLUE's tasks have in common: rows become examples; labels are read by name, never by index."""
+"""Common reader of GLUE's tasks: rows become examples; labels are read by name, never by index."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -25,22 +25,22 @@ class GlueTable:
 
     folder: str
     counts: Mapping[str, int]  # examples of the official train and dev files
-    columns: Mapping[str, Columns]  # by part; the columns of `dev` where a part has none of its own
+    columns: Mapping[str, Columns]  # by part; others have the columns of `dev`
     configuration: Configuration
     parts: Mapping[str, str] = field(default_factory=lambda: dict(PARTS))
     labels: tuple[str, ...] = ()
     spellings: Mapping[str, int] = field(default_factory=dict)
     """Alternative spellings of labels in files."""
     unanswered: frozenset[str] = frozenset()
-    """Values that mean no label: such rows are skipped and counted."""
+    """Values for a missing label; such rows are skipped and counted."""
     value_range: tuple[float, float] | None = None
     unordered: bool = False
     """Whether the task is symmetric in its two texts."""
     leaves_out_broken: bool = False
-    """Whether rows with a wrong number of cells are left out and counted, since the published file has some."""
+    """Whether rows with a wrong number of cells, which the published file has, are skipped and counted."""
 
     def task(self, name: str, form: Form, metrics: tuple[str, ...], chance: float) -> DownstreamTask:
-        """Return the task; the first metric is the one the paper's GLUE score takes, chance a share of it."""
+        """Return the task; the first metric is that of the papers' GLUE score, `chance` its value by chance."""
         files = TaskFiles(
             folder=self.folder,
             parts=self.parts,
@@ -66,7 +66,7 @@ class GlueTable:
         return replace(task, evaluate=partial(evaluate, task, self))
 
     def read(self, part: str, path: Path, name: str) -> Part:
-        """Return the examples of a file; raises DataError with every mistake of it."""
+        """Return the examples of a file; raises DataError with every mistake."""
         columns = self.columns.get(part, self.columns["dev"])
         mistakes, broken = Mistakes(name), Mistakes(name)
         wrong_rows = broken if self.leaves_out_broken else mistakes
@@ -74,10 +74,10 @@ class GlueTable:
         return self._part(part, columns, rows, mistakes, broken)
 
     def read_split(self, part: str, split: LoadedSplit, name: str) -> Part:
-        """Return the examples of a split of `datasets`; raises DataError with every mistake of it.
+        """Return the examples of a split of `datasets`; raises DataError with every mistake.
 
-        Labels count by their names. The row of an unlabelled test is called by its `idx`, and a label there is not
-        read: the hub has those of MRPC's.
+        Labels are read by name. Rows of an unlabelled test set are identified by their `idx`; labels there are not
+        read, although the hub has those of MRPC.
         """
         columns = self.configuration.columns(labelled=part not in UNLABELLED)
         mistakes, broken = Mistakes(name), Mistakes(name)
@@ -92,16 +92,16 @@ class GlueTable:
         name = mistakes.name
         examples: list[Example] = []
         unanswered = 0
-        seen: dict[str, int] = {}
-        for place, row in enumerate(rows):
+        line_of: dict[str, int] = {}
+        for index, row in enumerate(rows):
             if columns.answer is not None and row.cells[columns.answer] in self.unanswered:
                 unanswered += 1
                 continue
             label, value = self._answer(row, columns, mistakes)
-            identity = str(place) if columns.row is None else row.cells[columns.row]
-            if part in UNLABELLED and identity in seen:
-                mistakes.add(row.line, f"duplicate row {identity!r}, first in line {seen[identity]}")
-            seen[identity] = row.line
+            identity = str(index) if columns.row is None else row.cells[columns.row]
+            if part in UNLABELLED and identity in line_of:
+                mistakes.add(row.line, f"duplicate row {identity!r}, first in line {line_of[identity]}")
+            line_of[identity] = row.line
             second = None if columns.second is None else row.cells[columns.second]
             examples.append(Example(row.cells[columns.first], second, label, source=name, value=value, row=identity))
         if not examples and not mistakes.count:
@@ -110,19 +110,18 @@ class GlueTable:
         return Part(tuple(examples), unanswered + broken.count)
 
     def prediction_of(self, text: str) -> float | None:
-        """Return the label's number, or a predicted value; None where a text is neither.
+        """Return the label's number or the predicted value, None if the text is invalid.
 
-        A prediction may lie outside the range of the references: a regression does not know it, and the official
-        metrics are correlations, which take any finite number.
+        A predicted value may be outside the range of the references, because the official metrics are correlations.
         """
         return self.label_of(text) if self.value_range is None else _finite(text)
 
     def label_of(self, text: str) -> int | None:
-        """Return the label that a text stands for, by its name or its spelling; None for none."""
+        """Return the number of a label, given by its name or an alternative spelling; None if invalid."""
         return self.labels.index(text) if text in self.labels else self.spellings.get(text)
 
     def value_of(self, text: str) -> float | None:
-        """Return the value that a reference stands for; None where it is no number of the range."""
+        """Return the value of a reference, None if it is not a number in the range."""
         assert self.value_range is not None
         least, greatest = self.value_range
         value = _finite(text)
@@ -141,7 +140,7 @@ class GlueTable:
         return " or ".join([*self.labels, *self.spellings])
 
     def _check_names(self, split: LoadedSplit, column: str, name: str) -> None:
-        """Raise DataError where the labels of a split are not called as the task's are."""
+        """Raise DataError if the label names of a split are not the task's."""
         names = split.label_names.get(column)
         if names is not None and {self.label_of(each) for each in names} != {*range(len(self.labels))}:
             raise DataError(f"{name}: the labels of {column} are {' and '.join(names)}; expected {self.answers}")

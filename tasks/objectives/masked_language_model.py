@@ -25,7 +25,7 @@ class Model(PretrainingModel):
 
     @property
     def token_table(self) -> Float[Tensor, "vocab embedding"]:
-        """The token embeddings, which are the output table too (tied weights)."""
+        """The token embeddings, shared with the output layer (tied weights)."""
         return self.encoder.embeddings.tokens.weight
 
     def predict(

@@ -9,7 +9,7 @@ from tasks.squad.official_metrics import SquadScores, squad_scores
 from tasks.squad.predictions import read_null_odds, read_predictions
 from tasks.squad.questions import SquadFile, read_squad
 
-MOST_MISSING_TOLD = 3
+MOST_MISSING_SHOWN = 3
 
 
 def score_files(version: Version, data: Path, predictions: Path, null_odds: Path | None = None) -> Evaluation:
@@ -28,8 +28,8 @@ def _remarks(file: SquadFile, path: Path, predictions: str, scores: SquadScores)
     if not is_official_name(path, file.version, "dev"):
         yield f"{file.name}: not dev-{file.version}.json; {len(file.questions)} questions"
     if scores.missing:
-        shown = ", ".join(scores.missing[:MOST_MISSING_TOLD])
-        more = len(scores.missing) - MOST_MISSING_TOLD
+        shown = ", ".join(scores.missing[:MOST_MISSING_SHOWN])
+        more = len(scores.missing) - MOST_MISSING_SHOWN
         several = f"{shown} and {more} more" if more > 0 else shown
         count = f"{len(scores.missing)} of {len(file.questions)} questions"
         yield f"{predictions}: no prediction for {count}, which score 0: {several}"

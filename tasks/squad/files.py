@@ -1,4 +1,4 @@
-"""Where SQuAD's official files lie: a file as named, or the one file of a folder that bears an official name."""
+"""Locates SQuAD's files: a given file, or the one with an official name in a folder."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,11 +14,11 @@ Part = Literal["train", "dev"]
 OFFICIAL_SOURCE = "https://rajpurkar.github.io/SQuAD-explorer"
 FOLDER = "squad"
 CONFIGURATION: Mapping[Version, str] = {"v1.1": "plain_text", "v2.0": "squad_v2"}
-"""What `rajpurkar/squad` and `rajpurkar/squad_v2` call theirs on the hub."""
+"""Configurations of `rajpurkar/squad` and `rajpurkar/squad_v2` on the hub."""
 
 
 def published(version: Version, train_count: int, dev_count: int) -> TaskFiles:
-    """Return where a version's two files lie; a cut such as `train-v1.1.subset44.json` may stand for the whole."""
+    """Return the files of a version; a subset such as `train-v1.1.subset44.json` may replace a full file."""
     return TaskFiles(
         folder=FOLDER,
         parts={part: f"{part}-{version}*.json" for part in ("train", "dev")},
@@ -30,10 +30,10 @@ def published(version: Version, train_count: int, dev_count: int) -> TaskFiles:
 
 
 def squad_file(path: Path, version: Version, part: Part) -> Path:
-    """Return the file of one part: `path` itself, or in a folder, or in its `squad`, `train-v1.1.json` and the like.
+    """Return the file of one part: `path` itself, or the file with an official name in a folder or its `squad`.
 
-    A folder may hold a cut of it instead, such as `train-v1.1.subset44.json`, if it holds one alone; the official
-    name wins. Raises DataError, with what is wanted and where it comes from, where there is none or several.
+    Without the official file, a folder may have one subset of it, such as `train-v1.1.subset44.json`. Raises
+    DataError, with the expected file and its origin, if there is none or several.
     """
     if not path.is_dir():
         return path
@@ -41,15 +41,15 @@ def squad_file(path: Path, version: Version, part: Part) -> Path:
     official = f"{part}-{version}.json"
     if (folder / official).is_file():
         return folder / official
-    found = sorted(each for each in folder.glob(f"{part}-{version}*.json") if each.is_file())
-    if len(found) == 1:
-        return found[0]
-    wanted = f"expected {official} of {OFFICIAL_SOURCE}, or one cut of it named {part}-{version}.*.json"
-    if found:
-        raise DataError(f"{folder}: {', '.join(each.name for each in found)}: several files match; {wanted}")
+    candidates = sorted(each for each in folder.glob(f"{part}-{version}*.json") if each.is_file())
+    if len(candidates) == 1:
+        return candidates[0]
+    wanted = f"expected {official} of {OFFICIAL_SOURCE}, or one subset of it named {part}-{version}.*.json"
+    if candidates:
+        raise DataError(f"{folder}: {', '.join(each.name for each in candidates)}: several files match; {wanted}")
     raise missing(f"{folder}: no {official}; {wanted}")
 
 
 def is_official_name(path: Path, version: Version, part: Part) -> bool:
-    """Whether a file bears the official name: a result on any other says which file it was."""
+    """Whether a file has the official name; results on other files are reported with their name."""
     return path.name == f"{part}-{version}.json"

@@ -12,7 +12,7 @@ from foundation.errors import DataError
 from tasks.corpora.file_lines import check_signature
 
 LARGEST_FILE_BYTES = 2**29  # SQuAD 2.0's training file has 42 million
-MOST_MISTAKES_TOLD = 10
+MOST_MISTAKES_SHOWN = 10
 
 
 class Fields(dict[str, Any]):
@@ -63,7 +63,7 @@ def read_json(path: Path) -> JsonFile:
     return JsonFile(value, hashlib.sha256(raw).hexdigest())
 
 
-def whole_characters(text: str) -> bool:
+def is_valid_unicode(text: str) -> bool:
     """Whether a text can be encoded as UTF-8: JSON can contain lone surrogates."""
     try:
         text.encode()
@@ -75,8 +75,8 @@ def whole_characters(text: str) -> bool:
 def first_errors(mistakes: Iterable[str]) -> list[str]:
     """Return the first ten errors and the number of further ones."""
     lines = list(mistakes)
-    more = len(lines) - MOST_MISTAKES_TOLD
-    return lines if more <= 0 else [*lines[:MOST_MISTAKES_TOLD], f"… and {more} more such mistakes"]
+    more = len(lines) - MOST_MISTAKES_SHOWN
+    return lines if more <= 0 else [*lines[:MOST_MISTAKES_SHOWN], f"… and {more} more such mistakes"]
 
 
 def _no_number(constant: str) -> float:

@@ -22,7 +22,7 @@ class SquadScores:
     """Metrics of a predictions file on a data file."""
 
     metrics: Mapping[str, float]
-    """By official name; the counts (`total`) among them are whole numbers."""
+    """By official name; counts (`total`) are whole numbers."""
     missing: tuple[str, ...]
     """Questions without a prediction, in the order of the data."""
     extra: int
@@ -40,11 +40,11 @@ class QuestionScores:
 def question_scores(
     questions: Sequence[Question], predictions: Mapping[str, str], version: Version
 ) -> QuestionScores:
-    """Return the best over each question's answers; 0 where there is no prediction."""
+    """Return the maximum over each question's answers; 0 without a prediction."""
     exact, f1 = {}, {}
     for question in questions:
         prediction = predictions.get(question.identifier)
-        answers = _right_answers(question, version) if prediction is not None else ()
+        answers = _reference_answers(question, version) if prediction is not None else ()
         text = prediction or ""
         exact[question.identifier] = max((exact_match(text, each) for each in answers), default=0.0)
         f1[question.identifier] = max((_f1(text, each, version) for each in answers), default=0.0)
@@ -118,7 +118,7 @@ def _refuse_missing_odds(
         raise DataError(f"{message}; expected a number for each")
 
 
-def _right_answers(question: Question, version: Version) -> tuple[str, ...]:
+def _reference_answers(question: Question, version: Version) -> tuple[str, ...]:
     """Return the distinct answers that count; 2.0 skips those that are empty in normal form."""
     texts = tuple(dict.fromkeys(answer.text for answer in question.answers))
     if version == "v1.1":

@@ -12,12 +12,12 @@ Value = TypeVar("Value", str, float)
 
 
 def read_predictions(path: Path) -> dict[str, str]:
-    """Return texts by identifier; raises DataError, all mistakes at once, for anything else than texts."""
+    """Return texts by identifier; raises DataError, all mistakes at once, for values that are not texts."""
     return _read(path, "a text", lambda value: value if isinstance(value, str) else None)
 
 
 def read_null_odds(path: Path) -> dict[str, float]:
-    """Return odds by identifier; raises DataError, all mistakes at once, for anything else than finite numbers."""
+    """Return odds by identifier; raises DataError, all mistakes at once, for values that are not finite numbers."""
     return _read(path, "a finite number", _number)
 
 
@@ -38,13 +38,13 @@ def _read(path: Path, expected: str, read: Callable[[object], Value | None]) -> 
             f"{path.name}: expected an object from question identifiers to {expected.removeprefix('a ')}s"
         )
     mistakes = [f"{path.name}: duplicate question {name!r}" for name in fields.repeated]
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     for identifier, value in fields.items():
-        known = read(value)
-        if known is None:
+        parsed = read(value)
+        if parsed is None:
             mistakes.append(f"{path.name}: question {identifier!r}: {str(value)[:40]!r} is not {expected}")
         else:
-            found[identifier] = known
+            values[identifier] = parsed
     if mistakes:
         raise DataError(first_errors(mistakes))
-    return found
+    return values

@@ -29,25 +29,25 @@ class Amounts:
 
 
 def prepare(
-    train: SquadFile, dev: SquadFile, words: WordPiece, amounts: Amounts, folder: Path, progress: Progress
+    train: SquadFile, dev: SquadFile, tokenizer: WordPiece, amounts: Amounts, folder: Path, progress: Progress
 ) -> dict[str, JsonValue]:
     """Write the windows of every part into `folder` and return its figures by part.
 
     Parts are subsampled by a hash of the questions' identifiers; the figures then include the total. Raises
-    DataError where a part is left without a question.
+    DataError if a part has no question.
     """
-    two = train.version == "v2.0"
-    learned, aside = held_out(train.questions) if two else (train.questions, ())
-    parts = {TRAIN: (learned, amounts.train, train), DEV: (dev.questions, amounts.dev, dev)}
-    if two:
-        parts[THRESHOLD] = (aside, amounts.dev, train)
+    has_unanswerable = train.version == "v2.0"
+    training, threshold = held_out(train.questions) if has_unanswerable else (train.questions, ())
+    parts = {TRAIN: (training, amounts.train, train), DEV: (dev.questions, amounts.dev, dev)}
+    if has_unanswerable:
+        parts[THRESHOLD] = (threshold, amounts.dev, train)
     figures: dict[str, JsonValue] = {}
-    for number, (part, (questions, most, file)) in enumerate(parts.items()):
+    for number, (part, (questions, limit, file)) in enumerate(parts.items()):
         progress(f"windows of SQuAD {file.version}: {part}", 0.1 + 0.3 * number)
-        chosen = taken(questions, most)
+        chosen = taken(questions, limit)
         if not chosen:
-            raise DataError(f"{file.name}: leaves no question for the part {part!r}; expected more paragraphs")
-        windows = encode_windows(chosen, words, amounts.window_tokens)
+            raise DataError(f"{file.name}: has no question for the part {part!r}; expected more paragraphs")
+        windows = encode_windows(chosen, tokenizer, amounts.window_tokens)
         _write(part, chosen, windows, folder)
         figures[part] = _figures(chosen, len(questions), windows, file)
     return figures

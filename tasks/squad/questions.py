@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from foundation.errors import DataError
 from tasks.labelled.task import Version
-from tasks.squad.json_files import Fields, first_errors, read_json, whole_characters
+from tasks.squad.json_files import Fields, first_errors, is_valid_unicode, read_json
 
 Kind = TypeVar("Kind")
 
@@ -61,14 +61,14 @@ class SquadFile:
 def read_squad(path: Path, version: Version) -> SquadFile:
     """Return every question of an official file.
 
-    Raises DataError, all mistakes at once and each with its place: what is missing, what has another type than
-    the format says, repeated fields and identifiers, and whatever belongs to the other version.
+    Raises DataError, all mistakes at once with their JSON paths: missing values, wrong types, duplicate fields and
+    identifiers, and contents of the other version.
     """
     return read_document(read_json(path).value, path.name, version)
 
 
 def read_document(value: Any, name: str, version: Version) -> SquadFile:
-    """Return every question of what an official file holds, its objects as `Fields`; raises as `read_squad` does."""
+    """Return every question of a parsed official file, its objects as `Fields`; raises as `read_squad` does."""
     reading = _Reading(name, version)
     reading.document(value)
     if reading.mistakes:
@@ -96,7 +96,7 @@ class _Reading:
     notes: list[str] = field(default_factory=list)
     moved: int = 0
     lost: int = 0
-    _places: dict[str, str] = field(default_factory=dict)
+    _paths: dict[str, str] = field(default_factory=dict)
     _paragraphs: int = 0
 
     def document(self, value: Any) -> None:
@@ -104,46 +104,46 @@ class _Reading:
             self._mistake("the file", f"is {_kind(value)}; expected an object with a list under 'data'")
             return
         self._no_repetition(value, "the file")
-        for place, article in self._items(value, "data", ""):
+        for path, article in self._items(value, "data", ""):
             title = article.get("title")
-            named = title if isinstance(title, str) and whole_characters(title) else place
-            for where, paragraph in self._items(article, "paragraphs", f"{place}."):
-                self._paragraph(paragraph, where, named)
+            name = title if isinstance(title, str) and is_valid_unicode(title) else path
+            for item_path, paragraph in self._items(article, "paragraphs", f"{path}."):
+                self._paragraph(paragraph, item_path, name)
 
-    def _paragraph(self, paragraph: Fields, place: str, article: str) -> None:
-        context = self._text(paragraph, "context", place)
+    def _paragraph(self, paragraph: Fields, path: str, article: str) -> None:
+        context = self._text(paragraph, "context", path)
         if context is not None and not context.strip():
-            self._mistake(place, "an empty context; expected the text that the questions are about")
+            self._mistake(path, "an empty context; expected the text that the questions are about")
         number, self._paragraphs = self._paragraphs, self._paragraphs + 1
-        for where, item in self._items(paragraph, "qas", f"{place}."):
-            identifier, text = self._identifier(item, where), self._text(item, "question", where)
-            named = where if identifier is None else f"{where} (question {identifier})"
-            answers = self._answers(item, named, context or "")
-            self._version(item, named, len(answers))
+        for item_path, item in self._items(paragraph, "qas", f"{path}."):
+            identifier, text = self._identifier(item, item_path), self._text(item, "question", item_path)
+            name = item_path if identifier is None else f"{item_path} (question {identifier})"
+            answers = self._answers(item, name, context or "")
+            self._version(item, name, len(answers))
             if identifier is not None and text is not None and context is not None:
                 self.questions.append(Question(identifier, text, context, answers, article, number))
 
-    def _identifier(self, item: Fields, place: str) -> str | None:
-        identifier = self._text(item, "id", place)
+    def _identifier(self, item: Fields, path: str) -> str | None:
+        identifier = self._text(item, "id", path)
         if identifier == "":
-            self._mistake(place, "an empty id")
-        elif identifier is not None and identifier in self._places:
-            self._mistake(place, f"duplicate id {identifier!r}, first in {self._places[identifier]}")
+            self._mistake(path, "an empty id")
+        elif identifier is not None and identifier in self._paths:
+            self._mistake(path, f"duplicate id {identifier!r}, first in {self._paths[identifier]}")
         elif identifier is not None:
-            self._places[identifier] = place
+            self._paths[identifier] = path
         return identifier
 
-    def _answers(self, item: Fields, place: str, context: str) -> tuple[Answer, ...]:
-        found = []
-        for number, (where, answer) in enumerate(self._items(item, "answers", f"{place}.")):
-            text, start = self._text(answer, "text", where), self._value(answer, "answer_start", int, where)
+    def _answers(self, item: Fields, path: str, context: str) -> tuple[Answer, ...]:
+        answers = []
+        for number, (item_path, answer) in enumerate(self._items(item, "answers", f"{path}.")):
+            text, start = self._text(answer, "text", item_path), self._value(answer, "answer_start", int, item_path)
             if text == "":
-                self._mistake(where, "an answer without text")
+                self._mistake(item_path, "an answer without text")
             if text and start is not None:
-                found.append(Answer(text, self._stands(text, start, context, f"{place} answer {number}")))
-        return tuple(found)
+                answers.append(Answer(text, self._start_of(text, start, context, f"{path} answer {number}")))
+        return tuple(answers)
 
-    def _stands(self, text: str, start: int, context: str, place: str) -> int | None:
+    def _start_of(self, text: str, start: int, context: str, path: str) -> int | None:
         """Return the position of an answer: as in the file, else nearby, else None; irregular ones are counted."""
         if start >= 0 and context.startswith(text, start):
             return start
@@ -152,65 +152,69 @@ class _Reading:
         self.lost += near is None
         if len(self.notes) < MOST_NOTES:
             instead = "nor near it" if near is None else f"but at {near}"
-            self.notes.append(f"{self.name}: {place}: {_short(text)} does not stand at {start}, {instead}")
+            self.notes.append(f"{self.name}: {path}: {_short(text)} does not stand at {start}, {instead}")
         return near
 
-    def _version(self, item: Fields, place: str, answers: int) -> None:
+    def _version(self, item: Fields, path: str, answers: int) -> None:
         impossible = item.get("is_impossible")
         if self.version == "v1.1":
             if impossible is True:
-                self._mistake(place, "is_impossible is true; SQuAD 1.1 has no such questions, squad_v2_0 has")
+                self._mistake(path, "is_impossible is true; SQuAD 1.1 has no such questions, squad_v2_0 has")
             elif not answers and not item.get("answers"):
-                self._mistake(place, "no answers; every question of SQuAD 1.1 has one")
+                self._mistake(path, "no answers; every question of SQuAD 1.1 has one")
         elif not isinstance(impossible, bool):
             actual = "is missing" if "is_impossible" not in item else f"is {_kind(impossible)}"
-            self._mistake(place, f"is_impossible {actual}; SQuAD 2.0 says true or false (is this a file of 1.1?)")
+            self._mistake(path, f"is_impossible {actual}; SQuAD 2.0 says true or false (is this a file of 1.1?)")
         elif impossible and answers:
-            self._mistake(place, f"is_impossible is true, yet there are {answers} answers")
+            self._mistake(path, f"is_impossible is true, yet there are {answers} answers")
         elif not impossible and not answers and not item.get("answers"):
-            self._mistake(place, "is_impossible is false, yet there are no answers")
+            self._mistake(path, "is_impossible is false, yet there are no answers")
 
     def _items(self, holder: Fields, key: str, prefix: str) -> Iterator[tuple[str, Fields]]:
-        """Yield (place, object) for the objects of a list, and report other values as errors."""
+        """Yield (JSON path, object) for the objects of a list, and report other values as errors."""
         items = self._value(holder, key, list, prefix.removesuffix(".") or "the file")
         for index, item in enumerate(items or ()):
-            place = f"{prefix}{key}[{index}]"
+            path = f"{prefix}{key}[{index}]"
             if isinstance(item, Fields):
-                self._no_repetition(item, place)
-                yield place, item
+                self._no_repetition(item, path)
+                yield path, item
             else:
-                self._mistake(place, f"is {_kind(item)}; expected an object")
+                self._mistake(path, f"is {_kind(item)}; expected an object")
 
-    def _no_repetition(self, item: Fields, place: str) -> None:
+    def _no_repetition(self, item: Fields, path: str) -> None:
         for key in item.repeated:
-            self._mistake(place, f"duplicate field {key!r}")
+            self._mistake(path, f"duplicate field {key!r}")
 
-    def _text(self, holder: Fields, key: str, place: str) -> str | None:
-        text = self._value(holder, key, str, place)
-        if text is not None and not whole_characters(text):
-            self._mistake(place, f"{key} contains a lone surrogate")
+    def _text(self, holder: Fields, key: str, path: str) -> str | None:
+        text = self._value(holder, key, str, path)
+        if text is not None and not is_valid_unicode(text):
+            self._mistake(path, f"{key} contains a lone surrogate")
             return None
         return text
 
-    def _value(self, holder: Fields, key: str, kind: type[Kind], place: str) -> Kind | None:
+    def _value(self, holder: Fields, key: str, kind: type[Kind], path: str) -> Kind | None:
         if key not in holder:
-            self._mistake(place, f"no {key!r}; expected {_JSON_NAMES[kind]}")
+            self._mistake(path, f"no {key!r}; expected {_JSON_NAMES[kind]}")
             return None
         value = holder[key]
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
-            self._mistake(place, f"{key} is {_kind(value)}; expected {_JSON_NAMES[kind]}")
+            self._mistake(path, f"{key} is {_kind(value)}; expected {_JSON_NAMES[kind]}")
             return None
         return value
 
-    def _mistake(self, place: str, what: str) -> None:
-        self.mistakes.append(f"{self.name}: {place}: {what}")
+    def _mistake(self, path: str, what: str) -> None:
+        self.mistakes.append(f"{self.name}: {path}: {what}")
 
 
 def _nearest(text: str, start: int, context: str) -> int | None:
     """Return the occurrence of a text nearest to `start`, at most 32 characters away."""
     first, last = max(0, start - NEARBY_CHARACTERS), start + NEARBY_CHARACTERS
-    found = [place for place in range(first, min(last, len(context)) + 1) if context.startswith(text, place)]
-    return min(found, key=lambda place: abs(place - start), default=None)
+    matches = [
+        start_of_match
+        for start_of_match in range(first, min(last, len(context)) + 1)
+        if context.startswith(text, start_of_match)
+    ]
+    return min(matches, key=lambda start_of_match: abs(start_of_match - start), default=None)
 
 
 def _kind(value: object) -> str:

@@ -1,4 +1,4 @@
-"""SQuAD's questions from the rows that `datasets` has of them: id, title, context, question, answers."""
+"""SQuAD's questions from rows of `datasets`: id, title, context, question, answers."""
 
 from itertools import groupby
 from typing import Any
@@ -15,21 +15,24 @@ COLUMNS = ("id", "title", "context", "question", "answers")
 def read_rows(split: LoadedSplit, version: Version, name: str) -> SquadFile:
     """Return every question of a split, with the rules and checks of the official files.
 
-    Neighbouring rows with one context are a paragraph, those with one title an article. The rows of 2.0 do not say
-    `is_impossible`: a question without answers is one. Raises DataError, all mistakes at once.
+    Consecutive rows with one context form a paragraph, those with one title an article. Rows of 2.0 have no
+    `is_impossible`; it is true for questions without answers. Raises DataError, all mistakes at once.
     """
     missing = [column for column in COLUMNS if column not in split.columns]
     if missing:
-        found = ", ".join(map(repr, split.columns))
-        raise DataError(f"{name}: no column {' and no '.join(map(repr, missing))}; found are {found}")
+        existing = ", ".join(map(repr, split.columns))
+        raise DataError(f"{name}: no column {' and no '.join(map(repr, missing))}; found are {existing}")
     rows = [
         dict(zip(COLUMNS, row, strict=True)) for row in zip(*(split.columns[each] for each in COLUMNS), strict=True)
     ]
     articles = [
         _fields(
-            title=title, paragraphs=[_paragraph(context, [*asked], version) for context, asked in _by("context", of)]
+            title=title,
+            paragraphs=[
+                _paragraph(context, [*questions], version) for context, questions in _by("context", rows_of_title)
+            ],
         )
-        for title, of in _by("title", rows)
+        for title, rows_of_title in _by("title", rows)
     ]
     return read_document(_fields(data=articles), name, version)
 
@@ -48,11 +51,11 @@ def _question(row: dict[str, Any], version: Version) -> Fields:
     return _fields(id=row["id"], question=row["question"], answers=answers, **impossible)
 
 
-def _answers(told: Any) -> Any:
+def _answers(answers: Any) -> Any:
     """Return the answers one by one; other forms are passed on and rejected by the reader."""
-    texts, starts = (told.get("text"), told.get("answer_start")) if isinstance(told, dict) else (None, None)
+    texts, starts = (answers.get("text"), answers.get("answer_start")) if isinstance(answers, dict) else (None, None)
     if not isinstance(texts, list) or not isinstance(starts, list) or len(texts) != len(starts):
-        return told
+        return answers
     return [_fields(text=text, answer_start=start) for text, start in zip(texts, starts, strict=True)]
 
 

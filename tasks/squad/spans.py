@@ -21,7 +21,7 @@ Integers = NDArray[np.integer]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Characters from `start` to `end` of a context, and what they score."""
+    """Characters from `start` to `end` of a context, with their score."""
 
     score: float
     start: int
@@ -29,7 +29,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Found:
+class BestSpans:
     """The best spans of one question over all its windows."""
 
     spans: tuple[Span, ...]
@@ -52,35 +52,37 @@ def window_spans(
     """Return the best spans of one window, the best first; of equal ones the earlier and shorter.
 
     `logits` [seq 2] are those of starts and ends, `offsets` [seq 2] and `most_context` [seq] as in `Windows`. Every
-    span is looked at. Raises ValueError for logits that are not finite.
+    span is considered. Raises ValueError for logits that are not finite.
     """
     if not np.isfinite(logits).all():
         raise ValueError("boundary logits are not finite")
     length = len(logits)
     inside = np.asarray(offsets)[:, 0] != NO_OFFSET
     scores = np.full((length, min(LONGEST_ANSWER_TOKENS, length)), -np.inf, dtype=np.float32)
-    for width in range(scores.shape[1]):  # span [start, start + width]; a paragraph's tokens stand together
+    for width in range(scores.shape[1]):  # span [start, start + width]; a paragraph's tokens are contiguous
         possible = inside[: length - width] & (np.asarray(most_context)[: length - width] == 1) & inside[width:]
         sums = logits[: length - width, 0] + logits[width:, 1]
         scores[: length - width, width] = np.where(possible, sums, -np.inf)
     flat = scores.ravel()
     order = np.argsort(-flat, kind="stable")[:most]
     spans = []
-    for place in order[np.isfinite(flat[order])]:
-        start, width = divmod(int(place), scores.shape[1])
-        spans.append(Span(float(flat[place]), int(offsets[start, 0]), int(offsets[start + width, 1])))
+    for index in order[np.isfinite(flat[order])]:
+        start, width = divmod(int(index), scores.shape[1])
+        spans.append(Span(float(flat[index]), int(offsets[start, 0]), int(offsets[start + width, 1])))
     return spans
 
 
-def combined(windows: Sequence[Sequence[Span]], null_scores: Sequence[float], most: int = SPANS_PER_WINDOW) -> Found:
+def combined(
+    windows: Sequence[Sequence[Span]], null_scores: Sequence[float], most: int = SPANS_PER_WINDOW
+) -> BestSpans:
     """Return the best spans over the windows of one question; a span in several windows has its best score."""
     best: dict[tuple[int, int], float] = {}
     for span in (span for spans in windows for span in spans):
-        stretch = (span.start, span.end)
-        best[stretch] = max(span.score, best.get(stretch, span.score))
+        characters = (span.start, span.end)
+        best[characters] = max(span.score, best.get(characters, span.score))
     ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))
-    spans = tuple(Span(score, *stretch) for stretch, score in ranked[:most])
-    return Found(spans, min(null_scores))
+    spans = tuple(Span(score, *characters) for characters, score in ranked[:most])
+    return BestSpans(spans, min(null_scores))
 
 
 def with_threshold(texts: Mapping[str, str], null_odds: Mapping[str, float], threshold: float) -> dict[str, str]:

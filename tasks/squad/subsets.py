@@ -22,17 +22,17 @@ def taken(questions: Sequence[Question], count: int | None) -> tuple[Question, .
 
 
 def held_out(questions: Sequence[Question]) -> tuple[tuple[Question, ...], tuple[Question, ...]]:
-    """Return (to learn from, held out): a tenth of the paragraphs, by a hash of their text, with all their questions.
+    """Return (training, held out): a tenth of the paragraphs, by a hash of their text, with all their questions.
 
     All copies of a duplicate paragraph are in one part.
     """
-    aside = {
+    held_out_contexts = {
         context
         for context in {question.context for question in questions}
         if int.from_bytes(_hash(context)[:8]) < HELD_OUT_SHARE * 2**64
     }
-    learned = tuple(question for question in questions if question.context not in aside)
-    return learned, tuple(question for question in questions if question.context in aside)
+    training = tuple(question for question in questions if question.context not in held_out_contexts)
+    return training, tuple(question for question in questions if question.context in held_out_contexts)
 
 
 def choice_half_of_questions(questions: Sequence[Question]) -> NDArray[np.bool_]:

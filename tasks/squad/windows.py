@@ -33,7 +33,7 @@ class Windows:
     tokens: IntegerArray  # [window length], [PAD] after the last [SEP]
     segments: IntegerArray  # [window length], 1 on the paragraph's piece and its [SEP], else 0
     lengths: IntegerArray  # [window], tokens that are not padding
-    starts: IntegerArray  # [window], first token of the answer; 0 where this window has none
+    starts: IntegerArray  # [window], first token of the answer; 0 if this window has none
     ends: IntegerArray  # [window], last token of the answer, inclusive; as `starts`
     offsets: IntegerArray  # [window length 2], characters (start, end) in the context; -1 elsewhere
     most_context: IntegerArray  # [window length], 1 if this window has the maximum context of the token
@@ -64,9 +64,9 @@ def encode_windows(
         for question, tokens in zip(questions, question_tokens, strict=True)
     ]
     rows = _Rows(sum(map(len, pieces)), length, tokenizer)
-    for place, (question, tokens, bounds) in enumerate(zip(questions, question_tokens, pieces, strict=True)):
+    for number, (question, tokens, bounds) in enumerate(zip(questions, question_tokens, pieces, strict=True)):
         rows.questions_cut += len(tokens) > LONGEST_QUESTION_TOKENS
-        rows.fill(place, tokens[:LONGEST_QUESTION_TOKENS], contexts[question.context], bounds)
+        rows.fill(number, tokens[:LONGEST_QUESTION_TOKENS], contexts[question.context], bounds)
         rows.answer(question, contexts[question.context], len(bounds))
     return rows.windows()
 
@@ -90,17 +90,17 @@ def windows_with_most_context(bounds: Sequence[Bounds], count: int) -> NDArray[n
     Context is the minimum over the two sides, plus a hundredth of the window's length (run_squad.py).
     """
     token = np.arange(count)
-    shown = np.full((len(bounds), count), -np.inf)
+    context = np.full((len(bounds), count), -np.inf)
     for row, (start, length) in enumerate(bounds):
         inside = slice(start, start + length)
         around = np.minimum(token[inside] - start, start + length - 1 - token[inside])
-        shown[row, inside] = around + LENGTH_WEIGHT * length
-    best: NDArray[np.int64] = shown.argmax(0)
+        context[row, inside] = around + LENGTH_WEIGHT * length
+    best: NDArray[np.int64] = context.argmax(0)
     return best
 
 
 def answer_tokens(text: TokensWithOffsets, start: int, end: int) -> tuple[int, int] | None:
-    """Return the first and the last token that share a character with a span; None where none does."""
+    """Return the first and the last token that share a character with a span, None if there is none."""
     if not text.tokens:
         return None
     begins, ends = np.asarray(text.offsets).T
@@ -118,7 +118,7 @@ class _Rows:
     def __init__(self, count: int, length: int, tokenizer: WordPiece) -> None:
         self._tokenizer = tokenizer
         self._next = 0
-        self._bounds: list[tuple[int, Bounds]] = []  # of each row: where its piece stands in it, and which it is
+        self._bounds: list[tuple[int, Bounds]] = []  # by row: position of its piece in the window, and the piece
         self.tokens = np.full((count, length), tokenizer.pad, dtype=np.int32)
         self.segments, self.most_context = (np.zeros((count, length), dtype=np.int32) for _ in range(2))
         self.lengths, self.questions = (np.zeros(count, dtype=np.int32) for _ in range(2))
@@ -126,10 +126,10 @@ class _Rows:
         self.offsets = np.full((count, length, 2), NO_OFFSET, dtype=np.int32)
         self.questions_cut = self.answers_lost = 0
 
-    def fill(self, place: int, question: list[int], context: TokensWithOffsets, bounds: Sequence[Bounds]) -> None:
+    def fill(self, number: int, question: list[int], context: TokensWithOffsets, bounds: Sequence[Bounds]) -> None:
         head = [self._tokenizer.classify, *question, self._tokenizer.separate]
         best = windows_with_most_context(bounds, len(context.tokens))
-        for number, (start, count) in enumerate(bounds):
+        for window, (start, count) in enumerate(bounds):
             row, begin, end = self._next, len(head), len(head) + count
             self.tokens[row, :begin] = head
             self.tokens[row, begin:end] = context.tokens[start : start + count]
@@ -137,24 +137,24 @@ class _Rows:
             self.segments[row, begin : end + 1] = 1
             if count:
                 self.offsets[row, begin:end] = context.offsets[start : start + count]
-            self.most_context[row, begin:end] = best[start : start + count] == number
-            self.lengths[row], self.questions[row] = end + 1, place
+            self.most_context[row, begin:end] = best[start : start + count] == window
+            self.lengths[row], self.questions[row] = end + 1, number
             self._bounds.append((begin, (start, count)))
             self._next += 1
 
     def answer(self, question: Question, context: TokensWithOffsets, windows: int) -> None:
-        """Point the question's windows, the last ones filled, at its first answer that stands in the context."""
-        placed = next((each for each in question.answers if each.start is not None), None)
+        """Set the targets of the question's windows, the last ones filled, to its first answer in the context."""
+        located = next((each for each in question.answers if each.start is not None), None)
         span = None
-        if placed is not None and placed.start is not None:
-            span = answer_tokens(context, placed.start, placed.start + len(placed.text))
-        shown = 0
+        if located is not None and located.start is not None:
+            span = answer_tokens(context, located.start, located.start + len(located.text))
+        windows_with_answer = 0
         for row in range(self._next - windows, self._next):
             begin, (start, count) = self._bounds[row]
             if span is not None and start <= span[0] and span[1] < start + count:
                 self.starts[row], self.ends[row] = begin + span[0] - start, begin + span[1] - start
-                shown += 1
-        self.answers_lost += question.answerable and not shown
+                windows_with_answer += 1
+        self.answers_lost += question.answerable and not windows_with_answer
 
     def windows(self) -> Windows:
         return Windows(

@@ -60,7 +60,7 @@ def save_questions(questions: Sequence[Question], windows: Windows, folder: Path
     save_examples(as_rows(windows, with_offsets=True), folder)
     for name in _ARRAYS:
         np.save(folder / f"{name}.npy", getattr(windows, name).astype("<i4"), allow_pickle=False)
-    contexts = {context: place for place, context in enumerate(dict.fromkeys(each.context for each in questions))}
+    contexts = {context: index for index, context in enumerate(dict.fromkeys(each.context for each in questions))}
     records = [
         {
             "id": each.identifier,
@@ -112,14 +112,14 @@ def answers_of(encoded: QuestionWindows, logits: Iterable[NDArray[np.float32]]) 
     Raises ValueError for logits that are not finite.
     """
     answers = Answers({}, {})
-    for place, windows in groupby(_windows(encoded, logits), key=lambda window: window[0]):
+    for index, windows in groupby(_windows(encoded, logits), key=lambda window: window[0]):
         spans, nulls = [], []
         for _, row, boundaries in windows:
             length = len(boundaries)
             offsets, best = encoded.rows.offsets[row, :length], encoded.most_context[row, :length]
             spans.append(window_spans(boundaries, offsets, best))
             nulls.append(float(boundaries[0].sum()))
-        question, best_spans = encoded.questions[place], combined(spans, nulls)
+        question, best_spans = encoded.questions[index], combined(spans, nulls)
         answers.texts[question.identifier] = best_spans.text(question.context)
         answers.null_odds[question.identifier] = best_spans.null_odds
     return answers
@@ -128,5 +128,5 @@ def answers_of(encoded: QuestionWindows, logits: Iterable[NDArray[np.float32]]) 
 def _windows(
     encoded: QuestionWindows, logits: Iterable[NDArray[np.float32]]
 ) -> Iterator[tuple[int, int, NDArray[np.float32]]]:
-    for row, (place, boundaries) in enumerate(zip(encoded.windows_of, logits, strict=True)):
-        yield int(place), row, boundaries
+    for row, (index, boundaries) in enumerate(zip(encoded.windows_of, logits, strict=True)):
+        yield int(index), row, boundaries

@@ -1,4 +1,4 @@
-"""Every row of the benchmarks runs, and every comparison of outputs can fail. No time is asserted."""
+"""Every row of the benchmarks runs, and every comparison of outputs can fail; no time is asserted."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def another_output(values: Tensor, kernel_logits: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("peer", [another_gradient, another_output])
-def test_an_operator_that_differs_is_noticed(peer: span_dynamic.Operator) -> None:
+def test_a_different_operator_is_detected(peer: span_dynamic.Operator) -> None:
     with pytest.raises(Disagreement):
         span_dynamic.agree(span_dynamic.ours, peer, TINY)
 
@@ -63,7 +63,7 @@ IN_HARDWARE = pytest.mark.skipif(not has_bfloat16(torch.device("cpu")), reason="
 
 
 @pytest.mark.parametrize("precision", [torch.float32, pytest.param(torch.bfloat16, marks=IN_HARDWARE)])
-def test_an_encoder_that_differs_is_noticed(precision: torch.dtype) -> None:
+def test_a_different_encoder_is_detected(precision: torch.dtype) -> None:
     ours, theirs = encoder.pair(encoder.architecture(TINY, 64))
     encoder.agree(ours, theirs, TINY, torch.float32)
     with torch.no_grad():
@@ -73,7 +73,7 @@ def test_an_encoder_that_differs_is_noticed(precision: torch.dtype) -> None:
 
 
 @pytest.mark.parametrize("name", ["judge.verdict.bias", "generator.blocks.0.attention_norm.weight"])
-def test_a_step_that_differs_is_noticed(name: str) -> None:
+def test_a_different_step_is_detected(name: str) -> None:
     match = pretraining.match(TINY, TINY.vocabularies[0])
     pretraining.agree(match)
     nudge(match.ours, name)
@@ -81,7 +81,7 @@ def test_a_step_that_differs_is_noticed(name: str) -> None:
         pretraining.agree(match)
 
 
-def test_a_grouped_network_that_differs_is_noticed() -> None:
+def test_a_different_grouped_network_is_detected() -> None:
     network = feed_forward.network(4)
     feed_forward.agree(network, 4, TINY)
     network.register_forward_hook(lambda *parts: parts[-1] * (1 + NUDGE) + NUDGE)
@@ -89,7 +89,7 @@ def test_a_grouped_network_that_differs_is_noticed() -> None:
         feed_forward.agree(network, 4, TINY)
 
 
-def test_padding_that_leaks_is_noticed() -> None:
+def test_leaking_padding_is_detected() -> None:
     lengths, _ = read_lengths(TINY.examples, 12)
     examples = fine_tuning.examples_of(lengths, TINY)
     for leak, noticed in (("masked", False), ("as_released", True)):
@@ -112,7 +112,7 @@ def test_the_table_of_lengths_is_that_of_the_data() -> None:
     assert np.abs(measured - PERCENTILES).max() <= 0.5
 
 
-def test_a_line_of_the_results_says_whether_the_reach_was_met() -> None:
+def test_a_row_of_the_results_has_whether_the_target_was_met() -> None:
     row = Row("a", "b", 2.0, lambda _: Figure(Interval(2.5, 2.4, 2.6, 9)))
     told = as_json(row, row.measure(ONCE))
     assert [told[key] for key in ("name", "ratio", "low", "high", "reach", "reached")] == [
@@ -127,7 +127,7 @@ def test_a_line_of_the_results_says_whether_the_reach_was_met() -> None:
     assert (skipped["ratio"], skipped["reached"], skipped["note"]) == (None, None, "no such processor")
 
 
-def test_less_kept_is_less_memory() -> None:
+def test_saving_fewer_activations_uses_less_memory() -> None:
     """Ordered as their names say, at a size where a layer is more than its weights."""
     size = Size(batch=4, length=64, depth=2, widths=(64, 32), vocabularies=(101, 53))
     ratios = [

@@ -1,10 +1,10 @@
-"""The coverage that `docs/statistics.md` gives for the published search's curves is that of its published ledger."""
+"""The coverage in `docs/statistics.md` for the published search is that of its published ledger."""
 
 from statistics import fmean
 
 import numpy as np
 
-from benchmarks.forecast_coverage import SHARES, judged
+from benchmarks.forecast_coverage import SHARES, coverage
 from ledger.csv_export import read_export
 from ledger.records import curve_of
 from reports.statistics.backtest import Curve
@@ -25,10 +25,10 @@ def curves() -> dict[str, Curve]:
     return {arm: {at: fmean(curve[at] for curve in several) for at in several[0]} for arm, several in of_arm.items()}
 
 
-def test_the_documents_row_is_what_the_ledger_gives() -> None:
+def test_the_documented_coverage_is_that_of_the_ledger() -> None:
     found = curves()
     assert {len(curve) for curve in found.values()} == {9}
-    held = np.array([[inside for inside, _ in judged(found, share)] for share in SHARES]).mean(axis=0)
+    held = np.array([[inside for inside, _ in coverage(found, share)] for share in SHARES]).mean(axis=0)
     chance = np.random.default_rng(0)
     drawn = [held[chance.integers(len(held), size=len(held))].mean() for _ in range(10_000)]
     low, high = np.percentile(drawn, [2.5, 97.5])

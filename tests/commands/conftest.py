@@ -39,7 +39,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     chosen = choose(TABLE, "smoke")
     request = RunRequest(chosen.experiment, chosen.scale, ResultPaths.of(folder))
     with open_ledger(request) as ledger:
-        declare_first_cohort(chosen.experiment, ArtifactStore(request.places.stages), ledger)
+        declare_first_cohort(chosen.experiment, ArtifactStore(request.paths.stages), ledger)
         for number, trial in enumerate(ledger.trials()):
             for label in all_labels(chosen.experiment):
                 ledger.add_record(record(trial.name, label, number))

@@ -12,7 +12,7 @@ from ledger.artifacts import ArtifactStore
 from ledger.paths import ResultPaths
 from ledger.records import Record, Status
 from runners.cost_estimate.past_runs import measured_under
-from runners.cost_estimate.prediction import surely_timed
+from runners.cost_estimate.prediction import without_warm_up
 from runners.dag import shared_stages, trial_stages
 from runners.run import RunRequest, open_ledger
 from search_space.cost import MATMUL
@@ -156,7 +156,7 @@ def test_seconds_with_a_workers_start_are_replaced_by_those_without(tmp_path: Pa
                 False,
             )
             ledger.add_record(record)
-        (pace,) = {one.seconds for one in surely_timed(measured_under(places.root, store))}
+        (pace,) = {one.seconds for one in without_warm_up(measured_under(places.root, store))}
         predictions.append((pace, plan_of(chosen, MATMUL, places).prediction))
     (before, former), (after, present) = predictions
     assert (before, after) == (30.0, 10.0)

@@ -31,7 +31,7 @@ def test_the_planned_trials_are_those_that_run(
     plan = planned(call, file, "--out", tmp_path / "results")["tuning"]
     request = RunRequest(chosen.experiment, chosen.scale, ResultPaths.of(tmp_path / "results"))
     with open_ledger(request) as ledger:
-        declare_first_cohort(chosen.experiment, ArtifactStore(request.places.stages), ledger)
+        declare_first_cohort(chosen.experiment, ArtifactStore(request.paths.stages), ledger)
         arms = {arm.name: arm for arm in ledger.arms() if arm.tuning_trial_of is not None}
         trials = [trial for trial in ledger.trials() if trial.arm in arms]
     assert plan["trials"] == len(trials) == 3 * points * seeds

@@ -7,7 +7,7 @@ from ledger.database import Ledger
 from tests.factories.simulated_training import Killed
 
 
-class MortalLedger(Ledger):
+class CrashingLedger(Ledger):
     """A ledger whose process is killed before it writes a certain row."""
 
     def __init__(self, path: Path, rows: int) -> None:

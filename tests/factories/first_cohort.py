@@ -11,8 +11,8 @@ from runners.journal import Journal
 def declare_first_cohort(experiment: Experiment, store: ArtifactStore, ledger: Ledger) -> Journal:
     """Write the arms and trials that enter first, as if every shared stage had ended."""
     journal = Journal(experiment, shared_stages(experiment), store, ledger)
-    for task in journal.state.shared_missing:
+    for task in journal.state.shared_pending:
         key, kind = task.stage.key, task.stage.kind
-        journal.state.take(Record(0, None, kind, task.label, key, Status.FINISHED, {}, 0.0, True))
-    journal.settle()
+        journal.state.apply(Record(0, None, kind, task.label, key, Status.FINISHED, {}, 0.0, True))
+    journal.decide_next()
     return journal

@@ -21,7 +21,7 @@ from ledger.snapshot import Snapshot, snapshot
 from runners.dag import shared_stages
 from runners.executors import Executor
 from runners.journal import Journal
-from runners.run import run_stages, unwatched
+from runners.run import no_progress_reports, run_stages
 from runners.run_progress import RunProgress
 from runners.stages.declarations import FineTuneStage, PretrainStage
 from runners.work_queue import Failure, StageTask
@@ -51,7 +51,7 @@ HURDLES = {"kind": "progressive_mean", "rungs": [640, 1280]}
 
 
 class Killed(BaseException):
-    """The driver is gone: nothing may catch this."""
+    """The driver was killed; not to be caught."""
 
 
 def experiment(folder: Path, **parts: Any) -> Experiment:
@@ -95,7 +95,7 @@ def opened(path: Path) -> Iterator[Ledger]:
 
 
 def folder_of(parent: Path, name: str) -> Path:
-    """Make a folder for a track of its own."""
+    """Create a subfolder."""
     (parent / name).mkdir()
     return parent / name
 
@@ -106,7 +106,7 @@ def chance_of(*parts: object) -> float:
 
 
 def curve(work: StageTask) -> Outcome | Failure:
-    """Return what the stage finds: losses that fall and cross, drawn by candidate and seed."""
+    """Return the outcome of a stage: losses that fall and cross, deterministic in candidate and seed."""
     told = work.stage.declaration
     if not isinstance(told, PretrainStage):
         found = {**PLAUSIBLE[work.stage.kind]}
@@ -122,14 +122,14 @@ def curve(work: StageTask) -> Outcome | Failure:
 
 
 def diverged(work: StageTask) -> Outcome:
-    """Return what a stage of a trial leaves that diverges."""
+    """Return the outcome of a diverged stage."""
     tuned = isinstance(work.stage.declaration, FineTuneStage)
     return Outcome(Status.DIVERGED, {"step": 1, "loss": "nan"} if tuned else {"tokens": 64, "loss": "nan"}, 1.0)
 
 
 @dataclass
 class Track:
-    """Where experiments are run: a store, a ledger, and an executor that ends what it runs in an order of its own."""
+    """A simulated run: a store, a ledger, and an executor that finishes stages in random order."""
 
     experiment: Experiment
     folder: Path
@@ -138,13 +138,13 @@ class Track:
     order: random.Random = field(default_factory=lambda: random.Random(1))
     ledger_type: Callable[[Path], Ledger] = Ledger
     ledger_path: Path | None = None
-    """`:memory:` where nothing has to outlive the run."""
+    """`:memory:` to keep the ledger in memory."""
     computed: list[str] = field(default_factory=list)
     """Keys of the stages that were computed, in order."""
     left: int | None = None
     """Stages that still end before the driver is killed."""
     publishes: bool = True
-    """Whether stages go to the store; without it a course runs in memory alone."""
+    """Whether results are written to the store."""
     last: Snapshot | None = None
 
     @property
@@ -152,13 +152,13 @@ class Track:
         return ArtifactStore(self.folder / "stages")
 
     def run(self) -> Snapshot:
-        """Run, or carry on where the ledger ends."""
+        """Run, or resume from the ledger."""
         self.store.root.mkdir(parents=True, exist_ok=True)
         path = self.ledger_path or self.folder / "ledger.sqlite"
         with closing(self.ledger_type(path)) as ledger:
             for name, value in (("experiment", "simulated"), ("scale", "whole"), ("document", {}), ("labels", [])):
                 ledger.set_fact(name, value)
-            run_stages(self.journal(ledger), self.executor(), self.watched)
+            run_stages(self.journal(ledger), self.executor(), self.reporter)
             self.last = snapshot(ledger)
             return self.last
 
@@ -167,15 +167,15 @@ class Track:
         return Journal(self.experiment, shared_stages(self.experiment), self.store, ledger)
 
     def executor(self) -> Executor:
-        """Return what runs the stages."""
+        """Return the executor."""
         return SimulatedExecutor(self)
 
-    def watched(self, progress: RunProgress) -> AbstractContextManager[Callable[[], None]]:
+    def reporter(self, progress: RunProgress) -> AbstractContextManager[Callable[[], None]]:
         """Show nothing."""
-        return unwatched(progress)
+        return no_progress_reports(progress)
 
     def end(self, work: StageTask) -> Outcome | Failure:
-        """Return how a stage ends; what it computed is in the store then."""
+        """Return the outcome of a stage, after writing it to the store."""
         if self.left == 0:
             raise Killed
         self.left = None if self.left is None else self.left - 1
@@ -188,7 +188,7 @@ class Track:
 
 
 class SimulatedExecutor:
-    """Ends one of the tasks that it runs at a time, drawn at random."""
+    """Finishes one running task at a time, in random order."""
 
     def __init__(self, track: Track) -> None:
         self._track = track
@@ -217,7 +217,7 @@ class SimulatedExecutor:
 
 
 def publish(store: ArtifactStore, work: StageTask, end: Outcome) -> None:
-    """Put a stage into the store as a worker does, with the files that the driver reads."""
+    """Write a stage to the store as a worker does, with the files that the driver reads."""
     with store.computing(work.stage.key) as folder:
         if work.stage.kind == "examples":
             (folder / "dev").mkdir(exist_ok=True)

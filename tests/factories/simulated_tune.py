@@ -1,4 +1,4 @@
-"""Ray Tune as an executor sees it, in this process: whole trials, stepped one stage at a time, in any order."""
+"""A simulated Ray Tune in this process: trials, stepped one stage at a time, in random order."""
 
 import json
 from collections import Counter
@@ -19,7 +19,7 @@ Dies = Callable[[str, int], bool]
 
 @dataclass
 class Handed(Track):
-    """Runs trials as Tune does: handed out whole, stepped one stage at a time, told of each end."""
+    """Runs trials as Tune does, one stage per step."""
 
     dies: Dies = lambda key, times: False
     deaths: Counter[str] = field(default_factory=Counter)
@@ -30,7 +30,7 @@ class Handed(Track):
 
 
 class SimulatedTune:
-    """Tune in this process: it asks for trials, steps one that it has, and stops it when it is told to."""
+    """Tune in this process: requests trials, steps one of them, and stops it on request."""
 
     def __init__(self, track: Handed) -> None:
         self._track, self._shared = track, SimulatedExecutor(track)
@@ -59,7 +59,7 @@ class SimulatedTune:
             return self._shared.finished()
         if self._answering is not None:
             name, self._answering = self._answering, None
-            if self._adapter.goes_on(name) == STOP:
+            if self._adapter.continue_or_stop(name) == STOP:
                 del self._trials[name]
                 return ()
         while len(self._trials) < self._track.workers and (told := self._adapter.next_trial()) is not None:

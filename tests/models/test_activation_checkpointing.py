@@ -1,4 +1,4 @@
-"""What is not kept for the backward pass is computed again, to the same bits; and less is kept."""
+"""Activation checkpointing: bitwise equal results with recomputation, and less memory."""
 
 import pytest
 import torch
@@ -42,7 +42,9 @@ def loss_of(model: Encoder) -> Tensor:
 @pytest.mark.parametrize("dropout", [0.0, 0.2])
 @pytest.mark.parametrize("kept", LESS)
 @every_convolution
-def test_the_same_bits_come_out(convolution: Convolution, kept: ActivationCheckpointing, dropout: float) -> None:
+def test_checkpointing_is_bitwise_equal(
+    convolution: Convolution, kept: ActivationCheckpointing, dropout: float
+) -> None:
     found = []
     for each in ("none", kept):
         model = encoder(convolution, each, dropout)
@@ -52,7 +54,7 @@ def test_the_same_bits_come_out(convolution: Convolution, kept: ActivationCheckp
 
 
 @pytest.mark.parametrize(("kept", "again"), [("none", False), ("selective", False), ("full", True)])
-def test_a_matrix_product_is_computed_again_only_where_inputs_alone_are_kept(
+def test_matrix_products_are_recomputed_only_with_full_checkpointing(
     kept: ActivationCheckpointing, again: bool
 ) -> None:
     counted = {}
@@ -65,7 +67,7 @@ def test_a_matrix_product_is_computed_again_only_where_inputs_alone_are_kept(
 
 
 @pytest.mark.parametrize("kept", LESS)
-def test_nothing_is_kept_where_nothing_is_learned(kept: ActivationCheckpointing) -> None:
+def test_nothing_is_saved_without_gradients(kept: ActivationCheckpointing) -> None:
     model = encoder(SpanDynamic(kernel_size=5), kept).eval()
     with torch.inference_mode():
         assert torch.equal(loss_of(model), loss_of(encoder(SpanDynamic(kernel_size=5), "none").eval()))

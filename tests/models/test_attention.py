@@ -1,4 +1,4 @@
-"""The block and the encoder against the same written as loops from the equations, at every bottleneck ratio γ."""
+"""The block and the encoder, compared with loops over the equations at every bottleneck ratio γ."""
 
 from collections.abc import Callable, Iterator
 
@@ -65,7 +65,7 @@ def by_loops(sizes: Architecture, padding_mask: Tensor) -> Function:
 
 
 def ours(module: nn.Module, padding_mask: Tensor) -> Function:
-    """Return our module as a function of its weights; where all is padding_mask it is told so by None."""
+    """Return our module as a function of its weights, with a padding mask of None if there is no padding."""
     told = None if bool(padding_mask.all()) else padding_mask
     return lambda weights, x: torch.func.functional_call(module, weights, (x, told))
 
@@ -73,7 +73,7 @@ def ours(module: nn.Module, padding_mask: Tensor) -> Function:
 def answers(
     function: Function, module: nn.Module, x: Tensor, padding_mask: Tensor, dtype: torch.dtype
 ) -> dict[str, Tensor]:
-    """Return the output at real positions and the gradients of a random sum of it, of every weight and the input."""
+    """Return the output outside padding, and the gradients of a random sum of it by every weight and the input."""
     given = {"input": x, **dict(module.named_parameters())}
     leaves = {name: each.detach().to(dtype, copy=True).requires_grad_() for name, each in given.items()}
     weights = {name: each for name, each in leaves.items() if name != "input"}
@@ -93,7 +93,7 @@ def distances(found: dict[str, Tensor], expected: dict[str, Tensor]) -> dict[str
 
 
 def cases() -> Iterator[object]:
-    """Yield every option at every ratio, with every kernel size at one of the ratios at least."""
+    """Yield every option at every ratio, and every kernel size at one ratio or more."""
     for index, ratio in enumerate(RATIOS):
         for number, convolution in enumerate(options(1)):
             sizes = KERNEL_SIZES[(index + number) % len(RATIOS) :: len(RATIOS)]
@@ -101,7 +101,7 @@ def cases() -> Iterator[object]:
 
 
 @pytest.mark.parametrize(("number", "ratio", "kernel_sizes"), [*cases()])
-def test_the_block_is_the_equations_at_every_ratio(number: int, ratio: int, kernel_sizes: range) -> None:
+def test_the_block_equals_the_equations_at_every_ratio(number: int, ratio: int, kernel_sizes: range) -> None:
     """Outputs and the gradients of the input and of every weight, in both precisions, with padding and without."""
     for kernel_size in kernel_sizes if number else kernel_sizes[:1]:
         module, sizes = block_of(options(kernel_size)[number], ratio)
@@ -115,8 +115,8 @@ def test_the_block_is_the_equations_at_every_ratio(number: int, ratio: int, kern
 
 @pytest.mark.parametrize("ratio", [2, 4])
 @pytest.mark.parametrize("convolution", options(3), ids=title)
-def test_a_nudge_to_any_one_weight_is_noticed(convolution: Convolution, ratio: int) -> None:
-    """The comparison can fail, in either precision; only a key's bias adds to all scores alike and is not seen."""
+def test_a_change_of_any_weight_is_detected(convolution: Convolution, ratio: int) -> None:
+    """The comparison can fail in both precisions, except for a key's bias, which does not affect softmax."""
     module, sizes = block_of(convolution, ratio)
     padding_mask, x = padding(True), drawn(len(LENGTHS), LENGTH, 16)
     weights: dict[str, Tensor] = dict(module.named_parameters())
@@ -129,7 +129,7 @@ def test_a_nudge_to_any_one_weight_is_noticed(convolution: Convolution, ratio: i
 
 
 @pytest.mark.parametrize("convolution", options(5), ids=title)
-def test_the_encoder_is_the_equations(convolution: Convolution) -> None:
+def test_the_encoder_equals_the_equations(convolution: Convolution) -> None:
     """Embeddings, projection, two post-norm blocks and a grouped feed-forward network, with padding."""
     sizes = architecture(convolution, groups=2)
     module, padding_mask = Encoder(sizes, 0.1), padding(True)

@@ -1,4 +1,4 @@
-"""The maps that are looked at are those that the fused kernel applies, and looking at them changes nothing."""
+"""Attention maps equal those of the fused kernel, and visiting them does not change the output."""
 
 import pytest
 import torch
@@ -17,13 +17,13 @@ REAL = torch.arange(LENGTH)[None] < torch.tensor([LENGTH, 9, 1])[:, None]
 
 
 def stir(model: nn.Module) -> None:
-    """Give every parameter a value of its own."""
+    """Set every parameter to random values."""
     initialise(model, 1)
     moved(model)
 
 
 def by_the_map(attention: MixedAttention, x: Tensor, padding_mask: Tensor | None) -> Tensor:
-    """Return the mixed tokens with attention's part made from the map."""
+    """Return the output of the sublayer, with attention computed from the map."""
     query, value = attention.query(x), attention.value(x)
     weights = attention_map(attention, x, padding_mask)
     context = (weights @ value.unflatten(-1, (attention.heads, -1)).transpose(1, 2)).transpose(1, 2).flatten(-2)
@@ -36,7 +36,7 @@ def by_the_map(attention: MixedAttention, x: Tensor, padding_mask: Tensor | None
 
 @pytest.mark.parametrize("convolution", variants(), ids=title)
 @pytest.mark.parametrize("padding_mask", [None, REAL], ids=["whole", "padded"])
-def test_a_map_gives_what_the_fused_kernel_gives(convolution: Convolution, padding_mask: Tensor | None) -> None:
+def test_a_map_gives_the_output_of_the_fused_kernel(convolution: Convolution, padding_mask: Tensor | None) -> None:
     shape = architecture(convolution)
     attention = MixedAttention(shape, 0.0).double().eval()
     stir(attention)
@@ -45,7 +45,7 @@ def test_a_map_gives_what_the_fused_kernel_gives(convolution: Convolution, paddi
         assert (by_the_map(attention, x, padding_mask) - attention(x, padding_mask)).abs().max() < 1e-12
 
 
-def test_a_map_is_a_distribution_over_what_is_real() -> None:
+def test_a_map_is_a_distribution_over_tokens_without_padding() -> None:
     shape = architecture(variants()[0])
     attention = MixedAttention(shape, 0.0).eval()
     stir(attention)
@@ -56,7 +56,7 @@ def test_a_map_is_a_distribution_over_what_is_real() -> None:
     assert weights.masked_select(~REAL[:, None, None, :].expand_as(weights)).abs().max() == 0
 
 
-def test_looking_shows_every_layer_once_and_leaves_the_output_alone() -> None:
+def test_every_layer_is_visited_once_and_the_output_is_unchanged() -> None:
     encoder = Encoder(architecture(variants()[-1]), 0.1).eval()
     stir(encoder)
     tokens = torch.randint(5, 30, (3, LENGTH), generator=torch.Generator().manual_seed(2))
@@ -65,11 +65,11 @@ def test_looking_shows_every_layer_once_and_leaves_the_output_alone() -> None:
         plain = encoder(tokens)
         assert torch.equal(visit_attention_maps(encoder, tokens, lambda layer, _: seen.append(layer)), plain)
         assert seen == [*range(len(encoder.blocks))]
-        encoder(tokens)  # nobody looks any more
+        encoder(tokens)  # hooks are removed
     assert len(seen) == len(encoder.blocks)
 
 
-def test_a_model_that_drops_out_is_not_looked_at() -> None:
+def test_a_model_in_training_mode_is_refused() -> None:
     encoder = Encoder(architecture(variants()[0]), 0.1).train()
     with pytest.raises(ValueError, match="eval"):
         visit_attention_maps(encoder, torch.zeros(1, 4, dtype=torch.int64), lambda layer, weights: None)

@@ -1,4 +1,4 @@
-"""What every architecture keeps, whatever its options: padding is not seen, every parameter learns, order matters."""
+"""Contracts of every architecture: padding has no effect, every parameter has a gradient, order matters."""
 
 from typing import get_args
 
@@ -47,7 +47,7 @@ def change_at_real_positions(one: Tensor, other: Tensor) -> float:
 
 @every_architecture
 @torch.no_grad()
-def test_what_stands_in_the_padding_changes_no_real_position(built: Architecture) -> None:
+def test_the_content_of_padding_changes_no_other_position(built: Architecture) -> None:
     model = encoder(built)
     shown, other = tokens(1), torch.where(real(), tokens(1), tokens(2))
     segments = (~real()).long()
@@ -59,8 +59,8 @@ def test_what_stands_in_the_padding_changes_no_real_position(built: Architecture
 
 @pytest.mark.parametrize("convolution", leaking(), ids=title)
 @torch.no_grad()
-def test_as_released_the_padding_is_seen(convolution: Convolution) -> None:
-    """The contract above can be broken: every row with padding changes, and a row without any does not."""
+def test_as_released_padding_affects_other_positions(convolution: Convolution) -> None:
+    """The contract above can fail: every row with padding changes, and rows without padding do not."""
     model = encoder(architecture(convolution))
     shown, other = tokens(1), torch.where(real(), tokens(1), tokens(2))
     change = ((model(shown, None, real()) - model(other, None, real())).abs().amax(-1) * real()).amax(-1)
@@ -70,7 +70,7 @@ def test_as_released_the_padding_is_seen(convolution: Convolution) -> None:
 @every_architecture
 @pytest.mark.parametrize("more", [1, 9])
 @torch.no_grad()
-def test_how_much_padding_there_is_changes_no_real_position(built: Architecture, more: int) -> None:
+def test_the_amount_of_padding_changes_no_other_position(built: Architecture, more: int) -> None:
     model = encoder(built)
     longer = torch.cat([tokens(1), tokens(2, more)], 1)
     as_long, as_longer = model(tokens(1), None, real()), model(longer, None, real(LENGTH + more))
@@ -79,7 +79,7 @@ def test_how_much_padding_there_is_changes_no_real_position(built: Architecture,
 
 @every_architecture
 @torch.no_grad()
-def test_a_sequence_alone_is_as_in_its_batch(built: Architecture) -> None:
+def test_a_sequence_has_the_same_output_alone_and_in_a_batch(built: Architecture) -> None:
     model = encoder(built)
     together = model(tokens(1), None, real())
     for row, length in enumerate(REAL):
@@ -88,7 +88,7 @@ def test_a_sequence_alone_is_as_in_its_batch(built: Architecture) -> None:
 
 
 def silent_by_nature(name: str) -> bool:
-    """Softmax over keys does not see what is added to all of them, so a key's bias never has a gradient."""
+    """A key's bias has no gradient, because it adds a constant to all scores of a query."""
     return name.endswith("attention.key.bias")
 
 
@@ -106,7 +106,7 @@ def test_gradients_reach_every_parameter(built: Architecture) -> None:
 
 @pytest.mark.parametrize("convolution", variants(), ids=title)
 @torch.no_grad()
-def test_the_whole_sequence_is_seen_in_order(convolution: Convolution) -> None:
+def test_every_position_and_its_order_affect_the_output(convolution: Convolution) -> None:
     model = encoder(architecture(convolution))
     shown = tokens(1)
     other = shown.clone()
@@ -116,7 +116,7 @@ def test_the_whole_sequence_is_seen_in_order(convolution: Convolution) -> None:
 
 
 @pytest.mark.parametrize("convolution", variants(), ids=title)
-def test_dropout_acts_in_training_and_not_in_evaluation(convolution: Convolution) -> None:
+def test_dropout_acts_in_training_mode_only(convolution: Convolution) -> None:
     model = Encoder(architecture(convolution), 0.1)
     initialise(model, 1)
     assert not torch.equal(model(tokens(1)), model(tokens(1)))
@@ -126,7 +126,7 @@ def test_dropout_acts_in_training_and_not_in_evaluation(convolution: Convolution
 
 @pytest.mark.parametrize("pooling", get_args(Pooling))
 @pytest.mark.parametrize("form", get_args(Form))
-def test_a_fine_tuned_model_never_answers_from_the_padding(form: Form, pooling: Pooling) -> None:
+def test_padding_never_affects_a_fine_tuned_models_answer(form: Form, pooling: Pooling) -> None:
     model = build_fine_tuned(architecture(convolutions()[-1]), form, 3, pooling, 0.0).eval()
     initialise(model, 1)
     stir(model)

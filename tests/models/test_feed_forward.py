@@ -25,7 +25,7 @@ def test_a_grouped_map_is_a_block_diagonal_dense_map(inputs: int, outputs: int, 
 
 @pytest.mark.parametrize("groups", divisors(8))
 def test_the_grouped_network_is_the_block_diagonal_dense_network(groups: int) -> None:
-    """Same outputs, and on the blocks the same gradients; the rest of the dense matrix is not there to be moved."""
+    """Equal outputs, and equal gradients on the blocks; the rest of the dense matrix has no counterpart."""
     feed_forward = FeedForward(architecture(convolutions()[0], groups))
     initialise(feed_forward, 1)
     stir(feed_forward)
@@ -44,12 +44,12 @@ def test_the_grouped_network_is_the_block_diagonal_dense_network(groups: int) ->
 
 
 def as_dense(weight: Tensor) -> Tensor:
-    """Return a map of groups as one block-diagonal matrix, laid out as a dense map is."""
+    """Return a grouped map as one block-diagonal matrix in the layout of a dense map."""
     return weight.detach() if weight.ndim == 2 else torch.block_diag(*(block.T for block in weight.detach()))
 
 
 @pytest.mark.parametrize("groups", divisors(8))
-def test_groups_never_meet_inside_the_feed_forward_network(groups: int) -> None:
+def test_groups_do_not_interact_inside_the_feed_forward_network(groups: int) -> None:
     """Contiguous channels form a group through both maps, so a channel reaches its own group alone."""
     feed_forward = FeedForward(architecture(convolutions()[0], groups))
     initialise(feed_forward, 1)

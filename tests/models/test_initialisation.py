@@ -1,4 +1,4 @@
-"""Where weights start is a function of the seed and of their name, and of nothing else."""
+"""Initial weights are a function of the seed and their names only."""
 
 from itertools import combinations
 
@@ -21,7 +21,7 @@ def started(arm: Architecture, seed: int) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize(("one", "other"), [*combinations(ARMS, 2)])
-def test_a_weight_that_two_arms_share_starts_equal_in_both(one: Architecture, other: Architecture) -> None:
+def test_a_shared_weight_has_the_same_initial_values_in_both_arms(one: Architecture, other: Architecture) -> None:
     mine, theirs = started(one, 1), started(other, 1)
     shared = {name for name in mine.keys() & theirs.keys() if mine[name].shape == theirs[name].shape}
     assert {"embeddings.tokens.weight", "blocks.1.attention.query.weight"} <= shared
@@ -44,20 +44,20 @@ def is_constant(name: str) -> bool:
 
 
 @pytest.mark.parametrize("arm", ARMS, ids=lambda arm: f"{title(arm.convolution)}-{arm.feed_forward_groups}")
-def test_no_two_weights_start_at_the_same_draws(arm: Architecture) -> None:
+def test_no_two_weights_have_the_same_initial_values(arm: Architecture) -> None:
     drawn = {name: weight for name, weight in started(arm, 1).items() if not is_constant(name)}
     starts = [tuple(weight.flatten()[:4].tolist()) for weight in drawn.values()]
     assert len(set(starts)) == len(starts)
 
 
-def test_the_global_generator_is_neither_read_nor_moved() -> None:
+def test_the_global_generator_is_not_used() -> None:
     model = Encoder(ARMS[-1], 0.1)
     before = torch.get_rng_state()
     initialise(model, 1)
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_weights_start_as_in_the_releases() -> None:
+def test_initial_weights_have_the_distribution_of_the_releases() -> None:
     for name, weight in started(ARMS[0].model_copy(update={"vocabulary_size": 5000}), 1).items():
         if name.endswith("bias"):
             assert not weight.any(), name
@@ -72,7 +72,7 @@ def test_weights_start_as_in_the_releases() -> None:
 
 @pytest.mark.parametrize("kernel_size", [1, 5, 9])
 @pytest.mark.parametrize("kind", ["depthwise", "span_dynamic"])
-def test_depthwise_kernels_start_at_one_over_their_size(kind: str, kernel_size: int) -> None:
+def test_depthwise_kernels_are_initialised_to_one_over_their_size(kind: str, kernel_size: int) -> None:
     chosen = next(each for each in convolutions(kernel_size) if each.kind == kind)
     kernels = [weight for name, weight in started(architecture(chosen), 1).items() if "depthwise" in name]
     assert len(kernels) == 2

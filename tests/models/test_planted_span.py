@@ -53,7 +53,7 @@ class Copier(nn.Module):
 
 
 def questions(count: int, generator: torch.Generator, cue_place: int) -> tuple[Tensor, Tensor]:
-    """Return sequences of random words about the centre, one of them the cue; and the neighbour that it selects."""
+    """Return sequences of random tokens around the centre, one of them the cue, and the neighbour that it selects."""
     tokens = torch.randint(WORDS, (count, LENGTH), generator=generator)
     cue = torch.randint(2, (count,), generator=generator)
     tokens[:, CENTRE_PLACE] = CENTRE
@@ -78,7 +78,7 @@ def trained(option: Convolution, cue_place: int) -> Copier:
 
 @pytest.mark.parametrize("cue_place", CUE_PLACES)
 @every_branch
-def test_only_a_span_tells_which_side_to_copy(option: Convolution, cue_place: int) -> None:
+def test_only_a_span_dynamic_kernel_solves_the_task(option: Convolution, cue_place: int) -> None:
     tokens, answers = questions(HELD_OUT, torch.Generator().manual_seed(1000), cue_place)
     right = (trained(option, cue_place)(tokens).argmax(-1) == answers).double().mean().item()
     if option.kind == "span_dynamic":
@@ -89,8 +89,8 @@ def test_only_a_span_tells_which_side_to_copy(option: Convolution, cue_place: in
 
 @pytest.mark.parametrize("cue_place", CUE_PLACES)
 @every_normalised
-def test_the_cue_moves_the_kernel_of_a_span_and_of_no_other(option: Convolution, cue_place: int) -> None:
-    """Read at the centre, where the answer is made; exactly the same under both cues, or wholly another."""
+def test_the_cue_changes_only_the_span_dynamic_kernel(option: Convolution, cue_place: int) -> None:
+    """The kernel at the centre is either exactly equal under both cues, or clearly different."""
     model = trained(option, cue_place)
     seen = []
     for tokens in under_both_cues(cue_place):
@@ -102,8 +102,8 @@ def test_the_cue_moves_the_kernel_of_a_span_and_of_no_other(option: Convolution,
 
 @pytest.mark.parametrize("cue_place", CUE_PLACES)
 @every_branch
-def test_without_a_span_the_cue_adds_the_same_to_every_question(option: Convolution, cue_place: int) -> None:
-    """So it cannot select: what it says for one pair of words it says for the same pair the other way round."""
+def test_without_a_span_the_cue_adds_the_same_logits_to_every_sequence(option: Convolution, cue_place: int) -> None:
+    """So the cue cannot select a neighbour: swapping the two neighbours swaps the logits for both cues."""
     model = trained(option, cue_place)
     one, other = (model(tokens) for tokens in under_both_cues(cue_place))
     spread = (one - other).std(0).max().item()
@@ -111,7 +111,7 @@ def test_without_a_span_the_cue_adds_the_same_to_every_question(option: Convolut
 
 
 def under_both_cues(cue_place: int) -> list[Tensor]:
-    """Return the same sequences under one cue and under the other."""
+    """Return the same sequences with each of the two cues."""
     tokens, _ = questions(64, torch.Generator().manual_seed(2000), cue_place)
     both = [tokens.clone() for _ in CUES]
     for each, cue in zip(both, CUES, strict=True):

@@ -1,4 +1,4 @@
-"""bfloat16 computes what float32 does, less without_autocast; a machine that has it only in software refuses."""
+"""bfloat16 approximates float32; a machine without bfloat16 instructions refuses it."""
 
 import pytest
 import torch
@@ -42,7 +42,7 @@ def outputs_and_gradients(model: Encoder, padding_mask: Tensor) -> dict[str, Ten
 
 @in_hardware
 @every_variant
-def test_bfloat16_is_float32_less_exactly(convolution: Convolution) -> None:
+def test_bfloat16_approximates_float32(convolution: Convolution) -> None:
     model, padding_mask = encoder(convolution), torch.arange(20) < torch.tensor([[20], [15], [9]])
     expected = outputs_and_gradients(model, padding_mask)
     with autocast_to("bfloat16", CPU):
@@ -56,7 +56,7 @@ def test_bfloat16_is_float32_less_exactly(convolution: Convolution) -> None:
 
 
 @in_hardware
-def test_what_lies_between_matrix_products_is_bfloat16() -> None:
+def test_activations_between_matrix_products_are_bfloat16() -> None:
     x = torch.ones(2)
     with autocast_to("bfloat16", CPU):
         assert to_autocast_dtype(x).dtype == torch.bfloat16
@@ -68,7 +68,7 @@ def test_what_lies_between_matrix_products_is_bfloat16() -> None:
 
 
 @pytest.mark.parametrize("padded", [False, True])
-def test_attention_written_out_is_attention(padded: bool) -> None:
+def test_unfused_attention_equals_fused_attention(padded: bool) -> None:
     generator = torch.Generator().manual_seed(1)
     q, k, v = torch.randn(3, 2, 3, 9, 4, generator=generator, dtype=torch.float64)
     padding_mask = torch.arange(9) < torch.tensor([[9], [5]])

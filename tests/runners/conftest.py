@@ -1,4 +1,4 @@
-"""The smoke run, made once: it is the yardstick of every engine, and lends its corpus to the others."""
+"""The smoke run, made once: the reference for all executors; other tests reuse its corpus."""
 
 import time
 from pathlib import Path

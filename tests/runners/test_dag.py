@@ -1,4 +1,4 @@
-"""What a stage's key depends on, and what it does not."""
+"""The dependencies of stage keys."""
 
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ def baseline(**architecture: Any) -> dict[str, Any]:
     return {"architecture": sizes, "objective": {"kind": "masked_language_model"}, "recipe": RECIPE}
 
 
-def test_every_default_may_be_written_out_and_no_key_changes(tmp_path: Path) -> None:
+def test_writing_out_defaults_changes_no_key(tmp_path: Path) -> None:
     plain = simulated.experiment(tmp_path)
     whole = Experiment.model_validate_json(plain.model_dump_json())  # every field written out
     assert keys(whole) == keys(plain)
@@ -43,7 +43,7 @@ def test_every_default_may_be_written_out_and_no_key_changes(tmp_path: Path) -> 
     assert keys(plain, convolution=kernel) == keys(plain, convolution={"kind": "dynamic"})
 
 
-def test_an_axis_added_with_a_default_orphans_nothing() -> None:
+def test_adding_an_axis_with_a_default_changes_no_key() -> None:
     class Before(Schema):
         kind: str = "dynamic"
         width: int = 3
@@ -63,7 +63,7 @@ def test_question_paper_tracking_and_the_order_of_tasks_change_no_key(tmp_path: 
     assert other.identity() == plain.identity()
 
 
-def test_where_the_text_lies_changes_no_key_but_what_it_says_does(tmp_path: Path) -> None:
+def test_the_path_of_the_text_changes_no_key_but_its_content_does(tmp_path: Path) -> None:
     for folder in ("here", "there"):
         (tmp_path / folder).mkdir()
     here, there = (simulated.experiment(tmp_path / folder) for folder in ("here", "there"))
@@ -73,7 +73,7 @@ def test_where_the_text_lies_changes_no_key_but_what_it_says_does(tmp_path: Path
     assert differing(keys(there), before) == set(before)
 
 
-def test_the_store_a_job_is_sent_to_is_no_part_of_its_key(tmp_path: Path) -> None:
+def test_the_store_of_a_job_is_not_part_of_its_key(tmp_path: Path) -> None:
     experiment = simulated.experiment(tmp_path)
     corpus = shared_stages(experiment).corpus
     assert Job.of(corpus, "here").key == Job.of(corpus, "there").key == corpus.key
@@ -124,7 +124,7 @@ def test_with_a_constant_schedule_a_longer_budget_continues_the_shorter_ones_che
     assert further.keys() - shorter.keys() == {"pretrain@5120"}
 
 
-def test_every_stage_reads_only_stages_that_come_before_it(tmp_path: Path) -> None:
+def test_the_inputs_of_every_stage_precede_it(tmp_path: Path) -> None:
     for experiment in (simulated.experiment(tmp_path), simulated.search(tmp_path)):
         shared = shared_stages(experiment)
         ready: set[str] = set()

@@ -1,4 +1,4 @@
-"""Running a latency experiment: what is kept after a kill, what the next run does about it. No time is judged."""
+"""Running a latency experiment: results after kills and on resumption; no time is asserted."""
 
 import gc
 import json
@@ -23,7 +23,7 @@ from ledger.stage_results import LatencyResult
 from runners.latency_stages import latency_stages
 from runners.run import RunRequest, run
 from runners.run_progress import RunProgress
-from runners.scheduler import OVER, next_step
+from runners.scheduler import DONE, next_step
 from runners.scheduling.state import RunState
 from runners.stages.context import StageContext
 from runners.stages.declarations import LatencyStage
@@ -90,7 +90,7 @@ def test_every_length_is_timed_with_every_arm_in_every_round(finished: Path) -> 
 
 
 @pytest.mark.engines
-def test_a_finished_run_times_nothing_again(finished: Path) -> None:
+def test_a_finished_run_repeats_no_measurement(finished: Path) -> None:
     before = kept_in(finished)
     _, seen = timed(finished)
     assert all(not shown.recorded and not shown.remaining for shown in seen)
@@ -98,22 +98,20 @@ def test_a_finished_run_times_nothing_again(finished: Path) -> None:
 
 
 @pytest.mark.engines
-def test_another_experiment_is_a_conflict_that_names_what_differs(finished: Path) -> None:
+def test_another_experiment_is_a_conflict_with_the_differences(finished: Path) -> None:
     with pytest.raises(ConflictError, match=r"timing\.rounds: 3 there, 4 here"):
         timed(finished, experiment(rounds=4))
 
 
 @pytest.mark.engines
-def test_another_machine_is_a_conflict_that_names_what_differs(
-    finished: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_machine_is_a_conflict_with_the_differences(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("runners.stages.latency.manifest", lambda: {**MACHINE.model_dump(), "processor": "another"})
     with pytest.raises(ConflictError, match=r'machine\.processor: .* there, "another" here'):
         timed(finished)
 
 
 @pytest.mark.engines
-def test_a_killed_run_keeps_its_lengths_and_the_next_one_times_the_rest(tmp_path: Path) -> None:
+def test_a_killed_run_keeps_finished_lengths_and_the_next_one_measures_the_rest(tmp_path: Path) -> None:
     code = KILLED.format(folder=str(tmp_path))
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=120, check=False)
     assert done.returncode == -signal.SIGKILL
@@ -126,14 +124,14 @@ def test_a_killed_run_keeps_its_lengths_and_the_next_one_times_the_rest(tmp_path
 
 
 @pytest.mark.parametrize("timing", [{"part": "block"}, {"precision": "bfloat16"}, {"batch_sequences": 3}])
-def test_what_is_declared_can_be_timed(tmp_path: Path, timing: dict[str, object]) -> None:
+def test_every_declared_setting_can_be_measured(tmp_path: Path, timing: dict[str, object]) -> None:
     convolutions = ("depthwise", "lightweight", "dynamic", "span_dynamic")
     every = {kind: {"bottleneck_ratio": 2, "convolution": kind} for kind in convolutions}
     found = compute_here(tmp_path, experiment({"attention": {}, **every}, **timing), 8)
     assert {len(seconds) for seconds in found.seconds.values()} == {3}
 
 
-def test_a_stage_leaves_the_process_as_it_was(tmp_path: Path) -> None:
+def test_a_stage_restores_the_state_of_the_process(tmp_path: Path) -> None:
     import torch
 
     torch.use_deterministic_algorithms(True)
@@ -145,7 +143,7 @@ def test_a_stage_leaves_the_process_as_it_was(tmp_path: Path) -> None:
     assert torch.get_num_threads() == threads
 
 
-def test_a_key_changes_with_what_a_time_depends_on_and_with_nothing_else() -> None:
+def test_a_key_depends_exactly_on_what_a_time_depends_on() -> None:
     def keys(asked: LatencyExperiment, **machine: str) -> list[str]:
         stages = latency_stages(asked, MACHINE.model_copy(update=machine))
         return [stage.key for stage in stages.named().values()]
@@ -160,14 +158,14 @@ def test_a_key_changes_with_what_a_time_depends_on_and_with_nothing_else() -> No
         assert not set(keys(changed)) & set(known)
 
 
-def test_a_store_of_the_folder_holds_each_length_once(finished: Path) -> None:
+def test_the_store_has_each_length_once(finished: Path) -> None:
     store = ArtifactStore(ResultPaths.of(finished).stages)
     stages = latency_stages(experiment(), this_machine("cpu"))
     outcomes = [store.outcome(stage.kind, stage.key) for stage in stages.named().values()]
     assert [outcome.result["length"] for outcome in outcomes if outcome is not None] == [8, 16]
 
 
-def test_times_of_an_earlier_version_are_refused_and_left_as_they_are(tmp_path: Path) -> None:
+def test_times_of_an_earlier_version_are_refused_and_unchanged(tmp_path: Path) -> None:
     (tmp_path / "timing.json").write_text("{")
     with pytest.raises(CorruptionError, match="earlier version") as refused:
         timed(tmp_path)
@@ -175,19 +173,19 @@ def test_times_of_an_earlier_version_are_refused_and_left_as_they_are(tmp_path: 
     assert [path.name for path in tmp_path.iterdir()] == ["timing.json"]
 
 
-def test_stages_of_all_lengths_ask_for_the_machine_alone() -> None:
+def test_stages_of_all_lengths_are_exclusive() -> None:
     stages: list[Stage] = [*latency_stages(experiment(), MACHINE).named().values()]
     assert all(stage.declaration.exclusive for stage in stages)
     assert all(not stage.inputs for stage in stages)
 
 
-def test_a_run_without_trials_is_over_when_its_stages_have_ended() -> None:
+def test_a_run_without_trials_ends_with_its_stages() -> None:
     state = RunState(experiment(), latency_stages(experiment(), MACHINE), Path("ledger"))
     stages = state.shared_tasks
-    assert [task.place for task in next_step(state).ready] == [(None, "latency n = 8"), (None, "latency n = 16")]
+    assert [task.task_id for task in next_step(state).ready] == [(None, "latency n = 8"), (None, "latency n = 16")]
     result = LatencyResult(length=8, arms=("attention",), seconds={"attention": (1.0,)}, machine=MACHINE)
     for number, task in enumerate(stages, start=1):
         assert task in next_step(state).ready
-        state.take(Record(number, None, LATENCY, task.label, task.stage.key, Status.FINISHED, result, 1.0, False))
+        state.apply(Record(number, None, LATENCY, task.label, task.stage.key, Status.FINISHED, result, 1.0, False))
         assert task not in next_step(state).ready
-    assert next_step(state) == OVER
+    assert next_step(state) == DONE

@@ -1,4 +1,4 @@
-"""A results folder belongs to one experiment and one driver; what a stage refuses ends the run in its own words."""
+"""A results folder belongs to one experiment and one driver; a user error in a stage ends the run."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -26,8 +26,8 @@ def request(folder: Path, experiment: Experiment, scale: str = "whole") -> RunRe
     return RunRequest(experiment, scale, ResultPaths.of(folder / "results"), workers=1)
 
 
-def nobody_watches(progress: RunProgress) -> None:
-    """Look away."""
+def ignore_progress(progress: RunProgress) -> None:
+    """Ignore progress."""
 
 
 def test_another_experiment_in_the_folder_is_refused_with_every_key_that_differs(tmp_path: Path) -> None:
@@ -50,26 +50,26 @@ def test_another_experiment_in_the_folder_is_refused_with_every_key_that_differs
         "  baseline.recipe.dropout: the default there, 0.3 here",
         "  pretraining.seeds: [1,2] there, [1,3] here",
     ]
-    assert [key for key in keys if not key.startswith("  design.")] == wanted  # the arms stand on the baseline
+    assert [key for key in keys if not key.startswith("  design.")] == wanted  # the arms depend on the baseline
     assert last == "Did you mean another --out folder?"
     with closing(Ledger.at(tmp_path / "results")) as ledger:
         assert ledger.fact("identity") == before
 
 
-def test_a_run_that_computes_is_a_session_and_one_that_finds_everything_done_is_none(tmp_path: Path) -> None:
+def test_only_a_run_that_computes_is_recorded_as_a_session(tmp_path: Path) -> None:
     asked = replace(request(tmp_path, simulated.small_table(tmp_path)), command="steeplechase run a.yaml")
     track = Track(asked.experiment, tmp_path)
     with open_ledger(asked) as ledger:
         for expected in (1, 1):
-            with timed(ledger, asked, nobody_watches) as watched:
-                run_stages(track.journal(ledger), track.executor(), watched)
+            with timed(ledger, asked, ignore_progress) as reporter:
+                run_stages(track.journal(ledger), track.executor(), reporter)
             (session,) = sessions(ledger)
             assert (len(sessions(ledger)), session.command) == (expected, "steeplechase run a.yaml")
         assert session.seconds is not None
         assert session.machine["threads"] == 1
 
 
-def test_what_changes_no_number_is_no_conflict(tmp_path: Path) -> None:
+def test_settings_without_effect_on_results_are_no_conflict(tmp_path: Path) -> None:
     experiment = simulated.experiment(tmp_path)
     with open_ledger(request(tmp_path, experiment)) as ledger:
         facts = snapshot(ledger)
@@ -79,7 +79,7 @@ def test_what_changes_no_number_is_no_conflict(tmp_path: Path) -> None:
         assert snapshot(ledger) == facts
 
 
-def test_arms_and_claims_may_be_added_and_the_ledger_says_after_what(tmp_path: Path) -> None:
+def test_arms_and_claims_may_be_added_and_the_ledger_has_the_time_of_addition(tmp_path: Path) -> None:
     arms: dict[str, Any] = {"narrow": {"bottleneck_ratio": 2}}
     small = simulated.experiment(tmp_path, design={"kind": "list", "arms": arms}, fine_tuning={})
     with open_ledger(request(tmp_path, small)):
@@ -100,10 +100,10 @@ def test_arms_and_claims_may_be_added_and_the_ledger_says_after_what(tmp_path: P
     assert {history.status for history in whole.of_arm("dynamic")} == {TrialStatus.FINISHED}
     assert whole.document["claims"] == claims
     with pytest.raises(ConflictError), open_ledger(request(tmp_path, small)):
-        pass  # an arm that has run is never forgotten
+        pass  # an arm with results cannot be removed
 
 
-def test_another_spelling_of_a_path_is_no_other_experiment_and_another_place_is(
+def test_another_spelling_of_a_path_is_the_same_experiment_and_another_file_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def at(path: str) -> RunRequest:
@@ -123,29 +123,29 @@ def test_another_spelling_of_a_path_is_no_other_experiment_and_another_place_is(
         open_ledger(at(f"${VARIABLE}/text.txt")).__enter__()
 
 
-def test_a_second_driver_at_once_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+def test_a_concurrent_driver_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     asked = request(tmp_path, simulated.experiment(tmp_path))
     with open_ledger(asked) as ledger:
         with pytest.raises(ConflictError, match="is running this experiment"):
-            run(asked, nobody_watches)
+            run(asked, ignore_progress)
         assert ledger.trials() == ()
-        assert not (asked.places.stages / "unfinished").exists()
+        assert not (asked.paths.stages / "unfinished").exists()
 
 
-def test_data_that_is_not_there_is_refused_before_a_folder_is_made(tmp_path: Path) -> None:
+def test_missing_data_is_refused_before_a_folder_is_created(tmp_path: Path) -> None:
     experiment = simulated.experiment(tmp_path)
     (tmp_path / "text.txt").unlink()
     with pytest.raises(DataError, match="no such file"):
-        run(request(tmp_path, experiment), nobody_watches)
+        run(request(tmp_path, experiment), ignore_progress)
     assert not (tmp_path / "results").exists()
 
 
-def test_a_ledger_that_a_killed_driver_had_just_made_is_told_as_empty_and_can_be_run(tmp_path: Path) -> None:
+def test_an_empty_ledger_of_a_killed_driver_is_reported_and_can_be_resumed(tmp_path: Path) -> None:
     asked = request(tmp_path, simulated.experiment(tmp_path))
-    asked.places.make()
-    Ledger(asked.places.folder / "ledger.sqlite").close()
+    asked.paths.make()
+    Ledger(asked.paths.folder / "ledger.sqlite").close()
     with (
-        closing(Ledger.at(asked.places.folder)) as ledger,
+        closing(Ledger.at(asked.paths.folder)) as ledger,
         pytest.raises(MachineError, match="nothing has been run"),
     ):
         snapshot(ledger)
@@ -154,13 +154,13 @@ def test_a_ledger_that_a_killed_driver_had_just_made_is_told_as_empty_and_can_be
 
 
 @pytest.mark.engines
-def test_what_a_worker_refuses_ends_the_run_in_its_own_words_and_a_mended_file_carries_on(tmp_path: Path) -> None:
+def test_a_user_error_in_a_worker_ends_the_run_and_a_corrected_file_resumes_it(tmp_path: Path) -> None:
     asked = request(tmp_path, simulated.experiment(tmp_path))
     (tmp_path / "text.txt").write_bytes(b"first line\nsecond\x00line\n")
     with pytest.raises(DataError, match=r"text\.txt:2: a NUL byte") as refused:
-        run(asked, nobody_watches)
+        run(asked, ignore_progress)
     assert refused.value.exit_code == 4
     (tmp_path / "text.txt").write_text("too little text for a vocabulary\n")
     with pytest.raises(DataError) as refused:
-        run(asked, nobody_watches)
+        run(asked, ignore_progress)
     assert "NUL" not in str(refused.value)

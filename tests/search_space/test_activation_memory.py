@@ -1,4 +1,4 @@
-"""The estimate of what training keeps is near what torch keeps of the built encoder, for every option."""
+"""The estimate of activation memory is near the measured memory of the built encoder, for every option."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ SEQUENCES, LENGTH = 8, 128
 
 
 def kept(architecture: Architecture) -> int:
-    """Return the bytes of all that a forward pass keeps for the backward one, each piece of memory once."""
+    """Return the bytes that a forward pass saves for the backward pass, each storage once."""
     encoder = Encoder(architecture, 0.0)
     for parameter in encoder.parameters():
         torch.nn.init.normal_(parameter, std=0.02)
@@ -42,14 +42,14 @@ def kept(architecture: Architecture) -> int:
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         out = encoder(torch.zeros(SEQUENCES, LENGTH, dtype=torch.long))
-    assert out.requires_grad  # and so nothing was let go of before it was counted
+    assert out.requires_grad  # so that nothing was freed before it was counted
     return sum(sizes.values())
 
 
 @pytest.mark.parametrize("groups", GROUPS)
 @pytest.mark.parametrize("bottleneck_ratio", [1, 2])
 @pytest.mark.parametrize("convolution", convolutions(9), ids=lambda option: option.kind)
-def test_the_estimate_is_near_what_the_encoder_keeps(
+def test_the_estimate_is_near_the_memory_of_the_encoder(
     convolution: Convolution, bottleneck_ratio: int, groups: int
 ) -> None:
     rest = {"bottleneck_ratio": bottleneck_ratio, "feed_forward_groups": groups, "convolution": convolution}
@@ -62,7 +62,7 @@ def test_the_estimate_is_near_what_the_encoder_keeps(
 
 @given(architectures(), st.integers(1, 16), st.integers(1, 16))
 @settings(max_examples=40)
-def test_memory_grows_with_what_it_is_kept_for(drawn: Architecture, length: int, sequences: int) -> None:
+def test_memory_grows_with_batch_length_and_depth(drawn: Architecture, length: int, sequences: int) -> None:
     def total(**other: Any) -> int:
         asked = {"length": length, "sequences": sequences, "value_bytes": 4, "dropout": 0.0} | other
         return activation_memory(drawn, **asked).total

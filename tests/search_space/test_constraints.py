@@ -1,4 +1,4 @@
-"""Constraints are read as they would be in Python, and never evaluated as code."""
+"""Constraints have the values of Python expressions, and are never evaluated as code."""
 
 import ast
 import operator
@@ -41,7 +41,7 @@ truths = st.recursive(
 
 
 @given(truths)
-def test_an_expression_means_what_it_means_in_python(text: str) -> None:
+def test_an_expression_has_the_value_of_python(text: str) -> None:
     python = eval(text, {"__builtins__": {}}, {**VALUES, "true": True})
     assert parse(text).truth(VALUES.__getitem__) is python
 
@@ -66,7 +66,7 @@ def is_part_of_python(text: str) -> bool:
 
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12) | truths.map(str.split))
 @settings(max_examples=1000)
-def test_the_language_is_a_part_of_pythons(words: list[str]) -> None:
+def test_the_language_is_a_subset_of_python(words: list[str]) -> None:
     text = re.sub("'x' (?='x')", "'x' + ", " ".join(words).replace(", ]", ", 2 ]"))  # Python joins or forgives these
     try:
         accepted = bool(parse(text))
@@ -76,14 +76,16 @@ def test_the_language_is_a_part_of_pythons(words: list[str]) -> None:
 
 
 @given(truths, st.sets(st.sampled_from("abcd")))
-def test_what_a_missing_value_leaves_open_is_neither_true_nor_false(text: str, missing: set[str]) -> None:
-    """A truth without some values is the truth with any values in their place (Kleene)."""
+def test_an_expression_that_depends_on_a_missing_value_is_neither_true_nor_false(
+    text: str, missing: set[str]
+) -> None:
+    """A truth value with missing values holds for any values in their place (Kleene)."""
     truth = parse(text).truth(lambda name: None if name in missing else VALUES[name])
     assert truth in (None, parse(text).truth(VALUES.__getitem__))
 
 
 @given(st.text(max_size=40) | st.text(alphabet="ab<>=!+-*/%()[],'\" .1e", max_size=40))
-def test_any_text_is_an_expression_or_is_told_why_not(text: str) -> None:
+def test_any_text_parses_or_raises_invalid_expression(text: str) -> None:
     with suppress(InvalidExpression):
         assert parse(text).truth(lambda _: 1) in (True, False)
 
@@ -119,14 +121,14 @@ def test_any_text_is_an_expression_or_is_told_why_not(text: str) -> None:
         ("1 < 2 " + "and 1 < 2 " * 30, "306 characters are too many; at most 200 allowed"),
     ],
 )
-def test_what_is_no_constraint_is_told_with_its_place(text: str, message: str) -> None:
+def test_an_invalid_constraint_is_reported_with_its_position(text: str, message: str) -> None:
     with pytest.raises(InvalidExpression) as meaningless:
         parsed(text)
     assert str(meaningless.value).startswith(message)
 
 
 @given(st.integers(1, 16), st.sampled_from(["<", "<=", ">", ">=", "==", "!="]))
-def test_a_path_stands_for_the_candidates_value(limit: int, sign: str) -> None:
+def test_a_path_has_the_candidates_value(limit: int, sign: str) -> None:
     compare = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq}
     holds = not compare["=="](4, limit) if sign == "!=" else compare[sign](4, limit)
     assert (broken_by(Candidate(), (f"heads {sign} {limit}",)) is None) == holds
@@ -135,21 +137,19 @@ def test_a_path_stands_for_the_candidates_value(limit: int, sign: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "text", "told"),
     [
-        ({}, "convolution.kernel_size > 100", None),  # there is no kernel to speak of
+        ({}, "convolution.kernel_size > 100", None),  # there is no kernel
         ({}, "not convolution.kernel_size > 100", None),
         ({"convolution": "dynamic"}, "convolution.kernel_size > 100", "convolution.kernel_size is 9"),
         ({}, "convolution == 'none' or convolution.kernel_size > 100", None),
         ({"convolution": "dynamic"}, "convolution in ['none', 'depthwise']", "convolution is dynamic"),
         ({}, "parameters <= 13483008", None),
         ({"depth": 13}, "parameters <= 13483008", "parameters is 14272768"),
-        ({}, "heads % 0 == 0", "cannot be asked: 4 % 0 has no value"),
-        ({}, "convolution < 3", "cannot be asked: 'none' is not a number, and < needs one"),
-        ({}, "heads + 1", "cannot be asked: 5 is neither true nor false; compare it with something"),
+        ({}, "heads % 0 == 0", "cannot be evaluated: 4 % 0 has no value"),
+        ({}, "convolution < 3", "cannot be evaluated: 'none' is not a number, and < needs one"),
+        ({}, "heads + 1", "cannot be evaluated: 5 is neither true nor false; compare it with something"),
     ],
 )
-def test_a_constraint_says_nothing_of_a_field_that_is_not_there(
-    changes: dict[str, Any], text: str, told: str | None
-) -> None:
+def test_a_constraint_on_a_missing_field_does_not_apply(changes: dict[str, Any], text: str, told: str | None) -> None:
     reason = broken_by(apply(Candidate(), changes), (text,))
     assert reason is None if told is None else reason is not None and reason.endswith(told)
 
@@ -169,7 +169,7 @@ def test_values_that_a_path_can_have_are_accepted(text: str) -> None:
     assert parsed(text).text == text
 
 
-def test_a_misspelt_option_is_refused_with_the_one_that_is_meant() -> None:
+def test_a_misspelt_option_is_refused_with_a_suggestion() -> None:
     with pytest.raises(InvalidExpression) as meaningless:
         parsed("convolution != 'span-dynamic'")
     assert str(meaningless.value).endswith("Did you mean 'span_dynamic'?")

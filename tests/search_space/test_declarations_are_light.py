@@ -1,4 +1,4 @@
-"""Declarations hold no torch: `plan` and every refusal answer without waiting for it."""
+"""Declarations do not import torch, so that `plan` and errors are fast."""
 
 import subprocess
 import sys

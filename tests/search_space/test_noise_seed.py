@@ -1,4 +1,4 @@
-"""A noise seed draws other randomness from the same seed; without one nothing about a candidate or a seed changes."""
+"""A noise seed changes the random draws only; its default changes nothing."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +12,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 @given(SEEDS)
-def test_no_replica_is_the_seed_itself_and_leaves_no_trace(seed: int) -> None:
+def test_a_noise_seed_changes_the_root_seed_and_its_default_does_not(seed: int) -> None:
     assert Recipe().root_seed(seed) == seed
     assert "noise_seed" not in canonical(Recipe(noise_seed=0))
 

@@ -1,4 +1,4 @@
-"""Changes are applied to make an arm and read off to name one; the two undo each other."""
+"""Overrides are applied to make an arm and derived from two candidates; the two are inverse."""
 
 import pytest
 from hypothesis import given, settings
@@ -33,14 +33,14 @@ CANDIDATES = st.builds(
 
 @given(CANDIDATES, CANDIDATES)
 @settings(max_examples=60)
-def test_the_difference_leads_from_one_candidate_to_the_other(baseline: Candidate, candidate: Candidate) -> None:
+def test_applying_the_difference_gives_the_other_candidate(baseline: Candidate, candidate: Candidate) -> None:
     assert apply(baseline, difference(baseline, candidate)) == candidate
     assert difference(candidate, candidate) == {}
 
 
 @given(CANDIDATES, st.data())
 @settings(max_examples=40)
-def test_what_was_changed_is_what_differs(baseline: Candidate, data: st.DataObject) -> None:
+def test_the_difference_is_the_applied_overrides(baseline: Candidate, data: st.DataObject) -> None:
     changes = {"depth": data.draw(st.integers(1, 9)), "recipe.batch_sequences": data.draw(st.integers(1, 9))}
     found = difference(baseline, apply(baseline, changes))
     assert found == {path: value for path, value in changes.items() if path in found}
@@ -81,7 +81,9 @@ def test_an_options_name_alone_is_the_option_with_its_defaults(start: type[Schem
     ],
     ids=lambda value: "+".join(value) if isinstance(value, dict) else None,
 )
-def test_an_impossible_change_says_which_and_why(changes: dict[str, object], blamed: str, message: str) -> None:
+def test_an_invalid_override_is_reported_with_its_path_and_reason(
+    changes: dict[str, object], blamed: str, message: str
+) -> None:
     with pytest.raises(InvalidOverride) as refusal:
         apply(Candidate(), changes)
     (violation,) = refusal.value.violations

@@ -1,4 +1,4 @@
-"""A point that cannot be built is refused, and the message says rule, values and remedy."""
+"""An invalid candidate is refused; the message has rule, values and remedy."""
 
 import re
 
@@ -30,7 +30,7 @@ def broken(candidate: Candidate) -> dict[tuple[str | int, ...], str]:
     st.integers(1, 200),
     st.integers(1, 200),
 )
-def test_a_divisor_is_refused_exactly_where_it_does_not_divide(
+def test_a_divisor_is_refused_if_and_only_if_it_does_not_divide(
     pair: tuple[str, str], divisor: int, whole: int
 ) -> None:
     divisor_name, whole_name = pair
@@ -47,7 +47,7 @@ def test_a_divisor_is_refused_exactly_where_it_does_not_divide(
         assert set(near) <= set(divisors(whole))
 
 
-def test_three_heads_below_a_ratio_of_two_are_told_what_is_allowed() -> None:
+def test_three_heads_at_a_ratio_of_two_are_refused_with_allowed_values() -> None:
     small = Candidate(architecture=Architecture(width=255, heads=3, bottleneck_ratio=2))
     assert broken(small) == {
         ("architecture", "bottleneck_ratio"): "2 does not divide heads 3; γ keeps whole heads. Allowed near it: 1, 3"
@@ -66,7 +66,7 @@ def test_groups_must_divide_both_widths() -> None:
 
 @pytest.mark.parametrize("option", WITH_KERNEL)
 @pytest.mark.parametrize("kernel_size", [2, 8, 1022])
-def test_an_even_kernel_is_told_both_its_neighbours(option: type[WithKernel], kernel_size: int) -> None:
+def test_an_even_kernel_is_refused_with_both_neighbours(option: type[WithKernel], kernel_size: int) -> None:
     with pytest.raises(ValidationError, match=rf"Did you mean {kernel_size - 1} or {kernel_size + 1}\?"):
         option(kernel_size=kernel_size)
 
@@ -90,14 +90,14 @@ def test_a_sequence_is_no_longer_than_the_table_of_positions() -> None:
 
 
 @pytest.mark.parametrize("objective", [MaskedLanguageModel, ReplacedTokenDetection])
-def test_shares_of_one_whole_are_at_most_one(objective: type[MaskedLanguageModel | ReplacedTokenDetection]) -> None:
+def test_masking_shares_sum_to_at_most_one(objective: type[MaskedLanguageModel | ReplacedTokenDetection]) -> None:
     assert broken(Candidate(objective=objective(mask_token_share=0.8, random_token_share=0.2))) == {}
     paths = set(broken(Candidate(objective=objective(mask_token_share=0.8, random_token_share=0.3))))
     assert paths == {("objective", "random_token_share")}
 
 
 @given(st.floats(0.001, 0.999), st.integers(8, 512), st.sampled_from((MaskedLanguageModel, ReplacedTokenDetection)))
-def test_something_is_predicted_and_never_more_than_the_real_tokens(
+def test_predictions_are_between_one_and_the_number_of_ordinary_tokens(
     mask_rate: float, length: int, objective: type[Objective]
 ) -> None:
     assert 1 <= objective(mask_rate=mask_rate).predictions(length) <= length - 2

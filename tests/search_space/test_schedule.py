@@ -1,4 +1,4 @@
-"""Rates are a function of tokens: equal tokens, equal phase, whatever the batch."""
+"""Learning rates are a function of tokens, independent of the batch size."""
 
 import pytest
 from hypothesis import given

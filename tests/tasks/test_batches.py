@@ -1,4 +1,4 @@
-"""Every sequence once per epoch, in an order that the seed decides and nothing else."""
+"""Every sequence occurs once per epoch, in an order that depends on the seed only."""
 
 from collections import Counter
 
@@ -17,7 +17,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def batches(sequences: int) -> Batches:
-    """Return batches of a stream in which every token tells where it stood."""
+    """Return batches of a stream whose tokens are their positions."""
     stream = np.arange(sequences * PIECE + 3, dtype=np.uint16) + 10  # three tokens are left over
     return Batches(stream, WORDS, LENGTH)
 
@@ -36,7 +36,7 @@ def test_each_epoch_visits_every_sequence_once(sequences: int, batch: int, seed:
 
 
 @given(st.integers(1, 40), st.integers(1, 12), SEEDS, st.lists(st.integers(0, 50), max_size=5), st.integers(0, 50))
-def test_a_step_is_the_same_whatever_came_before(
+def test_the_batch_of_a_step_does_not_depend_on_earlier_steps(
     sequences: int, batch: int, seed: int, before: list[int], step: int
 ) -> None:
     used = batches(sequences)
@@ -55,7 +55,7 @@ def test_a_larger_batch_sees_the_same_sequences_in_the_same_order(
     assert large == small
 
 
-def test_epochs_and_seeds_have_orders_of_their_own() -> None:
+def test_epochs_and_seeds_have_different_orders() -> None:
     made = batches(50)
     orders = Counter(tuple(numbers(made.at(epoch, 50, seed))) for epoch in range(4) for seed in range(4))
     assert len(orders) == 16
@@ -63,7 +63,7 @@ def test_epochs_and_seeds_have_orders_of_their_own() -> None:
 
 @given(st.integers(0, 100))
 @settings(max_examples=20)
-def test_a_sequence_is_a_piece_of_the_stream_between_its_marks(step: int) -> None:
+def test_a_sequence_is_a_piece_of_the_stream_between_special_tokens(step: int) -> None:
     stream = text(PIECE * 30)
     batch = Batches(stream, WORDS, LENGTH).at(step, 4, 1)
     assert batch.shape == (4, LENGTH)

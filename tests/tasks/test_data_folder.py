@@ -1,4 +1,4 @@
-"""The data folder: `data`, or what the variable names; a path that does not begin with the variable is as written."""
+"""The data folder: `data`, or the value of the variable; other paths are unchanged."""
 
 from pathlib import Path
 
@@ -18,7 +18,9 @@ from tests.factories.glue_folders import files_of, write_table
 @pytest.mark.parametrize(
     ("value", "folder"), [(None, "data"), ("", "data"), ("/mnt/sets", "/mnt/sets"), ("..", "..")]
 )
-def test_the_folder_is_the_variables_or_data(value: str | None, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_data_folder_is_the_variable_or_data(
+    value: str | None, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     if value is not None:
         monkeypatch.setenv(VARIABLE, value)
@@ -29,17 +31,17 @@ def test_the_folder_is_the_variables_or_data(value: str | None, folder: str, mon
 
 
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
-def test_any_other_path_is_as_it_is_written(path: str) -> None:
+def test_other_paths_are_unchanged(path: str) -> None:
     if not path.startswith((f"${VARIABLE}", f"${{{VARIABLE}}}")):
         assert resolved(path) == Path(path)
 
 
 @pytest.mark.parametrize("path", [f"${VARIABLE}S/a", f"${VARIABLE}_2", f"a/${VARIABLE}", VARIABLE, f"~/${VARIABLE}"])
-def test_only_the_whole_variable_at_the_beginning_counts(path: str) -> None:
+def test_only_the_full_variable_at_the_beginning_is_replaced(path: str) -> None:
     assert resolved(path) == Path(path)
 
 
-def test_what_lies_in_the_folder_is_known_by_its_content_however_it_is_named(
+def test_the_identity_of_data_does_not_depend_on_the_spelling_of_the_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path))
@@ -56,13 +58,13 @@ def test_what_lies_in_the_folder_is_known_by_its_content_however_it_is_named(
 
 
 @pytest.mark.parametrize("path", [f"${VARIABLE}/nowhere", "nowhere"])
-def test_data_that_are_missing_are_named_with_the_folder_and_how_to_find_them(
+def test_missing_data_are_reported_with_folder_and_hint(
     path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     corpus, files = TextFilesCorpus(path=path), files_of("rte")
     for ask in (
-        corpus.look,
+        corpus.check_exists,
         corpus.inputs,
         GivenVocabulary(path=path).inputs,
         lambda: FolderOfTasks(path=path).located(files),
@@ -76,7 +78,7 @@ def test_data_that_are_missing_are_named_with_the_folder_and_how_to_find_them(
     assert "`steeplechase data`" in HINT
 
 
-def test_two_spellings_of_one_place_are_one_and_two_places_are_two(
+def test_two_spellings_of_a_path_are_equal_and_two_paths_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path / "sets"))

@@ -1,4 +1,4 @@
-"""The registry of data sets, and what is found of each: every entry has its facts, and the facts hold where it is."""
+"""The registry of data sets, and verification and download of local copies."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ EVERY = pytest.mark.parametrize("name", data_sets())
 
 
 @EVERY
-def test_every_entry_says_where_it_comes_from_and_what_its_files_are(name: str) -> None:
+def test_every_entry_has_its_source_and_files(name: str) -> None:
     data_set = data_sets()[name]
     assert data_set.title
     assert data_set.source
@@ -46,7 +46,7 @@ def test_no_file_is_in_two_sets_and_no_two_are_fetched_into_one_folder() -> None
 
 
 @EVERY
-def test_the_registered_hashes_hold_where_the_data_are(name: str) -> None:
+def test_the_registered_hashes_are_those_of_the_data(name: str) -> None:
     finding = find(data_sets()[name], ROOT / data_folder())
     if finding.state is State.ABSENT:
         pytest.skip(f"{name} is not in {data_folder()}")
@@ -102,7 +102,7 @@ def test_the_hash_of_several_files_is_that_of_their_list() -> None:
         ((b"one", b"two"), State.VERIFIED, []),
     ],
 )
-def test_what_is_there_decides_the_state_and_every_fault_is_named(
+def test_the_state_follows_from_the_files_and_every_fault_is_reported(
     there: tuple[bytes | None, ...], state: State, faults: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / "RTE").mkdir()
@@ -132,7 +132,7 @@ def hub_of(folder: Path) -> dict[tuple[str, str, str], Any]:
     return {("nyu-mll/glue", "rte", split): table for split in ("train", "validation")}
 
 
-def test_a_fetched_set_is_verified_found_by_experiments_and_not_fetched_again(
+def test_a_fetched_set_is_verified_readable_and_not_fetched_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = serve(monkeypatch, hub_of(tmp_path), COMMIT)
@@ -157,7 +157,7 @@ def test_a_fetched_set_is_verified_found_by_experiments_and_not_fetched_again(
     }
 
 
-def test_official_files_go_before_fetched_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_official_files_have_priority_over_fetched_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     serve(monkeypatch, hub_of(tmp_path), COMMIT)
     fetch(small(b"one"), tmp_path)
     for part in ("train", "dev"):
@@ -167,7 +167,7 @@ def test_official_files_go_before_fetched_ones(tmp_path: Path, monkeypatch: pyte
     assert len(data.parts(files_of("rte"))["dev"].examples) == 4
 
 
-def test_a_fetched_file_that_was_changed_or_lost_is_told_and_nothing_is_written_over_it(
+def test_a_changed_or_missing_fetched_file_is_reported_and_not_overwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     serve(monkeypatch, hub_of(tmp_path), COMMIT)
@@ -188,7 +188,7 @@ def test_a_fetched_file_that_was_changed_or_lost_is_told_and_nothing_is_written_
     assert find(small(b"one"), tmp_path).faults[0].path == place / MANIFEST
 
 
-def test_an_incomplete_copy_is_left_as_it_is_and_the_hub_is_not_asked(
+def test_an_incomplete_copy_is_unchanged_and_nothing_is_downloaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = serve(monkeypatch, hub_of(tmp_path), COMMIT)
@@ -202,12 +202,12 @@ def test_an_incomplete_copy_is_left_as_it_is_and_the_hub_is_not_asked(
 @pytest.mark.parametrize(
     ("error", "refusal", "words"),
     [
-        (ConnectionError("Couldn't reach it"), MachineError, "the network, or the hub, cannot be reached"),
+        (ConnectionError("Couldn't reach it"), MachineError, "the network or the hub is unreachable"),
         (OSError(28, "No space left on device"), MachineError, "No space left"),
         (ValueError("Unknown split 'train'"), DataError, "Unknown split"),
     ],
 )
-def test_what_the_hub_refuses_is_one_line_and_leaves_nothing(
+def test_a_hub_error_is_one_line_and_leaves_no_files(
     error: Exception, refusal: type[Exception], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     datasets = pytest.importorskip("datasets", reason="needs the extra `datasets`")
@@ -222,7 +222,7 @@ def test_what_the_hub_refuses_is_one_line_and_leaves_nothing(
     assert [*tmp_path.iterdir()] == []
 
 
-def test_only_what_is_not_on_the_hub_is_refused_with_its_source_and_its_place(tmp_path: Path) -> None:
+def test_data_sets_that_are_not_on_the_hub_are_refused_with_source_and_folder(tmp_path: Path) -> None:
     away = small(b"one", b"two").model_copy(update={"hub": None})
     refuse_unfetchable({"near": small(b"one")}, tmp_path)
     with pytest.raises(DataError, match=r"^away: is not fetched by this command; get it from here") as refused:

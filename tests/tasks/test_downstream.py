@@ -46,7 +46,7 @@ def test_the_three_tasks_are_found_by_their_file_names() -> None:
 
 
 @pytest.mark.parametrize("name", BUILT)
-def test_examples_are_as_many_as_asked_for_and_share_no_module(name: str, built: dict[str, Examples]) -> None:
+def test_examples_have_the_requested_numbers_and_share_no_module(name: str, built: dict[str, Examples]) -> None:
     examples = built[name]
     train_count, dev_count = counts(name)
     assert train_count - 6 < len(examples.train) <= train_count  # short by less than one group
@@ -62,7 +62,7 @@ def test_no_question_is_in_both_train_and_dev(name: str, built: dict[str, Exampl
 
 
 @pytest.mark.parametrize("name", BUILT)
-def test_building_again_from_documents_in_another_order_of_modules_changes_nothing(
+def test_examples_do_not_depend_on_the_order_of_modules(
     name: str, built: dict[str, Examples], test_documents: list[Document]
 ) -> None:
     turned = sorted(test_documents, key=lambda document: document.source[::-1])
@@ -70,7 +70,7 @@ def test_building_again_from_documents_in_another_order_of_modules_changes_nothi
 
 
 @pytest.mark.parametrize("name", BUILT)
-def test_too_few_examples_are_refused_with_figures(name: str, test_documents: list[Document]) -> None:
+def test_too_few_examples_are_refused_with_counts(name: str, test_documents: list[Document]) -> None:
     with pytest.raises(DataError, match=rf"{name}: .* gives \d+ train and \d+ dev examples \(\d+ from \d+ modules\)"):
         build(name)(test_documents, 10**6, 10**5)
     with pytest.raises(DataError, match="gives 0 train and 0 dev"):
@@ -96,7 +96,7 @@ def test_a_bag_of_words_is_near_chance(
     assert abs(scores[task.metrics[0]] - task.chance_score) < tolerance  # two standard errors at 200: 7 and 14
 
 
-def test_a_bag_of_words_learns_from_at_most_fifty_thousand_always_the_same() -> None:
+def test_a_bag_of_words_is_trained_on_a_fixed_sample_of_at_most_fifty_thousand() -> None:
     many = tuple(Example(f"row {number}", label=0) for number in range(60_000))
     drawn = learned_from(many)
     places = [int(example.first.split()[1]) for example in drawn]
@@ -108,7 +108,7 @@ def test_a_bag_of_words_learns_from_at_most_fifty_thousand_always_the_same() -> 
 
 
 @pytest.mark.parametrize("name", CLASSIFICATION)
-def test_lengths_say_nothing_about_the_label(name: str, built: dict[str, Examples]) -> None:
+def test_lengths_do_not_predict_the_label(name: str, built: dict[str, Examples]) -> None:
     examples = built[name]
     tables = [
         [
@@ -122,7 +122,7 @@ def test_lengths_say_nothing_about_the_label(name: str, built: dict[str, Example
     assert abs(right / len(examples.dev) - 0.5) < 0.1
 
 
-def test_either_side_of_a_pair_is_as_often_right_as_wrong(built: dict[str, Examples]) -> None:
+def test_each_text_of_a_pair_is_correct_as_often_as_incorrect(built: dict[str, Examples]) -> None:
     for examples in (built["docs_pair"].train, built["docs_pair"].dev):
         for side in ("first", "second"):
             right = Counter(getattr(example, side) for example in examples if example.label == 1)
@@ -130,7 +130,7 @@ def test_either_side_of_a_pair_is_as_often_right_as_wrong(built: dict[str, Examp
             assert right == wrong
 
 
-def test_broken_sentences_hold_the_same_words_as_written_ones(built: dict[str, Examples]) -> None:
+def test_corrupted_sentences_have_the_words_of_the_originals(built: dict[str, Examples]) -> None:
     for examples in (built["docs_acceptability"].train, built["docs_acceptability"].dev):
         written = Counter(word for example in examples if example.label == 1 for word in example.first.split())
         broken = Counter(word for example in examples if example.label == 0 for word in example.first.split())
@@ -140,7 +140,7 @@ def test_broken_sentences_hold_the_same_words_as_written_ones(built: dict[str, E
 
 
 @pytest.mark.parametrize("name", SPANS)
-def test_answers_lie_in_their_context_and_position_alone_is_at_chance(name: str, built: dict[str, Examples]) -> None:
+def test_answers_are_in_their_context_and_position_predicts_at_chance(name: str, built: dict[str, Examples]) -> None:
     contexts: dict[str, list[str]] = {}
     for example in (*built[name].train, *built[name].dev):
         assert example.answer_text == example.answer_text.strip() != ""
@@ -169,7 +169,7 @@ def test_parameters_are_read_in_three_styles() -> None:
         assert found == [("x", "The values, all of them."), ("y", "The axis.")]
 
 
-def test_sentences_are_whole_and_of_running_prose() -> None:
+def test_sentences_are_complete_and_of_running_prose() -> None:
     text = "Return the mean of all values, e.g. of a row. It is None.\n\n- a list of several words.\n\nx : int"
     assert sentences(text) == ["Return the mean of all values, e.g. of a row."]
 

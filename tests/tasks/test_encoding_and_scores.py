@@ -24,7 +24,7 @@ LABELS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, m
 
 
 @pytest.mark.parametrize("name", [name for name in task_names() if find_task(name).build])
-def test_rows_are_classify_first_separate_second_separate_and_padding(
+def test_rows_are_cls_first_sep_second_sep_and_padding(
     name: str, test_documents: list[Document], tokenizer: WordPiece
 ) -> None:
     task = find_task(name)
@@ -64,7 +64,7 @@ def test_a_span_decodes_to_its_answer_and_saves_and_loads(
     assert score(task, right, loaded.answers) == {"f1": 100.0, "exact_match": 100.0}
 
 
-def test_what_does_not_fit_is_cut_and_counted(tokenizer: WordPiece) -> None:
+def test_long_texts_are_truncated_and_counted(tokenizer: WordPiece) -> None:
     example = Example("axis", "x : the first value\naxis : the last one of them", answer=(27, 47))
     encoded = encode_examples([example], "span", tokenizer, 9)
     assert (encoded.truncated, encoded.answers_lost) == (1, 1)
@@ -114,7 +114,7 @@ def test_hand_worked_values() -> None:
     assert overlap_f1("the", "a") == 1.0
 
 
-def test_unequal_counts_are_no_score() -> None:
+def test_unequal_counts_raise() -> None:
     with pytest.raises(ValueError, match="1 predictions for 2 references"):
         score(find_task("docs_pair"), [1], [1, 0])
 

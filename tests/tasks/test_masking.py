@@ -1,4 +1,4 @@
-"""A fixed number of tokens is covered in every row, never a special one, and in the declared shares."""
+"""A fixed number of ordinary tokens is masked in every row, in the declared shares."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def maskings(draw: st.DrawFn) -> MaskedLanguageModel:
 
 @given(maskings(), st.integers(8, 96), st.integers(0, 2**32 - 1))
 @settings(max_examples=80)
-def test_every_row_asks_for_as_many_real_tokens_as_declared(
+def test_every_row_masks_the_declared_number_of_ordinary_tokens(
     masking: MaskedLanguageModel, length: int, seed: int
 ) -> None:
     shown = batch(length)
@@ -41,7 +41,7 @@ def test_every_row_asks_for_as_many_real_tokens_as_declared(
 
 
 @given(maskings(), st.integers(8, 96), st.integers(0, 2**32 - 1))
-def test_what_is_not_asked_for_is_shown_as_it_stood(masking: MaskedLanguageModel, length: int, seed: int) -> None:
+def test_unmasked_positions_are_unchanged(masking: MaskedLanguageModel, length: int, seed: int) -> None:
     before = batch(length)
     untouched = before.copy()
     masked = mask(before, masking, WORDS, np.random.default_rng(seed))
@@ -73,7 +73,7 @@ def test_the_shares_are_those_declared(mask_token_share: float, random_token_sha
         assert binomtest(int(found.sum()), found.size, min(1.0, share)).pvalue > UNLIKELY
 
 
-def test_random_tokens_come_from_the_whole_vocabulary() -> None:
+def test_random_tokens_come_from_the_full_vocabulary() -> None:
     masked = many(0.0, 1.0)
     visible = np.take_along_axis(masked.inputs, masked.masked_positions, 1)
     counts = np.bincount(visible.flatten(), minlength=WORDS.vocabulary_size)
@@ -81,7 +81,7 @@ def test_random_tokens_come_from_the_whole_vocabulary() -> None:
     assert min(binomtest(int(count), visible.size, 1 / 40).pvalue for count in counts) > UNLIKELY
 
 
-def test_every_real_position_is_as_likely_as_any_other() -> None:
+def test_masked_positions_are_uniform() -> None:
     shown = np.full((20_000, 16), 9)
     shown[:, 0], shown[:, -1] = WORDS.classify, WORDS.separate
     masked = mask(shown, MaskedLanguageModel(), WORDS, np.random.default_rng(1))
@@ -90,7 +90,7 @@ def test_every_real_position_is_as_likely_as_any_other() -> None:
     assert min(binomtest(int(count), 20_000, 2 / 14).pvalue for count in counts[1:-1]) > UNLIKELY
 
 
-def test_the_generator_alone_decides() -> None:
+def test_masking_depends_on_the_random_generator_only() -> None:
     shown = batch(32)
     same = [mask(shown, MaskedLanguageModel(), WORDS, np.random.default_rng(seed)) for seed in (1, 1, 2)]
     assert (same[0].inputs == same[1].inputs).all()

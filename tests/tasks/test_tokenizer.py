@@ -1,4 +1,4 @@
-"""A tokenizer is the same wherever it is trained, encodes as BERT's does, and refuses a wrong vocabulary."""
+"""A tokenizer is trained deterministically, encodes as BERT's, and refuses an invalid vocabulary."""
 
 import os
 import subprocess
@@ -44,7 +44,7 @@ def test_two_fresh_processes_learn_the_same_vocabulary(assembled: Path) -> None:
     assert len(prints) == 1
 
 
-def test_a_trained_vocabulary_has_the_size_asked_for_and_the_special_tokens_first(tokenizer: WordPiece) -> None:
+def test_a_trained_vocabulary_has_the_requested_size_and_special_tokens_first(tokenizer: WordPiece) -> None:
     assert tokenizer.vocabulary_size == 3000
     assert tokenizer.pieces[:5] == SPECIAL_TOKENS
     assert (tokenizer.pad, tokenizer.unknown, tokenizer.classify, tokenizer.separate, tokenizer.mask) == tuple(
@@ -60,7 +60,7 @@ def test_saving_and_loading_keeps_the_fingerprint(tokenizer: WordPiece, tmp_path
     assert WordPiece(tokenizer.pieces, lowercase=False).fingerprint != tokenizer.fingerprint
 
 
-def test_a_vocabulary_changed_after_saving_is_told(tokenizer: WordPiece, tmp_path: Path) -> None:
+def test_a_modified_vocabulary_is_reported(tokenizer: WordPiece, tmp_path: Path) -> None:
     tokenizer.save(tmp_path)
     with (tmp_path / "vocab.txt").open("a") as file:
         file.write("another\n")
@@ -69,7 +69,7 @@ def test_a_vocabulary_changed_after_saving_is_told(tokenizer: WordPiece, tmp_pat
 
 
 @given(st.text())
-def test_offsets_cut_the_text_that_each_token_stands_for(text: str) -> None:
+def test_offsets_give_the_text_of_each_token(text: str) -> None:
     encoded = SMALL.encode_with_offsets([text])[0]
     assert encoded.tokens == SMALL.encode([text])[0]
     for token, (start, end) in zip(encoded.tokens, encoded.offsets, strict=True):
@@ -77,7 +77,7 @@ def test_offsets_cut_the_text_that_each_token_stands_for(text: str) -> None:
             assert text[start:end].lower() == SMALL.pieces[token].removeprefix("##")
 
 
-def test_special_tokens_written_in_a_text_are_only_text() -> None:
+def test_special_tokens_in_a_text_are_plain_text() -> None:
     assert SMALL.mask not in SMALL.encode(["the [MASK] sat"])[0]
 
 
@@ -102,7 +102,7 @@ def test_a_given_vocabulary_must_fit_the_architecture(tmp_path: Path) -> None:
         train_tokenizer(GivenVocabulary(path=str(tmp_path / "vocab.txt")), [], 10)
 
 
-def test_every_mistake_of_a_vocabulary_is_told_with_its_line(tmp_path: Path) -> None:
+def test_every_mistake_of_a_vocabulary_is_reported_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "vocab.txt"
     path.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nthe\n\nthe\n a\n")
     with pytest.raises(DataError) as refused:
@@ -134,14 +134,14 @@ def test_tokens_on_disk_are_those_of_the_texts_with_separators(
     assert counts.unknown == expected.count(tokenizer.unknown)
 
 
-def test_a_large_vocabulary_takes_four_bytes_a_token(tmp_path: Path) -> None:
+def test_a_large_vocabulary_uses_four_bytes_per_token(tmp_path: Path) -> None:
     large = WordPiece([*SPECIAL_TOKENS, *(f"word{number}" for number in range(66000))], lowercase=True)
     write_tokens(["word65999"], 1, large, tmp_path / "tokens.npy", silent)
     assert read_tokens(tmp_path / "tokens.npy").tolist() == [66004, 3]
     assert read_tokens(tmp_path / "tokens.npy").dtype.str == "<u4"
 
 
-def test_a_token_file_cut_short_or_pickled_is_told(tmp_path: Path) -> None:
+def test_a_truncated_or_pickled_token_file_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "tokens.npy"
     write_tokens(["the cat sat"] * 100, 100, SMALL, path, silent)
     path.write_bytes(path.read_bytes()[:-10])

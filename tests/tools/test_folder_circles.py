@@ -1,4 +1,4 @@
-"""The script that `make check` runs finds a circle between folders that no circle between files shows."""
+"""The script of `make check` finds import cycles between folders without cycles between files."""
 
 import sys
 from collections.abc import Iterator
@@ -32,11 +32,11 @@ def graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[grimp.Imp
     sys.modules.pop("planted_house", None)
 
 
-def test_folders_that_need_each_other_are_found_and_others_are_not(graph: grimp.ImportGraph) -> None:
+def test_import_cycles_between_folders_are_found(graph: grimp.ImportGraph) -> None:
     assert list(circles(graph, "planted_house")) == [["planted_house.one", "planted_house.other"]]
     assert list(circles(graph, "planted_house.one")) == []
 
 
-def test_without_the_import_that_closes_it_there_is_none(graph: grimp.ImportGraph) -> None:
+def test_without_the_closing_import_there_is_no_cycle(graph: grimp.ImportGraph) -> None:
     graph.remove_import(importer="planted_house.other.middle", imported="planted_house.one.low")
     assert list(circles(graph, "planted_house")) == []

@@ -20,8 +20,8 @@ from foundation.environment import instructions
 
 SOURCES = tuple(Path(__file__).with_name(name) for name in ("operators.c", "operators.h"))
 FLAGS = ("-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC")
-SECONDS_TO_COMPILE = 60.0
-SECONDS_TO_ASK = 10.0
+COMPILE_SECONDS = 60.0
+VERSION_SECONDS = 10.0
 LOAD = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"  # a separate process, which a damaged file may kill
 
 
@@ -47,7 +47,7 @@ def library() -> ctypes.CDLL | None:
 @cache
 def _recipe(compiler: str) -> str:
     """Return the digest of the compilation, without the machine: sources, flags, compiler version."""
-    version = _said([compiler, "--version"], SECONDS_TO_ASK).partition(b"\n")[0]  # later lines may hold paths
+    version = _output_of([compiler, "--version"], VERSION_SECONDS).partition(b"\n")[0]  # later lines may hold paths
     return _digest(version, " ".join(FLAGS).encode(), *(source.read_bytes() for source in SOURCES))
 
 
@@ -61,19 +61,19 @@ def _compiled(compiler: str) -> Path:
     # machines of different types may share a home directory
     machine = f"{platform.machine()} {platform.node()} {compiler} {instructions() or platform.processor()}"
     name = f"operators-{_digest(machine.encode(), _recipe(compiler).encode())}"
-    for kept in sorted(folder.glob(f"{name}-*.so")):
-        if kept.stem == f"{name}-{_digest(kept.read_bytes())}":
-            return kept
-        kept.unlink(missing_ok=True)
+    for cached in sorted(folder.glob(f"{name}-*.so")):
+        if cached.stem == f"{name}-{_digest(cached.read_bytes())}":
+            return cached
+        cached.unlink(missing_ok=True)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         built = Path(scratch) / "operators.so"
-        _said([compiler, *FLAGS, str(SOURCES[0]), "-o", str(built), "-lm"], SECONDS_TO_COMPILE)
-        _said([sys.executable, "-I", "-c", LOAD, str(built)], SECONDS_TO_COMPILE)
+        _output_of([compiler, *FLAGS, str(SOURCES[0]), "-o", str(built), "-lm"], COMPILE_SECONDS)
+        _output_of([sys.executable, "-I", "-c", LOAD, str(built)], COMPILE_SECONDS)
         return move_durably(built, folder / f"{name}-{_digest(built.read_bytes())}.so")
 
 
-def _said(command: list[str], seconds: float) -> bytes:
+def _output_of(command: list[str], seconds: float) -> bytes:
     """Return the output of a command in the C locale. Raises OSError and subprocess.SubprocessError."""
     environment = {**os.environ, "LC_ALL": "C"}
     done = subprocess.run(command, check=True, capture_output=True, timeout=seconds, env=environment)

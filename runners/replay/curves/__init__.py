@@ -1,1 +1,1 @@
-"""Recorded learning curves: one file per format that can be read, and what a policy is judged by on them."""
+"""Recorded learning curves: one file per format, synthetic curves, and features of configurations."""

@@ -1,9 +1,9 @@
-"""Configurations as numbers in [0, 1], whatever their shape: what a surrogate can compare candidates by.
+"""Configurations of any structure as numeric features in [0, 1], for surrogate models.
 
-A number is one column, a name one column per name. A list of parts (the layers of an encoder) becomes its length
-and, over the parts, the mean of every number, the share of every name, and the total of every product of two numbers,
-because the cost and strength of a layer lie in products (width times depth). Columns are spread by rank, so that a
-learning rate and a layer count weigh alike and no logarithm has to be guessed; columns that never vary are left out.
+A number is one column, a string one column per value. A list of parts (the layers of an encoder) becomes its length
+and, over the parts, the mean of every number, the share of every string, and the sum of every product of two numbers,
+since costs of layers are products (width times depth). Columns are rank-transformed, so that learning rates and layer
+counts have the same scale; constant columns are dropped.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,22 +18,22 @@ Numbers = NDArray[np.float64]
 
 
 def features_of(configs: Sequence[Mapping[str, JsonValue]]) -> Numbers:
-    """Return [candidates, features] in [0, 1]; a column is 0 where a configuration lacks what it speaks of."""
+    """Return [candidates, features] in [0, 1]; 0 where a configuration lacks the feature."""
     rows = [dict(_leaves(config, "")) for config in configs]
     names = sorted({name for row in rows for name in row})
     table = np.array([[row.get(name, 0.0) for name in names] for row in rows], dtype=np.float64)
     table = table.reshape(len(rows), len(names))
     ranked = [_spread(column) for column in table.T if np.ptp(column) > 0]
-    unlike = {column.tobytes(): column for column in ranked}  # two columns that rank alike say the same
-    return np.array(list(unlike.values())).T.reshape(len(rows), len(unlike))
+    distinct = {column.tobytes(): column for column in ranked}  # columns with equal ranks are redundant
+    return np.array(list(distinct.values())).T.reshape(len(rows), len(distinct))
 
 
 def _spread(column: Numbers) -> Numbers:
     """Return ranks in [0, 1]; equal values share the mean of their ranks."""
-    _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
+    _, group, counts = np.unique(column, return_inverse=True, return_counts=True)
     before = np.cumsum(counts) - counts
     middle = before + (counts - 1) / 2
-    return np.asarray((middle - middle[0]) / (middle[-1] - middle[0]))[place]
+    return np.asarray((middle - middle[0]) / (middle[-1] - middle[0]))[group]
 
 
 def _leaves(value: JsonValue | Mapping[str, JsonValue], path: str) -> Iterator[tuple[str, float]]:
@@ -51,7 +51,7 @@ def _leaves(value: JsonValue | Mapping[str, JsonValue], path: str) -> Iterator[t
 
 
 def _parts(parts: Sequence[JsonValue], path: str) -> Iterator[tuple[str, float]]:
-    """Return what a list says as a whole, and of its first and last part."""
+    """Yield the features of a list: its aggregates, and the strings of its first and last part."""
     yield f"{path}.length", float(len(parts))
     rows = [dict(_leaves(part, "")) for part in parts]
     names = sorted({name for row in rows for name in row})
@@ -62,7 +62,7 @@ def _parts(parts: Sequence[JsonValue], path: str) -> Iterator[tuple[str, float]]
             yield f"{path}[first]{name}", column[0]
             yield f"{path}[last]{name}", column[-1]
     numeric = [name for name in names if "=" not in name]
-    for one, other in combinations(numeric, 2):
-        yield f"{path}[]{one}*{other}", float(sum(row.get(one, 0.0) * row.get(other, 0.0) for row in rows))
+    for left, right in combinations(numeric, 2):
+        yield f"{path}[]{left}*{right}", float(sum(row.get(left, 0.0) * row.get(right, 0.0) for row in rows))
     for name in numeric:
         yield f"{path}[]sum{name}", float(sum(row.get(name, 0.0) for row in rows))

@@ -1,8 +1,8 @@
-"""NAS-Bench-BERT: 500 encoders with their final GLUE score and nothing of the way there.
+"""NAS-Bench-BERT: 500 encoders with final GLUE scores, without learning curves.
 
 Serianni and Kalita 2023, Training-free Neural Architecture Search for RNNs and Transformers, `BERT_benchmark.json`
-(CC BY 4.0). A score per architecture is a curve of one point. The train ablation file of the same release holds
-scores by pretraining step, of which five runs total their tasks wrongly; runs without any score were never judged.
+(CC BY 4.0). A score per architecture is a curve of one point. The train ablation file of the same release has
+scores by pretraining step; the totals of five runs are wrong, and some runs have no score.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from foundation.schema import JsonValue
 from runners.replay.curves.recorded import RecordedCurves, Unreadable, recorded
 
-IMPOSSIBLE = 100.0  # five long runs carry totals above it that their own tasks' mean, which the others give, is not
+IMPOSSIBLE = 100.0  # five long runs have totals above it; the other totals are means over tasks
 TASKS = ("cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst", "sts")
 
 
@@ -20,33 +20,33 @@ def recognises(document: JsonValue) -> bool:
 
 
 def read(name: str, document: Sequence[JsonValue]) -> RecordedCurves:
-    """Return GLUE scores, turned so that smaller is better. Raises Unreadable that names the entry and the rule."""
+    """Return negated GLUE scores, so that smaller is better. Raises Unreadable with the entry and the rule."""
     configs: dict[str, Mapping[str, JsonValue]] = {}
     points: dict[str, dict[float, float]] = {}
-    for place, entry in enumerate(document):
-        candidate, config, curve = _entry(entry, place)
+    for number, entry in enumerate(document):
+        candidate, config, curve = _entry(entry, number)
         if candidate in points:
-            raise Unreadable(f"entry {place}: id {candidate} is there twice")
+            raise Unreadable(f"entry {number}: duplicate id {candidate}")
         if all(score <= IMPOSSIBLE for score in curve.values()):
             configs[candidate], points[candidate] = config, curve
     return recorded(name, configs, points, maximise=True)
 
 
-def _entry(entry: JsonValue, place: int) -> tuple[str, Mapping[str, JsonValue], dict[float, float]]:
+def _entry(entry: JsonValue, number: int) -> tuple[str, Mapping[str, JsonValue], dict[float, float]]:
     parts = entry if isinstance(entry, dict) else {}
     scores, parameters = parts.get("scores"), parts.get("hparams")
     if not isinstance(scores, dict) or not isinstance(parameters, dict):
-        raise Unreadable(f"entry {place}: scores and hparams must be mappings")
-    curve = {1.0: scores} if "glue" in scores else {float(step): at for step, at in scores.items() if step.isdigit()}
-    found: dict[float, float] = {}
-    for step, at in curve.items():
-        glue = at.get("glue") if isinstance(at, dict) else None
+        raise Unreadable(f"entry {number}: scores and hparams must be mappings")
+    by_step = {1.0: scores} if "glue" in scores else {float(key): scores[key] for key in scores if key.isdigit()}
+    scores_by_step: dict[float, float] = {}
+    for step, values in by_step.items():
+        glue = values.get("glue") if isinstance(values, dict) else None
         if isinstance(glue, bool) or not isinstance(glue, int | float):
-            raise Unreadable(f"entry {place}: scores.glue is {glue!r}; a number is needed")
-        tasks = [at.get(task) for task in TASKS] if isinstance(at, dict) and glue > IMPOSSIBLE else []
+            raise Unreadable(f"entry {number}: scores.glue is {glue!r}; a number is needed")
+        tasks = [values.get(task) for task in TASKS] if isinstance(values, dict) and glue > IMPOSSIBLE else []
         known = [score for score in tasks if isinstance(score, int | float)]
-        found[step] = sum(known) / len(TASKS) if len(known) == len(TASKS) else float(glue)
-    if not found and scores:
-        raise Unreadable(f"entry {place}: scores holds neither glue nor scores by step")
+        scores_by_step[step] = sum(known) / len(TASKS) if len(known) == len(TASKS) else float(glue)
+    if not scores_by_step and scores:
+        raise Unreadable(f"entry {number}: scores holds neither glue nor scores by step")
     overrides = parameters.get("model_hparam_overrides")
-    return str(parts.get("id", place)), overrides if isinstance(overrides, dict) else parameters, found
+    return str(parts.get("id", number)), overrides if isinstance(overrides, dict) else parameters, scores_by_step

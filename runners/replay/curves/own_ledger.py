@@ -1,4 +1,4 @@
-"""Curves from a results folder of ours: held-out loss by pretraining tokens, mean over seeds, one arm a candidate."""
+"""Curves from a results folder of this project: held-out loss by tokens, mean over seeds, one candidate per arm."""
 
 import math
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ from runners.replay.curves.recorded import RecordedCurves, recorded
 
 
 def read(folder: Path) -> RecordedCurves:
-    """Return the curves of a folder. Raises what Ledger raises, and Unreadable where too little was trained."""
+    """Return the curves of a folder. Raises as Ledger does, and Unreadable if there are too few results."""
     with closing(Ledger.at(folder)) as ledger:
         arms, trials, records = ledger.arms(), ledger.trials(), ledger.records()
-    arms = tuple(arm for arm in arms if arm.tuning_trial_of is None)  # what tuning tried has another budget
+    arms = tuple(arm for arm in arms if arm.tuning_trial_of is None)  # tuning trials have another budget
     seeds: dict[str, dict[str, dict[float, float]]] = {arm.name: {} for arm in arms}
     arm_of = {trial.name: trial.arm for trial in trials if trial.arm in seeds}
     for record in records:
@@ -40,7 +40,7 @@ def _points(record: Record) -> dict[float, float]:
 
 
 def _mean(curves: list[dict[float, float]]) -> dict[float, float]:
-    """Return the mean over seeds at the steps that all of them have; NaN where one diverged."""
+    """Return the mean over seeds at their common steps; NaN where one diverged."""
     steps = set.intersection(*(set(curve) for curve in curves)) if curves else set()
     means = {step: sum(curve[step] for curve in curves) / len(curves) for step in sorted(steps)}
     broken = [step for curve in curves for step, value in curve.items() if math.isnan(value)]
@@ -48,7 +48,7 @@ def _mean(curves: list[dict[float, float]]) -> dict[float, float]:
 
 
 def _until_diverged(points: Mapping[str, dict[float, float]]) -> dict[str, dict[float, float]]:
-    """Return curves in which a diverged candidate is NaN at every step of the others from where it broke."""
+    """Return curves in which a diverged candidate is NaN at every step of any curve after its divergence."""
     every = sorted({step for curve in points.values() for step in curve})
     filled: dict[str, dict[float, float]] = {}
     for arm, curve in points.items():

@@ -1,9 +1,8 @@
 """The plain format: JSON lines, one object per point.
 
-The first line may hold `direction`, min or max (min where it is left out). Every other object has `candidate` (text
-or a number), `step` (a number), `value` (a number; null, NaN or infinite where it diverged) and on at least one of
-the candidate's points `config`, a mapping. A first line that holds `direction` may be a point as well. Points may
-come in any order.
+The first line may have `direction`, min (the default) or max. Every other object has `candidate` (text or a number),
+`step` (a number), `value` (a number; null, NaN or infinite after divergence) and, on at least one of the candidate's
+points, `config`, a mapping. A first line with `direction` may also be a point. Points may come in any order.
 
     {"direction": "min"}
     {"candidate": "a", "config": {"learning_rate": 0.001}, "step": 1, "value": 5.2}
@@ -21,7 +20,7 @@ DIRECTIONS = ("min", "max")
 
 
 def read(name: str, text: str) -> RecordedCurves:
-    """Return the curves of a text. Raises Unreadable that begins with the line and tells the rule and the value."""
+    """Return the curves of a text. Raises Unreadable with the line, the rule and the value."""
     points: dict[str, dict[float, float]] = {}
     configs: dict[str, Mapping[str, JsonValue]] = {}
     direction = "min"
@@ -41,14 +40,14 @@ def read(name: str, text: str) -> RecordedCurves:
 
 
 def written(curves: RecordedCurves) -> str:
-    """Return curves in the plain format, direction min: what read() reads back as the same curves."""
+    """Return curves in the plain format, direction min; `read` returns the same curves."""
     lines: list[str] = [json.dumps({"direction": "min"})]
-    for place, candidate in enumerate(curves.candidates):
+    for row, candidate in enumerate(curves.candidates):
         for column, step in enumerate(curves.steps):
-            value = float(curves.values[place, column])
+            value = float(curves.values[row, column])
             point: dict[str, JsonValue] = {"candidate": candidate, "step": step}
             point |= {"value": value if math.isfinite(value) else None}
-            lines.append(json.dumps({**point, "config": dict(curves.configs[place])} if column == 0 else point))
+            lines.append(json.dumps({**point, "config": dict(curves.configs[row])} if column == 0 else point))
     return "\n".join(lines) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Reading curves, whatever they are: a file in a known format, a results folder of ours, or a folder of files."""
+"""Reads recorded curves from a file in a known format, a results folder of this project, or a folder of files."""
 
 import json
 import lzma
@@ -77,7 +77,7 @@ def _text(path: Path) -> str:
         content = read_regular(path)
         return (lzma.decompress(content) if path.name.endswith(".xz") else content).decode()
     except (lzma.LZMAError, EOFError) as error:
-        raise DataError(f"{path}: not a whole xz file: {error}") from error
+        raise DataError(f"{path}: damaged xz file: {error}") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: byte {error.start} is not UTF-8 text") from error
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Recorded learning curves of many candidates, turned so that smaller is better and divergence is infinite."""
+"""Recorded learning curves of many candidates; smaller is better, diverged values are infinite."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,28 +13,28 @@ Numbers = NDArray[np.float64]
 
 
 class Unreadable(ValueError):
-    """Curves that cannot be read; the message is for the user and begins with the line where there is one."""
+    """Curves that cannot be read; the message is for the user and starts with the line, if any."""
 
 
 @dataclass(frozen=True)
 class RecordedCurves:
-    """One task: what every candidate achieved at every recorded step."""
+    """One task: values of every candidate at every recorded step."""
 
     name: str
     candidates: tuple[str, ...]
     configs: tuple[Mapping[str, JsonValue], ...]
     steps: tuple[float, ...]
     values: Numbers
-    """[candidates, points], smaller is better; infinite from where a candidate diverged."""
+    """[candidates, points], smaller is better; infinite from the divergence of a candidate on."""
     left_out: int = 0
-    """Candidates of the file that were never trained to the last step, which no policy could be given."""
+    """Number of candidates of the file that were not trained to the last step."""
 
     @cached_property
     def costs(self) -> Numbers:
         """Cost of training from nothing to each point, in full trainings [points]; the last is 1.
 
-        A step's share of all steps. Where the first recorded step is 0, reaching that point counts as one interval
-        too: with 51 points each costs 1/51.
+        A step's share of all steps. If the first recorded step is 0, it costs one interval too: with 51 points each
+        costs 1/51.
         """
         steps = np.asarray(self.steps, dtype=np.float64)
         shift = steps[1] - steps[0] if len(steps) > 1 and steps[0] <= 0 else 0.0
@@ -43,7 +43,7 @@ class RecordedCurves:
 
     @cached_property
     def optimum(self) -> float:
-        """The best value that any candidate ever had."""
+        """The best value of any candidate at any step."""
         return float(self.values.min())
 
     @cached_property
@@ -54,7 +54,7 @@ class RecordedCurves:
 
     @cached_property
     def in_order(self) -> tuple[int, ...]:
-        """Positions of the candidates by configuration and name: the same whatever the order in the file."""
+        """Indices of the candidates sorted by configuration and name, independent of their order in the file."""
         named = zip(self.configs, self.candidates, strict=True)
         keys = [(canonical_text(dict(config)), name) for config, name in named]
         return tuple(sorted(range(len(keys)), key=keys.__getitem__))
@@ -66,10 +66,9 @@ def recorded(
     points: Mapping[str, Mapping[float, float]],
     maximise: bool,
 ) -> RecordedCurves:
-    """Return curves from points {candidate: {step: value}}; the steps are those that all complete candidates have.
+    """Return curves from points {candidate: {step: value}}, at the common steps of the complete candidates.
 
-    A candidate without a value at the last step of all is left out and counted. Raises Unreadable with a message for
-    the user where too little is left.
+    Candidates without a value at the last step are left out and counted. Raises Unreadable if fewer than two remain.
     """
     last = max((step for curve in points.values() for step in curve), default=0.0)
     complete = [candidate for candidate, curve in points.items() if last in curve]
@@ -90,9 +89,9 @@ def from_table(
     steps: Sequence[float],
     values: Numbers,
 ) -> RecordedCurves:
-    """Return curves from values [candidates, points], smaller is better; what follows NaN or infinity is infinite.
+    """Return curves from values [candidates, points], smaller is better; values after NaN or infinity are infinite.
 
-    Raises Unreadable with a message for the user where no two final values are finite and different.
+    Raises Unreadable unless two final values are finite and different.
     """
     broken = np.logical_or.accumulate(~np.isfinite(values), axis=1)
     curves = RecordedCurves(name, tuple(candidates), tuple(configs), tuple(steps), np.where(broken, np.inf, values))

@@ -1,7 +1,7 @@
-"""TaskSet curves as the DyHPO repository keeps them: `[{hp: {…}, train|valid|test: {loss: […]}}, …]`, maybe in xz.
+"""TaskSet curves in the format of the DyHPO repository: `[{hp: {…}, train|valid|test: {loss: […]}}, …]`, maybe in xz.
 
-Metz et al. 2020, arXiv 2002.11887; Wistuba et al. 2022, DyHPO. Validation loss is what a search would see. All points
-are 1/51 of a training apart and the first is the loss before training.
+Metz et al. 2020, arXiv 2002.11887; Wistuba et al. 2022, DyHPO. The curves are validation losses. Points are 1/51 of a
+training apart, and the first is the loss before training.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import numpy as np
 from foundation.schema import JsonValue
 from runners.replay.curves.recorded import RecordedCurves, Unreadable, from_table
 
-OVERFLOW = 1e10  # TaskSet writes this and more where a loss has overflowed
+OVERFLOW = 1e10  # TaskSet writes at least this for overflowed losses
 
 
 def recognises(document: JsonValue) -> bool:
@@ -20,33 +20,33 @@ def recognises(document: JsonValue) -> bool:
 
 
 def read(name: str, document: Sequence[JsonValue]) -> RecordedCurves:
-    """Return the validation curves. Raises Unreadable that names the entry, the rule and the value."""
+    """Return the validation curves. Raises Unreadable with the entry, the rule and the value."""
     configs: list[dict[str, JsonValue]] = []
     curves: list[list[JsonValue]] = []
-    for place, entry in enumerate(document):
-        config, losses = _entry(entry, place)
+    for number, entry in enumerate(document):
+        config, losses = _entry(entry, number)
         if curves and len(losses) != len(curves[0]):
-            raise Unreadable(f"entry {place}: valid.loss has {len(losses)} points, entry 0 has {len(curves[0])}")
+            raise Unreadable(f"entry {number}: valid.loss has {len(losses)} points, entry 0 has {len(curves[0])}")
         configs.append(config)
         curves.append(losses)
     values = np.array(curves, dtype=np.float64)  # None becomes NaN
     values[~(np.abs(values) < OVERFLOW)] = np.inf
-    return from_table(name, [str(place) for place in range(len(configs))], configs, range(len(curves[0])), values)
+    return from_table(name, [str(number) for number in range(len(configs))], configs, range(len(curves[0])), values)
 
 
-def _entry(entry: JsonValue, place: int) -> tuple[dict[str, JsonValue], list[JsonValue]]:
+def _entry(entry: JsonValue, number: int) -> tuple[dict[str, JsonValue], list[JsonValue]]:
     parts = entry if isinstance(entry, dict) else {}
     config, valid = parts.get("hp"), parts.get("valid")
     losses = valid.get("loss") if isinstance(valid, dict) else None
     if not isinstance(config, dict):
-        raise Unreadable(f"entry {place}: hp is {_kind(config)}; a mapping of hyper-parameters is needed")
+        raise Unreadable(f"entry {number}: hp is {_kind(config)}; a mapping of hyper-parameters is needed")
     if not isinstance(losses, list) or not losses:
-        raise Unreadable(f"entry {place}: valid.loss is {_kind(losses)}; a list of numbers is needed")
+        raise Unreadable(f"entry {number}: valid.loss is {_kind(losses)}; a list of numbers is needed")
     wrong = next(
         (each for each in losses if isinstance(each, bool) or not isinstance(each, int | float | None)), None
     )
     if wrong is not None:
-        raise Unreadable(f"entry {place}: valid.loss holds {wrong!r}; numbers are needed")
+        raise Unreadable(f"entry {number}: valid.loss holds {wrong!r}; numbers are needed")
     return config, losses
 
 

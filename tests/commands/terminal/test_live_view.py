@@ -13,7 +13,7 @@ from rich.console import Console
 
 from commands.terminal import live_view, screen
 from commands.terminal.live_view import LiveView
-from runners.cost_estimate.flops import effort
+from runners.cost_estimate.flops import stage_flops
 from runners.run_progress import RunProgress
 from runners.stages.progress import ProgressFile, read_progress
 from runners.stages.stage import Stage
@@ -28,9 +28,9 @@ def test_every_stage_is_reported_once_and_weighed_once(
 
     def weigh(stage: Stage) -> float:
         weighed[stage.key] += 1
-        return effort(stage)
+        return stage_flops(stage)
 
-    monkeypatch.setattr(live_view, "effort", weigh)
+    monkeypatch.setattr(live_view, "stage_flops", weigh)
     monkeypatch.setattr(screen, "SECONDS_BETWEEN_DRAWINGS", 0.0)
     text = StringIO()
     track = Watched(simulated.small_table(tmp_path), tmp_path)
@@ -55,13 +55,13 @@ class Watched(simulated.Track):
         return []
 
     @contextmanager
-    def watched(self, progress: RunProgress) -> Iterator[Callable[[], None]]:
-        def glance() -> None:
+    def reporter(self, progress: RunProgress) -> Iterator[Callable[[], None]]:
+        def report() -> None:
             for _ in range(3):
                 self._look(progress)
 
         self._look(progress)
-        yield glance
+        yield report
         self._look(progress)
 
     def _look(self, progress: RunProgress) -> None:

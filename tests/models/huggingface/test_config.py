@@ -1,4 +1,4 @@
-"""The border with transformers: its models have our names and shapes, and config.json is read as it was written."""
+"""Exchange with transformers: names and shapes of weights, and round trips of config.json."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ transformers: Any = pytest.importorskip("transformers", reason="the reference mo
 
 @st.composite
 def expressible(draw: st.DrawFn) -> Architecture:
-    """Draw an architecture that transformers has a model for."""
+    """Draw an architecture with an equivalent in transformers."""
     drawn = draw(architectures())
     if isinstance(drawn.convolution, SpanDynamic):
         convolution = drawn.convolution.model_copy(update={"value": "own"})
@@ -40,7 +40,7 @@ def built(document: dict[str, JsonValue]) -> nn.Module:
 
 
 @given(expressible())
-def test_every_weight_of_one_is_a_weight_of_the_other_in_its_shape(architecture: Architecture) -> None:
+def test_both_models_have_the_same_weights_in_the_same_shapes(architecture: Architecture) -> None:
     assert list(config.obstacles(architecture)) == []
     theirs = built(config.written(architecture, "", 0.1, 0)).state_dict()
     with torch.device("meta"):
@@ -52,7 +52,7 @@ def test_every_weight_of_one_is_a_weight_of_the_other_in_its_shape(architecture:
 
 
 @given(expressible())
-def test_there_and_back_is_the_same_bits(architecture: Architecture) -> None:
+def test_a_round_trip_of_weights_is_bitwise_equal(architecture: Architecture) -> None:
     encoder = Encoder(architecture, 0.1)
     initialise(encoder, 1)
     stir(encoder)
@@ -64,22 +64,22 @@ def test_there_and_back_is_the_same_bits(architecture: Architecture) -> None:
 
 
 @given(expressible(), st.sampled_from([0.0, 0.1]))
-def test_a_config_says_the_architecture_and_is_read_as_it(architecture: Architecture, dropout: float) -> None:
+def test_a_config_round_trips_the_architecture(architecture: Architecture, dropout: float) -> None:
     document = config.written(architecture, "", dropout, 0)
     assert config.read(document) == config.Reading(architecture, ())
     through: Any = transformers.AutoConfig.for_model(**document)
-    assert config.read(through.to_dict()).architecture == architecture  # as transformers itself saves it
+    assert config.read(through.to_dict()).architecture == architecture  # as saved by transformers
 
 
 @given(architectures())
-def test_an_architecture_is_written_or_refused_and_never_changed(architecture: Architecture) -> None:
-    """What is not refused says all of itself in config.json."""
+def test_an_architecture_is_written_unchanged_or_refused(architecture: Architecture) -> None:
+    """An architecture that is not refused is fully described by its config.json."""
     if not list(config.obstacles(architecture)):
         assert config.read(config.written(architecture, "", 0.1, 0)).architecture == architecture
 
 
 @pytest.mark.parametrize("family", ["convbert", "electra", "bert"])
-def test_a_key_left_out_means_what_transformers_takes_it_for(family: str) -> None:
+def test_an_omitted_key_has_the_default_of_transformers(family: str) -> None:
     said: Any = transformers.AutoConfig.for_model(family).to_dict()
     for key, value in config.DEFAULTS[family].items():
         if key != "position_embedding_type":  # gone from transformers 5, where positions are absolute
@@ -91,16 +91,14 @@ def test_a_key_left_out_means_what_transformers_takes_it_for(family: str) -> Non
     ("objective", "family", "kind"),
     [(objective, family, kind) for (family, objective), kind in config.CLASSES.items()],
 )
-def test_a_class_with_a_head_holds_the_encoder_and_the_head_and_nothing_else(
-    objective: str, family: str, kind: str
-) -> None:
+def test_a_class_with_a_head_has_only_the_encoder_and_the_head(objective: str, family: str, kind: str) -> None:
     sizes: dict[str, JsonValue] = {"model_type": family, "hidden_size": 32, "num_hidden_layers": 1, "vocab_size": 40}
     read = config.read({**sizes, "num_attention_heads": 4, "intermediate_size": 64, "embedding_size": 16})
     assert read.architecture is not None
     document = config.written(read.architecture, kind, 0.1, 0)
     with torch.device("meta"):
         theirs = getattr(transformers, kind)(transformers.AutoConfig.for_model(**document))
-    tied = {"generator_lm_head.weight"}  # the table of the words itself
+    tied = {"generator_lm_head.weight"}  # the token table
     names = {name for name, _ in theirs.named_parameters(remove_duplicate=False)} - tied
     assert {
         twin.transformers_name for twin in (*under(family, encoder_pairs(read.architecture)), *head_pairs(objective))

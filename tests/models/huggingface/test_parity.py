@@ -1,4 +1,4 @@
-"""Ours against transformers' models with the same weights: hidden states, logits and every gradient, with padding."""
+"""Parity with transformers' models with the same weights: hidden states, logits and every gradient, with padding."""
 
 import pytest
 import torch
@@ -18,7 +18,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 def inputs(padded: bool = True) -> tuple[Tensor, Tensor, Tensor]:
-    """Return tokens, segments and what is real; without words 0 and 1, one of which is a padding that they freeze."""
+    """Return tokens, segments and padding mask, without tokens 0 and 1, one of which is their frozen padding row."""
     generator = torch.Generator().manual_seed(2)
     tokens = torch.randint(2, 50, (len(ROWS), LENGTH), generator=generator)
     segments = torch.randint(2, tokens.shape, generator=generator)
@@ -33,7 +33,7 @@ def distance(found: Tensor, expected: Tensor) -> float:
 
 
 def gradients(answers: tuple[Tensor, Tensor], model: nn.Module) -> dict[str, Tensor]:
-    """Return the gradients of a random sum of hidden states and logits; each model by its own names."""
+    """Return the gradients of a random sum of hidden states and logits, by each model's parameter names."""
     generator = torch.Generator().manual_seed(3)
     total = torch.zeros((), dtype=answers[0].dtype)
     for each in answers:
@@ -46,7 +46,7 @@ def gradients(answers: tuple[Tensor, Tensor], model: nn.Module) -> dict[str, Ten
 @pytest.mark.parametrize("padded", [False, True], ids=["unpadded", "padded"])
 @pytest.mark.parametrize("dtype", LARGEST, ids=str)
 @torch.no_grad()
-def test_hidden_states_and_logits_are_theirs(name: str, dtype: torch.dtype, padded: bool) -> None:
+def test_hidden_states_and_logits_equal_those_of_transformers(name: str, dtype: torch.dtype, padded: bool) -> None:
     pair = with_same_weights(MODELS[name](), dtype)
     found, expected = pair.hidden_and_logits(*inputs(padded)), pair.their_hidden_and_logits(*inputs(padded))
     assert all(distance(*each) <= LARGEST[dtype] for each in zip(found, expected, strict=True))
@@ -54,8 +54,8 @@ def test_hidden_states_and_logits_are_theirs(name: str, dtype: torch.dtype, padd
 
 @pytest.mark.parametrize("padded", [False, True], ids=["unpadded", "padded"])
 @pytest.mark.parametrize("dtype", LARGEST, ids=str)
-def test_every_gradient_is_theirs(name: str, dtype: torch.dtype, padded: bool) -> None:
-    """Of each parameter and of the input embeddings; the tied table gathers from both its uses."""
+def test_every_gradient_equals_that_of_transformers(name: str, dtype: torch.dtype, padded: bool) -> None:
+    """Each parameter and the input embeddings; the tied table has gradients of both uses."""
     pair = with_same_weights(MODELS[name](), dtype)
     ours, theirs = (gradients_at(embeddings) for embeddings in pair.embeddings())
     found = gradients(pair.hidden_and_logits(*inputs(padded)), pair.ours)
@@ -79,8 +79,8 @@ def gradients_at(module: nn.Module) -> list[Tensor]:
 
 
 @torch.no_grad()
-def test_a_nudge_to_any_one_weight_is_noticed(name: str) -> None:
-    """The comparison can fail: every tensor is seen in it, except a key's bias, which softmax does not see."""
+def test_a_change_of_any_weight_is_detected(name: str) -> None:
+    """The comparison can fail for every tensor except a key's bias, which does not affect softmax."""
     pair, generator = with_same_weights(MODELS[name](), torch.float32), torch.Generator().manual_seed(3)
     expected = pair.their_hidden_and_logits(*inputs())
     for twin, parameter in pair.twins().items():
@@ -93,8 +93,8 @@ def test_a_nudge_to_any_one_weight_is_noticed(name: str) -> None:
 
 
 @torch.no_grad()
-def test_padding_leaks_into_theirs_and_not_into_ours() -> None:
-    """Without `as_released` a padded batch is told apart, and one without padding is not."""
+def test_padding_leaks_in_transformers_only() -> None:
+    """Without `as_released` a padded batch differs, and one without padding does not."""
     pair: Pair = with_same_weights(conv_bert(1), torch.float32)
     for padded in (False, True):
         found, expected = pair.hidden_and_logits(*inputs(padded))[0], pair.their_hidden_and_logits(*inputs(padded))[0]
@@ -102,7 +102,7 @@ def test_padding_leaks_into_theirs_and_not_into_ours() -> None:
 
 
 def test_gradients_can_differ(name: str) -> None:
-    """A head's nudge changes the gradients of the encoder below it by more than is allowed."""
+    """A change of the head changes the encoder's gradients by more than the tolerance."""
     pair = with_same_weights(MODELS[name](), torch.float32)
     expected = gradients(pair.their_hidden_and_logits(*inputs()), pair.theirs)
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Released sizes have as many parameters in transformers, built without weights, as in the published values."""
+"""Parameter counts of released sizes in transformers, built without weights, equal the published values."""
 
 import pytest
 import torch
@@ -30,6 +30,6 @@ def theirs(architecture: Architecture, family: str) -> torch.nn.Module:
 
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if name != "bert-small"])  # its body is ELECTRA-Small's
-def test_a_count_is_transformers_own(name: str) -> None:
+def test_a_parameter_count_is_that_of_transformers(name: str) -> None:
     model = theirs(PRESETS[name].candidate.architecture, name.partition("-")[0])
     assert sum(value.numel() for value in model.parameters()) == published().models[name].costs.parameters

@@ -1,4 +1,4 @@
-"""The compiled operators are had where there is a compiler and done without where there is none, in silence."""
+"""The compiled operators are built if there is a compiler; otherwise torch is used, silently."""
 
 import hashlib
 import os
@@ -24,7 +24,7 @@ compiled = pytest.mark.skipif(library() is None, reason="this machine has no C c
 
 
 def told(script: str, **environment: str) -> str:
-    """Return what a fresh interpreter prints; silent on the error stream, and nothing is written where it runs."""
+    """Return the output of a fresh interpreter, which must not write to the error stream or to its folder."""
     with TemporaryDirectory() as folder:
         done = subprocess.run(
             [sys.executable, "-c", script],
@@ -41,7 +41,7 @@ def told(script: str, **environment: str) -> str:
 
 
 @compiled
-def test_the_library_is_built_once_and_told_by_its_sources(tmp_path: Path) -> None:
+def test_the_library_is_built_once_and_identified_by_its_sources(tmp_path: Path) -> None:
     first = told(ASK, XDG_CACHE_HOME=str(tmp_path))
     (built,) = (tmp_path / "steeplechase").iterdir()
     stamp = built.stat().st_mtime_ns
@@ -51,14 +51,14 @@ def test_the_library_is_built_once_and_told_by_its_sources(tmp_path: Path) -> No
     assert built.parent.stat().st_mode & 0o077 == 0, "nobody else may put a library there"
 
 
-def test_without_a_compiler_torch_does_it_alone(tmp_path: Path) -> None:
+def test_without_a_compiler_torch_is_used(tmp_path: Path) -> None:
     assert told(ASK, PATH=str(tmp_path), XDG_CACHE_HOME=str(tmp_path)) == "portable"
     assert told(COMPUTE, PATH=str(tmp_path), XDG_CACHE_HOME=str(tmp_path)) == "20.0"
     assert told(ASK, STEEPLECHASE_NATIVE="0") == "portable"
 
 
 def loads(path: Path) -> bool:
-    """Return whether a process of its own can load a library; one that is cut short may end it."""
+    """Return whether a separate process can load a library; a truncated one may crash it."""
     command = [sys.executable, "-I", "-c", LOAD, str(path)]
     return subprocess.run(command, capture_output=True, check=False, timeout=120).returncode == 0
 
@@ -88,7 +88,7 @@ def fake_compiler(folder: Path, work: str, version: str = "fake 1") -> str:
         (': > "$out"', b""),
     ],
 )
-def test_a_compiler_that_fails_is_done_without_and_nothing_is_kept(
+def test_after_a_failed_compilation_torch_is_used_and_no_file_remains(
     work: str, built: bytes | None, tmp_path: Path
 ) -> None:
     path = fake_compiler(tmp_path / "bin", work)
@@ -102,7 +102,7 @@ def test_a_compiler_that_fails_is_done_without_and_nothing_is_kept(
 
 @compiled
 @pytest.mark.parametrize("bytes_left", [1, 4096, 9000])
-def test_half_a_library_from_the_compiler_is_done_without(bytes_left: int, tmp_path: Path) -> None:
+def test_a_truncated_library_from_the_compiler_is_not_used(bytes_left: int, tmp_path: Path) -> None:
     real = shutil.which("cc")
     path = fake_compiler(tmp_path / "bin", f'{real} "$@" && truncate -s {bytes_left} "$out"')
     assert told(COMPUTE, PATH=path, XDG_CACHE_HOME=str(tmp_path)) == "20.0"
@@ -123,7 +123,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 @compiled
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_library_that_a_crash_has_torn_is_built_anew(damage: str, tmp_path: Path) -> None:
+def test_a_damaged_cached_library_is_rebuilt(damage: str, tmp_path: Path) -> None:
     first = told(ASK, XDG_CACHE_HOME=str(tmp_path))
     (built,) = (tmp_path / "steeplechase").iterdir()
     sound = built.read_bytes()
@@ -135,7 +135,7 @@ def test_a_library_that_a_crash_has_torn_is_built_anew(damage: str, tmp_path: Pa
 
 
 @compiled
-def test_another_compiler_is_another_arithmetic_with_a_library_of_its_own(tmp_path: Path) -> None:
+def test_another_compiler_gives_another_arithmetic_and_library(tmp_path: Path) -> None:
     real, keys = shutil.which("cc"), []
     for version in ("fake 1", "fake 2", "fake 1"):
         path = fake_compiler(tmp_path / "bin", f'exec {real} "$@"', version)
@@ -145,6 +145,6 @@ def test_another_compiler_is_another_arithmetic_with_a_library_of_its_own(tmp_pa
     assert len(list((tmp_path / "steeplechase").iterdir())) == 2
 
 
-def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
+def test_with_an_unwritable_cache_torch_is_used(tmp_path: Path) -> None:
     (tmp_path / "steeplechase").write_text("a file stands in the way")
     assert told(ASK, XDG_CACHE_HOME=str(tmp_path)) == "portable"

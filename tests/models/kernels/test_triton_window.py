@@ -113,16 +113,16 @@ def test_the_result_and_the_gradients_are_those_of_the_equation(case: Case, foun
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.kernel_size > 1], ids=lambda case: case.name)
-def test_a_window_that_is_one_token_off_is_told_apart(case: Case, found: dict[str, Tensor]) -> None:
+def test_a_window_shifted_by_one_token_is_detected(case: Case, found: dict[str, Tensor]) -> None:
     told = zip(("out", "to_values", "to_logits"), by_the_equation(case, misplaced=1), strict=True)
     assert not any(agrees(case, found[f"{case.name} {part}"], expected) for part, expected in told)
 
 
-def test_a_second_derivative_is_refused_and_not_wrong(found: dict[str, Tensor]) -> None:
+def test_a_second_derivative_raises(found: dict[str, Tensor]) -> None:
     assert found["second derivative refused"].item() == 1
 
 
-def test_the_compiler_takes_the_kernels_and_spills_no_register(tmp_path: Path) -> None:
+def test_the_kernels_compile_without_register_spills(tmp_path: Path) -> None:
     usage = json.loads(called_by_name("compile", TRITON_INTERPRET="0", TRITON_CACHE_DIR=str(tmp_path)))
     kernels = ("_mix", "_logit_gradients", "_value_gradients")
     assert set(usage) == {f"{kernel} {capability}" for kernel in kernels for capability in CAPABILITIES}
@@ -149,7 +149,7 @@ def operate(device: str, file: str) -> None:
 
 
 def compile_all() -> None:
-    """Print the registers and the spilled bytes of each kernel, compiled for cards that load and do nothing."""
+    """Print the registers and the spilled bytes of each kernel, compiled for GPUs that are not present."""
     import triton
 
     from models.kernels.triton_window import span_window
@@ -163,7 +163,7 @@ def compile_all() -> None:
 
 
 class IdleCard:
-    """What Triton asks of a card, answered without one: the compiler works as for the real card, nothing is run."""
+    """A driver without a GPU: Triton compiles for a given capability, and nothing is run."""
 
     def __init__(self, capability: int, usage: dict[str, tuple[int, int]]) -> None:
         self.capability, self.usage, self.utils = capability, usage, self

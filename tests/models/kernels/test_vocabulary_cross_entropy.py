@@ -1,4 +1,4 @@
-"""Cross-entropy over a vocabulary and tokens sampled from it, compiled and in torch, against the definitions."""
+"""Cross-entropy over a vocabulary and sampled tokens, compiled and in torch, compared with the definitions."""
 
 import numpy as np
 import pytest
@@ -18,9 +18,9 @@ TYPES = pytest.mark.parametrize("dtype", ROUNDING, ids=str)
 
 @pytest.fixture(params=["compiled", "torch alone"], autouse=True)
 def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take each way in turn, where the machine has it."""
+    """Run with each implementation that the machine has."""
     if request.param == "torch alone":
-        monkeypatch.setattr(module.calls, "usable", lambda *_: False)
+        monkeypatch.setattr(module.bindings, "usable", lambda *_: False)
     elif not calls.usable(torch.zeros(1)):
         pytest.skip("this machine has no C compiler")
 
@@ -53,8 +53,8 @@ def test_the_loss_and_its_gradients_are_those_of_cross_entropy(dtype: torch.dtyp
         assert (value.grad.double() - reference.grad).abs().max() <= ROUNDING[dtype] * 10 * scale
 
 
-def test_a_loss_can_be_taken_twice() -> None:
-    """What is kept for the backward pass is left as it is."""
+def test_the_backward_pass_can_run_twice() -> None:
+    """Saved tensors are not modified by the backward pass."""
     *weights, answers = inputs(torch.float32)
     mine = [value.requires_grad_() for value in weights]
     loss, _ = vocabulary_cross_entropy(*mine, answers)
@@ -62,7 +62,7 @@ def test_a_loss_can_be_taken_twice() -> None:
     assert all(map(torch.equal, first, torch.autograd.grad(loss, mine)))
 
 
-def test_the_words_drawn_with_the_loss_are_those_of_the_cumulative_distribution() -> None:
+def test_tokens_sampled_with_the_loss_invert_the_cumulative_distribution() -> None:
     x, table, bias, answers = inputs(torch.float32)
     uniforms = torch.rand(ROWS, generator=torch.Generator().manual_seed(3))
     _, tokens = vocabulary_cross_entropy(x, table, bias, answers, uniforms)
@@ -81,8 +81,8 @@ def test_sampled_tokens_follow_the_softmax(seed: int) -> None:
 
 
 @pytest.mark.parametrize("uniform", [0.0, 0.5, 1 - 2**-24])
-def test_what_is_impossible_is_never_drawn(uniform: float) -> None:
-    """The ends of the uniform distribution meet tokens of probability zero at both ends of the vocabulary."""
+def test_tokens_of_probability_zero_are_never_sampled(uniform: float) -> None:
+    """Uniform numbers 0 and 1, with tokens of probability zero at both ends of the vocabulary."""
     bias = torch.full((30_000,), -torch.inf)
     bias[100:29_000] = torch.randn(28_900, generator=torch.Generator().manual_seed(1))
     answers = torch.full((3,), 200)
@@ -93,7 +93,7 @@ def test_what_is_impossible_is_never_drawn(uniform: float) -> None:
     assert (tokens < 29_000).all()
 
 
-def test_what_is_not_a_number_is_seen() -> None:
+def test_nan_propagates() -> None:
     x, table, bias, answers = inputs(torch.float32)
     x[3] = torch.nan
     assert vocabulary_cross_entropy(x, table, bias, answers)[0].isnan()

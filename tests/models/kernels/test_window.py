@@ -1,4 +1,4 @@
-"""The window operators, compiled and in torch alone, against loops from the equation and torch's convolution."""
+"""The window operators, compiled and in torch, compared with loops over the equation and torch's convolution."""
 
 from collections.abc import Callable
 
@@ -61,7 +61,7 @@ def assert_close(found: tuple[Tensor, ...], expected: tuple[Tensor, ...], dtype:
 @given(SIZES)
 @settings(max_examples=30, deadline=None)
 def test_the_dynamic_sum_is_equation_3(dtype: torch.dtype, sizes: Sizes) -> None:
-    """In float64 by torch alone, in float32 and bfloat16 by the compiled operators where the machine has them."""
+    """In float64 with torch, in float32 and bfloat16 with the compiled operators if available."""
     batch, length, heads, head_width, kernel_size = sizes
     values = drawn(batch, length, heads, head_width, dtype=dtype)
     logits = drawn(batch, length, heads, kernel_size, dtype=dtype)
@@ -97,7 +97,7 @@ def test_the_gradients_are_those_of_finite_differences(kernel_size: int) -> None
 
 @compiled
 @pytest.mark.parametrize("kernel_size", [3, 9, 33])
-def test_the_compiled_operators_are_used_and_say_what_torch_says(kernel_size: int) -> None:
+def test_the_compiled_operators_are_used_and_equal_torch(kernel_size: int) -> None:
     values, logits = drawn(3, 20, 2, 32).float(), drawn(3, 20, 2, kernel_size).float()
     assert calls.usable(values, logits)
     assert not calls.usable(values.double(), logits)
@@ -107,7 +107,7 @@ def test_the_compiled_operators_are_used_and_say_what_torch_says(kernel_size: in
 
 
 @compiled
-def test_a_slice_of_a_wider_tensor_is_read_where_it_stands() -> None:
+def test_a_slice_of_a_wider_tensor_is_read_without_a_copy() -> None:
     wide, logits = drawn(2, 9, 3 * 32).float(), drawn(2, 9, 2, 5).float()
     for part in (wide[..., 32:64], wide[:, :, 64:], wide[1:, :, :32], wide.transpose(0, 1)[:2, :2, :32]):
         values, mine = part.unflatten(-1, (2, 16)), logits[: len(part), : part.shape[1]]
@@ -121,7 +121,7 @@ def test_a_slice_of_a_wider_tensor_is_read_where_it_stands() -> None:
 
 
 @TYPES
-def test_what_is_not_a_number_is_seen(dtype: torch.dtype) -> None:
+def test_nan_propagates(dtype: torch.dtype) -> None:
     values, logits = drawn(1, 9, 1, 16, dtype=dtype), drawn(1, 9, 1, 3, dtype=dtype)
     values[0, 4], logits[0, 0, 0, 1] = torch.nan, torch.nan
     out = window.dynamic_window_sum(values, logits)

@@ -1,4 +1,4 @@
-"""A run of seconds that the tests of engines share: two arms on text of no meaning, so that little is computed."""
+"""A run of seconds shared by the tests of executors: two arms on random text."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""An exclusive stage has the machine alone: nothing runs when it starts, and nothing starts before it has ended."""
+"""An exclusive stage runs alone: it starts when no task runs, and none starts until it has ended."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from tests.factories.latencies import experiment
 
 @pytest.mark.engines
 @pytest.mark.parametrize("place", [0, 1, 3])
-def test_nothing_runs_beside_a_stage_that_is_timed(tmp_path: Path, place: int) -> None:
+def test_an_exclusive_stage_runs_alone(tmp_path: Path, place: int) -> None:
     stages = latency_stages(experiment(lengths=(64,)), this_machine("cpu"))
     alone = StageTask(None, "alone", stages.by_length[64])
     refused = CorpusStage(corpus=DocumentationCorpus(distributions=("no-such-distribution",)), read=None)

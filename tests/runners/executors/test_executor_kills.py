@@ -1,4 +1,4 @@
-"""Driver and workers killed at random moments: the same command finishes, and the table does not show it."""
+"""After kills of drivers and workers at random moments, the same command gives the same table."""
 
 import random
 import sqlite3
@@ -19,14 +19,14 @@ SEED = 20261121
 
 
 def mirrored(folder: Path) -> tuple[Counter[str], set[str]]:
-    """Return how often MLflow holds each run of the folder, by identity, and the standings of its runs."""
+    """Return the number of MLflow runs by identity, and their status tags."""
     with closing(sqlite3.connect(folder / "mlflow.db")) as database:
         identities = database.execute("SELECT value FROM tags WHERE key = 'steeplechase.identity'").fetchall()
         within = Counter(value.partition("@")[2].partition("/")[2] for (value,) in identities)  # without the folder
         return within, {status for (status,) in database.execute("SELECT status FROM runs")}
 
 
-def test_killed_at_random_moments_the_same_command_ends_with_the_same_table(smoke: Run, tmp_path: Path) -> None:
+def test_after_random_kills_the_same_command_gives_the_same_table(smoke: Run, tmp_path: Path) -> None:
     lend(smoke.folder, tmp_path, SHARED)
     chance = random.Random(SEED)
     command = ("run", TABLE, "--scale", "smoke", "--out", tmp_path, "--workers", "2")
@@ -34,7 +34,7 @@ def test_killed_at_random_moments_the_same_command_ends_with_the_same_table(smok
     while killed < KILLS:
         driver = start(*command)
         time.sleep(chance.uniform(0.1, 0.3) * smoke.seconds)
-        if driver.poll() is not None:  # it was quicker than chance
+        if driver.poll() is not None:  # it ended before the kill
             break
         assert ended_within(kill(driver), seconds=5)
         killed += 1
@@ -48,7 +48,7 @@ def test_killed_at_random_moments_the_same_command_ends_with_the_same_table(smok
     assert "RUNNING" not in standings
 
 
-def test_when_a_driver_dies_every_worker_ends_by_itself(smoke: Run, tmp_path: Path) -> None:
+def test_workers_exit_when_their_driver_dies(smoke: Run, tmp_path: Path) -> None:
     lend(smoke.folder, tmp_path, SHARED)
     driver = start("run", TABLE, "--scale", "smoke", "--out", tmp_path, "--workers", "2")
     until = time.monotonic() + 60

@@ -1,4 +1,4 @@
-"""The same table, byte for byte, whoever computes it, on however many processes, in whatever order."""
+"""The table is byte for byte the same for every executor, number of processes and order of results."""
 
 import shutil
 from pathlib import Path
@@ -13,7 +13,7 @@ TABLE = "experiments/table2.yaml"
 TRIALS, STAGES_PER_TRIAL = 12, 4
 
 
-def test_the_smoke_table_is_whole(smoke: Run) -> None:
+def test_the_smoke_table_is_complete(smoke: Run) -> None:
     assert stages_told(smoke.told) == 2 + 3 + 3 + 1 + TRIALS * STAGES_PER_TRIAL
     assert len(list((smoke.folder / "stages" / "pretrain").iterdir())) == TRIALS
     assert not list((smoke.folder / "stages" / "unfinished").iterdir())
@@ -21,7 +21,7 @@ def test_the_smoke_table_is_whole(smoke: Run) -> None:
         assert (smoke.folder / name).stat().st_size > 0
 
 
-def test_the_same_command_again_computes_nothing_and_says_the_same(smoke: Run) -> None:
+def test_repeating_the_command_computes_nothing_and_gives_the_same_output(smoke: Run) -> None:
     table = smoke.table
     again = steeplechase("run", TABLE, "--scale", "smoke", "--out", smoke.folder)
     assert (again.returncode, stages_told(again.stderr)) == (0, 0)
@@ -31,7 +31,9 @@ def test_the_same_command_again_computes_nothing_and_says_the_same(smoke: Run) -
 @pytest.mark.parametrize(
     "how", [("--workers", "1"), ("--workers", "2", "--engine", "ray")], ids=["one worker", "ray with two workers"]
 )
-def test_trials_computed_anew_by_others_make_the_same_table(smoke: Run, tmp_path: Path, how: tuple[str, ...]) -> None:
+def test_trials_recomputed_with_other_executors_give_the_same_table(
+    smoke: Run, tmp_path: Path, how: tuple[str, ...]
+) -> None:
     lend(smoke.folder, tmp_path, SHARED)  # the trials alone are compared
     done = steeplechase("run", TABLE, "--scale", "smoke", "--out", tmp_path, *how)
     assert done.returncode == 0, done.stderr
@@ -45,7 +47,7 @@ def test_tasks_listed_in_another_order_are_the_same_experiment(smoke: Run, tmp_p
     order, other = "[docs_acceptability, docs_pair, docs_answer]", "[docs_answer, docs_acceptability, docs_pair]"
     assert order in text
     (tmp_path / "table2.yaml").write_text(text.replace(order, other))
-    shutil.copytree(smoke.folder / "stages", tmp_path / "results" / "stages")  # what is asked is which keys there are
+    shutil.copytree(smoke.folder / "stages", tmp_path / "results" / "stages")  # the test compares keys
     command = ("run", tmp_path / "table2.yaml", "--scale", "smoke", "--out", tmp_path / "results")
     done = steeplechase(*command)
     assert (done.returncode, stages_told(done.stderr)) == (0, 0), done.stderr

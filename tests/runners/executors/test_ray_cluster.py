@@ -1,4 +1,4 @@
-"""On a cluster of others: as many trials at a time as were asked for, on nodes that see the results."""
+"""Ray clusters: the requested number of concurrent trials, on nodes that can read the results folder."""
 
 import os
 import shutil
@@ -30,11 +30,11 @@ def started(variables: Mapping[str, str], *arguments: str | Path) -> "subprocess
 
 
 def at_work(folder: Path) -> int:
-    """Return how many trials are being computed at this moment."""
+    """Return the number of trials that are running."""
     return sum(path.is_dir() for path in (folder / "stages" / "unfinished").glob("*"))
 
 
-def test_no_more_trials_run_at_a_time_than_workers_were_asked_for(
+def test_at_most_one_trial_per_requested_worker_runs_at_a_time(
     four_processors: Cluster, small: Run, small_experiment: Path, tmp_path: Path
 ) -> None:
     lend(small.folder, tmp_path, SHARED)
@@ -53,7 +53,7 @@ def test_no_more_trials_run_at_a_time_than_workers_were_asked_for(
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None or os.geteuid() != 0, reason="needs a mount of its own")
-def test_a_node_that_does_not_see_the_results_is_named_and_nothing_is_called_damaged(
+def test_a_node_without_the_results_folder_is_named_and_no_damage_is_reported(
     small: Run, small_experiment: Path, tmp_path: Path
 ) -> None:
     results = tmp_path / "results"
@@ -76,7 +76,7 @@ def test_a_node_that_does_not_see_the_results_is_named_and_nothing_is_called_dam
     assert "Move the folder away" not in told
 
 
-def test_the_death_of_a_node_costs_no_trial(small: Run, small_experiment: Path, tmp_path: Path) -> None:
+def test_no_trial_fails_when_a_node_dies(small: Run, small_experiment: Path, tmp_path: Path) -> None:
     lend(small.folder, tmp_path, SHARED)
     with cluster(0) as made:
         node = made.join(1)

@@ -1,4 +1,4 @@
-"""However a run under Ray ends early, it says so in a line, leaves no process, and the same command carries on."""
+"""A run under Ray that ends early reports it in one line, leaves no process, and can be resumed."""
 
 import os
 import re
@@ -21,7 +21,7 @@ STOPPED = "stopped; finished stages are kept, and the same command resumes"
 
 
 def named(parent: int, word: str) -> list[int]:
-    """Return the processes under a parent whose command holds a word."""
+    """Return the descendants of a process whose command contains a word."""
     found = []
     for process, _ in descendants(parent):
         try:
@@ -33,7 +33,7 @@ def named(parent: int, word: str) -> list[int]:
 
 
 def begun(folder: Path, driver: int) -> bool:
-    """Whether the driver holds its results folder."""
+    """Whether the driver has locked its results folder."""
     return (folder / "lock").exists()
 
 
@@ -60,7 +60,7 @@ def between(folder: Path, driver: int) -> bool:
 def told_until(
     moment: Callable[[Path, int], bool], act: Callable[[int], None], experiment: Path, folder: Path
 ) -> tuple[int, str, set[tuple[int, str]]]:
-    """Start the run, act on it at a moment; return its exit code, what it said and the processes it had then."""
+    """Start the run, act on it at a moment; return its exit code, its output and its processes at that moment."""
     started = command("run", experiment, "--out", folder, "--engine", "ray")
     with subprocess.Popen(started, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
         while not moment(folder, run.pid) and run.poll() is None:
@@ -76,7 +76,7 @@ def told_until(
 
 @pytest.fixture(autouse=True)
 def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Give the run a folder for temporary files that no other test uses, with a name short enough for sockets."""
+    """Set a temporary folder for this test only, with a path short enough for sockets."""
     folder = Path("/tmp", secrets.token_hex(3))
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
@@ -98,7 +98,7 @@ def scratch(temporary: Path) -> list[Path]:
     ],
     ids=lambda value: getattr(value, "name", None) or value.__name__,
 )
-def test_a_signal_at_any_moment_ends_the_run_with_75_and_nothing_is_left(
+def test_a_signal_at_any_moment_ends_the_run_with_75_and_leaves_no_process_or_file(
     small: Run,
     small_experiment: Path,
     tmp_path: Path,
@@ -114,7 +114,7 @@ def test_a_signal_at_any_moment_ends_the_run_with_75_and_nothing_is_left(
     assert scratch(temporary) == []
 
 
-def test_what_was_stopped_between_trials_is_finished_by_the_same_command(
+def test_a_run_stopped_between_trials_is_resumed_by_the_same_command(
     small: Run, small_experiment: Path, tmp_path: Path
 ) -> None:
     lend(small.folder, tmp_path, SHARED)
@@ -125,7 +125,7 @@ def test_what_was_stopped_between_trials_is_finished_by_the_same_command(
     assert Run(tmp_path, "", 0.0).table == small.table
 
 
-def test_the_death_of_rays_own_process_is_told_in_a_line_and_the_same_command_carries_on(
+def test_the_death_of_rays_process_is_reported_in_one_line_and_the_run_can_be_resumed(
     small: Run, small_experiment: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "results"
@@ -140,14 +140,14 @@ def test_the_death_of_rays_own_process_is_told_in_a_line_and_the_same_command_ca
     last = told.splitlines()[-1]
     assert last.startswith("Ray ended unexpectedly")
     assert "everything finished is kept, and the same command carries on" in last
-    assert not re.findall(r"\bray\b", told.rpartition("Ray ended")[0], re.IGNORECASE)  # it speaks to its log alone
+    assert not re.findall(r"\bray\b", told.rpartition("Ray ended")[0], re.IGNORECASE)  # its output is in the log only
     assert ended_within(below, seconds=5)
     done = steeplechase("run", small_experiment, "--out", folder)
     assert done.returncode == 0, done.stderr
     assert Run(folder, "", 0.0).table == small.table
 
 
-def test_one_death_of_a_trials_process_costs_no_trial(small: Run, small_experiment: Path, tmp_path: Path) -> None:
+def test_no_trial_fails_when_its_process_dies_once(small: Run, small_experiment: Path, tmp_path: Path) -> None:
     lend(small.folder, tmp_path, SHARED)
 
     def kill_trial(driver: int) -> None:
@@ -161,7 +161,7 @@ def test_one_death_of_a_trials_process_costs_no_trial(small: Run, small_experime
     assert Run(tmp_path, "", 0.0).table == small.table
 
 
-def test_what_a_killed_run_has_left_is_removed_by_the_next(
+def test_files_of_a_killed_run_are_removed_by_the_next(
     small: Run, small_experiment: Path, tmp_path: Path, temporary: Path
 ) -> None:
     lend(small.folder, tmp_path, SHARED)

@@ -1,4 +1,4 @@
-"""What a killed process has left is removed by the next one; what a living one holds is left alone."""
+"""Folders of killed processes are removed by the next process; those of living ones are not."""
 
 import signal
 import subprocess
@@ -34,7 +34,7 @@ def test_a_folder_lasts_as_long_as_its_process(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_other_folders_and_links_are_left_alone(tmp_path: Path) -> None:
+def test_other_folders_and_links_are_not_removed(tmp_path: Path) -> None:
     other = tmp_path / "another"
     other.mkdir()
     (other / "lock").write_text("")

@@ -1,4 +1,4 @@
-"""An executor of whole trials decides nothing: stops, waits and deaths of processes leave what is decided."""
+"""Executors do not affect decisions: stops, waits and deaths of processes give the same results."""
 
 import random
 from pathlib import Path
@@ -23,9 +23,7 @@ from tests.factories.simulated_tune import Handed
 
 
 @pytest.mark.parametrize("times", range(ATTEMPTS + 1))
-def test_a_stage_is_tried_again_until_its_process_has_died_three_times_and_no_death_counts_twice(
-    tmp_path: Path, times: int
-) -> None:
+def test_a_stage_is_retried_until_three_deaths_and_each_death_counts_once(tmp_path: Path, times: int) -> None:
     run = Handed(small_table(tmp_path), tmp_path, dies=lambda key, before: before < times)
     histories = run.run().histories
     if times < ATTEMPTS:
@@ -40,10 +38,10 @@ def test_a_stage_is_tried_again_until_its_process_has_died_three_times_and_no_de
 
 @settings(max_examples=25)
 @given(st.integers(1, 4), st.integers(0, 10_000))
-def test_a_search_decides_the_same_wherever_processes_die(
+def test_decisions_of_a_search_do_not_depend_on_process_deaths(
     tmp_path_factory: pytest.TempPathFactory, workers: int, seed: int
 ) -> None:
-    """Trials wait at hurdles and are handed out again behind them, on however many workers."""
+    """Trials stop at hurdles and are suggested again after them, for any number of workers."""
     folder = tmp_path_factory.mktemp("hall")
     chance = random.Random(seed)
     quiet = Track(small_search(folder_of(folder, "quiet")), folder / "quiet", curve).run()

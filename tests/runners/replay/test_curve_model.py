@@ -1,4 +1,4 @@
-"""The curve model: the end of curves it knows exactly, doubt that shrinks, divergence, and what features add."""
+"""The curve model: exact extrapolation of power laws, shrinking uncertainty, divergence, features."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def seen(values: np.ndarray, points: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("exponent", [0.25, 0.5, 1.0])
-def test_a_clean_power_law_is_carried_to_its_end(exponent: float) -> None:
+def test_a_noiseless_power_law_is_extrapolated_exactly(exponent: float) -> None:
     steps = np.arange(1, 41)
     values = np.array([[0.3 + place, 0.5 + place] for place in range(5)])
     curves = values[:, :1] + values[:, 1:] * steps**-exponent
@@ -23,14 +23,14 @@ def test_a_clean_power_law_is_carried_to_its_end(exponent: float) -> None:
     assert (sd > 0).all()
 
 
-def test_doubt_shrinks_as_a_curve_is_seen() -> None:
+def test_uncertainty_shrinks_with_observed_points() -> None:
     curves = synthetic("power_laws", 3, 40, 30).values
     doubts = [float(np.median(predict_final(seen(curves, points))[1])) for points in (2, 5, 15, 30)]
     assert doubts == sorted(doubts, reverse=True)
     assert np.allclose(predict_final(curves)[0], curves[:, -1])
 
 
-def test_divergence_is_infinite_and_the_unseen_are_given_the_started_ones_spread() -> None:
+def test_divergence_is_infinite_and_unobserved_candidates_have_the_spread_of_started_ones() -> None:
     curves = np.array([[1.0, 0.8, np.nan], [1.2, np.inf, np.nan], [0.9, 0.7, 0.6], [np.nan] * 3])
     mean, sd = predict_final(curves)
     assert np.isinf(mean[1])

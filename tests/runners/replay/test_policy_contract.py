@@ -1,4 +1,4 @@
-"""What every policy keeps: its budget, the veil over the future, NaN never wins, one seed one race."""
+"""Contracts of every policy: budget, no use of unobserved values, NaN never wins, deterministic in the seed."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,10 +21,10 @@ CANDIDATES, POINTS = 24, 9
 
 def falling(seed: int, broken: float = 0.0) -> np.ndarray:
     """Return falling curves [candidates, points], a share of them broken from some point on."""
-    chance = np.random.default_rng(seed)
-    ends, steps = chance.random((CANDIDATES, 1)), np.arange(1, POINTS + 1)
-    values = ends + chance.random((CANDIDATES, 1)) / steps + 0.01 * chance.standard_normal((CANDIDATES, POINTS))
-    when = np.where(chance.random(CANDIDATES) < broken, chance.integers(0, POINTS, CANDIDATES), POINTS)
+    generator = np.random.default_rng(seed)
+    ends, steps = generator.random((CANDIDATES, 1)), np.arange(1, POINTS + 1)
+    values = ends + generator.random((CANDIDATES, 1)) / steps + 0.01 * generator.standard_normal((CANDIDATES, POINTS))
+    when = np.where(generator.random(CANDIDATES) < broken, generator.integers(0, POINTS, CANDIDATES), POINTS)
     values[np.arange(POINTS)[None, :] >= when[:, None]] = np.inf
     return values
 
@@ -34,52 +34,52 @@ def falling(seed: int, broken: float = 0.0) -> np.ndarray:
 @given(budget=st.floats(0.05, 30), seed=st.integers(0, 10**6), broken=st.sampled_from((0.0, 0.3, 1.0)))
 def test_the_budget_is_never_exceeded(name: str, budget: float, seed: int, broken: float) -> None:
     values = falling(seed, broken)
-    for move in moves_of(POLICIES[name], values, budget, seed):
-        assert 0 <= move.candidate < CANDIDATES
-        assert 1 <= move.points <= POINTS
+    for action in moves_of(POLICIES[name], values, budget, seed):
+        assert 0 <= action.candidate < CANDIDATES
+        assert 1 <= action.points <= POINTS
 
 
 @every_policy
-def test_with_budget_to_spare_a_policy_stops_of_itself_or_knows_the_optimum(name: str) -> None:
+def test_with_a_large_budget_a_policy_ends_or_finds_the_optimum(name: str) -> None:
     values = falling(3)
-    race = Simulation(values, np.arange(1, POINTS + 1) / POINTS, np.zeros((CANDIDATES, 0)), CANDIDATES + 1.0)
-    *_, last = race.run(POLICIES[name], np.random.default_rng(0))
+    simulation = Simulation(values, np.arange(1, POINTS + 1) / POINTS, np.zeros((CANDIDATES, 0)), CANDIDATES + 1.0)
+    *_, last = simulation.run(POLICIES[name], np.random.default_rng(0))
     assert last.spent <= CANDIDATES + 1e-6
-    if name in ("random", "architecture", RECOMMENDED):  # those that never give a candidate up for good
+    if name in ("random", "architecture", RECOMMENDED):  # policies that never drop a candidate
         assert last.best_seen == values.min()
 
 
 @every_policy
 @pytest.mark.parametrize("seed", range(3))
-def test_the_future_changes_no_decision(name: str, seed: int) -> None:
-    """What is not yet observed is made anew before every move; the moves stay the same."""
+def test_unobserved_values_change_no_decision(name: str, seed: int) -> None:
+    """Unobserved values are redrawn before every action; the actions stay the same."""
     values = falling(seed, 0.2)
     expected = moves_of(POLICIES[name], values, 4.0, seed)
-    poisoned, chance = values.copy(), np.random.default_rng(seed + 99)
+    poisoned, generator = values.copy(), np.random.default_rng(seed + 99)
 
     def poisoning(view: View, policy_chance: np.random.Generator) -> Iterator[Action]:
-        for move in POLICIES[name](view, policy_chance):
+        for action in POLICIES[name](view, policy_chance):
             hidden = np.arange(POINTS)[None, :] >= view.reached[:, None]
-            poisoned[hidden] = chance.normal(0, 100, hidden.sum())
-            asked = slice(int(view.reached[move.candidate]), move.points)
-            poisoned[move.candidate, asked] = values[move.candidate, asked]
-            yield move
+            poisoned[hidden] = generator.normal(0, 100, hidden.sum())
+            asked = slice(int(view.reached[action.candidate]), action.points)
+            poisoned[action.candidate, asked] = values[action.candidate, asked]
+            yield action
 
     assert moves_of(poisoning, poisoned, 4.0, seed) == expected
 
 
 @every_policy
-def test_a_diverged_candidate_never_wins_and_is_not_carried_on(name: str) -> None:
+def test_a_diverged_candidate_never_wins_and_is_not_resumed(name: str) -> None:
     values = falling(1, 0.5)
-    race = Simulation(values, np.arange(1, POINTS + 1) / POINTS, np.zeros((CANDIDATES, 0)), 8.0)
-    for moment in race.run(POLICIES[name], np.random.default_rng(0)):
-        assert np.isfinite(moment.best_seen) or not np.isfinite(race.observed[race.reached > 0]).any()
-    broken = np.isinf(race.observed).sum(axis=1)
-    assert broken.max() <= 1  # nobody trains past divergence
+    simulation = Simulation(values, np.arange(1, POINTS + 1) / POINTS, np.zeros((CANDIDATES, 0)), 8.0)
+    for state in simulation.run(POLICIES[name], np.random.default_rng(0)):
+        assert np.isfinite(state.best_seen) or not np.isfinite(simulation.observed[simulation.reached > 0]).any()
+    broken = np.isinf(simulation.observed).sum(axis=1)
+    assert broken.max() <= 1  # no training past divergence
 
 
 @every_policy
-def test_where_nearly_all_diverge_nothing_crashes(name: str) -> None:
+def test_policies_handle_nearly_all_candidates_diverging(name: str) -> None:
     values = np.full((CANDIDATES, POINTS), np.inf)
     values[0], values[1] = 1.0, 2.0
     table = from_table("t", [str(each) for each in range(CANDIDATES)], [{}] * CANDIDATES, range(POINTS), values)
@@ -89,7 +89,7 @@ def test_where_nearly_all_diverge_nothing_crashes(name: str) -> None:
 
 
 @every_policy
-def test_one_seed_is_one_race_whatever_the_order_of_the_file(name: str) -> None:
+def test_a_simulation_depends_on_the_seed_and_not_on_the_order_of_the_file(name: str) -> None:
     found = synthetic("diverging", 1, candidates=40, points=12)
     shuffled = np.random.default_rng(5).permutation(40)
     other = replace(
@@ -112,18 +112,18 @@ def test_scores_without_curves_are_searched_too(name: str, points: int) -> None:
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
-def test_families_are_made_from_their_seed(family: str) -> None:
+def test_synthetic_families_are_deterministic_in_the_seed(family: str) -> None:
     one, again, other = synthetic(family, 1, 20, 8), synthetic(family, 1, 20, 8), synthetic(family, 2, 20, 8)
     assert np.array_equal(one.values, again.values)
     assert not np.array_equal(one.values, other.values)
 
 
 def test_controls_keep_the_recommended_policy_out_of_the_worst_of_crossing_curves() -> None:
-    """All curves cross in the middle: whoever trusts beginnings ends near the worst; the controls prevent that."""
+    """All curves cross in the middle: without controls, policies that trust early values end near the worst."""
     tasks = [CurveTask.of(synthetic("reversed", seed, candidates=100, points=24)) for seed in (1, 2)]
 
     def regret(name: str) -> float:
         races = [replay(task, POLICIES[name], 10.0, seed) for task in tasks for seed in range(8)]
-        return float(np.mean([race.regret for race in races]))
+        return float(np.mean([simulation.regret for simulation in races]))
 
     assert regret(RECOMMENDED) < 0.5 * regret("asha")

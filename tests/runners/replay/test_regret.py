@@ -1,4 +1,4 @@
-"""Regret and costs as docs/replay.md defines them, on curves small enough to be read."""
+"""Regret and costs as defined in docs/replay.md, on small curves."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from tests.factories.replays import curves, task
 TABLE = [[0.9, 0.5], [0.8, 0.7], [0.3, 0.9], [0.95, 0.6], [0.9, 1.1]]  # optimum 0.3 midway, median final 0.7
 
 
-def test_best_seen_counts_at_any_step_and_the_choice_at_its_end() -> None:
+def test_best_seen_is_over_all_steps_and_the_choice_has_its_final_value() -> None:
     outcome = replay(task(curves(TABLE)), POLICIES["random"], 5.0, 0)
     assert outcome.regret == 0.0  # 0.3 was seen
     assert outcome.regret_of_choice == pytest.approx((0.9 - 0.5) / (0.7 - 0.5))  # and its holder ends at 0.9
@@ -40,14 +40,14 @@ def test_a_point_costs_its_share_of_all_steps(steps: tuple[int, ...], expected: 
     assert tuple(from_table("t", "ab", [{}, {}], steps, values).costs) == pytest.approx(expected)
 
 
-def test_carrying_on_costs_only_what_is_new() -> None:
+def test_resuming_costs_the_new_points_only() -> None:
     recorded = curves([[3.0, 2.0, 1.0], [6.0, 5.0, 4.0]])
-    race = Simulation(recorded.values, recorded.costs, np.zeros((2, 0)), 2.0)
-    spent = [moment.spent for moment in race.run(POLICIES["successive_halving"], np.random.default_rng(0))]
+    simulation = Simulation(recorded.values, recorded.costs, np.zeros((2, 0)), 2.0)
+    spent = [state.spent for state in simulation.run(POLICIES["successive_halving"], np.random.default_rng(0))]
     assert spent == pytest.approx([1 / 3, 2 / 3, 4 / 3])
 
 
-def test_the_interval_holds_the_mean_and_narrows_with_seeds() -> None:
+def test_the_interval_contains_the_mean_and_narrows_with_seeds() -> None:
     few, many = [0.1, 0.5, 0.9], [0.1, 0.5, 0.9] * 20
     assert interval(few)[1] < 0.5 < interval(few)[2]
     assert interval(many)[2] - interval(many)[1] < interval(few)[2] - interval(few)[1]

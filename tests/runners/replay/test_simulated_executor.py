@@ -42,7 +42,7 @@ def scaled(hurdle: HurdleRule, tokens: int) -> Any:
 
 
 def reached_in_run(folder: Path, hurdle: HurdleRule, seed: int) -> tuple[dict[str, int], dict[str, int]]:
-    """Return how far each candidate of a real course trained, and its cohort."""
+    """Return the tokens of each candidate in a real run, and its cohort."""
 
     def answer(work: StageTask) -> Outcome | Failure:
         if work.trial is None:
@@ -66,7 +66,7 @@ def reached_in_run(folder: Path, hurdle: HurdleRule, seed: int) -> tuple[dict[st
 
 
 class Recorded:
-    """A hurdle in cohorts of given sizes: in `run` the baseline takes one place of the first."""
+    """A hurdle with cohorts of given sizes: in `run` the baseline is in the first cohort."""
 
     def __init__(self, hurdle: HurdleRule, sizes: list[int]) -> None:
         self.rung_tokens, self.decide = hurdle.rung_tokens, hurdle.decide
@@ -84,10 +84,10 @@ def test_a_hurdle_stops_the_same_candidates_as_in_run(tmp_path: Path, hurdle: Hu
     values = np.array([[curve_value(name, point, seed) for point in range(1, POINTS + 1)] for name in expected])
     values[:, 2] = values[:, 3]  # `run` does not look between the second rung and the end
     settings = HurdleSettings(Recorded(scaled(hurdle, TOKENS), sizes))  # type: ignore[arg-type]
-    race = Simulation(values, np.array([0.25, 0.5, 0.75, 1.0]), np.zeros((len(values), 0)), 1000.0)
-    list(race.run(hurdle_policy(lambda costs: settings), np.random.default_rng(0)))
+    simulation = Simulation(values, np.array([0.25, 0.5, 0.75, 1.0]), np.zeros((len(values), 0)), 1000.0)
+    list(simulation.run(hurdle_policy(lambda costs: settings), np.random.default_rng(0)))
     stages = {0: 0, 1: 1, 2: 2, 3: 3, 4: 3}
-    assert [stages[int(points)] for points in race.reached] == list(expected.values())
+    assert [stages[int(points)] for points in simulation.reached] == list(expected.values())
     assert len(set(expected.values())) > 1
 
 
@@ -99,16 +99,18 @@ def test_every_candidate_is_started_and_every_cohort_ends(hurdle: HurdleRule) ->
     def settings_of(costs: Numbers) -> HurdleSettings:
         return HurdleSettings(scaled(hurdle, TOKENS), 8)
 
-    race = Simulation(values, np.array([0.25, 0.5, 0.75, 1.0]), np.random.default_rng(3).random((30, 2)), 1000.0)
-    list(race.run(hurdle_policy(settings_of), np.random.default_rng(0)))
-    assert (race.reached > 0).all()
-    assert (race.reached == POINTS).any()
-    assert (race.reached < POINTS).any()
+    simulation = Simulation(
+        values, np.array([0.25, 0.5, 0.75, 1.0]), np.random.default_rng(3).random((30, 2)), 1000.0
+    )
+    list(simulation.run(hurdle_policy(settings_of), np.random.default_rng(0)))
+    assert (simulation.reached > 0).all()
+    assert (simulation.reached == POINTS).any()
+    assert (simulation.reached < POINTS).any()
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_asha_stops_the_same_candidates_as_optuna(seed: int) -> None:
-    """An oracle: Optuna's pruner, asked after every point, as `benchmarks/replay_peers.py` does."""
+    """Oracle: Optuna's pruner, consulted after every point, as in `benchmarks/replay_peers.py`."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     values = np.random.default_rng(seed).random((40, 30))
     pruner = optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=3)
@@ -123,7 +125,7 @@ def test_asha_stops_the_same_candidates_as_optuna(seed: int) -> None:
         pruned = points < len(curve)
         study.tell(trial, None if pruned else value, optuna.trial.TrialState.PRUNED if pruned else None)
         expected.append(points)
-    race = Simulation(values, np.arange(1, 31) / 30, np.zeros((40, 0)), 1000.0)
-    list(race.run(POLICIES["asha"], np.random.default_rng(0)))
-    assert race.reached.tolist() == expected
+    simulation = Simulation(values, np.arange(1, 31) / 30, np.zeros((40, 0)), 1000.0)
+    list(simulation.run(POLICIES["asha"], np.random.default_rng(0)))
+    assert simulation.reached.tolist() == expected
     assert len(set(expected)) > 2

@@ -1,4 +1,4 @@
-"""The scheduler is a pure function of rows: whatever part of a ledger there is, the same table follows from it."""
+"""The scheduler is a pure function of rows: any prefix of a ledger leads to the same table."""
 
 import random
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from runners.scheduling.state import RunState
 from tests.factories.logged_ledger import Batch, LoggedLedger
 from tests.factories.simulated_training import Track, folder_of, found
 from tests.factories.simulated_tune import Handed
-from tests.runners.scheduling.test_course_faults import (
+from tests.runners.scheduling.test_transient_faults import (
     HURDLES,
     Faults,
     a_search,
@@ -27,7 +27,7 @@ from tests.runners.scheduling.test_course_faults import (
 )  # fmt: skip
 
 EXECUTORS = (Track, Handed)
-"""Stages in the order of the queue, and trials one by one as Ray Tune asks for them."""
+"""Local execution of stages, and trials suggested to Ray Tune."""
 
 
 def ran(track: Track, begun: list[Batch] | None = None) -> list[Batch]:
@@ -59,7 +59,7 @@ def ended(track: Track, begun: list[Batch]) -> Snapshot:
     chance=st.randoms(use_true_random=False),
     rate=st.sampled_from([0.0, 0.1, 0.4]),
 )
-def test_the_same_table_follows_from_any_part_of_a_ledger_in_any_order_of_arrival(
+def test_resuming_from_any_prefix_of_a_ledger_gives_the_same_table(
     make: Callable[[Path], Experiment],
     executors: tuple[type[Track], type[Track]],
     chance: random.Random,
@@ -93,7 +93,7 @@ def state_of(experiment: Experiment) -> RunState:
         *(lambda folder, hurdle=hurdle: a_search(folder, hurdle, "tpe", [1, 2], True) for hurdle in HURDLES[1::2]),
     ],
 )
-def test_rows_at_once_and_one_by_one_come_to_the_same_step_and_asking_changes_nothing(
+def test_the_state_is_the_same_for_rows_in_one_batch_and_one_by_one_and_next_step_is_pure(
     tmp_path: Path, make: Callable[[Path], Experiment], kind: type[Track]
 ) -> None:
     experiment = make(tmp_path)
@@ -102,14 +102,14 @@ def test_rows_at_once_and_one_by_one_come_to_the_same_step_and_asking_changes_no
     growing = state_of(experiment)
     kinds = ["ArmRow", "TrialRow", "Record", "Decision", "Fact"]
     for number, batch in enumerate(batches, 1):
-        growing.take_all(batch)
+        growing.apply_all(batch)
         step, cohort = next_step(growing), growing.cohort
         assert next_step(growing) == step
         assert growing.cohort == cohort
         if number % 5 == 0 or number == len(batches):
             rows = [row for one in batches[:number] for row in one]
             whole = state_of(experiment)
-            whole.take_all(sorted(rows, key=lambda row: kinds.index(type(row).__name__)))
+            whole.apply_all(sorted(rows, key=lambda row: kinds.index(type(row).__name__)))
             assert next_step(whole) == step
             assert whole.rows == growing.rows
             assert whole.trials == growing.trials

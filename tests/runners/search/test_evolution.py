@@ -1,4 +1,4 @@
-"""Tournament selection on genomes of letters: reproducible, mutating as often as told, and selecting the fit."""
+"""Tournament selection on genomes of letters: reproducible, with the mutation rate, selecting fit parents."""
 
 import random
 
@@ -35,7 +35,9 @@ LOSSES = st.lists(st.floats(0, 9), min_size=1, max_size=30)
 
 
 @given(LOSSES, st.integers(1, 8), st.integers(1, 8), st.integers(0, 99))
-def test_the_population_keeps_its_size_and_the_newborn(losses: list[float], size: int, group: int, seed: int) -> None:
+def test_the_population_keeps_its_size_and_the_latest_child(
+    losses: list[float], size: int, group: int, seed: int
+) -> None:
     settings = Tournament(population=size, tournament_size=group)
     living = survivors(settings, seed, born(losses))
     assert len(living) == min(size, len(losses))
@@ -44,7 +46,7 @@ def test_the_population_keeps_its_size_and_the_newborn(losses: list[float], size
 
 
 @given(LOSSES, st.integers(1, 8), st.integers(0, 99))
-def test_where_everyone_competes_the_worst_dies_and_the_fittest_is_the_parent(
+def test_in_a_tournament_of_all_the_worst_is_removed_and_the_fittest_is_the_parent(
     losses: list[float], size: int, seed: int
 ) -> None:
     settings = Tournament(population=size, tournament_size=100)
@@ -57,7 +59,7 @@ def test_where_everyone_competes_the_worst_dies_and_the_fittest_is_the_parent(
     assert losses[parent] == min(one.loss for one in living)
 
 
-def test_a_population_that_begins_at_random_is_drawn_until_it_is_full() -> None:
+def test_a_random_initial_population_is_drawn_up_to_its_size() -> None:
     settings = Tournament(population=3, initial_population="random")
     assert [offspring(settings, 0, born([1.0] * count), 5, WAYS) == -1 for count in range(1, 6)] == [
         True,
@@ -80,7 +82,7 @@ def test_a_child_differs_from_its_parent_by_about_the_mutation_rate(rate: float,
     assert sum(changed) / len(changed) == pytest.approx(expected, abs=0.35)  # at least one, else rate x 4 genes
 
 
-def test_children_come_from_the_fit() -> None:
+def test_parents_are_fitter_than_average() -> None:
     design = Search.model_validate({"space": SPACE, "sampler": "tournament", "cohort": 8, "max_seeds": 99})
     fit, chance = {"bottleneck_ratio": 4, "feed_forward_groups": 4, "heads": 8, "depth": 2}, random.Random(1)
     others = [{path: chance.choice(values) for path, values in SPACE.items()} for _ in range(12)]

@@ -1,4 +1,4 @@
-"""What a search proposes: points of its space, each once, the same from the same seed."""
+"""Proposals of a search: distinct points of its space, deterministic in the seed."""
 
 import random
 from itertools import product
@@ -35,7 +35,7 @@ def seen(points: tuple[dict[str, Any], ...]) -> tuple[Observation, ...]:
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("seed", [0, 2**32 - 1])
-def test_cohorts_are_points_of_the_space_none_twice_the_same_from_the_same_seed(sampler: str, seed: int) -> None:
+def test_cohorts_are_distinct_points_of_the_space_and_deterministic_in_the_seed(sampler: str, seed: int) -> None:
     design, known = search(sampler, seed), ()
     for cohort in range(1, 4):
         points = propose(design, BASELINE, known, cohort, 4)
@@ -49,7 +49,7 @@ def test_cohorts_are_points_of_the_space_none_twice_the_same_from_the_same_seed(
         assert has_kernel == ("convolution.kernel_size" in one.changes)
 
 
-def test_another_seed_searches_another_way() -> None:
+def test_another_seed_proposes_other_points() -> None:
     ways = {canonical_text(list(propose(search("random", seed), BASELINE, (), 1, 4))) for seed in range(6)}
     assert len(ways) > 3
 
@@ -65,7 +65,7 @@ def test_points_that_break_a_rule_are_never_proposed(sampler: str) -> None:
     )
 
 
-def test_an_option_that_the_recipe_has_no_room_for_is_never_proposed() -> None:
+def test_an_option_that_is_invalid_with_the_recipe_is_never_proposed() -> None:
     options = ({"kind": "none"}, {"kind": "dynamic", "kernel_size": 301})
     design = search("random", space={"convolution": options, "bottleneck_ratio": (1, 2)})
     points = propose(design, BASELINE, (), 1, 9)
@@ -73,7 +73,7 @@ def test_an_option_that_the_recipe_has_no_room_for_is_never_proposed() -> None:
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
-def test_a_small_space_is_searched_to_its_last_point_and_then_the_course_ends(tmp_path: Path, sampler: str) -> None:
+def test_a_small_space_is_exhausted_and_then_the_run_ends(tmp_path: Path, sampler: str) -> None:
     design = {**SEARCH, "sampler": sampler, "max_candidates": 90, "cohort": 7, "max_seeds": 1}
     course = simulated.search(tmp_path, design=design)
     for order in (1, 2):
@@ -82,7 +82,7 @@ def test_a_small_space_is_searched_to_its_last_point_and_then_the_course_ends(tm
         assert len({candidate for *_, candidate in arms}) == len(arms) == 3 * (1 + 2 * len(KERNELS))
 
 
-def test_importance_names_the_axis_that_decides_and_is_empty_where_too_little_is_known() -> None:
+def test_importance_ranks_the_relevant_axis_first_and_is_empty_with_too_few_results() -> None:
     design = search("random", space={"bottleneck_ratio": (1, 2, 4), "feed_forward_groups": (1, 2, 4)})
     known = tuple(
         Observation({"bottleneck_ratio": ratio, "feed_forward_groups": groups}, (5.0 + ratio,), complete=False)

@@ -1,4 +1,4 @@
-"""A sampler that looks at results learns from them: its points are better than even draws, and other ones."""
+"""Adaptive samplers learn from results: their points are better than uniform sampling."""
 
 from collections.abc import Callable, Iterable
 from statistics import fmean
@@ -10,11 +10,11 @@ from scipy.stats import binomtest
 from configuration.designs import Search
 from foundation.randomness import stream
 from runners.search.encoding import labels, point_of
-from runners.search.optuna_sampler import BLIND, Observation, propose
+from runners.search.optuna_sampler import NON_ADAPTIVE, Observation, propose
 from search_space.candidate import Candidate
 from search_space.overrides import apply
 
-LEARNING = sorted({*get_args(Search.model_fields["sampler"].annotation)} - {"random", *BLIND})
+LEARNING = sorted({*get_args(Search.model_fields["sampler"].annotation)} - {"random", *NON_ADAPTIVE})
 BASELINE = Candidate()
 SPACE: dict[str, tuple[Any, ...]] = {
     "bottleneck_ratio": (1, 2, 4),
@@ -28,7 +28,7 @@ CONDITIONAL = {
     "convolution.kernel_size": (3, 5, 7, 9, 11, 13, 15, 17),
 }
 COHORT, COHORTS, TOLD = 4, 6, 24
-SEEDS, SEEDS_OF_GP = 14, 6  # a question to the Gaussian process takes 0.2 s
+SEEDS, SEEDS_OF_GP = 14, 6  # a proposal of the Gaussian process takes 0.2 s
 LEAST_P = 0.02  # of winning so many seeds by chance
 
 Values = Callable[[Search, Candidate], tuple[float, ...]]
@@ -59,7 +59,7 @@ def two_objectives(design: Search, candidate: Candidate) -> tuple[float, ...]:
 
 
 def told(design: Search, values: Values, points: list[dict[str, Any]], share: float = 1.0) -> tuple[Observation, ...]:
-    """Return the baseline and candidates as seen, of which the best share was trained to the end."""
+    """Return observations of the baseline and of candidates, the best share of which is complete."""
     baseline = values(design, BASELINE)
     found = [values(design, apply(BASELINE, point)) for point in points]
     bar = sorted(found)[int(len(found) * share) - 1] if found else ()
@@ -85,7 +85,7 @@ def assert_better(pairs: list[tuple[float, float]]) -> None:
 
 
 def assert_learns(sampler: str, values: Values = one_loss, share: float = 1.0, **more: Any) -> None:
-    """Hold the cohort that follows on even draws to those draws, and to the next even draws."""
+    """Compare the cohort after uniform sampling with that sample and with the next uniform one."""
     pairs = []
     for seed in range(SEEDS_OF_GP if sampler == "gp" else SEEDS):
         design, points = search(sampler, seed, **more), even_draws(search(sampler, seed, **more))
@@ -97,22 +97,22 @@ def assert_learns(sampler: str, values: Values = one_loss, share: float = 1.0, *
 
 
 @pytest.mark.parametrize("sampler", LEARNING)
-def test_what_looks_at_results_proposes_better_points_than_even_draws(sampler: str) -> None:
+def test_adaptive_samplers_propose_better_points_than_uniform_sampling(sampler: str) -> None:
     assert_learns(sampler, share=0.5)
 
 
 @pytest.mark.parametrize("sampler", LEARNING)
-def test_axes_that_not_every_candidate_has_a_value_on_are_learned_too(sampler: str) -> None:
+def test_conditional_axes_are_learned(sampler: str) -> None:
     assert_learns(sampler, space=CONDITIONAL)
 
 
 @pytest.mark.parametrize("sampler", [sampler for sampler in LEARNING if sampler != "tournament"])
-def test_of_several_objectives_all_are_learned(sampler: str) -> None:
+def test_all_of_several_objectives_are_learned(sampler: str) -> None:
     assert_learns(sampler, two_objectives, objectives=("held_out_loss", "parameters"))
 
 
 @pytest.mark.parametrize("sampler", [sampler for sampler in LEARNING if sampler != "gp"])
-def test_a_search_that_looks_at_its_own_results_gets_ahead_of_even_draws(sampler: str) -> None:
+def test_an_adaptive_search_outperforms_uniform_sampling(sampler: str) -> None:
     def later(design: Search) -> float:
         points: list[dict[str, Any]] = []
         for cohort in range(COHORTS):

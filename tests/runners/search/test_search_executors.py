@@ -1,4 +1,4 @@
-"""A search decides the same on local processes and on Ray, where trials wait at hurdles and return for the audit."""
+"""Decisions of a search are the same on local processes and on Ray, hurdles and audit included."""
 
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +15,7 @@ OF_COHORTS = "{ kind: top_fraction, rungs: [5000, 10000] }"
 
 
 def searched(folder: Path, *how: str) -> tuple[Run, list[tuple[object, ...]], object]:
-    """Return the run of a search whose hurdle waits for whole cohorts, its decisions and whom it audited."""
+    """Return the run of a search whose hurdle waits for full cohorts, its decisions and its audit."""
     text = (ROOT / "experiments/search.yaml").read_text().split("\nscales:\n")
     smoke = text[1][text[1].index("  smoke:") :]
     assert PROGRESSIVE in smoke
@@ -32,7 +32,7 @@ def searched(folder: Path, *how: str) -> tuple[Run, list[tuple[object, ...]], ob
         return Run(folder / "results", done.stderr, 0.0), [*told], ledger.fact("audit")
 
 
-def test_a_search_decides_the_same_under_both_engines(tmp_path: Path) -> None:
+def test_both_executors_give_the_same_decisions(tmp_path: Path) -> None:
     (tmp_path / "local").mkdir()
     (tmp_path / "ray").mkdir()
     local, decided, audited = searched(tmp_path / "local", "--workers", "1")

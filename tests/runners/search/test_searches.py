@@ -1,4 +1,4 @@
-"""Searches under every hurdle and sampler: the same whatever arrives first, whatever dies, and never stuck."""
+"""Searches with every hurdle and sampler end, and do not depend on arrival order or process deaths."""
 
 import json
 import random
@@ -13,11 +13,11 @@ from configuration.experiment import Experiment
 from configuration.validation.experiment import violations_of
 from ledger.artifacts import Outcome
 from ledger.records import TrialStatus
-from runners.search.observations import at_the_same_seeds
+from runners.search.observations import shifted_by_baseline
 from runners.search.optuna_sampler import Observation
 from runners.work_queue import Failure, StageTask
 from tests.factories import simulated_training as simulated
-from tests.factories.crashing_ledger import MortalLedger
+from tests.factories.crashing_ledger import CrashingLedger
 from tests.factories.simulated_training import SEARCH, Killed, Track, curve, folder_of, found
 
 MARKS = {"rungs": [640, 1280]}
@@ -35,7 +35,7 @@ HALF = {"share": 0.5, "seed": 3}
 
 
 def light(track: Track, hurdle: str) -> Track:
-    """Let a track keep nothing on disk but where a probe's predictions are read."""
+    """Keep the run in memory, except for the predictions of a probe."""
     track.publishes = hurdle == "probe"
     return track
 
@@ -47,7 +47,7 @@ def search(folder: Path, hurdle: str = "top_fraction", audit: Any = None, **desi
 
 
 def unlucky(work: StageTask) -> Outcome | Failure:
-    """Answer as ever, but for the stages of candidates that diverge; failures have tests of their own."""
+    """Return normal outcomes, except for candidates that diverge; failures are tested elsewhere."""
     luck = simulated.chance_of("luck", work.stage.key)
     if work.trial is None or work.trial.startswith("baseline"):
         return curve(work)
@@ -62,7 +62,9 @@ def text(track: Track) -> str:
 
 @pytest.mark.parametrize("hurdle", HURDLES)
 @pytest.mark.parametrize("answer", [curve, unlucky], ids=["calm", "unlucky"])
-def test_no_search_gets_stuck_and_the_order_of_ends_changes_nothing(tmp_path: Path, hurdle: str, answer: Any) -> None:
+def test_every_search_ends_and_does_not_depend_on_the_order_of_results(
+    tmp_path: Path, hurdle: str, answer: Any
+) -> None:
     course, seen = search(tmp_path, hurdle, HALF), set()
     for seed in range(6):
         track = light(Track(course, folder_of(tmp_path, str(seed)), answer, 1 + seed, random.Random(seed)), hurdle)
@@ -76,14 +78,16 @@ def test_no_search_gets_stuck_and_the_order_of_ends_changes_nothing(tmp_path: Pa
 
 
 @pytest.mark.parametrize("hurdle", HURDLES)
-def test_killed_between_any_two_rows_the_next_run_decides_the_same(tmp_path: Path, hurdle: str) -> None:
+def test_a_search_killed_between_any_rows_is_resumed_with_the_same_decisions(tmp_path: Path, hurdle: str) -> None:
     course = search(tmp_path, hurdle, HALF, max_candidates=7, cohort=4)
     expected = found(Track(course, folder_of(tmp_path, "whole")).run())
     for rows in range(6, 60, 5):
         folder = folder_of(tmp_path, f"before {rows}")
-        mortal = light(Track(course, folder, ledger_type=lambda path, rows=rows: MortalLedger(path, rows)), hurdle)
+        crashing = light(
+            Track(course, folder, ledger_type=lambda path, rows=rows: CrashingLedger(path, rows)), hurdle
+        )
         try:
-            mortal.run()
+            crashing.run()
         except Killed:
             assert found(light(Track(course, folder, order=random.Random(rows)), hurdle).run()) == expected
 
@@ -105,14 +109,14 @@ def test_killed_between_any_two_rows_the_next_run_decides_the_same(tmp_path: Pat
         ),
     ],
 )
-def test_what_cannot_be_searched_is_refused_with_a_reason(tmp_path: Path, parts: Any, message: str) -> None:
+def test_an_invalid_search_is_refused_with_a_reason(tmp_path: Path, parts: Any, message: str) -> None:
     pretraining = {"tokens": 2560, "seeds": [1], **parts.pop("pretraining", {})}
     wrong = simulated.search(tmp_path, pretraining=pretraining, **parts)
     assert message in " ".join(violation.message for violation in violations_of(wrong))
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
-def test_a_search_is_the_same_from_one_seed_whatever_the_workers(tmp_path: Path, sampler: str) -> None:
+def test_a_search_is_deterministic_in_the_seed_for_any_number_of_workers(tmp_path: Path, sampler: str) -> None:
     course, seen = search(tmp_path, sampler=sampler, max_seeds=2), set()
     for seed in range(4):
         track = Track(course, tmp_path, workers=1 + seed, order=random.Random(seed), publishes=False)
@@ -124,7 +128,7 @@ def test_a_search_is_the_same_from_one_seed_whatever_the_workers(tmp_path: Path,
 
 
 @pytest.mark.parametrize("sampler", ["tpe", "gp", "nsga2", "random"])
-def test_several_objectives_are_told_and_the_search_ends(tmp_path: Path, sampler: str) -> None:
+def test_a_search_with_several_objectives_ends(tmp_path: Path, sampler: str) -> None:
     course = search(tmp_path, sampler=sampler, objectives=["held_out_loss", "parameters"])
     assert len(found(Track(course, tmp_path).run())["trials"]) == SEARCH["max_candidates"]
 
@@ -143,7 +147,7 @@ def test_a_repeat_is_the_next_seed_of_its_candidate(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sampler", ["tpe", "nsga2", "tournament"])
-def test_what_all_results_of_a_seed_have_in_common_changes_no_proposal(tmp_path: Path, sampler: str) -> None:
+def test_an_offset_common_to_all_results_of_a_seed_changes_no_proposal(tmp_path: Path, sampler: str) -> None:
     def moved(work: StageTask) -> Outcome | Failure:
         end, seed = curve(work), getattr(work.stage.declaration, "seed", 1)
         assert isinstance(end, Outcome)
@@ -171,7 +175,7 @@ def test_what_all_results_of_a_seed_have_in_common_changes_no_proposal(tmp_path:
 
 
 @pytest.mark.parametrize("seeds", [[1], [5, 2]])
-def test_no_seed_is_trained_that_was_not_named(tmp_path: Path, seeds: list[int]) -> None:
+def test_only_declared_seeds_are_trained(tmp_path: Path, seeds: list[int]) -> None:
     design = {**SEARCH, "sampler": "tpe", "max_candidates": 40, "space": {"bottleneck_ratio": [1, 2, 4]}}
     del design["max_seeds"]
     course = simulated.search(tmp_path, design=design, pretraining={"tokens": 2560, "seeds": seeds})
@@ -179,18 +183,18 @@ def test_no_seed_is_trained_that_was_not_named(tmp_path: Path, seeds: list[int])
     assert {int(name.partition("/")[2]) for name in trials} == {*seeds}
 
 
-def test_another_searchs_results_count_as_they_would_at_the_seeds_of_this_one(tmp_path: Path) -> None:
+def test_warm_start_results_are_shifted_to_the_seeds_of_this_search(tmp_path: Path) -> None:
     there, here = Observation({}, (6.0, 4.0), True, (4.0, 9.0)), Observation({}, (3.0,), True, (3.0, 9.0))
     names = ("held_out_loss", "parameters")
-    told = at_the_same_seeds(
+    told = shifted_by_baseline(
         Observation({"depth": 2}, (5.0,), True, (3.5, 7.0)), replace(there, losses=(4.0,)), here, names
     )
     assert (told.losses, told.objectives, told.complete) == ((4.0,), (2.5, 7.0), True)
-    stopped = at_the_same_seeds(Observation({"depth": 2}, (5.0, 4.5), False), there, here, names)
+    stopped = shifted_by_baseline(Observation({"depth": 2}, (5.0, 4.5), False), there, here, names)
     assert (stopped.losses, stopped.complete) == ((2.0,), False)
 
 
-def test_the_audited_are_trained_to_the_end_and_never_pass_for_survivors(tmp_path: Path) -> None:
+def test_audited_trials_are_trained_to_the_end_and_stay_stopped(tmp_path: Path) -> None:
     plain = found(Track(search(tmp_path), folder_of(tmp_path, "plain")).run())
     audited = Track(search(tmp_path, audit=HALF), folder_of(tmp_path, "audited"))
     assert found(audited.run()) == plain
@@ -202,7 +206,7 @@ def test_the_audited_are_trained_to_the_end_and_never_pass_for_survivors(tmp_pat
     assert all(not history.audit for history in audited.last.histories if history not in stopped)
 
 
-def test_what_other_searches_finished_is_told_and_another_question_is_refused(tmp_path: Path) -> None:
+def test_warm_start_reads_finished_candidates_and_refuses_other_settings(tmp_path: Path) -> None:
     from foundation.errors import ConflictError
 
     first = folder_of(tmp_path, "first")
@@ -226,6 +230,6 @@ def test_what_other_searches_finished_is_told_and_another_question_is_refused(tm
     with simulated.opened(first / "ledger.sqlite") as ledger:
         other = search(tmp_path, sampler="tpe", space={"bottleneck_ratio": [1, 2]})
         ledger.set_fact("identity", other.identity())
-    with pytest.raises(ConflictError, match="asked another question") as refused:
+    with pytest.raises(ConflictError, match="its settings differ") as refused:
         Track(warm, folder_of(tmp_path, "third")).run()
     assert refused.value.lines[1:] == ("  design.space",)

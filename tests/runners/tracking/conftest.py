@@ -1,4 +1,4 @@
-"""A mirrored study, made once: opening MLflow's first database takes seconds."""
+"""A mirrored study, made once, since creating MLflow's database takes seconds."""
 
 import shutil
 from pathlib import Path
@@ -29,7 +29,7 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def store(tmp_path: Path, empty_database: Path) -> TrackingStore:
-    """A store that is made already, and holds nothing."""
+    """An existing, empty store."""
     results = tmp_path / "results"
     results.mkdir()
     shutil.copy(empty_database, results / "mlflow.db")

@@ -1,4 +1,4 @@
-"""Whether a store can be written is found out in five seconds, whatever is wrong with it, and makes nothing."""
+"""The check of a tracking store takes at most five seconds, for any fault, and creates nothing."""
 
 import socket
 import sqlite3
@@ -25,7 +25,7 @@ HOLD = (
 
 
 class _Answering(BaseHTTPRequestHandler):
-    """A server that is no MLflow, in one of several ways; its health is always good."""
+    """A server that is not MLflow, in one of several ways; its health check always succeeds."""
 
     mode = ""
     over = Event()
@@ -43,7 +43,7 @@ class _Answering(BaseHTTPRequestHandler):
 
 @pytest.fixture(params=["down", "silent", "hangs", "fails", "html", "postgresql down", "driver missing", "locked"])
 def away(request: pytest.FixtureRequest, tmp_path: Path, empty_database: Path) -> Iterator[str]:
-    """The URI of a store that cannot be written now."""
+    """The URI of an unreachable store."""
     with socket.socket() as port, closing(sqlite3.connect(tmp_path / "mlflow.db")) as client:
         port.bind(("127.0.0.1", 0))
         place = f"someone:hunter2@127.0.0.1:{port.getsockname()[1]}"
@@ -73,7 +73,7 @@ def _answering(mode: str) -> Iterator[str]:
     server.server_close()
 
 
-def test_a_store_that_is_away_is_named_in_one_line_within_five_seconds(away: str, tmp_path: Path) -> None:
+def test_an_unreachable_store_is_reported_in_one_line_within_five_seconds(away: str, tmp_path: Path) -> None:
     store = TrackingStore.resolve(tmp_path, away, {})
     started = time.monotonic()
     with pytest.raises(MachineError) as refused:
@@ -85,14 +85,14 @@ def test_a_store_that_is_away_is_named_in_one_line_within_five_seconds(away: str
     assert store.shown.removeprefix("sqlite:///") in line
 
 
-def test_a_look_at_a_store_makes_nothing(tmp_path: Path) -> None:
+def test_checking_a_store_creates_nothing(tmp_path: Path) -> None:
     TrackingStore.resolve(tmp_path / "results", None, {}).check()
     assert not (tmp_path / "results").exists()
 
 
 @pytest.fixture
 def holder(store: TrackingStore) -> Iterator[int]:
-    """A process that holds the lock of the mirror and never lets go."""
+    """A process that holds the lock of the mirror forever."""
     process = subprocess.Popen([sys.executable, "-c", HOLD, str(store.lock_file)], stdout=subprocess.PIPE)
     assert process.stdout
     process.stdout.readline()
@@ -102,8 +102,10 @@ def holder(store: TrackingStore) -> Iterator[int]:
     process.stdout.close()
 
 
-def test_a_lock_that_another_process_holds_ends_the_mirror_and_names_it(store: TrackingStore, holder: int) -> None:
-    store.check()  # looking needs no lock
+def test_a_lock_held_by_another_process_fails_the_mirror_and_the_process_is_named(
+    store: TrackingStore, holder: int
+) -> None:
+    store.check()  # checking needs no lock
     started = time.monotonic()
     with pytest.raises(TrackingUnavailable) as refused:
         mirror(study(1), store, patience=Patience(lock_seconds=0.3))
@@ -112,7 +114,7 @@ def test_a_lock_that_another_process_holds_ends_the_mirror_and_names_it(store: T
     assert f"{store.lock_file}: held by {known}" in str(refused.value)
 
 
-def test_a_lock_that_is_let_go_in_time_is_taken(tmp_path: Path) -> None:
+def test_a_lock_released_in_time_is_acquired(tmp_path: Path) -> None:
     file, taken, ending = tmp_path / "lock", Event(), Event()
 
     def hold() -> None:

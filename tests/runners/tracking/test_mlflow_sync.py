@@ -1,4 +1,4 @@
-"""A tracking store that is away, locked or unreadable is a warning: the run goes on and its table is printed."""
+"""An unreachable, locked or unreadable tracking store gives a warning; the run continues and prints its table."""
 
 import socket
 import time
@@ -46,7 +46,7 @@ def silent_address() -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
-def test_a_store_that_is_away_warns_at_once_and_again_at_the_end(places: ResultPaths, silent_address: str) -> None:
+def test_an_unreachable_store_gives_a_warning_at_start_and_end(places: ResultPaths, silent_address: str) -> None:
     started = time.monotonic()
     watched = Mirroring(places, silent_address)
     warning = watched.check()
@@ -61,7 +61,7 @@ def test_a_store_that_is_away_warns_at_once_and_again_at_the_end(places: ResultP
 
 
 @pytest.mark.parametrize("content", [b"not a database, but a text\n" * 99, b"SQLite format 3\0" + bytes(9999)])
-def test_a_file_that_is_no_mirror_warns_and_is_left_as_it_is(places: ResultPaths, content: bytes) -> None:
+def test_a_foreign_file_gives_a_warning_and_is_unchanged(places: ResultPaths, content: bytes) -> None:
     database = places.root / "mlflow.db"
     places.root.mkdir(parents=True)
     database.write_bytes(content)
@@ -73,13 +73,13 @@ def test_a_file_that_is_no_mirror_warns_and_is_left_as_it_is(places: ResultPaths
 
 
 @pytest.mark.parametrize("uri", ["ftp://host/x", "file:///mlruns", "databricks", "http://"])
-def test_an_address_that_names_no_store_is_refused_before_anything_runs(places: ResultPaths, uri: str) -> None:
+def test_an_invalid_address_is_refused_before_anything_runs(places: ResultPaths, uri: str) -> None:
     with pytest.raises(MachineError):
         Mirroring(places, uri)
     assert not places.folder.exists()
 
 
-def test_a_mirror_that_does_not_end_is_left_behind(places: ResultPaths, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mirror_that_does_not_end_is_abandoned(places: ResultPaths, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mirroring, "LONGEST_FINISH_SECONDS", 0.5)
     watched = Mirroring(places, None)
     started = time.monotonic()
@@ -112,7 +112,7 @@ def test_the_table_is_printed_before_the_last_mirror(
     assert "warning: away" in console.file.getvalue()  # type: ignore[attr-defined]
 
 
-def test_the_mirror_is_written_at_the_end_where_the_store_is_back_by_then(
+def test_the_mirror_is_written_at_the_end_if_the_store_is_reachable_again(
     places: ResultPaths, empty_database: Path
 ) -> None:
     database = places.root / "mlflow.db"

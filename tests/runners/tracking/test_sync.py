@@ -1,19 +1,14 @@
-"""The mirror shows every row of the ledger once, and sending it again changes nothing."""
+"""The mirror has every row of the ledger once, and is idempotent."""
 
-import base64
-import json
 import math
-import zlib
 from collections import Counter
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ledger.records import Status, TrialStatus
-from ledger.snapshot import Snapshot, TrialHistory
+from ledger.snapshot import Snapshot
 from ledger.stage_results import FailedStage, FineTuneResult, PretrainResult
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.mirrored_run import IDENTITY_TAG
@@ -21,7 +16,7 @@ from runners.tracking.parameters import short_code, shortened
 from runners.tracking.runs import projected
 from search_space.convolution import OPTIONS
 from tests.factories.mlflow_rows import everything, rows, statuses, values_of_tag
-from tests.factories.tracked_study import LABELS, arm_row, pretrained, still_running, study
+from tests.factories.tracked_study import LABELS, arm_row, still_running, study
 
 GROUPS = ("experiment", "scale", "level", "arm", "seed", "convolution", "standing")
 
@@ -37,7 +32,7 @@ def test_a_second_mirror_writes_nothing(mirrored_results: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in (mirrored_results / "artifacts").rglob("*")} == artifacts
 
 
-def test_trials_hang_under_arms_and_arms_under_the_study(mirrored_results: Path) -> None:
+def test_trials_are_children_of_arms_and_arms_of_the_study(mirrored_results: Path) -> None:
     pairs = rows(
         mirrored_results / "mlflow.db",
         "SELECT child.name, parent.name FROM runs AS child JOIN tags ON tags.run_uuid = child.run_uuid "
@@ -58,7 +53,7 @@ def test_the_page_lists_the_study_first_and_then_the_rows_of_the_table(mirrored_
     assert names[:6] == ["table2-laptop", "baseline", "baseline/1", "baseline/2", "baseline/3", "depthwise"]
 
 
-def test_how_a_run_ended_is_told(mirrored_results: Path) -> None:
+def test_the_status_of_a_run_is_that_of_the_trial(mirrored_results: Path) -> None:
     database = mirrored_results / "mlflow.db"
     assert Counter(statuses(database).values()) == {"FINISHED": 1 + 5 + 15, "KILLED": 2, "FAILED": 1 + 1}
     reasons = values_of_tag(database, "stop_reason")
@@ -67,7 +62,7 @@ def test_how_a_run_ended_is_told(mirrored_results: Path) -> None:
     assert values_of_tag(database, "trials")["span-dynamic"] == "2 stopped, 1 diverged"
 
 
-def test_every_run_carries_every_grouping_tag(mirrored_results: Path) -> None:
+def test_every_run_has_every_grouping_tag(mirrored_results: Path) -> None:
     for tag in GROUPS:
         values = values_of_tag(mirrored_results / "mlflow.db", tag)
         assert len(values) == 25
@@ -85,7 +80,7 @@ def test_an_arm_shows_mean_spread_and_n(mirrored_results: Path) -> None:
     )
 
 
-def test_curves_run_over_tokens_and_stay_short(mirrored_results: Path) -> None:
+def test_curves_are_over_tokens_and_thinned(mirrored_results: Path) -> None:
     query = (
         "SELECT key, count(*), min(step), max(step) FROM metrics JOIN runs USING (run_uuid) WHERE name = 'baseline/1'"
     )
@@ -96,7 +91,7 @@ def test_curves_run_over_tokens_and_stay_short(mirrored_results: Path) -> None:
     assert (first, last) == (1024, 999_712)
 
 
-def test_a_study_that_goes_on_is_continued_in_its_runs(store: TrackingStore) -> None:
+def test_a_continued_study_updates_its_runs(store: TrackingStore) -> None:
     whole = study(arms=2, seeds=(1, 2))
     mirror(still_running(whole), store)
     assert statuses(store.database_file)["depthwise/1"] == "RUNNING"
@@ -108,7 +103,7 @@ def test_a_study_that_goes_on_is_continued_in_its_runs(store: TrackingStore) -> 
     assert len(identities) == len(set(identities.values())) == 7
 
 
-def test_a_run_that_the_ledger_has_lost_is_closed(store: TrackingStore) -> None:
+def test_a_run_missing_from_the_ledger_is_closed(store: TrackingStore) -> None:
     mirror(still_running(study(arms=2, seeds=(1, 2))), store)
     mirror(study(arms=1, seeds=(1, 2)), store)
     assert statuses(store.database_file)["depthwise/1"] == "KILLED"
@@ -125,7 +120,7 @@ def test_a_value_that_is_not_finite_is_a_tag_and_never_a_metric(store: TrackingS
     assert "task/docs_pair/accuracy" not in {key for key, *_ in shown}  # one of two seeds is no mean over both
 
 
-def test_a_trial_that_is_tried_again_loses_its_reason(store: TrackingStore) -> None:
+def test_a_retried_trial_loses_its_stop_reason(store: TrackingStore) -> None:
     whole = study(arms=1, seeds=(1,))
     (history,) = whole.histories
     last = replace(
@@ -141,7 +136,7 @@ def test_a_trial_that_is_tried_again_loses_its_reason(store: TrackingStore) -> N
     assert statuses(store.database_file)["baseline/1"] == "FINISHED"
 
 
-def test_two_ledgers_of_one_experiment_share_its_page_and_no_run(store: TrackingStore) -> None:
+def test_two_ledgers_of_one_experiment_share_an_mlflow_experiment_and_no_run(store: TrackingStore) -> None:
     snapshot = study(arms=1, seeds=(1,))
     for origin in ("here", "there", "here"):
         mirror(snapshot, store, origin=origin)
@@ -158,7 +153,7 @@ def test_a_changed_report_replaces_the_attached_one(store: TrackingStore, tmp_pa
     assert [path.read_text() for path in attached] == ["second"]
 
 
-def test_parameters_are_the_whole_candidate_with_its_defaults(mirrored_results: Path) -> None:
+def test_parameters_are_all_fields_of_the_candidate_with_defaults(mirrored_results: Path) -> None:
     query = "SELECT key, value FROM params JOIN runs USING (run_uuid) WHERE name = 'span-dynamic-k13'"
     shown = dict(rows(mirrored_results / "mlflow.db", query))
     assert shown["architecture.depth"] == "12"
@@ -167,19 +162,19 @@ def test_parameters_are_the_whole_candidate_with_its_defaults(mirrored_results: 
     assert shown["convolution"] == "span_dyna"
 
 
-def test_a_long_parameter_is_cut_and_kept_whole_beside_it() -> None:
+def test_a_long_parameter_is_truncated_and_its_full_value_attached() -> None:
     cut, whole = shortened({"order": "s" * 700, "depth": "12"})
     assert len(cut["order"]) == 500
     assert whole == {"order": "s" * 700}
 
 
-def test_short_codes_fit_a_chart_and_tell_the_options_apart() -> None:
+def test_short_codes_fit_a_chart_and_are_distinct() -> None:
     codes = {short_code(option.model_fields["kind"].default) for option in OPTIONS}
     assert len(codes) == len(OPTIONS)
     assert all(len(code) <= 10 for code in codes)
 
 
-def test_points_that_were_sent_do_not_move_when_the_trial_goes_on() -> None:
+def test_points_sent_before_do_not_change_when_the_trial_continues() -> None:
     whole = study(arms=1, seeds=(1,))
     (history,) = whole.histories
     part = replace(whole, histories=(replace(history, records=history.records[:1]),))
@@ -213,111 +208,3 @@ def test_an_arm_shows_how_its_loss_differs_from_the_baselines(mirrored_results: 
     assert {key: found["depthwise"][key] for key in expected} == pytest.approx(expected, abs=1e-6)
     assert found["depthwise"]["delta/score"] == pytest.approx(0.02)
     assert found.keys() == {"depthwise", "lightweight", "dynamic", "span-dynamic-k13"}
-
-
-def test_single_values_are_sent_once_however_often_a_study_is_mirrored(store: TrackingStore) -> None:
-    whole = study(arms=2, seeds=(1, 2))
-    for records in range(6):
-        histories = tuple(
-            replace(one, records=one.records[:records], decisions=(), status=TrialStatus.RUNNING)
-            for one in whole.histories
-        )
-        mirror(replace(whole, histories=histories), store)
-    mirror(whole, store)
-    singles = "SELECT run_uuid, key, count(*) FROM metrics WHERE step = 0 GROUP BY run_uuid, key"
-    counts = rows(store.database_file, singles)
-    assert {key for _, key, _ in counts} >= {"final/held_out_loss", "final/score", "task/docs_pair/accuracy"}
-    assert {count for *_, count in counts} == {1}
-
-
-def test_a_comparison_opens_on_a_loss(store: TrackingStore) -> None:
-    """The page takes the first metric that all chosen runs have, in the order in which they were first sent."""
-    whole = study(arms=2, seeds=(1, 2))
-    mirror(still_running(whole), store)
-    mirror(whole, store)
-    for level in ("arm", "trial"):
-        sent = "SELECT runs.name, latest_metrics.key FROM latest_metrics JOIN runs USING (run_uuid) JOIN tags USING"
-        where = f"WHERE tags.key = 'level' AND tags.value = '{level}' ORDER BY latest_metrics.rowid"
-        firsts: dict[str, str] = {}
-        for name, key in rows(store.database_file, f"{sent} (run_uuid) {where}"):
-            firsts.setdefault(name, key)
-        assert firsts
-        assert all("held_out_loss" in key for key in firsts.values())
-        named = {min(key for key in keys) for keys in _keys_by_run(store, level).values()}
-        assert all("held_out_loss" in key for key in named)
-
-
-def _keys_by_run(store: TrackingStore, level: str) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    query = (
-        "SELECT runs.name, latest_metrics.key FROM latest_metrics JOIN runs USING (run_uuid) JOIN tags USING "
-        f"(run_uuid) WHERE tags.key = 'level' AND tags.value = '{level}'"
-    )
-    for name, key in rows(store.database_file, query):
-        found.setdefault(name, set()).add(key)
-    return found
-
-
-def test_what_an_audit_has_trained_is_shown_as_such(store: TrackingStore) -> None:
-    whole = study(arms=6, seeds=(2,))
-    histories = tuple(_audited(one) if one.stopped_by else one for one in whole.histories)
-    mirror(replace(whole, histories=histories), store)
-    query = (
-        "SELECT key, min(step), max(step), count(*) FROM metrics JOIN runs USING (run_uuid) "
-        "WHERE name = 'span-dynamic/2' GROUP BY key"
-    )
-    curves = {key: numbers for key, *numbers in rows(store.database_file, query)}
-    assert curves["held_out_loss_by_tokens"] == [125_000, 500_000, 4]
-    assert curves["audit/held_out_loss_by_tokens"] == [625_000, 1_000_000, 4]
-    assert curves["audit/train_loss_by_tokens"][1] > 990_000
-    assert values_of_tag(store.database_file, "audit") == {
-        "span-dynamic/2": "trained on past its stop to 1000000 tokens: held-out loss 5.034"
-    }
-    assert statuses(store.database_file)["span-dynamic/2"] == "KILLED"
-    assert "final/held_out_loss" not in curves
-
-
-def _audited(history: TrialHistory) -> TrialHistory:
-    return replace(history, audit=(pretrained(history.trial.name, 1, 5.0, count(1000)),))
-
-
-def test_the_page_has_a_view_of_the_arms_and_one_of_the_trials(mirrored_results: Path) -> None:
-    views = _views(mirrored_results)
-    assert {name for name, _ in views.values()} == {"Arms", "Trials by arm"}
-    state = views["arms"][1]
-    assert state["searchFilter"] == 'tags.level = "arm"'
-    shown = ["final/held_out_loss", "delta/held_out_loss", "final/score", "delta/score", "size/parameters"]
-    assert state["selectedColumns"] == [*(f"metrics.`{key}`" for key in shown), "tags.`standing`"]
-    for _, one in views.values():
-        columns = one["selectedColumns"]
-        assert one["columnOrder"][-len(columns) :] == columns
-        assert all(one["columnWidths"][column] >= 80 for column in one["columnOrder"])
-        assert not [column for column in columns if column.endswith(("/n`", "/sd`"))]
-
-
-def test_the_charts_of_the_curves_hold_every_held_out_loss_and_do_not_begin_at_0(mirrored_results: Path) -> None:
-    losses = [
-        value
-        for (value,) in rows(
-            mirrored_results / "mlflow.db",
-            "SELECT value FROM metrics JOIN runs USING (run_uuid) "
-            "WHERE key = 'held_out_loss_by_tokens' AND status != 'FAILED'",
-        )
-    ]
-    charts = {card["metricKey"]: card for card in _views(mirrored_results)["trials"][1]["compareRunCharts"]}
-    assert charts.keys() == {"held_out_loss_by_tokens", "train_loss_by_tokens"}
-    for chart in charts.values():
-        span = chart["range"]
-        assert 0 < span["yMin"] < min(losses) < max(losses) < span["yMax"]
-        assert span["yMax"] - span["yMin"] < 1.2 * (max(losses) - min(losses))
-
-
-def _views(results: Path) -> dict[str, tuple[str, Any]]:
-    tags = dict(rows(results / "mlflow.db", "SELECT key, value FROM experiment_tags"))
-    assert all(len(value) < 20_000 for value in tags.values())  # MLflow's limit
-    found = {}
-    for key in ("arms", "trials"):
-        view = json.loads(tags[f"mlflow.sharedViewState.{key}"])
-        packed = view["state"].removeprefix("deflate;")
-        found[key] = (view["name"], json.loads(zlib.decompress(base64.b64decode(packed))))
-    return found

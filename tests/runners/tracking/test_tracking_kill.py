@@ -1,4 +1,4 @@
-"""Killed between any two calls, the mirror is whole again after the next one."""
+"""After a kill between any two calls, the next mirror is complete."""
 
 import random
 import subprocess
@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 MIRROR_AND_KILL = "tests.factories.sync_and_kill"
 
 
-def test_killed_at_any_moment_the_next_mirror_leaves_each_run_once_and_none_open(tmp_path: Path) -> None:
+def test_after_a_kill_at_any_moment_the_next_mirror_has_each_run_once_and_none_open(tmp_path: Path) -> None:
     chance = random.Random(20261121)
     runs_there = [-1, 0, *sorted(chance.sample(range(1, 25), 3))]  # -1: while the database is being made
     moments = [f"{runs}:{chance.uniform(0, 0.5 if runs < 0 else 0.03)}" for runs in runs_there]

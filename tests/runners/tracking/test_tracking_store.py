@@ -1,4 +1,4 @@
-"""Which store is used, what is refused, and how fast."""
+"""Choice and validation of the tracking store, and its server."""
 
 import os
 import re
@@ -17,7 +17,7 @@ import pytest
 
 from foundation.errors import CorruptionError, MachineError
 from runners.tracking import TrackingStore, TrackingUnavailable, mirror
-from runners.tracking.environment import DECIDED, server_environment
+from runners.tracking.environment import ENFORCED, server_environment
 from runners.tracking.errors import redacted
 from runners.tracking.server import links
 from tests.factories.paths import ROOT
@@ -43,7 +43,7 @@ def silent_port() -> Iterator[int]:
         yield int(listener.getsockname()[1])
 
 
-def test_the_variable_stands_before_the_experiment_and_the_experiment_before_the_default(tmp_path: Path) -> None:
+def test_the_variable_overrides_the_experiment_which_overrides_the_default(tmp_path: Path) -> None:
     variable, declared = {"MLFLOW_TRACKING_URI": "http://a"}, "http://b"
     assert TrackingStore.resolve(tmp_path, declared, variable).uri == "http://a"
     assert TrackingStore.resolve(tmp_path, declared, {}).uri == "http://b"
@@ -53,7 +53,7 @@ def test_the_variable_stands_before_the_experiment_and_the_experiment_before_the
 @pytest.mark.parametrize(
     "uri", ["mlruns", "file:///mlruns", "sqlite://", "sqlite:///:memory:", "http://", "databricks"]
 )
-def test_what_is_no_store_is_refused_before_anything_runs(uri: str, tmp_path: Path) -> None:
+def test_an_invalid_store_is_refused_before_anything_runs(uri: str, tmp_path: Path) -> None:
     with pytest.raises(MachineError, match=r"tracking: .* is not a tracking store\. Allowed: sqlite:///FILE"):
         TrackingStore.resolve(tmp_path, uri, {})
 
@@ -74,7 +74,7 @@ def test_credentials_are_never_shown(text: str, shown: str) -> None:
     assert redacted(text) == shown
 
 
-def test_a_half_made_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+def test_an_incomplete_database_is_refused_and_unchanged(tmp_path: Path) -> None:
     database = tmp_path / "mlflow.db"
     with sqlite3.connect(database) as connection:
         connection.execute("CREATE TABLE experiments (experiment_id INTEGER)")
@@ -87,19 +87,19 @@ def test_a_half_made_database_is_refused_and_left_as_it_is(tmp_path: Path) -> No
     assert database.read_bytes() == content
 
 
-def test_a_database_left_between_two_migrations_is_refused(store: TrackingStore) -> None:
+def test_a_database_between_two_migrations_is_refused(store: TrackingStore) -> None:
     assert store.database_file
     with sqlite3.connect(store.database_file) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '451aebb31d03'")
     content = store.database_file.read_bytes()
-    with pytest.raises(CorruptionError, match="half made, or made by another MLflow"):
+    with pytest.raises(CorruptionError, match="incomplete, or created by another MLflow"):
         store.check()
     assert store.database_file.read_bytes() == content
 
 
-def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+def test_a_foreign_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mlflow.db").write_text("not a database, but a rather long text about one\n" * 50)
-    with pytest.raises(CorruptionError, match="not a whole MLflow database"):
+    with pytest.raises(CorruptionError, match="not a complete MLflow database"):
         TrackingStore.resolve(tmp_path, None, {}).check()
 
 
@@ -108,10 +108,10 @@ def test_importing_the_mirror_does_not_import_mlflow() -> None:
     assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == 0
 
 
-def test_a_server_keeps_no_setting_of_the_users() -> None:
+def test_a_server_ignores_the_users_settings() -> None:
     given = {"MLFLOW_SERVER_DISABLE_SECURITY_MIDDLEWARE": "true", "MLFLOW_HOST": "0.0.0.0", "PATH": "/bin"}
     environment = server_environment(given)
-    assert environment.keys() - DECIDED.keys() == {"PATH", "MLFLOW_SERVER_ALLOWED_HOSTS"}
+    assert environment.keys() - ENFORCED.keys() == {"PATH", "MLFLOW_SERVER_ALLOWED_HOSTS"}
     assert environment["MLFLOW_SERVER_ENABLE_JOB_EXECUTION"] == "false"
 
 

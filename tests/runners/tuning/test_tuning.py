@@ -1,4 +1,4 @@
-"""What is tried, and what is chosen: the same points for every arm, seeds kept apart; NaN never wins."""
+"""Tuning points and choices: the same points for every arm, separate seeds; NaN never wins."""
 
 import json
 import math
@@ -78,7 +78,7 @@ def test_the_points_depend_on_one_seed_and_nothing_else(tune: Tune) -> None:
     assert not numbers or drawn[0] != drawn[1]
 
 
-def test_the_whole_grid_is_tried_where_it_fits_and_never_more_points_than_trials() -> None:
+def test_the_full_grid_is_used_if_it_fits_and_never_more_points_than_trials() -> None:
     axes = {RATE: [1e-4, 5e-4, 1e-3], "recipe.weight_decay": [0.01, 0.1]}
     for trials in range(2, 9):
         tune = Tune.model_validate_json(json.dumps({"vary": axes, "trials": trials, "seeds": [101]}))
@@ -87,7 +87,7 @@ def test_the_whole_grid_is_tried_where_it_fits_and_never_more_points_than_trials
         assert len(points_of(tune, BASELINE, lambda _: True, draws)) == min(trials, 6)
 
 
-def test_a_point_that_some_arm_cannot_have_is_drawn_again() -> None:
+def test_a_point_that_is_invalid_for_some_arm_is_redrawn() -> None:
     tune = Tune.model_validate_json(json.dumps({"vary": {RATE: RANGES[RATE]}, "trials": 6, "seeds": [101]}))
     points = points_of(tune, BASELINE, lambda point: float(str(point[RATE])) < 1e-3, draws)
     assert len(points) == 6
@@ -100,7 +100,7 @@ VALUES = st.one_of(st.none(), st.sampled_from([math.nan, math.inf, -math.inf, 1.
 @given(
     st.lists(st.tuples(VALUES, st.integers(1, 2), st.sampled_from([0.0, 0.5])), min_size=1, max_size=6), st.booleans()
 )
-def test_nothing_without_a_value_wins_and_ties_go_to_the_smaller_change(rows: list[Any], larger: bool) -> None:
+def test_points_without_a_value_never_win_and_ties_go_to_the_smaller_change(rows: list[Any], larger: bool) -> None:
     values = [row[0] for row in rows]
     sizes = [(0, 0.0), *((fields, far) for _, fields, far in rows[1:])]
     known = [number for number, value in enumerate(values) if value is not None and math.isfinite(value)]
@@ -133,7 +133,7 @@ def test_a_change_is_larger_with_every_field_then_by_its_ratio() -> None:
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False)), min_size=1, max_size=4))
-def test_a_choice_is_read_back_as_it_was_written(values: list[float | None]) -> None:
+def test_a_choice_round_trips(values: list[float | None]) -> None:
     choice = Choice("narrow", 0, tuple(values), "narrow")
     assert Choice.of(json.loads(canonical_text(choice.as_json))) == choice
 
@@ -158,7 +158,7 @@ def test_a_search_is_not_tuned(tmp_path: Path) -> None:
     assert line.startswith("tune: a search has no arms before it has run. Did you mean axes of the recipe")
 
 
-def test_without_tune_an_experiment_is_who_it_was_and_with_it_its_stages_are(tmp_path: Path) -> None:
+def test_tuning_changes_the_identity_of_an_experiment_and_not_its_stages(tmp_path: Path) -> None:
     plain, with_tune = tuned(tmp_path, tune=None), tuned(tmp_path)
     assert "tune" not in plain.identity()
     assert {**with_tune.identity(), "tune": None} == {**plain.identity(), "tune": None}

@@ -1,4 +1,4 @@
-"""A tuned table comes to the same choices and the same report under both engines, and when its driver is killed."""
+"""A tuned table has the same choices and report with both executors and after a kill of its driver."""
 
 import time
 from contextlib import closing
@@ -33,7 +33,7 @@ def chosen(folder: Path) -> object:
         return ledger.fact(CHOICES)
 
 
-def test_both_engines_and_a_killed_driver_come_to_the_same_choices_and_report(smoke: Run, tmp_path: Path) -> None:
+def test_both_executors_and_a_killed_driver_give_the_same_choices_and_report(smoke: Run, tmp_path: Path) -> None:
     file = tmp_path / "tuned.yaml"
     file.write_text(EXPERIMENT)
     folders = {name: tmp_path / name for name in ("local", "ray", "killed")}

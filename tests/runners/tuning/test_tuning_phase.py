@@ -1,4 +1,4 @@
-"""Tuning on its course: the same points for every arm, and a choice in writing before it is acted on."""
+"""The tuning phase of a run: the same points for every arm, and choices written before they take effect."""
 
 import random
 from contextlib import closing
@@ -18,7 +18,7 @@ from ledger.tuning_plan import CHOICES
 from runners.stages.declarations import PretrainStage
 from runners.work_queue import Failure, StageTask
 from search_space.overrides import difference
-from tests.factories.crashing_ledger import MortalLedger
+from tests.factories.crashing_ledger import CrashingLedger
 from tests.factories.simulated_training import SMALL, TOKENS_PER_STEP, Killed, Track, chance_of, curve, folder_of
 from tests.factories.tuning_runs import RATE, SHARED_RATE, TUNE, best_at, came_to, own_names, ran, tuned
 
@@ -34,7 +34,7 @@ RANGE = {**TUNE, "vary": {RATE: {"log": [1e-4, 1e-2]}, "recipe.weight_decay": [0
 
 
 @pytest.mark.parametrize("tune", [TUNE, RANGE, {**RANGE, "sampler": "random"}])
-def test_every_arm_is_tried_at_the_same_points_on_tunings_seeds_and_budget(tmp_path: Path, tune: Any) -> None:
+def test_every_arm_is_tuned_at_the_same_points_with_the_seeds_and_budget_of_tuning(tmp_path: Path, tune: Any) -> None:
     table = tuned(tmp_path, tune=tune)
     done = ran(tmp_path, table)
     assert done.tuning is not None
@@ -52,7 +52,7 @@ def test_every_arm_is_tried_at_the_same_points_on_tunings_seeds_and_budget(tmp_p
     assert {record.label for one in done.histories for record in one.records} == {"pretrain@2560"}
 
 
-def test_an_arm_is_entered_at_its_own_recipe_and_once_where_that_is_the_shared_one(tmp_path: Path) -> None:
+def test_an_arm_enters_at_its_own_recipe_unless_it_is_the_shared_one(tmp_path: Path) -> None:
     table = tuned(tmp_path, fine_tuning=SMALL)
     track = Track(table, tmp_path, best_at({DYNAMIC: 3e-3, "": SHARED_RATE}))
     done = track.run()
@@ -68,7 +68,7 @@ def test_an_arm_is_entered_at_its_own_recipe_and_once_where_that_is_the_shared_o
     assert done.failed == ()
 
 
-def test_any_order_of_ends_on_any_number_of_workers_comes_to_the_same_choice(tmp_path: Path) -> None:
+def test_the_choice_does_not_depend_on_workers_or_the_order_of_results(tmp_path: Path) -> None:
     table = tuned(tmp_path)
     seen = {
         came_to(ran(folder_of(tmp_path, str(seed)), table, seed, workers=1 + seed % 5, **IN_MEMORY))
@@ -77,7 +77,7 @@ def test_any_order_of_ends_on_any_number_of_workers_comes_to_the_same_choice(tmp
     assert len(seen) == 1
 
 
-def test_killed_after_any_number_of_stages_the_next_run_comes_to_the_same_choice(tmp_path: Path) -> None:
+def test_a_run_killed_after_any_stage_is_resumed_to_the_same_choice(tmp_path: Path) -> None:
     table = tuned(tmp_path, **SMALLEST)
     whole = Track(table, folder_of(tmp_path, "whole"), LEAVES)
     expected = came_to(whole.run())
@@ -92,7 +92,7 @@ def test_killed_after_any_number_of_stages_the_next_run_comes_to_the_same_choice
         assert sorted(killed.computed + resumed.computed) == sorted(whole.computed)
 
 
-def test_killed_before_any_row_the_choice_is_in_writing_before_anything_that_follows_from_it(tmp_path: Path) -> None:
+def test_a_choice_is_written_before_the_rows_that_depend_on_it(tmp_path: Path) -> None:
     table = tuned(tmp_path, **SMALLEST)
     expected = came_to(Track(table, folder_of(tmp_path, "whole"), LEAVES).run())
     rows, killed, undecided = 4, True, 0
@@ -100,7 +100,7 @@ def test_killed_before_any_row_the_choice_is_in_writing_before_anything_that_fol
         rows += 1
         folder, killed = folder_of(tmp_path, f"before {rows}"), False
         try:
-            Track(table, folder, LEAVES, ledger_type=lambda path, rows=rows: MortalLedger(path, rows)).run()
+            Track(table, folder, LEAVES, ledger_type=lambda path, rows=rows: CrashingLedger(path, rows)).run()
         except Killed:
             killed = True
         with closing(Ledger(folder / "ledger.sqlite")) as ledger:
@@ -111,7 +111,7 @@ def test_killed_before_any_row_the_choice_is_in_writing_before_anything_that_fol
     assert rows > undecided > 15
 
 
-def test_a_failed_tuning_trial_is_tried_again_and_nothing_is_chosen_before(tmp_path: Path) -> None:
+def test_a_failed_tuning_trial_is_retried_before_any_choice(tmp_path: Path) -> None:
     table = tuned(tmp_path)
     expected = came_to(ran(folder_of(tmp_path, "calm"), table))
 
@@ -127,8 +127,8 @@ def test_a_failed_tuning_trial_is_tried_again_and_nothing_is_chosen_before(tmp_p
     assert came_to(ran(folder, table)) == expected
 
 
-def test_what_has_no_finite_value_on_every_seed_never_wins(tmp_path: Path) -> None:
-    usual = best_at({"": 3e-3})  # the best point for all, were it not for one seed of one arm
+def test_a_point_without_finite_values_at_every_seed_never_wins(tmp_path: Path) -> None:
+    usual = best_at({"": 3e-3})  # the best point of all arms, except for one seed of one arm
 
     def answer(work: StageTask) -> Outcome | Failure:
         end = usual(work)
@@ -149,7 +149,7 @@ def test_what_has_no_finite_value_on_every_seed_never_wins(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("bad", ["nan", None])
-def test_what_is_no_result_of_pretraining_is_refused_where_it_lies(tmp_path: Path, bad: str | None) -> None:
+def test_an_invalid_pretraining_result_is_refused(tmp_path: Path, bad: str | None) -> None:
     def answer(work: StageTask) -> Outcome | Failure:
         end = curve(work)
         assert isinstance(end, Outcome)
@@ -159,7 +159,7 @@ def test_what_is_no_result_of_pretraining_is_refused_where_it_lies(tmp_path: Pat
         ran(tmp_path, tuned(tmp_path), answer=answer)
 
 
-def test_an_arm_that_diverges_everywhere_stays_at_the_shared_recipe(tmp_path: Path) -> None:
+def test_an_arm_that_diverges_at_every_point_keeps_the_shared_recipe(tmp_path: Path) -> None:
     def answer(work: StageTask) -> Outcome | Failure:
         lost = str(work.trial).startswith("narrow@")
         return Outcome(Status.DIVERGED, {"tokens": 64, "loss": "nan"}, 1.0) if lost else curve(work)
@@ -169,7 +169,7 @@ def test_an_arm_that_diverges_everywhere_stays_at_the_shared_recipe(tmp_path: Pa
     assert done.of_arm("narrow")[0].status is TrialStatus.FINISHED
 
 
-def test_twins_are_tuned_as_their_arms_are(tmp_path: Path) -> None:
+def test_budget_matched_arms_are_tuned_like_their_originals(tmp_path: Path) -> None:
     match = {"budget": "parameters", "by": "feed_forward_width", "tolerance": 0.0001}
     table = tuned(tmp_path, match=match, design={"kind": "list", "arms": {"narrow": {"bottleneck_ratio": 2}}})
     done = ran(tmp_path, table, answer=best_at({"": 3e-3}))
@@ -178,7 +178,7 @@ def test_twins_are_tuned_as_their_arms_are(tmp_path: Path) -> None:
     assert own_names(done) == {name: f"{name}@own" for name in names}
 
 
-def test_a_score_is_asked_of_fine_tuned_models_and_the_larger_wins(tmp_path: Path) -> None:
+def test_tuning_by_score_fine_tunes_and_selects_the_largest(tmp_path: Path) -> None:
     table = tuned(tmp_path, fine_tuning=SMALL, tune={**TUNE, "metric": "score", "seeds": [101]})
     done = ran(tmp_path, table)
     assert done.tuning is not None
@@ -197,7 +197,7 @@ def test_a_score_is_asked_of_fine_tuned_models_and_the_larger_wins(tmp_path: Pat
 RULED = {"start": 2, "max": 6, "step": 2, "margin": {"held_out_loss": 0.001}}
 
 
-def test_seeds_until_decided_go_to_what_is_undecided_at_either_recipe(tmp_path: Path) -> None:
+def test_sequential_seeds_are_added_for_undecided_comparisons_at_either_recipe(tmp_path: Path) -> None:
     """`dynamic` is far off at the shared recipe alone, `narrow` at both."""
     table = tuned(tmp_path, pretraining={"tokens": 2560, "seeds": {"until_decided": RULED}})
 
@@ -226,8 +226,8 @@ def test_seeds_until_decided_go_to_what_is_undecided_at_either_recipe(tmp_path: 
     assert came_to(again) == came_to(whole)
 
 
-def test_what_is_computed_already_is_not_computed_for_tuning(tmp_path: Path) -> None:
-    """A tuning trial at the whole budget is the trial that a table on that seed would have."""
+def test_tuning_reuses_stored_stages(tmp_path: Path) -> None:
+    """A tuning trial at the full budget has the stages of a table's trial at that seed."""
     other = tuned(tmp_path, tune=None, pretraining={"tokens": 2560, "seeds": [101]})
     first = Track(other, tmp_path)
     first.run()

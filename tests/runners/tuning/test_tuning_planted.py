@@ -21,7 +21,7 @@ def reported(folder: Path, rates: dict[str, float]) -> tuple[Report, dict[str, A
     return report, {str(row["arm"]): row for row in rows}
 
 
-def test_it_is_better_at_the_shared_recipe_and_not_at_every_arms_own(tmp_path: Path) -> None:
+def test_the_arm_is_better_at_the_shared_recipe_only(tmp_path: Path) -> None:
     report, rows = reported(tmp_path, {NARROW: SHARED_RATE, "": 3e-3})
     narrow = rows["narrow"]
     assert (narrow["shared_verdict"], narrow["own_verdict"]) == ("helps", "undecided")

@@ -1,4 +1,4 @@
-"""In MLflow the table's arms stand first, each before itself at its own recipe; what tuning tried follows, apart."""
+"""In MLflow the table's arms come first, each before its copy at its own recipe; tuning arms follow."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,7 @@ def of_level(runs: Any, level: str) -> list[Any]:
     return [run for run in runs if run.tags["level"] == level]
 
 
-def test_every_trial_of_both_is_there_once_under_its_arm(done: Snapshot) -> None:
+def test_every_trial_is_mirrored_once_under_its_arm(done: Snapshot) -> None:
     runs = projected(done, "", ())
     assert done.tuning is not None
     assert [run.name for run in of_level(runs, "arm")] == ["baseline", "narrow", "dynamic", "dynamic@own"]
@@ -41,7 +41,7 @@ def test_every_trial_of_both_is_there_once_under_its_arm(done: Snapshot) -> None
     assert orders == sorted(set(orders))
 
 
-def test_arms_differ_from_the_baseline_and_what_tuning_tried_from_nothing(done: Snapshot) -> None:
+def test_arms_have_differences_to_the_baseline_and_tuning_arms_have_none(done: Snapshot) -> None:
     runs = projected(done, "", ())
     values = {run.name: {point.key: point.value for point in run.points} for run in of_level(runs, "arm")}
     assert "delta/held_out_loss" not in values["baseline"]
@@ -52,7 +52,7 @@ def test_arms_differ_from_the_baseline_and_what_tuning_tried_from_nothing(done: 
     assert not [key for key in tried if key.startswith("delta/")]
 
 
-def test_no_run_changes_its_place_when_arms_come_to_their_own_recipes(done: Snapshot) -> None:
+def test_no_run_changes_its_row_when_arms_at_own_recipes_are_added(done: Snapshot) -> None:
     assert done.tuning is not None
     own = {arm.name for arm in done.arms if arm.tuned_from is not None}
     before = replace(

@@ -1,4 +1,4 @@
-"""What a declaration says it costs is what the module built from it costs, for every option at many sizes."""
+"""Declared costs equal those of the built module, for every option at many sizes."""
 
 from typing import Literal
 
@@ -48,7 +48,7 @@ def taught(draw: st.DrawFn) -> tuple[Candidate, Architecture]:
 
 @given(taught())
 @settings(max_examples=60)
-def test_the_closed_form_counts_what_an_objective_adds_to_the_encoder(drawn: tuple[Candidate, Architecture]) -> None:
+def test_the_closed_form_counts_the_parameters_of_the_objectives_heads(drawn: tuple[Candidate, Architecture]) -> None:
     candidate, baseline = drawn
     generator = candidate.objective.generator_of(candidate.architecture, baseline)
     model = build_model(candidate, generator, 1)
@@ -60,7 +60,7 @@ def test_the_closed_form_counts_what_an_objective_adds_to_the_encoder(drawn: tup
 @example(Architecture(width=384, heads=6, bottleneck_ratio=2), 2)  # three heads are left, and γ at 2
 @example(Architecture(feed_forward_groups=2), 3)  # a third of 1024 is odd
 @settings(max_examples=100)
-def test_a_generator_obeys_the_rules_of_every_architecture(drawn: Architecture, ratio: int) -> None:
+def test_a_generator_is_a_valid_architecture(drawn: Architecture, ratio: int) -> None:
     generator = drawn.shrunk(ratio)
     assert list(generator.violations()) == []
     assert generator.width // generator.heads == drawn.width // drawn.heads
@@ -69,7 +69,7 @@ def test_a_generator_obeys_the_rules_of_every_architecture(drawn: Architecture, 
 
 @given(taught())
 @settings(max_examples=60)
-def test_a_generator_stands_on_the_embeddings_of_its_arm(drawn: tuple[Candidate, Architecture]) -> None:
+def test_a_generator_has_the_embedding_sizes_of_its_arm(drawn: tuple[Candidate, Architecture]) -> None:
     candidate, baseline = drawn
     generator = candidate.objective.generator_of(candidate.architecture, baseline)
     if generator is not None:
@@ -82,7 +82,7 @@ def projection(drawn: Architecture) -> int:
 
 
 def window_operations(drawn: Architecture, length: int) -> int:
-    """Return the elementwise operations of the branches, written down once more: no counter of matmuls sees them."""
+    """Return the elementwise operations of the branches, derived independently: counters of matmuls omit them."""
     convolution, shape = drawn.convolution, drawn.attention_shape
     if not isinstance(convolution, WithKernel):
         return 0

@@ -1,4 +1,4 @@
-"""FLOPs as published and as counted: ELECTRA's convention to the last digit, ours against a counted run."""
+"""FLOP conventions: ELECTRA's reproduces the published numbers exactly; ours equals a counted run."""
 
 from typing import Any
 
@@ -52,7 +52,9 @@ LARGE: dict[str, Any] = {"depth": 24, "width": 1024, "embedding_width": 1024, "h
     ],
     ids=("bert_small", "bert_base", "electra_small", "electra_base", "electra_400k", "electra_1.75M"),
 )
-def test_electras_script_is_reproduced_to_the_last_digit(candidate: Candidate, updates: int, printed: float) -> None:
+def test_the_flops_of_electras_script_are_reproduced_exactly(
+    candidate: Candidate, updates: int, printed: float
+) -> None:
     assert float(train_flops(candidate, updates)) == printed
 
 
@@ -68,7 +70,7 @@ def test_electras_script_is_reproduced_to_the_last_digit(candidate: Candidate, u
         ("convbert-base", 1.90e19),
     ],
 )
-def test_a_published_model_costs_what_is_published(name: str, recomputed: float) -> None:
+def test_the_flops_of_a_published_model_are_those_published(name: str, recomputed: float) -> None:
     preset = PRESETS[name]
     assert train_flops(preset.candidate, preset.updates) == pytest.approx(recomputed, rel=0.01)
 
@@ -118,7 +120,7 @@ TABLE_1 = {
 
 @pytest.mark.parametrize("size", TABLE_1)
 @pytest.mark.parametrize("row", range(len(VARIANTS)))
-def test_table_1_of_convbert_is_rebuilt(size: str, row: int) -> None:
+def test_table_1_of_convbert_is_reproduced(size: str, row: int) -> None:
     plain, rows = TABLE_1[size]
     architecture = plain.architecture.model_copy(update=VARIANTS[row])
     candidate = plain.model_copy(update={"architecture": architecture})
@@ -130,7 +132,7 @@ def test_table_1_of_convbert_is_rebuilt(size: str, row: int) -> None:
 
 
 def of_branch(convolution: Convolution, drawn: Architecture) -> int:
-    """Return what ELECTRA's rules charge a branch for one token, written down once more."""
+    """Return the FLOPs of a branch per token by ELECTRA's rules, derived independently."""
     shape = drawn.attention_shape
     h, inner, heads, k = shape.width, shape.inner_width, shape.heads, getattr(convolution, "kernel_size", 0)
     value = 2 * h * inner + inner
@@ -165,7 +167,7 @@ def test_shared_values_cost_one_map_less(convolution: Lightweight | Dynamic | Sp
 
 @given(architectures(), st.integers(1, 40))
 @settings(max_examples=60)
-def test_the_script_differs_from_its_corrected_form_by_two_slips(drawn: Architecture, length: int) -> None:
+def test_the_script_differs_from_its_corrected_form_by_two_miscounts(drawn: Architecture, length: int) -> None:
     width, inner = drawn.width, drawn.attention_shape.inner_width
     slips = 2 * length * (width - inner) - 5 * (width - 1)
     difference = drawn.forward_flops(length, ELECTRA) - drawn.forward_flops(length, CORRECTED)
@@ -174,7 +176,7 @@ def test_the_script_differs_from_its_corrected_form_by_two_slips(drawn: Architec
 
 @given(architectures(), st.integers(1, 40))
 @settings(max_examples=60)
-def test_matrix_products_are_a_part_of_what_electra_counts(drawn: Architecture, length: int) -> None:
+def test_matrix_products_are_part_of_electras_flops(drawn: Architecture, length: int) -> None:
     lookups = 2 * length * drawn.embedding_width * (drawn.vocabulary_size + length + drawn.segments)
     assert drawn.forward_flops(length) + lookups < drawn.forward_flops(length, CORRECTED)
 
@@ -183,7 +185,7 @@ def test_matrix_products_are_a_part_of_what_electra_counts(drawn: Architecture, 
 @pytest.mark.parametrize("groups", GROUPS)
 @pytest.mark.parametrize("bottleneck_ratio", [1, 2])
 @pytest.mark.parametrize("convolution", convolutions(9), ids=lambda option: option.kind)
-def test_a_block_costs_what_a_counted_run_of_it_costs(
+def test_the_flops_of_a_block_are_those_of_a_counted_run(
     convolution: Convolution, bottleneck_ratio: int, groups: int, sizes: dict[str, Any]
 ) -> None:
     rest = {"bottleneck_ratio": bottleneck_ratio, "feed_forward_groups": groups}

@@ -1,4 +1,4 @@
-"""Leakage: the index finds what a slow reading of the same rule finds, and what was planted is found, all of it."""
+"""Contamination: the index equals a direct implementation of the rule, and finds all planted overlaps."""
 
 import random
 import re
@@ -25,7 +25,7 @@ def plain(text: str) -> list[str]:
 
 
 def slowly(example: list[str], text: str) -> tuple[bool, bool]:
-    """Return whether a document holds a sentence and a run of an example, by the rule as it is written."""
+    """Return whether a document has a sentence and a run of an example, by direct comparison."""
     there, pieces, own = plain(text), [[]], [plain(each) for each in example]
     for word in words_of(text + "\n"):
         pieces = [*pieces, []] if word == BREAK else [*pieces[:-1], [*pieces[-1], word]]
@@ -50,14 +50,14 @@ text = st.lists(st.tuples(sentence, st.sampled_from([". ", "\n", " ", "? ", "\n\
 
 @settings(max_examples=300)
 @given(st.lists(st.lists(text, min_size=1, max_size=2), min_size=1, max_size=4), st.lists(text, max_size=4))
-def test_what_is_found_is_what_a_slow_reading_of_the_rule_finds(examples: list[list[str]], corpus: list[str]) -> None:
+def test_the_index_equals_a_direct_implementation_of_the_rule(examples: list[list[str]], corpus: list[str]) -> None:
     found = overlap(examples, documents(*corpus))
     wanted = [[slowly(example, one) for one in corpus] for example in examples]
     assert found.sentences == tuple(n for n, each in enumerate(wanted) if any(one[0] for one in each))
     assert found.runs == tuple(n for n, each in enumerate(wanted) if any(one[1] for one in each))
-    for example, source in found.found_in.items():
+    for example, source in found.sources.items():
         assert any(wanted[example][int(source.removeprefix("document "))])
-    assert set(found.found_in) == set(found.overlapping)
+    assert set(found.sources) == set(found.overlapping)
 
 
 def distinct(count: int, words: int, seed: int = 1) -> list[str]:
@@ -69,7 +69,7 @@ def distinct(count: int, words: int, seed: int = 1) -> list[str]:
 
 @pytest.mark.parametrize("planted", [0, 1, 7, 50])
 @pytest.mark.parametrize("length", [4, 9, 13, 40])
-def test_exactly_what_was_planted_is_found(planted: int, length: int) -> None:
+def test_exactly_the_planted_overlaps_are_found(planted: int, length: int) -> None:
     dev, other = distinct(1000, length), distinct(300, 30, seed=2)
     chosen = random.Random(3).sample(range(1000), planted)
     lines = [*other, *(dev[number] for number in chosen)]
@@ -77,10 +77,10 @@ def test_exactly_what_was_planted_is_found(planted: int, length: int) -> None:
     found = overlap([[each] for each in dev], documents(*(" ".join(lines[at : at + 5]) for at in range(0, 350, 5))))
     assert found.sentences == tuple(sorted(chosen))
     assert found.runs == (tuple(sorted(chosen)) if length >= RUN_WORDS else ())
-    assert (found.examples, found.told) == (1000, 1000)
+    assert (found.examples, found.tested) == (1000, 1000)
 
 
-def test_capitals_punctuation_and_line_ends_hide_nothing() -> None:
+def test_case_punctuation_and_line_ends_are_ignored() -> None:
     (one,) = distinct(1, 12)
     said = "“" + re.sub(" ", ", ", one.upper()[:-1]) + "!”"
     wrapped = "Before it.\n" + re.sub(r"(\S+ \S+) ", "\\1\n    ", one) + "\nAfter it."
@@ -88,31 +88,31 @@ def test_capitals_punctuation_and_line_ends_hide_nothing() -> None:
         assert overlap([[one]], documents(hidden)).sentences == (0,), hidden
 
 
-def test_a_run_of_twelve_words_is_none_and_thirteen_are_one() -> None:
+def test_a_run_has_thirteen_words() -> None:
     (one,) = distinct(1, 40)
     there = one.split()
     assert not overlap([[one]], documents(" ".join(there[5:17]))).overlapping
     assert overlap([[one]], documents(" ".join(there[5:18]))).runs == (0,)
 
 
-def test_nothing_runs_from_one_document_into_the_next() -> None:
+def test_no_run_crosses_a_document_border() -> None:
     (one,) = distinct(1, 20)
     there = one.split()
     assert not overlap([[one]], documents(" ".join(there[:10]), " ".join(there[10:]))).overlapping
     assert not overlap([[one]], documents(" ".join(there[:10]) + f" {BREAK * 2} ", " ".join(there[10:]))).overlapping
 
 
-def test_the_document_that_is_named_is_the_first_that_has_it_however_many_are_read_at_once() -> None:
+def test_the_source_is_the_first_overlapping_document_for_any_batch_size() -> None:
     dev, other = distinct(20, 8), distinct(5000, 30, seed=2)
     texts = [*other[:4000], "", *dev, *other[4000:], *dev]
     found = overlap([[each] for each in dev], documents(*texts))
-    assert found.found_in == {number: f"document {4001 + number}" for number in range(20)}
+    assert found.sources == {number: f"document {4001 + number}" for number in range(20)}
 
 
-def test_what_is_too_short_to_tell_is_counted_and_never_found() -> None:
+def test_examples_too_short_to_test_are_counted_and_never_overlap() -> None:
     found = overlap(
         [["See below."], ["dtype", "a b c"], ["one two three four"]], documents("See below.\ndtype\na b c")
     )
-    assert (found.untold, found.told, found.overlapping) == ((0, 1), 1, ())
+    assert (found.too_short, found.tested, found.overlapping) == ((0, 1), 1, ())
     assert overlap([], documents("a text")).examples == 0
     assert overlap([["a b c d e"]], []).overlapping == ()

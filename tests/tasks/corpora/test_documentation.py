@@ -1,4 +1,4 @@
-"""A corpus gives the same documents, without duplicates and split by source, on every run."""
+"""A corpus has the same documents on every run, without duplicates and split by source."""
 
 import json
 import subprocess
@@ -125,12 +125,12 @@ def test_cleaning_drops_doctests_tables_and_code_and_keeps_prose() -> None:
 
 
 @pytest.mark.parametrize("text", ["Short.", "x" * 500, "0.1 0.2 0.3 0.4 " * 40, "alpha beta gamma delta " * 30])
-def test_what_is_no_prose_is_left_out(text: str) -> None:
+def test_text_that_is_not_prose_is_dropped(text: str) -> None:
     assert not is_prose(text)
 
 
 @given(st.lists(st.sampled_from(["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]), min_size=1))
-def test_a_text_seen_before_is_a_duplicate_whatever_its_case_and_punctuation(words: list[str]) -> None:
+def test_a_repeated_text_is_a_duplicate_regardless_of_case_and_punctuation(words: list[str]) -> None:
     duplicates = DuplicateFilter()
     assert duplicates.classify(" ".join(words)) == "new"
     assert duplicates.classify(", ".join(words).upper() + "! 12") == "exact"
@@ -150,13 +150,13 @@ def test_a_corpus_too_small_is_refused_with_figures(tmp_path: Path) -> None:
     assert not (tmp_path / "corpus.json").exists()
 
 
-def test_an_assembled_file_that_was_damaged_is_told(tmp_path: Path) -> None:
+def test_a_damaged_corpus_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "test.jsonl").write_text('{"source": "a", "text": "b"}\n{"sou')
     with pytest.raises(CorruptionError, match=r"test\.jsonl:2"):
         list(read_documents(tmp_path, "test"))
 
 
-def test_splits_take_about_their_share_of_sources() -> None:
+def test_splits_have_about_their_share_of_sources() -> None:
     counts = dict.fromkeys(SPLITS, 0)
     for number in range(5000):
         counts[split_of(f"module_{number}")] += 1
@@ -175,12 +175,12 @@ def test_the_kind_chooses_the_corpus_and_unknown_keys_fail() -> None:
 
 
 @pytest.mark.parametrize("revision", ["main", "v1.0", COMMIT[:12], COMMIT.upper(), "refs/convert/parquet", ""])
-def test_a_branch_a_tag_or_a_part_of_a_commit_is_no_revision_of_a_corpus(revision: str) -> None:
+def test_branches_tags_and_partial_commits_are_refused_as_revisions(revision: str) -> None:
     with pytest.raises(ValidationError, match="is not a commit hash; expected 40 hexadecimal digits"):
         HuggingFaceCorpus(name="someone/texts", revision=revision)
 
 
-def test_a_hub_corpus_without_the_extra_tells_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hub_corpus_without_the_extra_reports_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)  # what Python does where it is not installed
     with pytest.raises(MachineError, match=r"pip install 'steeplechase\[datasets\]'"):
         list(HuggingFaceCorpus(name="someone/texts", revision=COMMIT).documents(silent))

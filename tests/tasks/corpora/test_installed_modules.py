@@ -1,4 +1,4 @@
-"""The documentation corpus is what its key says: no file is left out for a fault of the disk, and content counts."""
+"""The documentation corpus is identified by content; no file is skipped because of disk errors."""
 
 import subprocess
 import sys
@@ -87,7 +87,7 @@ def contents(corpus: DocumentationCorpus) -> object:
 
 @pytest.mark.usefixtures("python")
 @pytest.mark.parametrize("recorded", [True, False])
-def test_the_identity_is_the_content_and_not_the_place(
+def test_the_identity_depends_on_content_and_not_on_paths(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: bool
 ) -> None:
     files = modules("one", "two")
@@ -124,9 +124,7 @@ FAULTS: dict[str, Callable[[Path], None]] = {
 
 @pytest.mark.usefixtures("python")
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_file_that_is_not_what_was_installed_stops_the_reading(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
-) -> None:
+def test_a_modified_file_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     corpus = corpus_of(install(tmp_path / "a", monkeypatch, modules("one", "two")))
     assert read(corpus) == ({"core", "package.one", "package.two"}, 0)
     FAULTS[fault](tmp_path / "a" / "package" / "two.py")
@@ -136,7 +134,7 @@ def test_a_file_that_is_not_what_was_installed_stops_the_reading(
 
 
 @pytest.mark.usefixtures("python")
-def test_a_file_that_is_no_python_is_left_out_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unparsable_file_is_skipped_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = modules("one") | {"package/template.py": "class {{ name }}:\n", "package/binary.py": "x = '\x00'\n"}
     assert read(corpus_of(install(tmp_path / "a", monkeypatch, files))) == ({"core", "package.one"}, 2)
 
@@ -144,7 +142,7 @@ def test_a_file_that_is_no_python_is_left_out_and_counted(tmp_path: Path, monkey
 @pytest.mark.parametrize(
     "work", ["DocumentationCorpus().inputs()", "list(DocumentationCorpus().documents(lambda *_: None))"]
 )
-def test_files_that_cannot_be_opened_for_the_moment_stop_the_run_in_one_line(work: str) -> None:
+def test_unreadable_files_end_the_run_with_one_line(work: str) -> None:
     command = [sys.executable, "-c", NO_FILES_LEFT.format(work)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert "Too many open files" in done.stdout, done.stderr

@@ -1,4 +1,4 @@
-"""Text files in every format give their texts, and a wrong one is refused by name and place."""
+"""Text files of every format are read; an invalid one is refused with name and position."""
 
 import gzip
 import json
@@ -46,7 +46,7 @@ def test_plain_text_is_cut_at_blank_lines_into_sections(tmp_path: Path) -> None:
     assert all(document.text.startswith("Paragraph") for document in documents)
 
 
-def test_progress_names_the_file_out_of_how_many_and_rises_inside_it(tmp_path: Path) -> None:
+def test_progress_has_the_file_number_and_rises_within_a_file(tmp_path: Path) -> None:
     for name in ("a.txt", "b.txt"):
         paragraphs = [f"Paragraph {number}. " + "words and more words " * 60 for number in range(20)]
         (tmp_path / name).write_text("\n\n".join(paragraphs))
@@ -65,7 +65,7 @@ def test_progress_names_the_file_out_of_how_many_and_rises_inside_it(tmp_path: P
     assert shares[-1] == 1.0
 
 
-def test_articles_of_wikiextractor_are_sources_of_their_own() -> None:
+def test_each_wikiextractor_article_is_a_source() -> None:
     documents = read(published("text/wikipedia_en_2015/AA/wiki_00.xz"))
     assert len(documents) == 38  # the `<doc` lines of that file
     assert documents[0].name == "Anarchism"
@@ -73,7 +73,7 @@ def test_articles_of_wikiextractor_are_sources_of_their_own() -> None:
     assert len({document.source for document in documents}) == 38
 
 
-def test_inputs_of_files_follow_content_and_not_place(tmp_path: Path) -> None:
+def test_inputs_depend_on_content_and_not_on_paths(tmp_path: Path) -> None:
     for place in ("one", "two"):
         (tmp_path / place).mkdir()
         (tmp_path / place / "a.txt").write_text("the same text")
@@ -148,7 +148,7 @@ def _nothing(folder: Path) -> None:
         (_nothing, r"the folder holds no files"),
     ],
 )
-def test_wrong_files_are_refused_by_name_and_place(
+def test_invalid_files_are_refused_with_name_and_position(
     spoil: Callable[[Path], None], message: str, tmp_path: Path
 ) -> None:
     spoil(tmp_path)
@@ -163,7 +163,7 @@ def test_addresses_and_missing_files_are_refused() -> None:
         read(Path("no/such/folder"))
 
 
-def test_a_folder_that_cannot_be_listed_is_refused_and_not_left_out(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_listed_is_refused(tmp_path: Path) -> None:
     for part in ("seen", "unseen"):
         (tmp_path / part).mkdir()
         (tmp_path / part / "a.txt").write_text("some text of one line")
@@ -183,14 +183,14 @@ except DataError as refused:
 
 
 @pytest.mark.parametrize("name", ["corpus", "corpus/inside.txt"])
-def test_a_pipe_is_never_waited_for(tmp_path: Path, name: str) -> None:
+def test_a_pipe_is_refused_without_waiting(tmp_path: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     os.mkfifo(tmp_path / name)
     with pytest.raises(DataError, match=r"neither a file nor a folder|holds no files"):
         read(tmp_path / "corpus")
 
 
-def test_a_link_to_nothing_is_refused(tmp_path: Path) -> None:
+def test_a_dangling_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("some text of one line")
     (tmp_path / "b.txt").symlink_to(tmp_path / "gone.txt")
     with pytest.raises(DataError, match=r"b\.txt: No such file"):

@@ -1,4 +1,4 @@
-"""Predictions scored as GLUE scores them: equal to scikit-learn and scipy, in every form of file, or refused."""
+"""Scores of predictions equal scikit-learn and scipy for every file format; invalid files are refused."""
 
 import json
 import random
@@ -59,7 +59,7 @@ def _answers(name: str, folder: Path, rows: int) -> list[str]:
 
 
 @pytest.mark.parametrize("name", GLUE)
-def test_the_right_answers_score_full_marks_in_every_form(name: str, tmp_path: Path) -> None:
+def test_correct_predictions_have_full_scores_in_every_format(name: str, tmp_path: Path) -> None:
     right = _answers(name, tmp_path, 12)
     evaluate = find_task(name).evaluate
     assert evaluate is not None
@@ -89,7 +89,7 @@ def test_official_names() -> None:
         assert {OFFICIAL_NAMES.get(metric, metric) for metric in find_task(task).metrics} == wanted
 
 
-def test_one_prediction_for_all_is_remarked_and_a_correlation_is_then_0(tmp_path: Path) -> None:
+def test_constant_predictions_give_a_remark_and_a_correlation_of_0(tmp_path: Path) -> None:
     right = _answers("cola", tmp_path, 12)
     evaluate = find_task("cola").evaluate
     assert evaluate is not None
@@ -116,7 +116,7 @@ def test_predictions_of_a_value_may_be_any_finite_number(tmp_path: Path, told: l
 
 
 @pytest.mark.parametrize("wrong", ["nan", "inf", "-inf", "much", ""])
-def test_a_prediction_of_a_value_that_is_no_finite_number_is_refused(wrong: str, tmp_path: Path) -> None:
+def test_a_predicted_value_that_is_not_finite_is_refused(wrong: str, tmp_path: Path) -> None:
     told = _answers("stsb", tmp_path, 12)
     evaluate = find_task("stsb").evaluate
     assert evaluate is not None
@@ -139,7 +139,7 @@ def test_a_reference_outside_the_range_is_refused(value: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("name", "answer"), [("stsb", "2.5"), ("cola", "1")])
-def test_references_without_spread_are_remarked(name: str, answer: str, tmp_path: Path) -> None:
+def test_constant_references_give_a_remark(name: str, answer: str, tmp_path: Path) -> None:
     told = _answers(name, tmp_path, 12)
     dev, evaluate = tmp_path / "dev.tsv", find_task(name).evaluate
     assert evaluate is not None
@@ -172,7 +172,7 @@ def test_references_without_spread_are_remarked(name: str, answer: str, tmp_path
         ("", ["0 predictions for 4"]),
     ],
 )
-def test_wrong_predictions_are_told(text: str, told: list[str], tmp_path: Path) -> None:
+def test_invalid_predictions_are_reported(text: str, told: list[str], tmp_path: Path) -> None:
     _answers("rte", tmp_path, 4)
     (tmp_path / "p").write_text(text, encoding="utf-8")
     evaluate = find_task("rte").evaluate

@@ -1,4 +1,4 @@
-"""GLUE's files: every row is an example or is counted, texts stay texts, mistakes are told with file and line."""
+"""GLUE's files: every row is an example or counted, texts are unchanged, mistakes have file and line."""
 
 import random
 from pathlib import Path
@@ -26,7 +26,7 @@ COUNTS = {
 
 
 @pytest.mark.parametrize("name", GLUE)
-def test_the_published_files_hold_as_many_rows_as_their_source_says(name: str) -> None:
+def test_the_published_files_have_the_documented_number_of_rows(name: str) -> None:
     files = files_of(name)
     located = FolderOfTasks(path=str(published(f"glue/{files.folder}"))).located(files)
     parts = {part: files.read(part, path, path.name) for part, path in located.items()}
@@ -38,7 +38,7 @@ def test_the_published_files_hold_as_many_rows_as_their_source_says(name: str) -
 
 @pytest.mark.parametrize("name", GLUE)
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_texts_stay_texts(name: str, end: str, tmp_path: Path) -> None:
+def test_texts_are_read_unchanged(name: str, end: str, tmp_path: Path) -> None:
     write_table(name, tmp_path / "dev.tsv", len(TEXTS), end)
     read = files_of(name).read("dev", tmp_path / "dev.tsv", "dev.tsv")
     assert [example.first for example in read.examples] == list(TEXTS)
@@ -48,7 +48,7 @@ def test_texts_stay_texts(name: str, end: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", GLUE)
-def test_every_wrong_row_is_told_with_its_line(name: str, tmp_path: Path) -> None:
+def test_every_invalid_row_is_reported_with_its_line(name: str, tmp_path: Path) -> None:
     file = tmp_path / "dev.tsv"
     write_table(name, file, 6)
     lines = file.read_text(encoding="utf-8").split("\n")[:-1]
@@ -66,7 +66,7 @@ def test_every_wrong_row_is_told_with_its_line(name: str, tmp_path: Path) -> Non
     assert "'maybe'; expected" in "".join(refusal.value.lines)
 
 
-def test_labels_go_by_name_not_by_place() -> None:
+def test_labels_are_read_by_name() -> None:
     for name in ("rte", "qnli", "mnli", "wnli"):
         task = find_task(name)
         table = __import__(f"tasks.downstream.{name}", fromlist=["TABLE"]).TABLE
@@ -74,7 +74,7 @@ def test_labels_go_by_name_not_by_place() -> None:
     assert find_task("rte").labels.index("entailment") != find_task("wnli").labels.index("entailment")
 
 
-def test_annotators_who_do_not_agree_are_left_out_and_counted(tmp_path: Path) -> None:
+def test_rows_without_a_gold_label_are_skipped_and_counted(tmp_path: Path) -> None:
     write_table("mnli", tmp_path / "dev.tsv", 5)
     text = (tmp_path / "dev.tsv").read_text(encoding="utf-8").replace("\tneutral\n", "\t-\n")
     (tmp_path / "dev.tsv").write_text(text, encoding="utf-8")
@@ -83,7 +83,7 @@ def test_annotators_who_do_not_agree_are_left_out_and_counted(tmp_path: Path) ->
     assert [example.row for example in read.examples] == ["1", "2", "4"]
 
 
-def test_a_missing_set_names_what_is_wanted_and_where_it_comes_from(tmp_path: Path) -> None:
+def test_a_missing_data_set_is_reported_with_its_files_and_origin(tmp_path: Path) -> None:
     (tmp_path / "RTE").mkdir()
     with pytest.raises(
         DataError, match=r"no train\.tsv and no dev\.tsv; wanted are RTE/train\.tsv, RTE/dev\.tsv, from"
@@ -93,7 +93,7 @@ def test_a_missing_set_names_what_is_wanted_and_where_it_comes_from(tmp_path: Pa
         FolderOfTasks(path=str(tmp_path / "nowhere")).located(files_of("rte"))
 
 
-def test_one_folder_may_hold_the_collections(tmp_path: Path) -> None:
+def test_one_folder_may_contain_the_collections(tmp_path: Path) -> None:
     for part in ("train", "dev"):
         write_table("rte", tmp_path / "glue" / "RTE" / f"{part}.tsv", 4)
     (tmp_path / "squad").mkdir()
@@ -106,7 +106,7 @@ def test_one_folder_may_hold_the_collections(tmp_path: Path) -> None:
         data.located(files_of("cola"))
 
 
-def test_the_identity_is_of_the_contents_and_not_of_the_place(tmp_path: Path) -> None:
+def test_the_identity_depends_on_contents_and_not_on_paths(tmp_path: Path) -> None:
     for folder in ("here", "there"):
         for part in ("train", "dev"):
             write_table("rte", tmp_path / folder / "RTE" / f"{part}.tsv", 4)
@@ -127,7 +127,7 @@ def _mutated(data: bytes, random_: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("name", GLUE)
-def test_a_mutated_file_is_refused_in_words_or_every_row_is_counted(name: str, tmp_path: Path) -> None:
+def test_a_mutated_file_is_refused_with_messages_or_every_row_is_counted(name: str, tmp_path: Path) -> None:
     file = tmp_path / "dev.tsv"
     write_table(name, file, 12)
     whole = file.read_bytes()

@@ -1,4 +1,4 @@
-"""GLUE's one number against a published row, and that no part of it may be missing."""
+"""The GLUE score, compared with a published row; no task may be missing."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_the_leaderboard_takes_the_mean_of_a_tasks_metrics_first() -> None:
     assert dict(glue_scores(values | {"cola": 80.0}))[LEADERBOARD] == pytest.approx(50 + 30 / 9)
 
 
-def test_no_part_may_be_missing() -> None:
+def test_no_score_with_a_missing_task() -> None:
     whole = {part: 1.0 for tasks in PARTS_OF.values() for parts in tasks.values() for part in parts}
     assert {*dict(glue_scores(whole))} == {PAPER, LEADERBOARD}
     for left_out in whole:

@@ -1,4 +1,4 @@
-"""The hub's columns give the examples of the official files; wrong columns, names and revisions are told."""
+"""The hub's columns give the examples of the official files; wrong columns, names and revisions are reported."""
 
 import sys
 from collections.abc import Iterable
@@ -30,12 +30,12 @@ def read_split(name: str, part: str, split: LoadedSplit) -> Part:
 
 
 def nameless(examples: Iterable[Example]) -> list[Example]:
-    """Leave out what a file or split is called, and what 32 bits cannot tell of 2.33333333333333."""
+    """Remove names of files and splits, and round values to 32 bits."""
     return [replace(one, source="", value=None if one.value is None else np.float32(one.value)) for one in examples]
 
 
 def numbered(examples: Iterable[Example]) -> list[Example]:
-    """Let rows be called by their places, as the hub calls them."""
+    """Identify rows by their index, as the hub does."""
     return nameless(replace(example, row=str(place)) for place, example in enumerate(examples))
 
 
@@ -49,7 +49,7 @@ def test_columns_of_the_hub_give_the_examples_of_the_file(name: str, tmp_path: P
 
 
 @pytest.mark.parametrize("name", GLUE)
-def test_every_published_file_comes_out_the_same(name: str) -> None:
+def test_every_published_file_gives_the_same_examples(name: str) -> None:
     located = FolderOfTasks(path=str(published(f"glue/{files_of(name).folder}"))).located(files_of(name))
     for part in ("dev", "test") if "test" in located else ("dev",):
         examples = read_file(name, part, located[part])
@@ -58,7 +58,7 @@ def test_every_published_file_comes_out_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
-def test_labels_count_by_name_and_never_by_number(name: str, tmp_path: Path) -> None:
+def test_hub_labels_are_read_by_name(name: str, tmp_path: Path) -> None:
     write_table(name, tmp_path / "dev.tsv", 12)
     split = split_of(name, read_file(name, "dev", tmp_path / "dev.tsv"))
     last = len(NAMES[name]) - 1
@@ -67,13 +67,13 @@ def test_labels_count_by_name_and_never_by_number(name: str, tmp_path: Path) -> 
     assert read_split(name, "dev", other) == read_split(name, "dev", split)
 
 
-def test_a_test_has_no_labels_even_where_the_hub_tells_them() -> None:
+def test_test_sets_have_no_labels_even_if_the_hub_has_them() -> None:
     examples = (Example("a", "b", label=1), Example("c", "d", label=0))
     found = read_split("mrpc", "test", split_of("mrpc", examples))
     assert [(one.label, one.row) for one in found.examples] == [(None, "0"), (None, "1")]
 
 
-def test_a_hidden_label_is_counted_where_the_task_has_such_rows_and_refused_elsewhere() -> None:
+def test_a_withheld_label_is_counted_if_the_task_has_such_rows_and_refused_otherwise() -> None:
     rows = (Example("a", "b", label=0), Example("c", "d"), Example("e", "f", label=1))
     found = read_split("mnli", "dev", split_of("mnli", rows))
     assert ([one.row for one in found.examples], found.left_out) == (["0", "2"], 1)
@@ -91,7 +91,7 @@ def test_a_hidden_label_is_counted_where_the_task_has_such_rows_and_refused_else
         ({column: [] for column in ("sentence1", "sentence2", "label", "idx")}, "holds no rows"),
     ],
 )
-def test_wrong_columns_are_told(change: dict[str, Any], told: str) -> None:
+def test_wrong_columns_are_reported(change: dict[str, Any], told: str) -> None:
     columns = {"sentence1": ["a", "b"], "sentence2": ["c", "d"], "label": ["entailment"] * 2, "idx": [0, 1], **change}
     with pytest.raises(DataError, match=told):
         read_split(
@@ -99,7 +99,7 @@ def test_wrong_columns_are_told(change: dict[str, Any], told: str) -> None:
         )
 
 
-def test_other_label_names_are_told() -> None:
+def test_other_label_names_are_reported() -> None:
     split = split_of("rte", (Example("a", "b", label=0),))
     with pytest.raises(DataError, match="labels of label are LABEL_0 and LABEL_1; expected entailment or not_ent"):
         read_split("rte", "dev", LoadedSplit(split.columns, {"label": ("LABEL_0", "LABEL_1")}))
@@ -115,12 +115,12 @@ def test_other_label_names_are_told() -> None:
         ({}, "either a `name`"),
     ],
 )
-def test_a_dataset_is_one_commit_or_one_folder(declared: dict[str, str], told: str) -> None:
+def test_a_dataset_is_a_commit_or_a_folder(declared: dict[str, str], told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         TypeAdapter(PublishedData).validate_python({"kind": "datasets", **declared})
 
 
-def test_a_plain_text_stays_a_folder_and_its_canonical_form() -> None:
+def test_a_plain_string_is_a_folder_in_canonical_form() -> None:
     folder = TypeAdapter(PublishedData).validate_python("data/glue")
     assert canonical(folder) == {"kind": "folder", "path": "data/glue"}
     assert TypeAdapter(PublishedData).validate_python({"path": "data/glue"}) == folder
@@ -131,13 +131,13 @@ def test_a_plain_text_stays_a_folder_and_its_canonical_form() -> None:
     assert {*labelled["splits"]} == {"train", "dev", "mismatched"}
 
 
-def test_without_the_extra_the_command_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_install_command_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)  # what Python does where it is not installed
     with pytest.raises(MachineError, match=r"pip install 'steeplechase\[datasets\]'"):
         DatasetOfTasks(name="nyu-mll/glue", revision=COMMIT).parts(files_of("rte"))
 
 
-def test_local_files_are_told_apart_by_split_and_known_by_their_contents(tmp_path: Path) -> None:
+def test_local_files_are_found_by_split_and_identified_by_content(tmp_path: Path) -> None:
     data, files = DatasetOfTasks(path=str(tmp_path)), files_of("mnli")
     with pytest.raises(
         DataError, match=r"no files of mnli/train and mnli/validation_matched; expected mnli/train\.parq"
@@ -157,7 +157,7 @@ def test_local_files_are_told_apart_by_split_and_known_by_their_contents(tmp_pat
     (tmp_path / "mnli" / "validation_matched.parquet").write_text("other")
     assert data.inputs(files) != told
     (tmp_path / "mnli" / "train.csv").write_text("premise\n")
-    with pytest.raises(DataError, match="which is meant"):
+    with pytest.raises(DataError, match="expected one file"):
         data.located(files)
 
 
@@ -198,7 +198,7 @@ def test_local_datasets_give_the_examples_of_the_official_files(name: str, tmp_p
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv", "json", "saved"])
-def test_every_form_of_local_files_keeps_texts_as_they_are(form: str, tmp_path: Path) -> None:
+def test_every_format_of_local_files_keeps_texts_unchanged(form: str, tmp_path: Path) -> None:
     examples = tuple(
         Example(text, TEXTS[(row + 3) % len(TEXTS)], label=row % 2, row=str(row)) for row, text in enumerate(TEXTS)
     )

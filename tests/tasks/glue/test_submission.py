@@ -1,4 +1,4 @@
-"""A submission as the leaderboard takes it: each file's labels are those of the task's own train file."""
+"""Submission files: labels are spelled as in the task's train file."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.factories.glue_folders import ANSWERS, GLUE
 
 
 @pytest.mark.parametrize("name", GLUE)
-def test_labels_are_written_as_the_train_file_writes_them(name: str) -> None:
+def test_labels_are_spelled_as_in_the_train_file(name: str) -> None:
     task = find_task(name)
     told = (0.0, 2.5, 5.0) if task.value_range else range(len(task.labels))
     lines = table_of(task, [str(number + 7) for number in range(len(told))], list(told)).splitlines()
@@ -17,7 +17,7 @@ def test_labels_are_written_as_the_train_file_writes_them(name: str) -> None:
     assert {line.split("\t")[1] for line in lines[1:]} == {*ANSWERS.get(name, ("0", "1"))}
 
 
-def test_every_file_is_of_a_part_that_the_task_has() -> None:
+def test_every_submission_file_is_of_an_existing_part() -> None:
     for name, part in FILES:
         files = find_task(name).files
         assert files is not None

@@ -1,4 +1,4 @@
-"""Every objective with every convolution learns one small batch by heart, and is judged the same in any pieces."""
+"""Every objective with every convolution overfits one small batch; held-out loss is independent of batching."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def masked_batch(masking: Masking, rows: int = 4) -> MaskedBatch:
 
 @every_objective
 @every_convolution
-def test_one_batch_is_learned_by_heart(objective: Objective, convolution: Convolution) -> None:
+def test_one_batch_is_overfitted(objective: Objective, convolution: Convolution) -> None:
     model, batch = model_of(candidate(convolution, objective)), masked_batch(objective)
     optimiser = adamw(model, 0.0)
     set_rate(optimiser, 2e-2)
@@ -49,7 +49,7 @@ def test_one_batch_is_learned_by_heart(objective: Objective, convolution: Convol
 
 @every_objective
 @every_convolution
-def test_every_parameter_takes_part_in_the_loss(objective: Objective, convolution: Convolution) -> None:
+def test_every_parameter_has_a_gradient(objective: Objective, convolution: Convolution) -> None:
     model = model_of(candidate(convolution, objective))
     stir(model)
     model.loss(masked_batch(objective), np.random.default_rng(1)).backward()
@@ -60,8 +60,8 @@ def test_every_parameter_takes_part_in_the_loss(objective: Objective, convolutio
 
 
 @every_objective
-def test_the_first_loss_is_that_of_knowing_nothing(objective: Objective) -> None:
-    """Cross-entropy of a uniform guess: ln of the vocabulary, and ln 2 for every judged token."""
+def test_the_initial_loss_is_that_of_a_uniform_guess(objective: Objective) -> None:
+    """Cross-entropy of a uniform guess: ln of the vocabulary size, and ln 2 per classified token."""
     model = model_of(candidate(convolutions()[-1], objective)).eval()
     loss = model.loss(masked_batch(objective, 64), np.random.default_rng(1)).item()
     blind = float(np.log(WORDS.vocabulary_size))
@@ -80,7 +80,7 @@ def evaluation_set_of(objective: Objective, rows: int) -> EvaluationSet:
 
 @every_objective
 @torch.inference_mode()
-def test_the_held_out_loss_does_not_depend_on_the_pieces(objective: Objective) -> None:
+def test_the_held_out_loss_does_not_depend_on_the_batches(objective: Objective) -> None:
     model = model_of(candidate(convolutions()[-1], objective)).eval()
     stir(model)
     evaluation_set = evaluation_set_of(objective, 2 * ROWS_AT_A_TIME + 7)
@@ -103,8 +103,8 @@ def test_the_held_out_loss_of_masked_language_modelling_is_its_training_loss() -
 
 
 @every_objective
-def test_arms_at_one_seed_share_what_they_have_in_common(objective: Objective) -> None:
-    """Generator and judge start equal in every arm, so that a comparison is paired."""
+def test_arms_at_one_seed_have_equal_shared_weights(objective: Objective) -> None:
+    """Generator and discriminator head have equal initial weights in every arm, so that comparisons are paired."""
     arms = [candidate(convolution, objective) for convolution in variants()]
     generator = objective.generator_of(arms[0].architecture, arms[0].architecture)
     models = [dict(build_model(arm, generator, 1).named_parameters()) for arm in arms]

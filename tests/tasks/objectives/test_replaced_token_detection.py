@@ -1,4 +1,4 @@
-"""The game of generator and judge: what is filled in, what counts as replaced, and who learns from whom."""
+"""Replaced token detection: sampled tokens, targets of the discriminator, and flow of gradients."""
 
 import math
 from dataclasses import replace
@@ -16,7 +16,7 @@ from tasks.objectives.replaced_token_detection import Model
 from tests.factories.small_experiments import WORDS, candidate, convolutions, stir, text
 
 CERTAIN = 12  # the token that the generator of some tests always samples
-VERDICT = 1.5  # the judge of some tests says this logit of every token
+VERDICT = 1.5  # the constant logit of the discriminator in some tests
 
 
 def built(objective: ReplacedTokenDetection) -> Model:
@@ -39,7 +39,7 @@ def seen_by_the_judge(model: Model, batch: MaskedBatch) -> Tensor:
     return seen[0]
 
 
-def test_only_the_asked_positions_are_filled() -> None:
+def test_only_the_masked_positions_are_replaced() -> None:
     model, batch = built(ReplacedTokenDetection()), masked_batch()
     filled = seen_by_the_judge(model, batch).numpy()
     elsewhere = np.ones(filled.shape, dtype=bool)
@@ -48,14 +48,14 @@ def test_only_the_asked_positions_are_filled() -> None:
     assert (filled[~elsewhere] != WORDS.mask).mean() > 0.9  # an untrained generator seldom says [MASK]
 
 
-def test_a_certain_generator_fills_in_its_word() -> None:
+def test_a_certain_generator_samples_its_token() -> None:
     model, batch = certain_model(ReplacedTokenDetection()), masked_batch()
     filled = seen_by_the_judge(model, batch).numpy()
     assert (np.take_along_axis(filled, batch.masked_positions, 1) == CERTAIN).all()
 
 
 def certain_model(objective: ReplacedTokenDetection) -> Model:
-    """Return a model whose generator always says one word and whose judge always gives one verdict."""
+    """Return a model whose generator always samples one token and whose discriminator has a constant logit."""
     model = built(objective)
     with torch.no_grad():
         model.generator_head.words.bias[CERTAIN] = 1000.0
@@ -65,8 +65,8 @@ def certain_model(objective: ReplacedTokenDetection) -> Model:
 
 
 @pytest.mark.parametrize("right", [0, 1, 2])
-def test_a_correct_guess_counts_as_original(right: int) -> None:
-    """Of two asked positions per row, `right` hold the generator's word; the others are replaced."""
+def test_a_correct_sample_counts_as_original(right: int) -> None:
+    """Of two masked positions per row, `right` have the generator's token as original; the others are replaced."""
     model, batch = certain_model(ReplacedTokenDetection(generator_weight=1e-12)), masked_batch()
     targets = np.full_like(batch.targets, CERTAIN + 1)
     targets[:, :right] = CERTAIN
@@ -84,21 +84,21 @@ def gradients(discriminator_weight: float) -> dict[str, Tensor]:
     return {name: value.grad for name, value in model.named_parameters() if value.grad is not None}
 
 
-def test_the_judge_teaches_the_generator_nothing_but_the_shared_embeddings() -> None:
+def test_the_discriminators_gradient_reaches_only_the_shared_embeddings_of_the_generator() -> None:
     light, heavy = gradients(1e-3), gradients(50.0)
     same = {name for name in light if torch.equal(light[name], heavy[name])}
     assert same == {name for name in light if name.startswith(("generator.", "generator_head."))}
     assert {name for name in light if name.startswith("encoder.embeddings.")}
 
 
-def test_the_embeddings_are_one_and_the_rest_is_not() -> None:
+def test_generator_and_encoder_share_the_embeddings_only() -> None:
     model = built(ReplacedTokenDetection(generator_ratio=2))
     parts = (model.generator, model.encoder, model.encoder.embeddings)
     generator, encoder, embeddings = ({id(value) for value in part.parameters()} for part in parts)
     assert generator & encoder == embeddings
 
 
-def test_a_baselines_generator_takes_on_the_embeddings_of_the_arm() -> None:
+def test_the_baselines_generator_has_the_embedding_sizes_of_the_arm() -> None:
     baseline = candidate(convolutions()[0], ReplacedTokenDetection())
     sizes = {"embedding_width": 20, "vocabulary_size": 60, "positions": 20, "segments": 1}
     arm = baseline.model_copy(update={"architecture": baseline.architecture.model_copy(update=sizes)})

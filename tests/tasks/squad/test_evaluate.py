@@ -1,4 +1,4 @@
-"""Whole files are scored, and what is odd about them is told beside the scores."""
+"""Scores of complete files, with remarks about irregularities."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.factories.squad_files import document, question, write
 TEXT = "The Normans gave their name to Normandy."
 
 
-def test_what_is_missing_or_ignored_is_told() -> None:
+def test_missing_and_ignored_predictions_are_reported() -> None:
     squad = published("squad")
     scored = score_files("v1.1", squad, squad / "predictions/v1.1/logistic_regression_baseline.json")
     assert scored.metrics["f1"] == pytest.approx(50.981536473244724)
@@ -24,7 +24,7 @@ def test_what_is_missing_or_ignored_is_told() -> None:
     assert scored.remarks[1].endswith("28 predictions are of questions that are not in dev-v1.1.json; ignored")
 
 
-def test_a_cut_is_named_and_null_odds_are_read(tmp_path: Path) -> None:
+def test_a_subset_file_is_named_and_null_odds_are_read(tmp_path: Path) -> None:
     asked = [question("a", "Who?", ("Normans", 4), impossible=False), question("b", "Why?", impossible=True)]
     data = write(tmp_path, document((TEXT, asked)), "dev-v2.0.cut.json")
     texts = write(tmp_path, {"a": "Normans", "b": "Normandy"}, "texts.json")

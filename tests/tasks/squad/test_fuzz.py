@@ -1,4 +1,4 @@
-"""Mutated SQuAD files: refused in plain lines, or read with every question that is in them. Never a traceback."""
+"""Mutated SQuAD files are refused with messages or read with all their questions, never with a traceback."""
 
 import json
 import random
@@ -30,7 +30,7 @@ def whole(version: Version) -> dict[str, Any]:
 
 
 def nodes(value: Any) -> list[tuple[Any, Any]]:
-    """Return (holder, key) of everything inside a document."""
+    """Return (container, key) of every value in a document."""
     keys = value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
     return [each for key in keys for each in ((value, key), *nodes(value[key]))]
 
@@ -60,7 +60,7 @@ def mutated_bytes(version: Version, chance: random.Random) -> bytes:
 
 
 def read_or_refused(path: Path, version: Version) -> SquadFile | tuple[str, ...]:
-    """Return what a file holds, or the lines that refuse it."""
+    """Return the questions of a file, or the lines of its error."""
     try:
         return read_squad(path, version)
     except DataError as refusal:
@@ -68,7 +68,7 @@ def read_or_refused(path: Path, version: Version) -> SquadFile | tuple[str, ...]
 
 
 def asked_in(raw: bytes) -> int:
-    """Return how many questions a file holds, counting those that stand in a field named twice."""
+    """Return the number of questions of a file, duplicate fields included."""
     count = 0
 
     def take(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def asked_in(raw: bytes) -> int:
     return count
 
 
-def test_no_mutation_ends_in_a_traceback_or_loses_a_question(tmp_path: Path, tokenizer: WordPiece) -> None:
+def test_no_mutation_gives_a_traceback_or_loses_a_question(tmp_path: Path, tokenizer: WordPiece) -> None:
     chance = random.Random(20)
     refused = 0
     for turn in range(MUTATIONS):
@@ -104,6 +104,6 @@ def test_no_mutation_ends_in_a_traceback_or_loses_a_question(tmp_path: Path, tok
     assert MUTATIONS / 4 < refused < MUTATIONS  # it is neither all refused nor all let through
 
 
-def test_the_file_that_is_mutated_is_good(tmp_path: Path) -> None:
+def test_the_unmutated_file_is_valid(tmp_path: Path) -> None:
     for version in ("v1.1", "v2.0"):
         assert len(read_squad(write(tmp_path, whole(version)), version).questions) == 4 + (version == "v2.0")

@@ -1,4 +1,4 @@
-"""SQuAD's official scores: those published for published predictions, and the rule read independently."""
+"""SQuAD's official scores: published scores of published predictions, and an independent implementation."""
 
 import json
 import random
@@ -31,7 +31,7 @@ EDGES = ("", " ", "the", "A the an", "...", "“the”", "a\u0301", "İstanbul",
 
 
 @pytest.mark.parametrize(("version", "system", "missing", "extra"), SYSTEMS)
-def test_published_predictions_get_their_published_scores(
+def test_published_predictions_have_their_published_scores(
     version: Version, system: str, missing: int, extra: int
 ) -> None:
     folder = published("squad")
@@ -44,7 +44,7 @@ def test_published_predictions_get_their_published_scores(
     assert (len(scores.missing), scores.extra) == (missing, extra)
 
 
-def test_two_hundred_cases_agree_with_the_rule_read_independently() -> None:
+def test_two_hundred_cases_agree_with_an_independent_implementation() -> None:
     chance = random.Random(7)
     drawn = [" ".join(chance.choices(WORDS, k=chance.randint(0, 6))) for _ in range(400)]
     pairs = [*zip(drawn[::2], drawn[1::2], strict=True), *((left, right) for left in EDGES for right in EDGES)]
@@ -110,7 +110,7 @@ CASES = st.lists(st.tuples(st.booleans(), st.sampled_from(["", "cat", "dog"]), s
 
 
 @given(CASES)
-def test_a_threshold_is_the_best_that_brute_force_finds(cases: list[tuple[bool, str, int]]) -> None:
+def test_a_threshold_is_as_good_as_the_best_by_brute_force(cases: list[tuple[bool, str, int]]) -> None:
     questions = [asked(str(place), *(["cat"] if has else [])) for place, (has, _, _) in enumerate(cases)]
     texts = {str(place): text for place, (_, text, _) in enumerate(cases)}
     odds = {str(place): float(value) for place, (_, _, value) in enumerate(cases)}
@@ -133,7 +133,7 @@ def test_null_odds_are_needed_for_every_prediction() -> None:
         squad_scores([asked("a", "cat")], "v2.0", {"a": "cat"}, {"b": 1.0})
 
 
-def test_wrong_predictions_files_are_told_question_by_question(tmp_path: Path) -> None:
+def test_invalid_predictions_files_are_reported_by_question(tmp_path: Path) -> None:
     path = write(tmp_path, '{"a": 1, "b": null, "c": "cat", "c": "dog", "d": ["x"]}', "predictions.json")
     with pytest.raises(DataError) as refused:
         read_predictions(path)

@@ -1,4 +1,4 @@
-"""Official SQuAD files load whole with the published counts; whatever is wrong is told at once, with its place."""
+"""Official SQuAD files have the published counts; all mistakes of a file are reported with their paths."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ def test_the_published_files_have_the_published_counts(
             assert each.context[answer.start :].startswith(answer.text)
 
 
-def test_an_answer_that_stands_elsewhere_is_moved_or_lost_and_counted(tmp_path: Path) -> None:
+def test_an_answer_at_another_position_is_moved_or_lost_and_counted(tmp_path: Path) -> None:
     asked = [
         question("right", "Where?", ("France", TEXT.index("France"))),
         question("near", "Where?", ("France", TEXT.index("France") - 3)),
@@ -57,7 +57,7 @@ def test_an_answer_that_stands_elsewhere_is_moved_or_lost_and_counted(tmp_path: 
     assert len(file.notes) == 5
 
 
-def test_every_mistake_is_told_at_once_with_its_place(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_with_their_paths(tmp_path: Path) -> None:
     wrong = document(
         (TEXT, [question("one", "Who?", ("Normans", 4)), question("one", "Who?", ("Normans", 4))]),
         (" ", [question("two", "Who?"), {"id": "three", "question": 3, "answers": []}]),
@@ -114,7 +114,7 @@ def test_a_file_of_the_other_version_is_refused_for_every_question(tmp_path: Pat
         (b'{"data": [{"paragraphs": [{"context": "\\ud800", "qas": []}]}]}', "lone surrogate"),
     ],
 )
-def test_what_is_no_such_file_says_where_and_why(content: bytes, expected: str, tmp_path: Path) -> None:
+def test_an_invalid_file_is_reported_with_position_and_reason(content: bytes, expected: str, tmp_path: Path) -> None:
     path = tmp_path / "dev-v1.1.json"
     path.write_bytes(content)
     with pytest.raises(DataError, match=expected):
@@ -126,7 +126,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         read_squad(tmp_path / "none.json", "v1.1")
 
 
-def test_a_folder_gives_the_official_file_or_the_one_cut_of_it(tmp_path: Path) -> None:
+def test_a_folder_gives_the_official_file_or_its_one_subset(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no train-v1\.1\.json; expected train-v1\.1\.json of https://rajpurkar"):
         squad_file(tmp_path, "v1.1", "train")
     first = write(tmp_path, {}, "train-v1.1.subset44.json")
@@ -143,7 +143,7 @@ def test_a_folder_gives_the_official_file_or_the_one_cut_of_it(tmp_path: Path) -
     assert is_official_name(official, "v1.1", "train")
 
 
-def test_a_field_named_twice_loses_nothing_in_silence(tmp_path: Path) -> None:
+def test_a_duplicate_field_is_reported(tmp_path: Path) -> None:
     inside = json.dumps(document((TEXT, [question("a", "Who?", ("Normans", 4))])))
     twice = inside.replace('"qas": [', '"qas": [], "qas": [')
     with pytest.raises(DataError, match=r"data\[0\]\.paragraphs\[0\]: duplicate field 'qas'"):

@@ -1,4 +1,4 @@
-"""The hub's rows give the questions of the official files, by the same checks."""
+"""The hub's rows give the questions of the official files, with the same checks."""
 
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,6 @@ def test_answers_of_another_form_are_refused_by_their_question(answers: object) 
         read_rows(rows(("one", answers)), "v1.1", "dev")
 
 
-def test_missing_columns_are_told() -> None:
+def test_missing_columns_are_reported() -> None:
     with pytest.raises(DataError, match="dev: no column 'answers'; found are 'id', 'title', 'context', 'question'"):
         read_rows(LoadedSplit({name: [] for name in COLUMNS[:-1]}), "v1.1", "dev")

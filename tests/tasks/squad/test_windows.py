@@ -1,4 +1,4 @@
-"""Windows hold every token of every paragraph, point back at the text as written, and combine into one answer."""
+"""Windows cover every token of every paragraph, have offsets into the text, and combine into one answer."""
 
 import unicodedata
 
@@ -34,7 +34,7 @@ def test_pieces_cover_a_paragraph_and_overlap_by_the_stride(count: int, room: in
 
 
 @given(st.integers(1, 200), st.integers(4, 60), st.integers(1, 60))
-def test_each_token_is_best_seen_in_one_window(count: int, room: int, stride: int) -> None:
+def test_each_token_has_its_maximum_context_in_one_window(count: int, room: int, stride: int) -> None:
     bounds = window_bounds(count, room, stride)
     best = windows_with_most_context(bounds, count)
     for token in range(count):
@@ -46,7 +46,7 @@ def test_each_token_is_best_seen_in_one_window(count: int, room: int, stride: in
 
 
 @pytest.mark.parametrize("length", [69, 80, 128])
-def test_windows_are_rows_of_question_and_piece_and_give_the_text_back(length: int, tokenizer: WordPiece) -> None:
+def test_windows_have_question_and_piece_and_decode_to_the_text(length: int, tokenizer: WordPiece) -> None:
     context = " ".join(f"{ODD} number {number}" for number in range(12))
     questions = [asked(context, "number 7"), asked("two  spaces", "spaces"), asked(ODD, text="why " * 100)]
     windows = encode_windows(questions, tokenizer, length, stride=20)
@@ -94,7 +94,7 @@ def test_a_window_needs_room_for_the_longest_question(tokenizer: WordPiece) -> N
 
 
 @given(st.text(alphabet="ab .,é1\u0301\u200b\u00a0ÅİẞΣ中😀-", min_size=1, max_size=40), st.data())
-def test_an_answer_of_any_characters_is_inside_its_tokens(
+def test_an_answer_is_inside_its_tokens_for_any_characters(
     tokenizer: WordPiece, text: str, data: st.DataObject
 ) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
@@ -112,7 +112,7 @@ def test_an_answer_of_any_characters_is_inside_its_tokens(
 
 
 @pytest.mark.parametrize(("version", "count"), [("v1.1", 10833), ("v2.0", 12232)])
-def test_as_many_windows_as_berts_release_makes_of_the_dev_sets(version: Version, count: int) -> None:
+def test_the_number_of_windows_is_that_of_berts_release(version: Version, count: int) -> None:
     vocabulary = GivenVocabulary(path=str(published("vocab/bert-base-uncased/vocab.txt")))
     words = train_tokenizer(vocabulary, [], 30522)
     file = read_squad(squad_file(published("squad"), version, "dev"), version)
@@ -134,7 +134,7 @@ def plain_spans(logits: np.ndarray, offsets: np.ndarray, best: np.ndarray) -> li
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 50), st.integers(0, 5), st.integers(0, 5))
-def test_the_best_spans_are_those_of_a_search_of_all(seed: int, inside: int, before: int, after: int) -> None:
+def test_the_best_spans_are_those_of_an_exhaustive_search(seed: int, inside: int, before: int, after: int) -> None:
     random = np.random.default_rng(seed)
     length = before + inside + after
     logits = random.normal(size=(length, 2)).astype(np.float32)
@@ -156,6 +156,6 @@ def test_windows_of_a_question_combine_into_its_best_text() -> None:
     assert with_threshold({"a": "cat", "b": "dog"}, {"a": 0.5, "b": 0.6}, 0.5) == {"a": "cat", "b": ""}
 
 
-def test_logits_that_are_not_finite_are_no_answer() -> None:
+def test_non_finite_logits_raise() -> None:
     with pytest.raises(ValueError, match="not finite"):
         window_spans(np.array([[0.0, np.nan]], dtype=np.float32), np.zeros((1, 2)), np.ones(1))

@@ -1,4 +1,4 @@
-"""What is asked survives the disk, right boundaries give right answers, and the held-out part is apart."""
+"""Windows round trip on disk, perfect logits give perfect answers, and the held-out part is disjoint."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def knowing(windows: Windows) -> list[np.ndarray]:
     return found
 
 
-def test_a_model_that_knows_the_answers_scores_a_hundred(tmp_path: Path, tokenizer: WordPiece) -> None:
+def test_perfect_logits_score_a_hundred(tmp_path: Path, tokenizer: WordPiece) -> None:
     asked = questions()
     windows = encode_windows(asked, tokenizer, 100, stride=20)
     assert len(windows) > 2 * len(asked)
@@ -57,7 +57,7 @@ def test_a_model_that_knows_the_answers_scores_a_hundred(tmp_path: Path, tokeniz
     assert all(each.context.count(final[each.identifier]) for each in asked)
 
 
-def test_a_damaged_file_is_told(tmp_path: Path, tokenizer: WordPiece) -> None:
+def test_a_damaged_file_is_reported(tmp_path: Path, tokenizer: WordPiece) -> None:
     asked = questions(2)
     save_questions(asked, encode_windows(asked, tokenizer, 100), tmp_path)
     (tmp_path / "questions.json").write_text("{}")
@@ -65,7 +65,7 @@ def test_a_damaged_file_is_told(tmp_path: Path, tokenizer: WordPiece) -> None:
         load_question_windows(tmp_path)
 
 
-def test_rows_to_learn_from_need_no_offsets(tokenizer: WordPiece) -> None:
+def test_training_rows_have_no_offsets(tokenizer: WordPiece) -> None:
     windows = encode_windows(questions(4), tokenizer, 100)
     rows = as_rows(windows, with_offsets=False)
     assert rows.offsets.size == 0
@@ -84,7 +84,7 @@ def test_the_held_out_part_shares_no_paragraph_and_loses_no_question() -> None:
     assert any(not each.answerable for each in aside)
 
 
-def test_some_questions_are_taken_whatever_their_order() -> None:
+def test_the_subset_does_not_depend_on_the_order_of_questions() -> None:
     every = questions()
     some = taken(every, 10)
     assert len(some) == 10

@@ -1,4 +1,4 @@
-"""Every format of recorded curves: what it reads, and the one clear line for what is wrong."""
+"""Formats of recorded curves: what is read, and one clear line per error."""
 
 import json
 import lzma
@@ -36,7 +36,7 @@ def lines(*objects: object) -> str:
     return "\n".join(json.dumps(each) for each in objects)
 
 
-def test_the_plain_format_in_any_order_with_what_diverged_and_what_was_left(tmp_path: Path) -> None:
+def test_the_plain_format_reads_points_in_any_order_diverged_and_incomplete_candidates(tmp_path: Path) -> None:
     path = tmp_path / "curves.jsonl"
     path.write_text(lines({"direction": "min"}, *POINTS))
     (found,) = read_curves(path)
@@ -44,7 +44,7 @@ def test_the_plain_format_in_any_order_with_what_diverged_and_what_was_left(tmp_
     assert found.values.tolist() == [[3.0, 2.0], [np.inf, np.inf], [2.5, 2.25]]
 
 
-def test_max_turns_the_curves_and_the_first_line_may_be_a_point(tmp_path: Path) -> None:
+def test_max_negates_the_curves_and_the_first_line_may_be_a_point(tmp_path: Path) -> None:
     path = tmp_path / "curves.jsonl"
     path.write_text(lines({"direction": "max", **POINTS[0]}, *POINTS[1:]))
     assert read_curves(path)[0].optimum == -3.0
@@ -55,7 +55,7 @@ def test_max_turns_the_curves_and_the_first_line_may_be_a_point(tmp_path: Path) 
         st.lists(st.one_of(st.floats(-1e6, 1e6), st.just(np.inf)), min_size=3, max_size=3), min_size=2, max_size=6
     ),
 )
-def test_the_plain_format_goes_round(values: list[list[float]]) -> None:
+def test_the_plain_format_round_trips(values: list[list[float]]) -> None:
     rows = [*values, [1.0, 1.0, 1.5], [1.0, 1.0, 2.5]]  # at least two finite ends
     configs = [{"place": place, "name": f"n{place}"} for place in range(len(rows))]
     one = from_table("t", [f"c{place}" for place in range(len(rows))], configs, (1.0, 2.0, 5.0), np.array(rows))
@@ -148,7 +148,7 @@ def test_long_runs_with_a_wrong_total_have_their_tasks_mean_and_runs_without_sco
     assert found.values.tolist() == [[-60.0, -65.0], [-70.0, -71.0]]
 
 
-def test_a_folder_is_its_files_and_names_all_that_are_wrong(tmp_path: Path) -> None:
+def test_a_folder_is_read_file_by_file_and_all_errors_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(lines(*POINTS))
     (tmp_path / "b.jsonl").write_text(lines(*POINTS))
     assert [each.name for each in read_curves(tmp_path)] == ["a", "b"]
@@ -159,7 +159,7 @@ def test_a_folder_is_its_files_and_names_all_that_are_wrong(tmp_path: Path) -> N
     assert len(refused.value.lines) == 2
 
 
-def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_path_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MachineError):
         read_curves(tmp_path / "nowhere")
     with pytest.raises(UserError, match="no curves in it"):
@@ -173,7 +173,7 @@ def wide(place: int) -> Candidate:
     return Candidate(architecture=Architecture(feed_forward_width=64 * (1 + place)))
 
 
-def test_a_ledger_of_ours_is_the_mean_over_seeds(tmp_path: Path) -> None:
+def test_curves_of_a_ledger_are_means_over_seeds(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / LEDGER_NAME)
     for place, arm in enumerate(("baseline", "wide", "stopped", "diverged")):
         ledger.add_arm(ArmRow(arm, wide(place), {}, position=place, **COSTS))

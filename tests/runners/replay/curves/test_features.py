@@ -1,4 +1,4 @@
-"""Configurations as numbers: every shape, in [0, 1], by rank, and the same whatever order they come in."""
+"""Features of configurations: any structure, in [0, 1], by rank, independent of order."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ def test_columns_are_ranks_and_constants_are_left_out() -> None:
     assert found.tolist() == [[0.0], [1.0], [0.5]]
 
 
-def test_names_lists_and_what_is_missing_become_columns() -> None:
+def test_strings_lists_and_missing_values_become_columns() -> None:
     layers = [{"kind": "attention", "width": 4}, {"kind": "convolution", "width": 2}]
     configs = [{"layers": layers}, {"layers": layers[:1]}, {"layers": layers[1:] * 3, "extra": True}, {}]
     found = features_of(configs)
@@ -26,5 +26,5 @@ def test_the_order_of_candidates_changes_no_row() -> None:
     assert np.array_equal(features_of(configs)[::-1], features_of(configs[::-1]))
 
 
-def test_no_configuration_is_no_feature() -> None:
+def test_empty_configurations_have_no_features() -> None:
     assert features_of([{}, {}]).shape == (2, 0)

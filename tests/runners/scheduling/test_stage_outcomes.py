@@ -1,4 +1,4 @@
-"""What a run makes of the ends of stages: attempts, failures, refusals, and results that are stored already."""
+"""Effects of stage outcomes on a run: attempts, failures, user errors, and stored results."""
 
 import json
 import random
@@ -21,7 +21,7 @@ from tests.factories.stage_results import plausible
 
 
 def failing(label: str, *ends: Outcome | Failure) -> Any:
-    """Return a trainer in which the stages of one label end otherwise, one end per attempt of each, then as ever."""
+    """Return a trainer in which the stages of one label have the given outcomes by attempt, then normal ones."""
     tried: Counter[str] = Counter()
 
     def answer(work: StageTask) -> Outcome | Failure:
@@ -54,7 +54,7 @@ TUNING_DIVERGED = Outcome(Status.DIVERGED, {"step": 1, "loss": "nan"}, 1.0)
         ("docs_pair#1", [TUNING_DIVERGED], TrialStatus.DIVERGED, 1),
     ],
 )
-def test_a_trial_stands_as_its_stages_ended(
+def test_the_status_of_a_trial_follows_from_its_stages(
     tmp_path: Path, label: str, ends: list[Outcome | Failure], standing: TrialStatus, attempts: int
 ) -> None:
     asked: Counter[str] = Counter()
@@ -72,7 +72,7 @@ def test_a_trial_stands_as_its_stages_ended(
 
 
 @pytest.mark.parametrize("label", ["pretrain@2560", "docs_pair#1"])
-def test_a_failed_trial_is_tried_again_by_the_next_run_and_a_diverged_one_is_not(tmp_path: Path, label: str) -> None:
+def test_the_next_run_retries_failed_trials_and_not_diverged_ones(tmp_path: Path, label: str) -> None:
     calm, failed, diverged = (tmp_path / name for name in ("calm", "failed", "diverged"))
     for folder in (calm, failed, diverged):
         folder.mkdir()
@@ -86,7 +86,7 @@ def test_a_failed_trial_is_tried_again_by_the_next_run_and_a_diverged_one_is_not
     assert (found(again.run()), again.computed) == (before, [])
 
 
-def test_a_stage_that_refuses_stops_the_run_with_its_own_words(tmp_path: Path) -> None:
+def test_a_user_error_of_a_stage_ends_the_run_with_its_message(tmp_path: Path) -> None:
     refused = Failure("DataError: text.txt:3: a NUL byte\nand more", exit_code=4)
     for label in ("tokens", "pretrain@2560"):
         with pytest.raises(DataError, match="NUL") as told:
@@ -94,7 +94,7 @@ def test_a_stage_that_refuses_stops_the_run_with_its_own_words(tmp_path: Path) -
         assert told.value.lines == ("text.txt:3: a NUL byte", "and more")
 
 
-def test_a_shared_stage_that_raises_stops_the_run_and_one_whose_worker_dies_is_tried_again(tmp_path: Path) -> None:
+def test_a_shared_stage_that_raises_ends_the_run_and_one_whose_worker_dies_is_retried(tmp_path: Path) -> None:
     with pytest.raises(StageFailed, match="tokens: ValueError: no") as told:
         Track(small_table(tmp_path), tmp_path, failing("tokens", RAISED)).run()
     assert told.value.exit_code == MachineError.exit_code  # lines for the user, never a traceback
@@ -104,7 +104,7 @@ def test_a_shared_stage_that_raises_stops_the_run_and_one_whose_worker_dies_is_t
     assert Track(small_table(tmp_path), tmp_path, failing("evaluation_set", DIED, DIED)).run().over
 
 
-def test_what_is_in_the_store_is_never_computed_again_whoever_asks(tmp_path: Path) -> None:
+def test_stored_results_are_never_recomputed(tmp_path: Path) -> None:
     experiment = small_table(tmp_path)
     first = Track(experiment, tmp_path)
     expected = found(first.run())
@@ -115,7 +115,7 @@ def test_what_is_in_the_store_is_never_computed_again_whoever_asks(tmp_path: Pat
     assert all(record.reused for history in second.last.histories for record in history.records)
 
 
-def test_two_experiments_share_what_they_have_in_common_and_nothing_else(tmp_path: Path) -> None:
+def test_two_experiments_share_their_common_stages_only(tmp_path: Path) -> None:
     table = Track(small_table(tmp_path), tmp_path)
     table.run()
     arms = {**TABLE["arms"], "wide": {"feed_forward_width": 64}}  # type: ignore[dict-item]
@@ -135,7 +135,7 @@ def test_the_order_in_which_tasks_are_named_changes_nothing(tmp_path: Path) -> N
     assert seen[0] == seen[1]
 
 
-def test_any_order_of_ends_on_any_number_of_workers_gives_the_same_table(tmp_path: Path) -> None:
+def test_the_table_does_not_depend_on_workers_or_the_order_of_results(tmp_path: Path) -> None:
     experiment = small_table(tmp_path)
     seen = set()
     for seed in range(8):
@@ -145,7 +145,7 @@ def test_any_order_of_ends_on_any_number_of_workers_gives_the_same_table(tmp_pat
 
 
 @pytest.mark.parametrize("label", ["corpus", "pretrain@2560"])
-def test_results_from_other_data_or_code_are_never_mixed_with_todays(tmp_path: Path, label: str) -> None:
+def test_results_of_other_data_or_code_are_refused(tmp_path: Path, label: str) -> None:
     experiment = small_table(tmp_path)
     with closing(Ledger(tmp_path / "ledger.sqlite")) as ledger:
         if label != "corpus":

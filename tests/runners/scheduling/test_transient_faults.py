@@ -1,4 +1,4 @@
-"""Transient faults leave no trace: whatever fails and whenever, the same command ends with the undisturbed table."""
+"""Transient faults have no effect: after retries the same command gives the table of a run without faults."""
 
 import random
 from collections import Counter
@@ -38,7 +38,7 @@ DIED = Failure("the worker process ended with code -9", worker_died=True)
 
 
 def a_search(folder: Path, hurdle: Mapping[str, Any], sampler: str, seeds: list[int], audit: bool) -> Experiment:
-    """Return a search of three cohorts; a probe needs to know how long its examples are."""
+    """Return a search of three cohorts; a probe needs a sequence length."""
     pretraining = {"tokens": 2560, "seeds": seeds, "hurdle": hurdle, "audit": {"share": 0.5} if audit else None}
     design = {**SEARCH, "max_candidates": 7, "cohort": 3, "sampler": sampler}
     parts = {"fine_tuning": {"sequence_length": 16}} if "probe" in hurdle else {}
@@ -46,12 +46,12 @@ def a_search(folder: Path, hurdle: Mapping[str, Any], sampler: str, seeds: list[
 
 
 def a_tuned_table(folder: Path) -> Experiment:
-    """Return a table whose arms get the recipe that suited each best."""
+    """Return a table with tuning."""
     return simulated.experiment(folder, pretraining={"tokens": 2560, "seeds": [1]}, fine_tuning={}, tune=TUNE)
 
 
 def a_table_until_decided(folder: Path) -> Experiment:
-    """Return a table that asks for seeds as long as it is undecided."""
+    """Return a table with sequential seeds."""
     pretraining = {"tokens": 2560, "seeds": UNTIL_DECIDED}
     return simulated.experiment(folder, pretraining=pretraining, fine_tuning={})
 
@@ -75,7 +75,7 @@ class Faults:
     tried: Counter[str] = field(default_factory=Counter)
 
     def answer(self, work: StageTask) -> Outcome | Failure:
-        """End a stage as the schedule has it."""
+        """Return the outcome of a stage in the schedule."""
         if work.trial is None or chance_of("fault", self.seed, work.stage.key) >= self.rate:
             return curve(work)
         self.tried[work.stage.key] += 1
@@ -85,7 +85,7 @@ class Faults:
 
 
 def run_until_nothing_fails(track: Track, chance: random.Random, kills: bool) -> int:
-    """Give the same command until no trial has failed; return how often it had to be given."""
+    """Repeat the run until no trial has failed; return the number of runs."""
     for times in count(1):
         track.workers = chance.randint(1, 4)
         track.left = chance.randint(1, 12) if kills and times % 2 else None
@@ -100,7 +100,7 @@ def run_until_nothing_fails(track: Track, chance: random.Random, kills: bool) ->
 
 @settings(max_examples=25, deadline=None)
 @given(make=experiments, seed=st.integers(0, 10**6), rate=st.sampled_from([0.05, 0.2, 0.5]), kills=st.booleans())
-def test_any_schedule_of_transient_faults_ends_with_the_undisturbed_table(
+def test_any_schedule_of_transient_faults_gives_the_table_without_faults(
     make: Callable[[Path], Experiment], seed: int, rate: float, kills: bool
 ) -> None:
     with TemporaryDirectory() as name:
@@ -114,7 +114,7 @@ def test_any_schedule_of_transient_faults_ends_with_the_undisturbed_table(
 
 
 @pytest.mark.parametrize("hurdle", HURDLES, ids=lambda hurdle: hurdle["kind"] + "-".join([*hurdle][1:]))
-def test_while_a_trial_has_failed_a_search_ends_its_run_and_decides_nothing_over_it(
+def test_a_search_with_a_failed_trial_ends_without_further_decisions(
     tmp_path: Path, hurdle: Mapping[str, Any]
 ) -> None:
     experiment = a_search(tmp_path, hurdle, "tpe", [1], audit=True)
@@ -122,10 +122,10 @@ def test_while_a_trial_has_failed_a_search_ends_its_run_and_decides_nothing_over
     stuck = failed.run()
     assert [history.trial.name for history in stuck.failed] == ["candidate-001/1"]
     assert {arm.cohort for arm in stuck.arms} == {0}  # no candidate is proposed from what the failure left
-    assert found(failed.run()) == found(stuck)  # the same command, the same fault: nothing moves and nothing hangs
+    assert found(failed.run()) == found(stuck)  # with the same fault, a repeated run changes nothing and ends
 
 
-def test_a_failed_trial_does_not_keep_the_arms_of_a_table_from_running(tmp_path: Path) -> None:
+def test_other_arms_of_a_table_run_despite_a_failed_trial(tmp_path: Path) -> None:
     table = simulated.small_table(tmp_path)
     done = Track(table, tmp_path, lambda work: NO_SPACE if work.trial == "narrow/1" else curve(work)).run()
     assert {history.trial.name: history.status for history in done.histories} == {
@@ -135,7 +135,7 @@ def test_a_failed_trial_does_not_keep_the_arms_of_a_table_from_running(tmp_path:
     }
 
 
-def test_the_order_of_ends_changes_nothing_of_a_search_that_waits_for_a_failed_trial(tmp_path: Path) -> None:
+def test_a_search_with_a_failed_trial_does_not_depend_on_the_order_of_results(tmp_path: Path) -> None:
     seen = []
     for seed in range(6):
         track = Track(

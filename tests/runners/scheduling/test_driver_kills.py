@@ -1,4 +1,4 @@
-"""A driver that is killed anywhere is taken up by the next run, and nothing shows of it."""
+"""A run killed at any point is resumed to the same table."""
 
 import random
 from pathlib import Path
@@ -6,16 +6,14 @@ from typing import Any
 
 import pytest
 
-from tests.factories.crashing_ledger import MortalLedger
+from tests.factories.crashing_ledger import CrashingLedger
 from tests.factories.simulated_training import Killed, Track, folder_of, found, small_search, small_table
 
 EXPERIMENTS = [small_table, small_search]
 
 
 @pytest.mark.parametrize("make", EXPERIMENTS)
-def test_killed_after_any_number_of_stages_the_next_run_ends_where_the_whole_one_does(
-    tmp_path: Path, make: Any
-) -> None:
+def test_a_run_killed_after_any_stage_is_resumed_to_the_same_table(tmp_path: Path, make: Any) -> None:
     experiment = make(tmp_path)
     whole = Track(experiment, folder_of(tmp_path, "whole"))
     expected = found(whole.run())
@@ -30,21 +28,19 @@ def test_killed_after_any_number_of_stages_the_next_run_ends_where_the_whole_one
 
 
 @pytest.mark.parametrize("make", EXPERIMENTS)
-def test_killed_before_any_row_of_the_ledger_the_next_run_ends_where_the_whole_one_does(
-    tmp_path: Path, make: Any
-) -> None:
+def test_a_run_killed_before_any_row_is_resumed_to_the_same_table(tmp_path: Path, make: Any) -> None:
     experiment = make(tmp_path)
     expected = found(Track(experiment, folder_of(tmp_path, "whole")).run())
     rows, killed = 4, True
     while killed:
         rows += 1
         folder, killed = folder_of(tmp_path, f"before {rows}"), False
-        mortal = Track(experiment, folder, ledger_type=lambda path, rows=rows: MortalLedger(path, rows))
+        crashing = Track(experiment, folder, ledger_type=lambda path, rows=rows: CrashingLedger(path, rows))
         try:
-            mortal.run()
+            crashing.run()
         except Killed:
             killed = True
         resumed = Track(experiment, folder)
         assert found(resumed.run()) == expected, rows
-        assert not set(mortal.computed) & set(resumed.computed)
+        assert not set(crashing.computed) & set(resumed.computed)
     assert rows >= 20  # as many places as there are rows

@@ -27,7 +27,9 @@ def hurdle_decisions(settings: Pretraining, trials: Sequence[Trial]) -> tuple[De
 
 def _as_row(trial: Trial, decision: HurdleDecision, probed: bool) -> Decision:
     value, threshold = _signed(decision.value, probed), _signed(decision.threshold, probed)
-    return Decision(0, trial.name, len(trial.decisions), decision.cleared, value, threshold, decision.reference_trials)
+    return Decision(
+        0, trial.name, len(trial.decisions), decision.cleared, value, threshold, decision.reference_trials
+    )
 
 
 def hurdle_decision_of(row: Decision, probed: bool) -> HurdleDecision:

@@ -15,6 +15,6 @@ FIGURES: tuple[ReportFigure[Evidence, Any], ...] = (
     forest.FIGURE,
     pareto.FIGURE,
 )
-"""Of experiments that train, in the order in which they are shown."""
+"""Figures of training experiments, in display order."""
 LATENCY_FIGURES: tuple[ReportFigure[LatencyEvidence, Any], ...] = (latency.FIGURE,)
-"""Of latency experiments."""
+"""Figures of latency experiments."""

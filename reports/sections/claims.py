@@ -155,8 +155,8 @@ def claims_note(claims: Table) -> str:
     return (
         "Claims: supported if the 95% interval of Δ, first minus second, lies within the claimed range, contradicted "
         f"if it lies outside, undecided otherwise, without correction for multiple claims{level}. Probability: "
-        "of the claim, under a flat prior. Power: the probability of supporting the claim if the true difference has the "
-        "claimed size."
+        "of the claim, under a flat prior. Power: the probability of supporting the claim if the true difference has "
+        "the claimed size."
     )
 
 

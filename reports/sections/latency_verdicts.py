@@ -16,7 +16,7 @@ OPERATIONS, TIME = "FLOPs", "time"
 
 
 @dataclass(frozen=True)
-class TestedStatement:
+class StatementVerdict:
     """One statement at one length or over all lengths, tested on FLOPs or on time."""
 
     statement: str
@@ -27,7 +27,7 @@ class TestedStatement:
     """Above 1 agrees with the paper; FLOPs are counted and have no interval."""
 
 
-def tested_statements(evidence: LatencyEvidence) -> Iterator[TestedStatement]:
+def statement_verdicts(evidence: LatencyEvidence) -> Iterator[StatementVerdict]:
     """Yield a verdict on every statement at every timed length."""
     paper = evidence.experiment.paper
     if paper is None or not evidence.lengths:
@@ -44,7 +44,7 @@ def tested_statements(evidence: LatencyEvidence) -> Iterator[TestedStatement]:
             yield from _widening(evidence, arm)
 
 
-def _widening(evidence: LatencyEvidence, arm: str) -> Iterator[TestedStatement]:
+def _widening(evidence: LatencyEvidence, arm: str) -> Iterator[StatementVerdict]:
     baseline, shortest, longest = evidence.experiment.baseline, evidence.lengths[0], evidence.lengths[-1]
     statement, at = f"{arm} gains more on longer inputs (ours: its FLOPs say so)", f"n = {shortest} to {longest}"
     ratios = (evidence.flops_ratio(arm, baseline, length) for length in (shortest, longest))
@@ -53,23 +53,23 @@ def _widening(evidence: LatencyEvidence, arm: str) -> Iterator[TestedStatement]:
     yield _timed(statement, at, growth, evidence.significance(growth, ratios=2))
 
 
-def _counted(statement: str, at: str, ratio: float) -> TestedStatement:
+def _counted(statement: str, at: str, ratio: float) -> StatementVerdict:
     verdict = ClaimOutcome.SUPPORTED if ratio > 1 else ClaimOutcome.CONTRADICTED
-    return TestedStatement(statement, OPERATIONS, at, verdict, Estimate(1, ratio, None, None))
+    return StatementVerdict(statement, OPERATIONS, at, verdict, Estimate(1, ratio, None, None))
 
 
-def _timed(statement: str, at: str, ratio: Estimate, significance: int) -> TestedStatement:
+def _timed(statement: str, at: str, ratio: Estimate, significance: int) -> StatementVerdict:
     verdicts = {1: ClaimOutcome.SUPPORTED, -1: ClaimOutcome.CONTRADICTED, 0: ClaimOutcome.UNDECIDED}
-    return TestedStatement(statement, TIME, at, verdicts[significance], ratio)
+    return StatementVerdict(statement, TIME, at, verdicts[significance], ratio)
 
 
 def _content(evidence: LatencyEvidence) -> Content:
-    statements = list(tested_statements(evidence))
+    statements = list(statement_verdicts(evidence))
     rows = table("orderings", "statement measure at verdict n ratio low high", map(_row, statements))
     return Content((rows,), tuple(_grids(evidence, statements)))
 
 
-def _grids(evidence: LatencyEvidence, verdicts: list[TestedStatement]) -> Iterator[Grid]:
+def _grids(evidence: LatencyEvidence, verdicts: list[StatementVerdict]) -> Iterator[Grid]:
     if not verdicts:
         return
     columns = [Column(name, numeric=False) for name in ("the paper", "at", OPERATIONS, TIME)]
@@ -86,7 +86,7 @@ def _grids(evidence: LatencyEvidence, verdicts: list[TestedStatement]) -> Iterat
     yield grid("orderings", "The paper's statements", columns, rows)
 
 
-def _row(tested: TestedStatement) -> Row:
+def _row(tested: StatementVerdict) -> Row:
     return {
         "statement": tested.statement,
         "measure": tested.measure,
@@ -99,7 +99,7 @@ def _row(tested: TestedStatement) -> Row:
     }
 
 
-def _verdict_text(tested: TestedStatement, decimals: int) -> str:
+def _verdict_text(tested: StatementVerdict, decimals: int) -> str:
     """Return the verdict with its ratio; counted FLOPs have no interval."""
     interval = "" if tested.measure == OPERATIONS else f" {interval_text(tested.ratio, decimals)}"
     return f"{tested.verdict}: {fixed(tested.ratio.value, decimals)}{interval}"

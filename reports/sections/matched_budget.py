@@ -83,8 +83,8 @@ def matched_note(results: Results) -> str:
     shared_copies = "; several arms may share one copy" if shared else ""
     budget, by = match.budget.replace("_", " "), match.by.replace("_", " ")
     return (
-        f"matched Δ: difference of the arm's budget-matched copy, whose {by} is chosen so that its {budget} are within "
-        f"{100 * match.tolerance:g}% of the baseline's; copy's budget: its own value{shared_copies}."
+        f"matched Δ: difference of the arm's budget-matched copy, whose {by} is chosen so that its {budget} are "
+        f"within {100 * match.tolerance:g}% of the baseline's; copy's budget: its own value{shared_copies}."
     )
 
 

@@ -115,7 +115,7 @@ def _test_notes(results: Results) -> Iterator[str]:
         counts = ", ".join(map(str, results.looks.counts))
         yield (
             f"Group-sequential design with looks at {counts} seeds: undecided arms got more seeds, and each look "
-            "spends a share of α. Intervals are therefore wider than 95% intervals of a single look, and valid at any look."
+            "spends a share of α. Intervals are therefore wider than those of a single look, and valid at any look."
         )
 
 

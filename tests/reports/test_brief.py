@@ -35,7 +35,7 @@ def test_notes_are_below_the_table_that_they_explain() -> None:
         order = [
             "Results",
             "mean ± sd (n)",
-            "Against the baseline",
+            "Tests against the baseline",
             "Verdicts: helps",
             "Claims and their",
             "Claims: supp",
@@ -62,7 +62,7 @@ def test_a_file_without_scales_has_none_in_its_report(form: str) -> None:
 
 
 def test_an_experiment_without_a_paper_differs_from_none() -> None:
-    term = "Differs from the papers"
+    term = "Differences from the papers"
     assert term not in dict(scored(60.0, 62.0).footer)
     assert term in dict(build(table2()).footer)
 

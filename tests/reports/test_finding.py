@@ -16,12 +16,15 @@ def two_arms(differences: dict[int, float], seeds: tuple[int, ...] = (1, 2, 3)) 
 
 
 def test_a_better_arm_is_named_with_its_interval_and_n() -> None:
-    expected = "On held-out loss wide is best and better than the baseline (Δ −0.200 [−0.225, −0.175], n = 3)."
+    expected = (
+        "On held-out loss wide has the best mean and is significantly better than the baseline "
+        "(Δ −0.200 [−0.225, −0.175], n = 3)."
+    )
     assert two_arms({1: -0.21, 2: -0.19, 3: -0.2}) == expected
 
 
 def test_a_null_result_says_so() -> None:
-    assert "the best arm, wide, does not differ significantly from the baseline" in two_arms(
+    assert "the arm with the best mean, wide, does not differ significantly from the baseline" in two_arms(
         {1: -0.3, 2: 0.2, 3: -0.1}
     )
 
@@ -36,7 +39,9 @@ def test_an_interval_beside_zero_that_correction_undoes_is_reported_as_that() ->
 
 
 def test_a_worse_arm_does_not_become_best_for_being_alone() -> None:
-    assert "no arm reaches the baseline (nearest: wide" in two_arms({1: 0.21, 2: 0.19, 3: 0.2})
+    assert "all means are worse than the baseline's, the nearest, wide, is significantly worse" in two_arms(
+        {1: 0.21, 2: 0.19, 3: 0.2}
+    )
 
 
 def test_one_seed_has_no_interval() -> None:
@@ -49,7 +54,7 @@ def test_nothing_measured_is_said() -> None:
 
 
 def test_isolated_effect_of_convolution_is_reported() -> None:
-    effect = "the effect of convolution alone, span_dynamic against bottleneck (no correction)"
+    effect = "the effect of convolution alone, span_dynamic against bottleneck (without correction)"
     clause = f"{effect}: held-out loss better (−0.202 ["
     assert clause in build(table2()).finding
 
@@ -71,32 +76,37 @@ def crossed(lower: dict[str, float], period: int = 3) -> str:
 
 
 def test_of_many_isolated_effects_those_that_exclude_zero_are_named() -> None:
-    assert crossed({}).endswith("of 8 single-change comparisons (no correction) none excludes 0.")
+    assert crossed({}).endswith("of 8 single-change comparisons (without correction) none is significant.")
     one = crossed({"h2b4": 0.2, "h2": 0.2})
-    assert "of 8 single-change comparisons (no correction) 2 exclude 0 (" in one
+    assert "of 8 single-change comparisons (without correction) 2 are significant (" in one
     assert "heads alone, h2b4 against b4: held-out loss better (−0.2" in one
     many = crossed({"h2b4": 0.2, "h8b4": 0.4, "h8b2": -0.3})
-    assert many.endswith("exclude 0.")
+    assert many.endswith("are significant.")
 
 
 def test_a_crossed_design_begins_with_its_own_family() -> None:
     none = crossed({}, period=7)
     assert none.startswith(
-        "On held-out loss, significant by Holm over 7 tests: none of 4 main effects, none of 4 interactions; on"
+        "On held-out loss, significant after Holm's correction over 7 tests: none of 4 main effects, none of 4 interactions; on"
     )  # one interaction shows no spread
     lower = dict.fromkeys(("h2", "h2b2", "h2b4"), 0.9) | {"h8b4": 0.9}
     found = crossed(lower, period=7)
-    assert "significant by Holm over 7 tests: 3 of 4 main effects, none of 4 interactions, namely " in found
+    assert (
+        "significant after Holm's correction over 7 tests: 3 of 4 main effects, none of 4 interactions, namely "
+        in found
+    )
     assert "namely heads=2 (Δ −0.892 [" in found
-    assert found.index("main effects") < found.index("is best") < found.index("single-change comparisons")
+    assert found.index("main effects") < found.index("has the best mean") < found.index("single-change comparisons")
     alone = crossed({"h2b4": 0.06}, period=7)
-    assert "none of 4 interactions; 0 is excluded without correction by " in alone
+    assert "none of 4 interactions; significant without correction only: " in alone
 
 
 def test_a_baseline_that_is_best_is_named_as_best() -> None:
     worse = two_arms({1: 0.3, 2: -0.2, 3: 0.1})
-    assert "the baseline is best, and the nearest arm, wide, does not differ significantly (Δ +0.07" in worse
-    assert "the best arm" not in worse
+    assert (
+        "the baseline has the best mean, and the nearest arm, wide, does not differ significantly (Δ +0.07" in worse
+    )
+    assert "the arm with the best mean" not in worse
 
 
 def test_failed_trials_are_named_with_their_reason_in_finding_and_conditions() -> None:
@@ -132,7 +142,10 @@ def scored(baseline: float, wide: float, spread: float = 0.5) -> Report:
 
 def test_a_score_that_does_not_exceed_chance_is_not_claimed() -> None:
     at_chance = scored(47.0, 49.2)
-    assert "on docs_pair nothing is claimed, as neither wide nor the baseline exceeds chance" in at_chance.finding
+    assert (
+        "on docs_pair no difference is claimed, because neither wide nor the baseline exceeds chance"
+        in at_chance.finding
+    )
     assert "better" not in at_chance.finding.partition("docs_pair")[2]
     (verdict,) = [cell.text for cell in column(at_chance, "effects", "verdict", "docs_pair")]
     assert verdict == "helps, at chance"
@@ -144,9 +157,9 @@ def test_a_score_that_does_not_exceed_chance_is_not_claimed() -> None:
 def test_a_score_above_chance_is_claimed_whichever_side_exceeds_it() -> None:
     for baseline, wide in ((60.0, 62.2), (50.0, 70.0)):
         found = scored(baseline, wide)
-        assert "on docs_pair wide is best and better than the baseline" in found.finding
+        assert "on docs_pair wide has the best mean and is significantly better than the baseline" in found.finding
         assert not any(note.startswith("At chance:") for note in found.notes)
-    assert "on docs_pair no arm reaches the baseline" in scored(70.0, 50.0).finding
+    assert "on docs_pair all means are worse than the baseline's" in scored(70.0, 50.0).finding
 
 
 def column(report: Report, grid: str, title: str, metric: str) -> list[Cell]:
@@ -168,9 +181,9 @@ def test_a_finding_is_one_sentence() -> None:
 
 def test_a_search_compares_where_both_have_been() -> None:
     assert build(search()).finding == (
-        "Of 3 candidates 1 came through; the best is c001 (convolution span_dynamic (kernel_size 5)) at 2M tokens, "
-        "which is not distinguishable from the baseline by held-out loss at 500k tokens, the furthest that both "
-        "reached (Δ −0.200 [?], n = 1)."
+        "Of 3 candidates 1 passed every hurdle; the best is c001 (convolution span_dynamic (kernel_size 5)) at 2M tokens, "
+        "which does not differ significantly from the baseline in held-out loss at 500k tokens, the last rung of "
+        "both (Δ −0.200 [?], n = 1)."
     )
 
 

@@ -22,12 +22,13 @@ PUBLISHED = ROOT / "reports" / "published"
 INTERVAL = re.compile(r"\[[+−]?\d[\d.]*, [+−]?\d[\d.]*\]")
 NAME = r"[a-z0-9_]+(?:-[a-z0-9]+)+"
 NAMED = re.compile(rf"\((?:reports/published/)?({NAME})/")
+COMMENT = re.compile(r"\s*<!--.*?-->", re.DOTALL)
 FORMER, FORMER_COMMIT = "table2-laptop-former", "7cee51d"
 
 
 def stories() -> dict[str, str]:
     """Return the sections of the page of stories by their headings, and the README's beginning."""
-    page = (PUBLISHED / "README.md").read_text(encoding="utf-8")
+    page = COMMENT.sub("", (PUBLISHED / "README.md").read_text(encoding="utf-8"))
     sections = {text.split("\n", 1)[0]: text for text in page.split("\n## ")[1:]}
     return sections | {"README": (ROOT / "README.md").read_text(encoding="utf-8").split("\n## ", 1)[0]}
 

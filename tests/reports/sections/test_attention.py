@@ -62,7 +62,7 @@ def test_differences_are_paired_and_the_claim_is_judged_on_them() -> None:
     assert (mixed["n"], mixed["high"] < 0) == (3, True)
     (claims,) = (table for table in report.tables if table.name == "claims")
     assert claims.rows[0]["verdict"] == "supported"
-    assert "near the diagonal, mixed differs most" in report.finding
+    assert "in attention locality, mixed differs most" in report.finding
 
 
 def test_what_describes_is_never_judged_better() -> None:

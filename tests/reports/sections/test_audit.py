@@ -91,7 +91,7 @@ def test_the_audited_rank_no_higher_for_it_and_the_report_says_so() -> None:
     assert all(reached[arm] == MARK for arm in stopped)
     assert all("audited" in str(row["status"]) for row in tables["candidates"].rows if row["arm"] in stopped)
     assert {row["mean"] for row in tables["results"].rows if row["arm"] in stopped} == {None}
-    assert "Of 40 candidates 20 came through" in report.finding
+    assert "Of 40 candidates 20 passed every hurdle" in report.finding
     assert "The audit trained 20 of 20" in report.finding
     assert "audit" in {grid.name for grid in report.grids}
 

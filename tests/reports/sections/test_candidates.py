@@ -94,7 +94,7 @@ def test_a_candidate_kept_at_the_easy_seed_alone_is_not_best_for_it() -> None:
     assert (last["seeds"], last["n"], last["delta"]) == ("1", 1, pytest.approx(0.01))
     finding = build(searched(losses)).finding
     assert "the best is c002" in finding
-    assert "not distinguishable from the only other candidate that came as far (c001, Δ" in finding
+    assert "not significantly different from the only other candidate at that rung (c001, Δ" in finding
 
 
 def test_a_seed_that_the_baseline_lacks_is_not_ranked_and_the_report_says_so() -> None:
@@ -111,7 +111,7 @@ def test_where_the_baseline_diverged_candidates_are_ranked_among_themselves() ->
     diverged = snapshot([Trial("baseline", 1).diverged()], arms=ARMS, resolved=found.document, rungs=RUNGS)
     report = build(replace(found, histories=(*diverged.histories, *found.histories)))
     assert "the best is c002" in report.finding
-    assert "no mark that the baseline has reached" in report.finding
+    assert "which shares no rung with the baseline" in report.finding
 
 
 def ended(standings: Mapping[str, tuple[TrialStatus, ...]]) -> str:
@@ -152,7 +152,7 @@ def test_an_audited_trial_that_ended_best_is_named_and_its_absence_from_the_rank
         "Audited trial that ended better than every survivor: c001/1, stopped at hurdle 1, at 5.1000"
         in report.finding
     )
-    assert any(note.startswith("Audited: c001/1 trained on to the end") for note in report.notes)
+    assert any(note.startswith("Audited: c001/1, trained to the end of the budget") for note in report.notes)
     assert "the best is c002" in report.finding
     assert "better than every survivor" not in build(with_audit(5.95)).finding
 

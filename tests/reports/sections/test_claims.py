@@ -14,7 +14,7 @@ from configuration.claims import Ordering, Sign, UnclearClaim, claim_of, parse_c
 from ledger.amendments import Amendment
 from ledger.snapshot import Snapshot
 from reports.report import build
-from reports.sections.claims import Judgement, judge
+from reports.sections.claims import ClaimOutcome, decide
 from reports.table import Row
 from tests.factories.reports import Trial, document, snapshot, table2
 
@@ -97,29 +97,29 @@ def test_names_that_are_not_there_are_told_with_the_nearest() -> None:
     assert ["Did you mean 'score'?" in wrong[0], "Did you mean 'dynamic'?" in wrong[1], len(wrong)] == [True, True, 2]
 
 
-def judged(differences: list[float], text: str) -> tuple[Judgement, float | None]:
+def judged(differences: list[float], text: str) -> tuple[ClaimOutcome, float | None]:
     values = dict(enumerate(differences))
-    found = judge(parse_claim(text), differences, paired(values, dict.fromkeys(values, 0.0)))
-    return found.judgement, found.probability
+    found = decide(parse_claim(text), differences, paired(values, dict.fromkeys(values, 0.0)))
+    return found.outcome, found.probability
 
 
 @pytest.mark.parametrize(
     ("differences", "text", "judgement"),
     [
-        ([1.0, 1.1, 0.9], "score(a) > score(b)", Judgement.SUPPORTED),
-        ([1.0, 1.1, 0.9], "score(a) > score(b) by 0.5", Judgement.SUPPORTED),
-        ([1.0, 1.1, 0.9], "score(a) > score(b) by 1", Judgement.UNDECIDED),
-        ([1.0, 1.1, 0.9], "score(a) > score(b) by 2", Judgement.CONTRADICTED),
-        ([1.0, 1.1, 0.9], "score(a) < score(b)", Judgement.CONTRADICTED),
-        ([1.0, 1.1, 0.9], "score(a) ~ score(b) within 2", Judgement.SUPPORTED),
-        ([1.0, 1.1, 0.9], "score(a) ~ score(b) within 0.1", Judgement.CONTRADICTED),
-        ([1.0, -1.0, 0.9], "score(a) > score(b)", Judgement.UNDECIDED),
-        ([1.0], "score(a) > score(b)", Judgement.UNDECIDED),
-        ([1.0, 1.0, 1.0], "score(a) > score(b)", Judgement.UNDECIDED),
-        ([0.1, -0.1, 0.05], "score(a) ~ score(b) within 1e-9", Judgement.UNDECIDED),
+        ([1.0, 1.1, 0.9], "score(a) > score(b)", ClaimOutcome.SUPPORTED),
+        ([1.0, 1.1, 0.9], "score(a) > score(b) by 0.5", ClaimOutcome.SUPPORTED),
+        ([1.0, 1.1, 0.9], "score(a) > score(b) by 1", ClaimOutcome.UNDECIDED),
+        ([1.0, 1.1, 0.9], "score(a) > score(b) by 2", ClaimOutcome.CONTRADICTED),
+        ([1.0, 1.1, 0.9], "score(a) < score(b)", ClaimOutcome.CONTRADICTED),
+        ([1.0, 1.1, 0.9], "score(a) ~ score(b) within 2", ClaimOutcome.SUPPORTED),
+        ([1.0, 1.1, 0.9], "score(a) ~ score(b) within 0.1", ClaimOutcome.CONTRADICTED),
+        ([1.0, -1.0, 0.9], "score(a) > score(b)", ClaimOutcome.UNDECIDED),
+        ([1.0], "score(a) > score(b)", ClaimOutcome.UNDECIDED),
+        ([1.0, 1.0, 1.0], "score(a) > score(b)", ClaimOutcome.UNDECIDED),
+        ([0.1, -0.1, 0.05], "score(a) ~ score(b) within 1e-9", ClaimOutcome.UNDECIDED),
     ],
 )
-def test_judgements(differences: list[float], text: str, judgement: Judgement) -> None:
+def test_judgements(differences: list[float], text: str, judgement: ClaimOutcome) -> None:
     assert judged(differences, text)[0] is judgement
 
 
@@ -156,10 +156,10 @@ def test_a_report_judges_the_experiments_claims_and_the_papers() -> None:
 
 
 def test_level_without_a_margin_has_no_probability_and_is_never_supported() -> None:
-    found = judge(
+    found = decide(
         claim_of("score", "a", Sign.LEVEL, "b", 0.0), [0.1, -0.2, 0.1], paired({1: 0.1, 2: -0.2, 3: 0.1}, {})
     )
-    assert (found.judgement, found.probability, found.power) == (Judgement.UNDECIDED, None, None)
+    assert (found.outcome, found.probability, found.power) == (ClaimOutcome.UNDECIDED, None, None)
 
 
 def late_view(cached: bool) -> Snapshot:
@@ -177,7 +177,7 @@ def test_whose_pretraining_was_in_the_cache_is_told_once_and_beside_no_claim() -
         view = late_view(cached)
         (found,) = rows(view)
         assert (found["verdict"], found["afterwards"]) == ("supported", None)
-        assert dict(build(view).footer).get("Known when this was begun") == told
+        assert dict(build(view).footer).get("Results before the start") == told
 
 
 def numbered(view: Snapshot) -> Snapshot:

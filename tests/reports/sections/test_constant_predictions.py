@@ -33,7 +33,7 @@ def test_arm_task_and_count_are_named_in_every_form() -> None:
     found = report({("dynamic", 1, 1): ("constant", "constant mismatched"), ("dynamic", 3, 2): ("constant",)})
     told = dict(found.footer)[TERM]
     assert told == (
-        "one answer for every example: dynamic on docs_pair in 2 of 6 fine-tunings; dynamic on docs_pair mismatched "
+        "constant predictions: dynamic on docs_pair in 2 of 6 fine-tunings; dynamic on docs_pair mismatched "
         "in 1 of 6 fine-tunings; their correlation is set to 0"
     )
     for form in ("markdown", "html"):

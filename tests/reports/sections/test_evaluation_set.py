@@ -16,8 +16,8 @@ def test_the_number_of_tokens_is_the_records_own() -> None:
     ((term, text),) = evaluation_set_notes([MADE], MaskedLanguageModel().kind, tasks=False)
     assert term == TERM
     assert text == (
-        "all arms and seeds are evaluated on the same 4,096 held-out masked tokens; the intervals contain the "
-        "variation between seeds, not between questions"
+        "all arms and seeds are evaluated on the same 4,096 held-out masked tokens; intervals contain the "
+        "variation between seeds, not the sampling error of this set"
     )
 
 

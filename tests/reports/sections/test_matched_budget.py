@@ -73,15 +73,15 @@ def test_the_main_table_has_both_differences_side_by_side_and_what_the_copy_spen
     cells = {row[0].text: [cell.text for cell in row] for row in grids["results"].rows}
     for arm in ("small", "level"):  # both by the one copy
         assert cells[arm][titles.index("matched Δ [95%] (n)")].startswith("−0.10")
-        assert cells[arm][titles.index("copy spends")] == "12.9M (−1.00%)"
+        assert cells[arm][titles.index("copy's budget")] == "12.9M (−1.00%)"
     assert cells["small (matched)"][titles.index("matched Δ [95%] (n)")] == "–"
     rows = {row["arm"]: row for row in tables["results"].rows if row["metric"] == "held_out_loss"}
     assert (rows["level"]["matched_arm"], rows["level"]["matched_spend"]) == ("small (matched)", 0.99)
     assert rows["baseline"]["matched_arm"] is None
     assert rows["small"]["matched_delta"] == rows["small (matched)"]["delta"]
     (told,) = [note for note in report.notes if note.startswith("matched Δ")]
-    assert "parameters within 2%, feed forward width giving way" in told
-    assert "share a copy" in told
+    assert "feed forward width is chosen so that its parameters are within 2% of the baseline's" in told
+    assert "may share one copy" in told
     row = tables["matched"].rows[0]
     assert (row["budget"], row["tolerance"], row["share"]) == ("parameters", 0.02, 0.99)
     assert (row["spends"], row["baseline_spends"]) == (13_483_008 - 600_000, 13_483_008)
@@ -89,7 +89,7 @@ def test_the_main_table_has_both_differences_side_by_side_and_what_the_copy_spen
 
 def test_without_copies_the_main_table_has_no_such_columns() -> None:
     plain = report({})
-    assert "copy spends" not in [column.title for column in plain.grids[0].columns]
+    assert "copy's budget" not in [column.title for column in plain.grids[0].columns]
     assert "matched_arm" not in plain.tables[0].columns
 
 

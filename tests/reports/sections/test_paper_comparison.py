@@ -54,7 +54,7 @@ def test_the_papers_score_stands_beside_ours_with_what_is_unlike() -> None:
 
 def test_a_task_of_the_paper_that_is_not_asked_says_so_and_one_not_printed_is_not_found() -> None:
     cells = texts(report({"table": "table3", "rows": {"baseline": ELECTRA_ROW}}), "paper")
-    assert ["baseline", ELECTRA_ROW, "mnli: accuracy", "79.7", "not asked", ""] in cells
+    assert ["baseline", ELECTRA_ROW, "mnli: accuracy", "79.7", "not measured", ""] in cells
     cells = texts(report({"table": "table2", "rows": {"span_dynamic": "span-based dynamic"}}), "paper")
     (score,) = [row for row in cells if row[2] == "score"]
     assert score[3].startswith("not found; best")
@@ -75,7 +75,7 @@ def test_a_task_asked_under_its_own_name_is_the_papers_column() -> None:
     found = report({"table": "table3", "rows": {"baseline": ELECTRA_ROW}}, tasks=("rte", "docs_pair"))
     (rte,) = [row for row in rows(found, "paper") if row["measure"] == "rte:accuracy"]
     assert (rte["paper"], rte["mean"]) == (60.8, 62.0)
-    assert rte["beware"] == "test, single model, one task at a time there, dev here"
+    assert rte["beware"] == "test, single model, one task at a time in the paper, dev here"
 
 
 def test_every_format_but_the_results_alone_shows_the_section() -> None:
@@ -87,7 +87,7 @@ def test_every_format_but_the_results_alone_shows_the_section() -> None:
 def test_a_description_whose_value_was_not_found_stands_beside_the_direction() -> None:
     cells = texts(report({"table": "table8", "rows": {"baseline": "BERT"}}), "paper")
     (attention,) = [row for row in cells if row[2] == "attention diagonal"]
-    assert attention[3:] == ["not found; above ConvBERT", "not asked", ""]
+    assert attention[3:] == ["not found; above ConvBERT", "not measured", ""]
 
 
 def test_a_lengthened_arm_stands_beside_costs_that_leave_the_lengthening_out() -> None:
@@ -98,7 +98,7 @@ def test_a_lengthened_arm_stands_beside_costs_that_leave_the_lengthening_out() -
     long_sequences = tuple(replace(arm, candidate=longer) if arm.name == "longer" else arm for arm in found.arms)
     found = replace(found, arms=long_sequences)
     (flops,) = [row for row in rows(build(found, primary=primary), "paper") if row["measure"] == "train_flops"]
-    assert flops["beware"] == "both by ELECTRA's count, both without the lengthening"
+    assert flops["beware"] == "both by ELECTRA's count, both without the long-sequence phase"
 
 
 def test_what_single_tasks_are_taught_otherwise_is_told_of_them_alone() -> None:

@@ -58,7 +58,7 @@ def test_choosing_and_reporting_on_dev_is_marked_wherever_the_task_stands() -> N
     for form in ("markdown", "terminal", "html"):
         assert "docs_pair ‡" in render(marked, form).replace("\\", ""), form
         assert "‡" not in render(halved, form)
-    assert any(note.startswith("‡: settings chosen by the same dev examples") for note in marked.notes)
-    assert "chosen and reported on the same 499 dev examples" in dict(marked.footer)["Fine-tuning settings"]
-    told = "the best of 2 (epochs), chosen on 499 dev examples and reported on the other 501, halved by a hash"
+    assert any(note.startswith("‡: settings were selected on the reported dev examples") for note in marked.notes)
+    assert "selected and reported on the same 499 dev examples" in dict(marked.footer)["Fine-tuning settings"]
+    told = "the best of 2 (epochs), selected on 499 dev examples and reported on the other 501, split by a hash"
     assert told in dict(halved.footer)["Fine-tuning settings"]

@@ -45,8 +45,8 @@ def test_files_and_counts_are_told() -> None:
     ((task, note),) = squad_notes(snapshot(examples("squad_v1_1", train=CUT, dev=WHOLE), examples("docs_pair")))
     assert task == "squad_v1_1"
     assert note == (
-        "learned from 50 of 90 questions of train-v1.1.cut.json, not the official file, 3 without a whole answer "
-        "in a window; asked all 10570 questions of dev-v1.1.json"
+        "trained on 50 of 90 questions of train-v1.1.cut.json, not the official file, 3 without a complete answer "
+        "in any window; evaluated on all 10570 questions of dev-v1.1.json"
     )
 
 
@@ -55,6 +55,6 @@ def test_the_range_of_thresholds_and_what_they_were_chosen_on_are_told() -> None
     found = snapshot(examples("squad_v2_0", train=CUT, dev=WHOLE), histories=histories)
     ((_, note),) = squad_notes(found)
     assert note.endswith(
-        "; threshold of no answer -1.00 to 2.50, the best for F1 on 40 held-out train questions, 12 of them without "
-        "an answer; never chosen on dev"
+        "; no-answer threshold -1.00 to 2.50, the best F1 on 40 held-out train questions, 12 of them without "
+        "an answer; not selected on dev"
     )

@@ -78,7 +78,7 @@ def test_a_choice_at_the_edge_is_warned_of_and_one_inside_is_not() -> None:
         choices = tuple(replace(choice, point=point) for choice in tuning.choices)
         report = build(replace(view, tuning=replace(tuning, choices=choices)), primary=primary)
         edges = [row["edge"] for row in rows(report, "tuning") if row["chosen"] and row["value"] is not None]
-        warned = any(note.startswith("Warning: chosen at the edge") for note in report.notes)
+        warned = any(note.startswith("Warning: selected at the edge") for note in report.notes)
         end = {min(numbers): ", the smallest", max(numbers): ", the largest"}.get(rate)
         assert warned is (end is not None)
         assert set(edges) == {f"peak_learning_rate {rate:g}{end}" if end else None}

@@ -11,7 +11,7 @@ from analysis.effects import paired
 from analysis.proportions import wilson
 from analysis.variance_components import hierarchical_bootstrap, spread_of
 from reports.report import Report, build
-from reports.statistics.comparisons import Judging, Verdict, verdict_of
+from reports.statistics.comparisons import CellTest, Verdict, verdict_of
 from reports.statistics.metrics import Metric
 from reports.table import Row
 from tests.factories.reports import Trial, document, primary, snapshot, table2
@@ -24,10 +24,10 @@ def rows(report: Report, name: str, **where: object) -> list[Row]:
     return [row for row in found.rows if all(row[key] == value for key, value in where.items())]
 
 
-def judging(differences: list[float], metric: Metric, margin: float | None) -> Judging:
+def judging(differences: list[float], metric: Metric, margin: float | None) -> CellTest:
     values = dict(enumerate(differences))
     nothing = dict.fromkeys(values, 0.0)
-    return Judging(metric, values, nothing, paired(values, nothing), margin, 1.0)
+    return CellTest(metric, values, nothing, paired(values, nothing), margin, 1.0)
 
 
 @pytest.mark.parametrize(

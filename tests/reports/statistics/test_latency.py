@@ -11,8 +11,8 @@ from scipy.stats import bootstrap
 from analysis.bootstrap import RESAMPLES, median, median_ratio
 from configuration.latency import LatencyExperiment
 from reports.latency_finding import latency_finding
-from reports.sections.claims import Judgement
-from reports.sections.latency_verdicts import OPERATIONS, TIME, judged_statements
+from reports.sections.claims import ClaimOutcome
+from reports.sections.latency_verdicts import OPERATIONS, TIME, statement_verdicts
 from reports.statistics.latency import LatencyEvidence, latency_evidence_of
 from tests.factories.latencies import ARMS, Seconds, experiment, snapshot_of
 
@@ -80,7 +80,7 @@ def test_the_order_of_arms_lengths_and_rounds_never_shows(rounds: list[int], nam
     key = {(each.arm, each.length): each for each in other.timed}
     assert {(each.arm, each.length): each for each in one.timed} == key
     assert one.noise == other.noise
-    assert list(judged_statements(one)) == list(judged_statements(other))
+    assert list(statement_verdicts(one)) == list(statement_verdicts(other))
     assert latency_finding(one) == latency_finding(other)
 
 
@@ -104,8 +104,8 @@ def test_seconds_are_of_one_sequence_of_the_batch() -> None:
     assert [each.speedup.value for each in found.timed] == [1.0, 2.0]
 
 
-def verdicts(by_length: Seconds, arms: object = None) -> dict[tuple[str, str], Judgement]:
-    return {(found.measure, found.at): found.verdict for found in judged_statements(analysis(by_length, arms))}
+def verdicts(by_length: Seconds, arms: object = None) -> dict[tuple[str, str], ClaimOutcome]:
+    return {(found.measure, found.at): found.verdict for found in statement_verdicts(analysis(by_length, arms))}
 
 
 def test_a_verdict_follows_the_interval() -> None:
@@ -116,26 +116,26 @@ def test_a_verdict_follows_the_interval() -> None:
             32: {"attention": steady(1.0), "mixed": steady(1.4, 1.5)},
         }
     )
-    assert found[TIME, "n = 8"] is Judgement.CONTRADICTED
-    assert found[TIME, "n = 16"] is Judgement.UNDECIDED
-    assert found[TIME, "n = 32"] is Judgement.SUPPORTED
-    assert found[TIME, "n = 8 to 32"] is Judgement.SUPPORTED
-    assert found[OPERATIONS, "n = 32"] is Judgement.SUPPORTED
+    assert found[TIME, "n = 8"] is ClaimOutcome.CONTRADICTED
+    assert found[TIME, "n = 16"] is ClaimOutcome.UNDECIDED
+    assert found[TIME, "n = 32"] is ClaimOutcome.SUPPORTED
+    assert found[TIME, "n = 8 to 32"] is ClaimOutcome.SUPPORTED
+    assert found[OPERATIONS, "n = 32"] is ClaimOutcome.SUPPORTED
 
 
 def test_a_difference_that_a_control_shows_too_is_not_told_apart() -> None:
     close = {"attention": steady(1.0), "mixed": steady(1.02, 1.03)}
-    assert verdicts({8: close})[TIME, "n = 8"] is Judgement.SUPPORTED
+    assert verdicts({8: close})[TIME, "n = 8"] is ClaimOutcome.SUPPORTED
     noisy = {8: {**close, "control": steady(1.0)}, 16: {**close, "control": steady(1.05, 0.96)}}
-    assert verdicts(noisy, CONTROLLED)[TIME, "n = 8"] is Judgement.UNDECIDED
+    assert verdicts(noisy, CONTROLLED)[TIME, "n = 8"] is ClaimOutcome.UNDECIDED
     assert analysis(noisy, CONTROLLED).noise >= 1.04
 
 
 def test_no_statement_makes_no_verdict_and_nothing_timed_makes_none() -> None:
     silent = experiment().model_copy(update={"paper": None})
     times = {"attention": (1.0,) * 3, "mixed": (0.5,) * 3}
-    assert list(judged_statements(results({8: times}, silent))) == []
-    assert list(judged_statements(results({}))) == []
+    assert list(statement_verdicts(results({8: times}, silent))) == []
+    assert list(statement_verdicts(results({}))) == []
 
 
 def test_the_finding_says_how_far_the_run_is() -> None:

@@ -52,7 +52,7 @@ def attention_notes(results: Results) -> Iterator[str]:
         yield (
             f"C is measured on {example.sequences} held-out sequences without masking. The paper does not specify "
             "the evaluation text, the sequence length, or how heads, [CLS] and [SEP] enter C: claims are tested on "
-            f"the reading {ALL}, and the other readings are reported beside it. The paper's numbers were not found. C "
+            f"the reading {ALL}, and other readings are reported beside it. The paper's numbers were not found. C "
             "falls with the sequence length, so that only values at the same length are comparable."
         )
 

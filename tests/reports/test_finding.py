@@ -87,7 +87,8 @@ def test_of_many_isolated_effects_those_that_exclude_zero_are_named() -> None:
 def test_a_crossed_design_begins_with_its_own_family() -> None:
     none = crossed({}, period=7)
     assert none.startswith(
-        "On held-out loss, significant after Holm's correction over 7 tests: none of 4 main effects, none of 4 interactions; on"
+        "On held-out loss, significant after Holm's correction over 7 tests: none of 4 main effects, none of 4 "
+        "interactions; on"
     )  # one interaction shows no spread
     lower = dict.fromkeys(("h2", "h2b2", "h2b4"), 0.9) | {"h8b4": 0.9}
     found = crossed(lower, period=7)
@@ -181,9 +182,9 @@ def test_a_finding_is_one_sentence() -> None:
 
 def test_a_search_compares_where_both_have_been() -> None:
     assert build(search()).finding == (
-        "Of 3 candidates 1 passed every hurdle; the best is c001 (convolution span_dynamic (kernel_size 5)) at 2M tokens, "
-        "which does not differ significantly from the baseline in held-out loss at 500k tokens, the last rung of "
-        "both (Δ −0.200 [?], n = 1)."
+        "Of 3 candidates 1 passed every hurdle; the best is c001 (convolution span_dynamic (kernel_size 5)) at 2M "
+        "tokens, which does not differ significantly from the baseline in held-out loss at 500k tokens, the last rung "
+        "of both (Δ −0.200 [?], n = 1)."
     )
 
 

@@ -1,8 +1,8 @@
-"""Words of direction in the page of published reports: each follows from a row of a report, declared beside it.
+"""Words of direction in the page of published reports follow from rows of reports, declared beside them.
 
-A sentence or table row with a word of direction ends with comments `row: FOLDER TABLE ROW VERDICT`; those of a heading
-are on the next line. TABLE is a table of the report, or `differences` for two arms of it, without correction. A word of
-direction in a heading needs rows of tables that are corrected for multiple comparisons.
+A sentence or table row with a word of direction ends with comments `row: FOLDER TABLE ROW VERDICT`; the comments of a
+heading are on the next line. TABLE is a table of the report, or `differences` for two of its arms, without correction. In a
+heading the rows must be of tables that are corrected for multiple comparisons.
 """
 
 import csv

@@ -43,8 +43,8 @@ def test_shares_and_lost_answers_are_stated_by_task_dev_first() -> None:
     ((term, text),) = truncation_notes([examples("docs_answer", ANSWERS), examples("mrpc", PAIRS)])
     assert term == TERM
     assert text == (
-        "truncated to the sequence length: docs_answer 71.9% of 1000 dev inputs (380 answers cut off) and 71.6% of 1999 "
-        "train inputs (754 answers cut off); mrpc 87.5% of 408 dev inputs. No model can give an "
+        "truncated to the sequence length: docs_answer 71.9% of 1000 dev inputs (380 answers cut off) and 71.6% of "
+        "1999 train inputs (754 answers cut off); mrpc 87.5% of 408 dev inputs. No model can give an "
         "answer that was cut off"
     )
 

@@ -50,14 +50,14 @@ def _rows(tuning: Tuning) -> Iterator[Row]:
 def edges(tuning: Tuning, choice: Choice) -> Iterator[str]:
     """Yield the fields whose selected value is the smallest or the largest tried; 0 does not count as an edge."""
     for path in tuning.tried.shared if choice.values[choice.point] is not None else ():
-        found = [_number(value) for value in tuning.tried.values(path)]
-        numbers = [value for value in found if value is not None]
-        mine = found[choice.point]
-        if mine is None or len(set(numbers)) < 2:
+        tried_values = [_number(value) for value in tuning.tried.values(path)]
+        numbers = [value for value in tried_values if value is not None]
+        selected = tried_values[choice.point]
+        if selected is None or len(set(numbers)) < 2:
             continue
-        if mine == max(numbers):
-            yield f"{_leaf(path)} {mine:g}, the largest"
-        elif mine == min(numbers) and mine > 0:
+        if selected == max(numbers):
+            yield f"{_leaf(path)} {selected:g}, the largest"
+        elif selected == min(numbers) and mine > 0:
             yield f"{_leaf(path)} {mine:g}, the smallest"
 
 

@@ -125,7 +125,7 @@ def _chance(test: CellTest, sd: float, alpha: float, alpha_within: float) -> Cal
     delta, margin = test.difference.delta or 0.0, test.margin
 
     def chance(seeds: int) -> float:
-        found = power(delta, sd, seeds, alpha)
-        return found if margin is None else max(found, power_within(delta, margin, sd, seeds, alpha_within))
+        detection = power(delta, sd, seeds, alpha)
+        return detection if margin is None else max(detection, power_within(delta, margin, sd, seeds, alpha_within))
 
     return chance

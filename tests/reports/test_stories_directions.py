@@ -1,7 +1,7 @@
 """Words of direction in the page of published reports follow from rows of reports, declared beside them.
 
-A sentence or table row with a word of direction ends with comments `row: FOLDER TABLE ROW VERDICT`; the comments of a
-heading are on the next line. TABLE is a table of the report, or `differences` for two of its arms, without correction. In a
+A sentence or table row with a word of direction ends with comments `row: FOLDER TABLE ROW VERDICT`; a heading has
+them on its next line. TABLE is a table of the report, or `differences` for two of its arms, without correction. In a
 heading the rows must be of tables that are corrected for multiple comparisons.
 """
 
@@ -43,9 +43,9 @@ class Sentence(NamedTuple):
 def sentences(page: str) -> Iterator[Sentence]:
     """Yield the sentences of a page; a heading is one, and so is a row of a table."""
     for block in BLOCK.split(page):
-        whole = block.startswith(("|", "## "))
-        for part in [block] if whole else SENTENCE.split(" ".join(block.split())):
-            plain = " ".join(re.sub(r"<!--.*?-->", "", part.split("\n", 1)[0] if whole else part).split())
+        full = block.startswith(("|", "## "))
+        for part in [block] if full else SENTENCE.split(" ".join(block.split())):
+            plain = " ".join(re.sub(r"<!--.*?-->", "", part.split("\n", 1)[0] if full else part).split())
             yield Sentence(plain, tuple(ROW.findall(part)))
 
 

@@ -57,8 +57,8 @@ def edges(tuning: Tuning, choice: Choice) -> Iterator[str]:
             continue
         if selected == max(numbers):
             yield f"{_leaf(path)} {selected:g}, the largest"
-        elif selected == min(numbers) and mine > 0:
-            yield f"{_leaf(path)} {mine:g}, the smallest"
+        elif selected == min(numbers) and selected > 0:
+            yield f"{_leaf(path)} {selected:g}, the smallest"
 
 
 def tuning_grids(tuning: Tuning) -> Iterator[Grid]:

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from reports.figures import attention, axis_curve, curves, forest, ladder, latency, pareto
+from reports.figures import attention, axis_response, curves, forest, ladder, latency, pareto
 from reports.figures.figure import ReportFigure
 from reports.statistics.evidence import Evidence
 from reports.statistics.latency import LatencyEvidence
 
 FIGURES: tuple[ReportFigure[Evidence, Any], ...] = (
-    axis_curve.FIGURE,
+    axis_response.FIGURE,
     ladder.FIGURE,
     attention.FIGURE,
     curves.FIGURE,

@@ -4,7 +4,14 @@ from dataclasses import dataclass
 from math import log10
 from typing import Any
 
-from reports.figures.axis_curve_data import AxisCurve, AxisLine, AxisPanel, AxisPoint, axis_curve_of, axis_table
+from reports.figures.axis_response_data import (
+    AxisLine,
+    AxisPanel,
+    AxisPoint,
+    AxisResponse,
+    axis_response_of,
+    axis_table,
+)
 from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure, draw_sample, new_figure, series_style, text_inches
 from reports.figures.style import COLOURS, QUIET
@@ -32,7 +39,7 @@ class Cut:
     edge: float
 
 
-def draw(curve: AxisCurve) -> Figure:
+def draw(curve: AxisResponse) -> Figure:
     """Return a panel per metric, one above the other, on one axis."""
     panels = curve.panels
     height = PANEL_INCHES * len(panels) + 0.55
@@ -53,7 +60,7 @@ def draw(curve: AxisCurve) -> Figure:
     return figure
 
 
-def draw_narrow(curve: AxisCurve) -> Figure:
+def draw_narrow(curve: AxisResponse) -> Figure:
     """Return the same for a narrow page, with the lines named below each panel."""
     blocks = [NARROW_PANEL_INCHES + NARROW_KEY_INCHES * len(panel.lines) for panel in curve.panels]
     figure = new_figure(NARROW_INCHES, sum(blocks))
@@ -80,7 +87,7 @@ def draw_narrow(curve: AxisCurve) -> Figure:
     return figure
 
 
-def _draw_panel(axes: Any, panel: AxisPanel, curve: AxisCurve) -> None:
+def _draw_panel(axes: Any, panel: AxisPanel, curve: AxisResponse) -> None:
     _draw_values(axes, panel, curve)
     title, marked = _title(panel, curve.axis)
     axes.set_title(title, pad=18 if marked else 6)
@@ -96,7 +103,7 @@ def _title(panel: AxisPanel, axis: str) -> tuple[str, bool]:
     return f"Δ {panel.metric.title} to {compared}, 95% interval ({better} is better)", marked
 
 
-def _draw_values(axes: Any, panel: AxisPanel, curve: AxisCurve) -> None:
+def _draw_values(axes: Any, panel: AxisPanel, curve: AxisResponse) -> None:
     values = sorted({point.value for line in panel.lines for point in line.points})
     if len(values) > 2 and values[0] > 0 and values[-1] / values[0] > LOGARITHMIC_FROM:
         axes.set_xscale("log")
@@ -213,4 +220,6 @@ def _delta(point: AxisPoint) -> float:
     return point.difference.delta or 0.0
 
 
-FIGURE = ReportFigure("axis", lambda curve: f"Results by {curve.axis}", axis_curve_of, axis_table, draw, draw_narrow)
+FIGURE = ReportFigure(
+    "axis", lambda curve: f"Results by {curve.axis}", axis_response_of, axis_table, draw, draw_narrow
+)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ledger.records import ArmRow
 from ledger.snapshot import Snapshot
-from reports.figures.axis_curve import cut_of
-from reports.figures.axis_curve_data import AxisCurve, AxisPanel
+from reports.figures.axis_response import cut_of
+from reports.figures.axis_response_data import AxisPanel, AxisResponse
 from reports.report import build
 from search_space.candidate import Candidate
 from tests.factories.reports import Trial, document, figure_data, picture, snapshot, table2
@@ -41,8 +41,8 @@ def view(candidates: Mapping[str, Mapping[str, Any]], seeds: tuple[int, ...] = (
     return Snapshot(view.experiment, view.scale, view.document, view.labels, rows, view.histories, view.shared)
 
 
-def curve_of(candidates: Mapping[str, Mapping[str, Any]], seeds: tuple[int, ...] = (1, 2, 3)) -> AxisCurve:
-    curve = figure_data(build(view(candidates, seeds)), AxisCurve)
+def curve_of(candidates: Mapping[str, Mapping[str, Any]], seeds: tuple[int, ...] = (1, 2, 3)) -> AxisResponse:
+    curve = figure_data(build(view(candidates, seeds)), AxisResponse)
     assert curve is not None
     return curve
 
@@ -96,7 +96,7 @@ def far_off(by: float) -> AxisPanel:
     ]
     rows = tuple(row(arm, position, given) for position, (arm, given) in enumerate(arms.items()))
     view = snapshot(trials, {}, resolved=document(seeds=(1, 2)))
-    curve = figure_data(build(replace(view, arms=rows)), AxisCurve)
+    curve = figure_data(build(replace(view, arms=rows)), AxisResponse)
     assert curve is not None
     return curve.panels[0]
 
@@ -132,7 +132,7 @@ def test_two_points_are_no_curve_and_a_table_of_kinds_has_none() -> None:
 
 @given(st.permutations(list(kernels(64, 32).items())))
 def test_the_order_of_the_arms_is_no_matter_beyond_that_of_the_lines(arms: list[tuple[str, dict[str, Any]]]) -> None:
-    data = figure_data(build(view(dict(arms))), AxisCurve)
+    data = figure_data(build(view(dict(arms))), AxisResponse)
     assert data is not None
     assert {line.cover: [point.value for point in line.points] for line in data.panels[0].lines} == {
         32.5: list(KERNELS),

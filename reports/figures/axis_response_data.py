@@ -62,7 +62,7 @@ class AxisPanel:
 
 
 @dataclass(frozen=True)
-class AxisCurve:
+class AxisResponse:
     """The headline metrics along one axis."""
 
     axis: str
@@ -70,7 +70,7 @@ class AxisCurve:
     panels: tuple[AxisPanel, ...]
 
 
-def axis_curve_of(evidence: Evidence) -> AxisCurve | None:
+def axis_response_of(evidence: Evidence) -> AxisResponse | None:
     """Return the curve along the axis with the most arms; None without three arms that differ in one number only.
 
     None for a search, whose arms vary along many axes at once.
@@ -100,15 +100,15 @@ def axis_curve_of(evidence: Evidence) -> AxisCurve | None:
         )
         if axis_lines:
             panels.append(AxisPanel(metric, results.decimals(metric), axis_lines))
-    return AxisCurve(_words(path), tuple(panels)) if panels else None
+    return AxisResponse(_words(path), tuple(panels)) if panels else None
 
 
-def axis_table(curve: AxisCurve) -> Table:
+def axis_table(curve: AxisResponse) -> Table:
     """Return one row per point, ordered by metric and line."""
     return table("axis", "axis metric line cover reference value arm n mean pairs delta low high", _rows(curve))
 
 
-def _rows(curve: AxisCurve) -> Iterator[Row]:
+def _rows(curve: AxisResponse) -> Iterator[Row]:
     for panel in curve.panels:
         for line in panel.lines:
             for point in line.points:

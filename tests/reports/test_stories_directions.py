@@ -10,11 +10,13 @@ import json
 import re
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from reports.statistics.metrics import Metric
+from tests.factories.paths import ROOT
 from tests.reports.test_stories import PUBLISHED, results_in
 
 DIRECTION = re.compile(r"\b(better|worse|best|worst|level|turns?|costs?|faster|slower)\b", re.IGNORECASE)
@@ -121,8 +123,9 @@ def test_every_word_of_direction_has_a_row_of_a_report() -> None:
     assert undeclared(page_of_stories()) == []
 
 
-def test_every_declared_row_is_in_its_report_with_that_verdict() -> None:
-    assert contradicted((PUBLISHED / "README.md").read_text(encoding="utf-8")) == []
+@pytest.mark.parametrize("path", [PUBLISHED / "README.md", ROOT / "README.md"], ids=["published", "front page"])
+def test_every_declared_row_is_in_its_report_with_that_verdict(path: Path) -> None:
+    assert contradicted(path.read_text(encoding="utf-8")) == []
 
 
 def test_a_heading_states_what_is_corrected_for_multiple_comparisons() -> None:

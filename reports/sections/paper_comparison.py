@@ -24,7 +24,7 @@ NOT_FOUND, NOT_MEASURED = "not found", "not measured"
 PARAMETERS, TRAIN_FLOPS = "parameters", "train_flops"
 COLUMNS = "arm row measure paper source direction n mean sd beware"
 ELECTRA = CONVENTIONS["electra"]
-HALF = "here the half of dev that was not used for selection"
+HALF = "here the half of dev that no setting was chosen on"
 GLUE = "table3"
 """The table whose columns are the tasks of the paper's GLUE score."""
 
@@ -87,7 +87,7 @@ def _costs(results: Results, arm: ArmRow, rows: dict[str, str], row: PublishedRo
     tokens = results.experiment.pretraining.tokens
     flops = arm.candidate.train_flops(tokens, results.experiment.baseline.architecture, ELECTRA)
     long_sequences = arm.candidate.recipe.long_sequence_share
-    caveat = f"both by ELECTRA's count{', both without the long-sequence phase' if long_sequences else ''}"
+    caveat = f"both by ELECTRA's count{', both without the lengthening' if long_sequences else ''}"
     yield {**_head(arm.name, rows, TRAIN_FLOPS, row), "n": 1, "mean": flops, "sd": None, "beware": caveat}
 
 
@@ -101,11 +101,11 @@ def _measured(results: Results, arm: str, column: str) -> Effect | None:
 def _caveat(results: Results, paper_table: PublishedTable, column: str) -> str | None:
     """Return why the two numbers of a row are not comparable; None if they are."""
     if column in DESCRIPTIONS:
-        return "the paper's text, length, layers and heads for it were not found"
+        return "over which text, length, layers and heads: not found there"
     reasons = []
     if not paper_table.split.startswith("dev"):
         paper_split = "split not found" if paper_table.split == NOT_FOUND else paper_table.split
-        reasons.append(f"{paper_split} in the paper, dev here")
+        reasons.append(f"{paper_split} there, dev here")
     if ":" in column or column == SCORE:
         reasons += [HALF] if _chosen_on_half(results) else []
     tasks = {name.partition(":")[0] for name in published().tables[GLUE].columns if ":" in name}

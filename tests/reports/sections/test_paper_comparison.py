@@ -75,7 +75,7 @@ def test_a_task_with_the_papers_name_is_the_papers_column() -> None:
     built = report({"table": "table3", "rows": {"baseline": ELECTRA_ROW}}, tasks=("rte", "docs_pair"))
     (rte,) = [row for row in rows(built, "paper") if row["measure"] == "rte:accuracy"]
     assert (rte["paper"], rte["mean"]) == (60.8, 62.0)
-    assert rte["beware"] == "test, single model, one task at a time in the paper, dev here"
+    assert rte["beware"] == "test, single model, one task at a time there, dev here"
 
 
 def test_every_format_except_csv_has_the_section() -> None:
@@ -98,7 +98,7 @@ def test_costs_of_an_arm_with_a_long_sequence_phase_leave_that_phase_out() -> No
     long_sequences = tuple(replace(arm, candidate=longer) if arm.name == "longer" else arm for arm in view.arms)
     view = replace(view, arms=long_sequences)
     (flops,) = [row for row in rows(build(view, primary=primary), "paper") if row["measure"] == "train_flops"]
-    assert flops["beware"] == "both by ELECTRA's count, both without the long-sequence phase"
+    assert flops["beware"] == "both by ELECTRA's count, both without the lengthening"
 
 
 def test_fine_tuning_differences_of_single_tasks_are_reported_for_them_only() -> None:

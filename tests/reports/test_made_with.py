@@ -76,7 +76,7 @@ def test_a_ledger_without_sessions_has_partial_provenance(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "text"),
     [
         ((600.0,), f"{MOMENT}, 10 min wall time"),
         ((None,), f"{MOMENT}, without an end: wall time unknown"),

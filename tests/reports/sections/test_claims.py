@@ -76,7 +76,7 @@ def test_an_ordering_claims_the_better_direction_of_every_metric() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("a > b", "is not a claim"),
         ("score(a) > loss(b)", "both sides must be one metric"),
@@ -173,11 +173,11 @@ def late_view(cached: bool) -> Snapshot:
 
 def test_cached_pretraining_is_reported_once_and_not_at_claims() -> None:
     known = "baseline (pretrained for other experiments of this cache), not late"
-    for cached, told in ((True, known), (False, None)):
+    for cached, expected in ((True, known), (False, None)):
         view = late_view(cached)
         (found,) = rows(view)
         assert (found["verdict"], found["afterwards"]) == ("supported", None)
-        assert dict(build(view).footer).get("Results before the start") == told
+        assert dict(build(view).footer).get("Results before the start") == expected
 
 
 def numbered(view: Snapshot) -> Snapshot:

@@ -116,9 +116,9 @@ def test_a_factorial_without_a_point_reports_estimable_effects() -> None:
     assert table_rows["bottleneck_ratio=2 x width=512"]["delta"] == pytest.approx(0.25)
     assert table_rows["bottleneck_ratio=2 x depth=6"]["delta"] == pytest.approx(0, abs=1e-9)
     assert all(row["reason"] is None for row in table_rows.values())
-    (told,) = [note for note in report.notes if note.startswith("The factorial")]
-    assert "1 of 8 runs are impossible and the factorial is not full" in told
-    assert "every effect is estimable" in told
+    (note_text,) = [note for note in report.notes if note.startswith("The factorial")]
+    assert "1 of 8 runs are impossible and the factorial is not full" in note_text
+    assert "every effect is estimable" in note_text
 
 
 def test_a_fraction_without_a_point_reports_confounded_effects() -> None:
@@ -129,7 +129,7 @@ def test_a_fraction_without_a_point_reports_confounded_effects() -> None:
     for row in factors_of(report).values():
         assert (row["n"], row["delta"]) == (0, None)
         assert "is confounded with" in str(row["reason"])
-    (told,) = [note for note in report.notes if note.startswith("The fraction")]
-    assert "no longer balanced: bottleneck_ratio, width, depth" in told
+    (note_text,) = [note for note in report.notes if note.startswith("The fraction")]
+    assert "no longer balanced: bottleneck_ratio, width, depth" in note_text
     (grid,) = [grid for grid in report.grids if grid.name == "factors main"]
     assert grid.columns[-1].title == "not estimable: it"

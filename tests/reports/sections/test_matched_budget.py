@@ -81,9 +81,9 @@ def test_the_main_table_has_both_differences_side_by_side_and_what_the_copy_spen
     assert (rows["level"]["matched_arm"], rows["level"]["matched_spend"]) == ("small (matched)", 0.99)
     assert rows["baseline"]["matched_arm"] is None
     assert rows["small"]["matched_delta"] == rows["small (matched)"]["delta"]
-    (told,) = [note for note in report.notes if note.startswith("matched Δ")]
-    assert "feed forward width is chosen so that its parameters are within 2% of the baseline's" in told
-    assert "may share one copy" in told
+    (note_text,) = [note for note in report.notes if note.startswith("matched Δ")]
+    assert "feed forward width is chosen so that its parameters are within 2% of the baseline's" in note_text
+    assert "may share one copy" in note_text
     row = tables["matched"].rows[0]
     assert (row["budget"], row["tolerance"], row["share"]) == ("parameters", 0.02, 0.99)
     assert (row["spends"], row["baseline_spends"]) == (13_483_008 - 600_000, 13_483_008)

@@ -103,5 +103,5 @@ def test_costs_of_an_arm_with_a_long_sequence_phase_leave_that_phase_out() -> No
 
 def test_fine_tuning_differences_of_single_tasks_are_reported_for_them_only() -> None:
     built = report({"table": "table3", "rows": {"baseline": ELECTRA_ROW}}, tasks=("rte", "sst2"))
-    (told,) = [row["what"] for row in rows(built, "departures") if row["where"] == "fine-tuning"]
-    assert told == "layer rate decay 1.0 (0.8); of rte: epochs 3 (10)"
+    (differences,) = [row["what"] for row in rows(built, "departures") if row["where"] == "fine-tuning"]
+    assert differences == "layer rate decay 1.0 (0.8); of rte: epochs 3 (10)"

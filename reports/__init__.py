@@ -1,1 +1,1 @@
-"""What was learned: a snapshot of the ledger in; a finding with its tables and figures out."""
+"""Reports: from a snapshot of the ledger to a finding with its tables and figures."""

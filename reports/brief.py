@@ -1,4 +1,4 @@
-"""A brief report for a terminal: the finding, the results on the headline metrics and the verdicts, nothing else."""
+"""Brief report for a terminal: finding, results on the headline metrics, and verdicts."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ CONDITIONS = (FAILED,)
 
 
 def brief(report: Report, command: str) -> Report:
-    """Return the report with its finding, results and verdicts; `command` is what shows the rest."""
+    """Return the report reduced to finding, results and verdicts; `command` shows the full report."""
     grids = tuple(grid.brief for grid in report.grids if grid.name in VERDICTS)
     footer = tuple((term, text) for term, text in report.footer if term in CONDITIONS)
     left_out = len(report.grids) - len(grids)

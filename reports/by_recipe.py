@@ -1,4 +1,4 @@
-"""One ledger read twice: every arm at the shared recipe, and every arm at the one that tuning chose for it."""
+"""Two views of a snapshot: every arm at the shared recipe, and every arm at the recipe that tuning selected."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,7 +14,7 @@ def at_shared_recipe(snapshot: Snapshot) -> Snapshot:
 
 
 def at_own_recipes(snapshot: Snapshot) -> Snapshot | None:
-    """Return the snapshot with each arm as it is at its own recipe, under its usual name; None before the choice."""
+    """Return the snapshot with each arm at its own recipe, under its usual name; None before the selection."""
     if snapshot.tuning is None or not snapshot.tuning.choices:
         return None
     rows = {arm.name: arm for arm in snapshot.arms}
@@ -23,19 +23,19 @@ def at_own_recipes(snapshot: Snapshot) -> Snapshot | None:
 
 
 def _as(arm: ArmRow, own: ArmRow) -> ArmRow:
-    """Return the row at its own recipe in the place of the one at the shared recipe; its name still says which."""
+    """Return the row of the own recipe with the position, cohort, levels and matches of the arm."""
     return replace(own, position=arm.position, cohort=arm.cohort, levels=arm.levels, matches=arm.matches)
 
 
 def _of(snapshot: Snapshot, arms: Mapping[str, ArmRow]) -> Snapshot:
-    """Return the snapshot of some rows, each with its trials under the name that it is given."""
-    named = {row.name: name for name, row in arms.items()}
+    """Return the snapshot restricted to these rows and their trials, renamed to the keys."""
+    report_names = {row.name: name for name, row in arms.items()}
     return replace(
         snapshot,
         arms=tuple(replace(row, name=name) for name, row in arms.items()),
         histories=tuple(
-            replace(one, trial=replace(one.trial, arm=named[one.trial.arm]))
-            for one in snapshot.histories
-            if one.trial.arm in named
+            replace(history, trial=replace(history.trial, arm=report_names[history.trial.arm]))
+            for history in snapshot.histories
+            if history.trial.arm in report_names
         ),
     )

@@ -1,4 +1,4 @@
-"""A crossed design's finding: its main effects and interactions, corrected as one family of their own."""
+"""Finding on a crossed design: main effects and interactions, Holm-corrected as a family of their own."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,53 +9,53 @@ from reports.statistics.reference import is_finding
 from reports.statistics.results import Results
 
 CROSSED = 2
-"""Factors from which a design is crossed."""
+"""Minimum number of factors of a crossed design."""
 NAMED = 2
-"""As many effects as a clause can name."""
+"""Maximum number of effects named in a clause."""
 KINDS = {"main": ("main effect", "main effects"), "interaction": ("interaction", "interactions")}
 
 
 def crossed_clauses(results: Results, metrics: Sequence[Metric]) -> Iterator[str]:
-    """Yield for each metric which main effects and interactions differ from 0; nothing where none has a test.
+    """Yield for each metric the statistically significant main effects and interactions; none without a test.
 
-    Nor where one factor alone varies: its effects are differences of arms, which the finding has anyway.
+    A design with a single factor has no clause: its effects are differences of arms, which the finding reports.
     """
     effects = tested_effects(results)
-    if len({one.effect.name.partition("=")[0] for one in effects if one.effect.kind == "main"}) < CROSSED:
+    if len({test.effect.name.partition("=")[0] for test in effects if test.effect.kind == "main"}) < CROSSED:
         return
-    tested = [one for one in effects if one.metric in metrics and one.difference.low is not None]
-    tests = sum(one.p is not None for one in tested)
+    tested = [test for test in effects if test.metric in metrics and test.difference.low is not None]
+    tests = sum(test.p is not None for test in tested)
     for metric in metrics if tests else ():
-        on_metric = [one for one in tested if one.metric == metric]
-        if on_metric and not any(is_finding(results, metric, one.effect.weights) for one in on_metric):
-            yield f"on {metric.title} no effect of the design is claimed, as no arm exceeds chance significantly"
+        on_metric = [test for test in tested if test.metric == metric]
+        if on_metric and not any(is_finding(results, metric, test.effect.weights) for test in on_metric):
+            yield f"on {metric.title} no effect of the design is claimed, because no arm exceeds chance significantly"
         elif on_metric:
-            corrected = f"significant by Holm over {tests} test{'s' if tests > 1 else ''}"
-            lost = sum(bool(one.effect.reason) for one in effects if one.metric == metric)
-            rest = f" ({lost} more not estimable)" if lost else ""
-            yield f"on {metric.title}, {corrected}: {_counted(on_metric)}{rest}{_named(results, on_metric)}"
+            label = f"significant after Holm's correction over {tests} test{'s' if tests > 1 else ''}"
+            not_estimable = sum(bool(test.effect.reason) for test in effects if test.metric == metric)
+            remainder = f" ({not_estimable} more not estimable)" if not_estimable else ""
+            yield f"on {metric.title}, {label}: {_counted(on_metric)}{remainder}{_named(results, on_metric)}"
 
 
 def _counted(effects: Sequence[TestedEffect]) -> str:
     parts = []
     for kind, (singular, plural) in KINDS.items():
-        known = [each for each in effects if each.effect.kind == kind]
-        significant = sum(each.significant for each in known)
-        if known:
-            parts.append(f"{significant or 'none'} of {len(known)} {singular if len(known) == 1 else plural}")
+        of_kind = [test for test in effects if test.effect.kind == kind]
+        significant = sum(test.significant for test in of_kind)
+        if of_kind:
+            parts.append(f"{significant or 'none'} of {len(of_kind)} {singular if len(of_kind) == 1 else plural}")
     return ", ".join(parts)
 
 
 def _named(results: Results, effects: Sequence[TestedEffect]) -> str:
-    """Return the significant effects; where there are none, those whose own interval excludes 0, as uncorrected."""
-    significant = [each for each in effects if each.significant]
-    alone = [each for each in effects if each.p is not None and each.difference.told_apart]
-    found = sorted(significant or alone, key=lambda one: one.p or 0.0)
-    if not found:
+    """Return the significant effects; without one, those whose uncorrected interval excludes 0, labelled as such."""
+    significant = [test for test in effects if test.significant]
+    uncorrected = [test for test in effects if test.p is not None and test.difference.told_apart]
+    named = sorted(significant or uncorrected, key=lambda test: test.p or 0.0)
+    if not named:
         return ""
     decimals = results.decimals(effects[0].metric)
-    shown = ", ".join(
-        f"{one.effect.title} (Δ {interval_text_with_n(one.difference, decimals)})" for one in found[:NAMED]
+    texts = ", ".join(
+        f"{test.effect.title} (Δ {interval_text_with_n(test.difference, decimals)})" for test in named[:NAMED]
     )
-    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    return f", namely {shown}{more}" if significant else f"; 0 is excluded without correction by {shown}{more}"
+    more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+    return f", namely {texts}{more}" if significant else f"; significant without correction only: {texts}{more}"

@@ -1,4 +1,4 @@
-"""The report as a value: what every format writes down, and nothing of how it came about."""
+"""The report as a value that every format renders."""
 
 from dataclasses import dataclass
 
@@ -7,30 +7,30 @@ from reports.grid import Grid
 from reports.table import Table
 
 Notes = tuple[tuple[str, str], ...]
-"""Terms, each with its text."""
+"""Pairs of a term and its text."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was learned. Tables are data as recorded; grids, notes and sentences are text that is safe to show."""
+    """A report. Tables are data as recorded; grids, notes and sentences are sanitised text."""
 
     experiment: str
     scale: str
-    """Empty where the experiment file has no scales."""
+    """Empty if the experiment file has no scales."""
     question: str
     finding: str
     paper: str
-    """What the paper states, with its source; empty where the experiment names none."""
+    """The paper's statement with its source; empty if the experiment names none."""
     tables: tuple[Table, ...]
     grids: tuple[Grid, ...]
     footer: Notes
-    """Under which conditions the numbers were measured."""
+    """The conditions under which the numbers were measured."""
     pictures: tuple[Picture, ...] = ()
-    """The figures in the order in which they are shown; drawn when they are read."""
+    """The figures in display order, drawn lazily."""
     made_with: Notes = ()
-    """The command, the machine and the libraries behind the numbers, as far as the ledger has them."""
+    """Command, machine and libraries that produced the numbers, as far as the ledger has them."""
     more: str = ""
-    """Of a brief report: what it leaves out, and the command that shows it."""
+    """In a brief report, what it leaves out and the command that shows it."""
 
     @property
     def title(self) -> str:

@@ -1,4 +1,4 @@
-"""The finding: one sentence, computed from the results and never typed."""
+"""The finding: one sentence, computed from the results."""
 
 from collections.abc import Iterator
 
@@ -17,19 +17,19 @@ from reports.statistics.metrics import Metric
 from reports.statistics.reference import is_finding
 from reports.statistics.results import Results
 
-PAIRS_NAMED = 2  # as many effects of one change alone as a sentence can name
+PAIRS_NAMED = 2  # maximum number of single-change effects named in a sentence
 OPEN = (TrialStatus.WAITING, TrialStatus.RUNNING)
 
 
 def finding_of(evidence: Evidence) -> str:
-    """Return what was learned at the shared recipe, then what at every arm's own recipe where there was tuning."""
+    """Return the finding at the shared recipe, then at every arm's own recipe if there was tuning."""
     results = evidence.results
     shared = results_finding(results, isolated_pairs(results.arms, results.experiment.baseline))
     return shared + _own_recipes_finding(evidence.own_recipes)
 
 
 def results_finding(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:
-    """Return what was learned: a crossed design's effects, the best arm by headline metric, isolated effects."""
+    """Return the finding: a crossed design's effects, the best arm by headline metric, single-change effects."""
     if results.is_search:
         failed = failures_clause(results)
         return f"{search_finding(results)} {failed[0].upper()}{failed[1:]}." if failed else search_finding(results)
@@ -42,7 +42,7 @@ def results_finding(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:
         ended_how = f"{ended} of {total} trials have ended, and none was measured at the end of its budget"
         return f"No result yet: {ended_how}{why}."
     clauses = [*crossed_clauses(results, measured), *(_clause(results, metric) for metric in measured)]
-    clauses += _alone(results, pairs, measured)
+    clauses += _single_changes(results, pairs, measured)
     clauses += filter(None, [attention_clause(results), failed])
     sentence = "; ".join(clauses) + "."
     if ended < total:
@@ -56,7 +56,7 @@ def _means(results: Results, metric: Metric) -> dict[str, float]:
 
 
 def _best(means: dict[str, float], metric: Metric) -> str:
-    """Return the arm with the best mean; of equal ones the first in the table."""
+    """Return the arm with the best mean; the first in the table if several are equal."""
     return min(means, key=lambda arm: means[arm] if metric.lower_is_better else -means[arm])
 
 
@@ -64,7 +64,7 @@ def _clause(results: Results, metric: Metric) -> str:
     means = _means(results, metric)
     rivals = {arm: mean for arm, mean in means.items() if arm != BASELINE}
     if BASELINE not in means:
-        return f"on {metric.title} nothing can be compared: the baseline has not been measured"
+        return f"on {metric.title} no arm can be compared: the baseline has not been measured"
     if not rivals:
         return f"on {metric.title} only the baseline has been measured"
     best = _best(rivals, metric)
@@ -72,35 +72,45 @@ def _clause(results: Results, metric: Metric) -> str:
 
 
 def _verdict(results: Results, metric: Metric, best: str, rivals: dict[str, float]) -> str:
-    """Return the verdict on the arm with the best mean; helped or hurt is corrected for all arms."""
+    """Return the verdict on the arm with the best mean, after Holm's correction over all arms."""
     difference, compared = results.difference(best, BASELINE, metric), results.comparison(best, metric)
-    shown = f"Δ {interval_text_with_n(difference, results.decimals(metric))}"
+    interval = f"Δ {interval_text_with_n(difference, results.decimals(metric))}"
     if difference.low is None:
-        return f"{_seeds(difference)} no interval (best mean: {best}, {shown})"
+        return f"{_seeds(difference)} no interval (best mean: {best}, {interval})"
     if not is_finding(results, metric, (best, BASELINE)):
-        return f"nothing is claimed, as neither {best} nor the baseline exceeds chance significantly ({shown})"
+        no_finding = f"no difference is claimed, because neither {best} nor the baseline exceeds chance significantly"
+        return f"{no_finding} ({interval})"
     if compared.verdict is Verdict.UNDECIDED:
         return _undecided(results, metric, best, rivals)
     sentences = {
-        Verdict.HELPS: f"{best} is best and better than the baseline ({shown})",
-        Verdict.HURTS: f"no arm reaches the baseline (nearest: {best}, {shown})",
-        Verdict.NO_DIFFERENCE: f"the best arm, {best}, differs from the baseline by no more than "
-        f"{compared.margin or 0.0:g} ({shown})",
+        Verdict.HELPS: f"{best} has the best mean and is significantly better than the baseline ({interval})",
+        Verdict.HURTS: f"all means are worse than the baseline's, the nearest, {best}, is significantly worse "
+        f"({interval})",
+        Verdict.NO_DIFFERENCE: f"the arm with the best mean, {best}, is equivalent to the baseline "
+        f"within ±{compared.margin or 0.0:g} ({interval})",
     }
     return sentences[compared.verdict]
 
 
 def _undecided(results: Results, metric: Metric, best: str, rivals: dict[str, float]) -> str:
     difference = results.difference(best, BASELINE, metric)
-    shown = f"Δ {interval_text_with_n(difference, results.decimals(metric))}"
+    interval = f"Δ {interval_text_with_n(difference, results.decimals(metric))}"
     corrected = " after Holm's correction" if difference.told_apart else ""
     if metric.better(0.0, difference.delta or 0.0):
         return (
-            f"the baseline is best, and the nearest arm, {best}, does not differ significantly{corrected} ({shown})"
+            f"the baseline has the best mean, and the nearest arm, {best}, does not differ significantly{corrected} "
+            f"({interval})"
         )
-    others = _significantly_better(results, metric, rivals)
-    alone = f", though {', '.join(others)} {'do' if len(others) > 1 else 'does'}" if others else ""
-    return f"the best arm, {best}, does not differ significantly from the baseline{corrected} ({shown}){alone}"
+    significant_arms = _significantly_better(results, metric, rivals)
+    remark = (
+        f", though {', '.join(significant_arms)} {'do' if len(significant_arms) > 1 else 'does'}"
+        if significant_arms
+        else ""
+    )
+    return (
+        f"the arm with the best mean, {best}, does not differ significantly from the baseline{corrected} "
+        f"({interval}){remark}"
+    )
 
 
 def _significantly_better(results: Results, metric: Metric, rivals: dict[str, float]) -> list[str]:
@@ -108,33 +118,37 @@ def _significantly_better(results: Results, metric: Metric, rivals: dict[str, fl
 
 
 def _best_pairs(results: Results, pairs: tuple[IsolatedPair, ...], metric: Metric) -> Iterator[IsolatedPair]:
-    """Yield for each path and reference the pair whose arm has the best mean."""
+    """Yield for each path and reference the pair with the best arm by mean."""
     means = _means(results, metric)
     for path, reference in dict.fromkeys((pair.path, pair.reference) for pair in pairs):
-        mine = [pair for pair in pairs if (pair.path, pair.reference) == (path, reference) and pair.arm in means]
-        if mine and reference in means:
-            best = _best({pair.arm: means[pair.arm] for pair in mine}, metric)
-            yield next(pair for pair in mine if pair.arm == best)
+        same_path = [pair for pair in pairs if (pair.path, pair.reference) == (path, reference) and pair.arm in means]
+        if same_path and reference in means:
+            best = _best({pair.arm: means[pair.arm] for pair in same_path}, metric)
+            yield next(pair for pair in same_path if pair.arm == best)
 
 
-def _alone(results: Results, pairs: tuple[IsolatedPair, ...], metrics: list[Metric]) -> Iterator[str]:
-    """Yield what one change alone does: one pair per path where they are few, else how many of all exclude 0."""
+def _single_changes(results: Results, pairs: tuple[IsolatedPair, ...], metrics: list[Metric]) -> Iterator[str]:
+    """Yield single-change effects: one pair per path if few, else the number of pairs with a significant effect."""
     best_pairs = list(_best_pairs(results, pairs, metrics[0]))
     if len(best_pairs) <= PAIRS_NAMED:
         for pair in best_pairs:
-            yield f"the effect of {_named(pair)} (no correction): {_isolated(results, pair, metrics)}"
+            yield f"the effect of {_named(pair)} (without correction): {_isolated(results, pair, metrics)}"
         return
-    apart = {pair: [metric for metric in metrics if _excludes_zero(results, pair, metric)] for pair in pairs}
-    found = [f"{_named(pair)}: {_isolated(results, pair, on)}" for pair, on in apart.items() if on]
-    shown = f" ({', '.join(found)})" if 0 < len(found) <= PAIRS_NAMED else ""
-    count = f"{len(found) or 'none'} excludes 0" if len(found) < 2 else f"{len(found)} exclude 0"
-    yield f"of {len(pairs)} single-change comparisons (no correction) {count}{shown}"
+    significant_metrics = {
+        pair: [metric for metric in metrics if _excludes_zero(results, pair, metric)] for pair in pairs
+    }
+    significant_pairs = [
+        f"{_named(pair)}: {_isolated(results, pair, on)}" for pair, on in significant_metrics.items() if on
+    ]
+    named = f" ({', '.join(significant_pairs)})" if 0 < len(significant_pairs) <= PAIRS_NAMED else ""
+    count = f"{len(significant_pairs) or 'none'} {'are' if len(significant_pairs) > 1 else 'is'} significant"
+    yield f"of {len(pairs)} single-change comparisons (without correction) {count}{named}"
 
 
 def _excludes_zero(results: Results, pair: IsolatedPair, metric: Metric) -> bool:
-    """Whether the interval of a pair excludes 0 on a metric on which a difference of the two may be claimed."""
-    apart = results.difference(pair.arm, pair.reference, metric).told_apart
-    return apart and is_finding(results, metric, (pair.arm, pair.reference))
+    """Whether a pair's interval excludes 0 on a metric on which one of the two exceeds chance."""
+    excludes_zero = results.difference(pair.arm, pair.reference, metric).told_apart
+    return excludes_zero and is_finding(results, metric, (pair.arm, pair.reference))
 
 
 def _named(pair: IsolatedPair) -> str:
@@ -145,16 +159,18 @@ def _isolated(results: Results, pair: IsolatedPair, metrics: list[Metric]) -> st
     parts = []
     for metric in metrics:
         difference = results.difference(pair.arm, pair.reference, metric)
-        judgement = _judgement(difference, metric) if _claimable(results, pair, difference, metric) else "at chance"
-        parts.append(f"{metric.title} {judgement} ({interval_text_with_n(difference, results.decimals(metric))})")
+        direction = (
+            _direction(difference, metric) if _may_be_claimed(results, pair, difference, metric) else "at chance"
+        )
+        parts.append(f"{metric.title} {direction} ({interval_text_with_n(difference, results.decimals(metric))})")
     return ", ".join(parts)
 
 
-def _claimable(results: Results, pair: IsolatedPair, difference: Difference, metric: Metric) -> bool:
+def _may_be_claimed(results: Results, pair: IsolatedPair, difference: Difference, metric: Metric) -> bool:
     return difference.low is None or is_finding(results, metric, (pair.arm, pair.reference))
 
 
-def _judgement(difference: Difference, metric: Metric) -> str:
+def _direction(difference: Difference, metric: Metric) -> str:
     if difference.low is None or difference.delta is None:
         return "without an interval"
     if not difference.told_apart:
@@ -167,10 +183,10 @@ def _seeds(difference: Difference) -> str:
 
 
 def _own_recipes_finding(own: Results | None) -> str:
-    """Return what is found at own recipes as a sentence that follows another; empty before anything was chosen."""
+    """Return the finding at own recipes as a second sentence; empty before the selection."""
     if own is None or own.snapshot.tuning is None:
         return ""
     if all(choice.point == 0 for choice in own.snapshot.tuning.choices):
-        return " For every arm tuning has found nothing better than the shared recipe."
+        return " For every arm tuning selected the shared recipe."
     sentence = results_finding(own, ())
     return f" With every arm at its own recipe: {sentence[0].lower()}{sentence[1:]}"

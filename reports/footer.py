@@ -1,4 +1,4 @@
-"""Beneath the tables: under which conditions the numbers hold."""
+"""The footer of a report: the conditions under which the numbers were measured."""
 
 from collections.abc import Iterable, Iterator
 
@@ -36,18 +36,18 @@ SPLITS = ("train", "validation", "test")
 
 
 def scale_of(name: str) -> str:
-    """Return the name of a scale, nothing where the file has none."""
+    """Return the name of a scale; empty if the file has none."""
     return "" if name == WITHOUT_SCALES else name
 
 
 def intervals_note(grids: Iterable[Grid]) -> Notes:
-    """Return how many intervals the tables show, and how many of them exclude 0 by chance."""
-    shown = sum(grid.intervals for grid in grids)
-    if shown < 2:
+    """Return the number of uncorrected intervals in the grids and how many exclude 0 by chance."""
+    count = sum(grid.intervals for grid in grids)
+    if count < 2:
         return ()
     text = (
-        f"the tables of this report show {shown} intervals of a difference at 95%, none corrected for the others; if "
-        f"nothing differed, about {shown * ALPHA:.1f} of them would exclude 0 by chance"
+        f"the tables of this report show {count} intervals of a difference at 95%, without correction for multiple "
+        f"comparisons; if no arm differed, about {count * ALPHA:.1f} of them would exclude 0 by chance"
     )
     return (("Intervals", text),)
 
@@ -56,7 +56,7 @@ def footer_of(results: Results) -> Notes:
     """Return the conditions under which the numbers were measured."""
     shared = results.snapshot.shared
     return (
-        *_asked(results),
+        *_setup(results),
         *squad_notes(results.snapshot),
         ("Objective", results.experiment.baseline.objective.kind.replace("_", " ")),
         *evaluation_set_notes(shared, results.experiment.baseline.objective.kind, bool(results.tasks)),
@@ -69,41 +69,43 @@ def footer_of(results: Results) -> Notes:
         *truncation_notes(shared),
         *leakage_notes(shared),
         *_additions(results),
-        *_left_out(results.snapshot.impossible),
+        *_impossible_points(results.snapshot.impossible),
         *(() if results.snapshot.tuning is None else (tuning_footer(results.snapshot.tuning),)),
     )
 
 
-def _asked(results: Results) -> Iterator[tuple[str, str]]:
-    """Yield what every trial was given: scale, corpus, tokens, seeds, initial weights."""
+def _setup(results: Results) -> Iterator[tuple[str, str]]:
+    """Yield the setup of every trial: scale, corpus, tokens, seeds, initial weights."""
     pretraining = results.experiment.pretraining
     seeds = ", ".join(map(str, first_seeds(pretraining.seeds))) or "none"
     if results.looks.counts:
-        seeds += f", then more up to {results.looks.counts[-1]} for what is undecided"
-    tuned = f"; fine-tuning {', '.join(map(str, results.experiment.fine_tuning.seeds))}" if results.tasks else ""
+        seeds += f", then up to {results.looks.counts[-1]} for undecided arms"
+    fine_tuning = (
+        f"; fine-tuning {', '.join(map(str, results.experiment.fine_tuning.seeds))}" if results.tasks else ""
+    )
     yield "Scale", scale_of(results.snapshot.scale) or "none declared"
     yield "Corpus", _corpus(results)
     yield "Tokens per trial", _tokens(results)
-    yield "Seeds", f"pretraining {seeds}{tuned}"
+    yield "Seeds", f"pretraining {seeds}{fine_tuning}"
     if pretraining.init_checkpoint:
-        yield "Weights", f"every encoder begins with those of {pretraining.init_checkpoint}"
+        yield "Initial weights", f"every encoder starts from {pretraining.init_checkpoint}"
 
 
 def _additions(results: Results) -> Iterator[tuple[str, str]]:
-    """Yield what was known when the experiment was begun, and what was added after results had been seen."""
+    """Yield results that existed before the experiment started, and arms and claims added after results."""
     if results.is_search:
         return
     if known := known_before(results):
-        yield "Known when this was begun", known
+        yield "Results before the start", known
     if added := list(addition_notes(results)):
         yield "Added after results", "; ".join(added)
 
 
-def _left_out(points: tuple[tuple[str, ...], ...]) -> Iterator[tuple[str, str]]:
+def _impossible_points(points: tuple[tuple[str, ...], ...]) -> Iterator[tuple[str, str]]:
     if points:
-        first = "; ".join(f"{name}: {', '.join(reasons)}" for name, *reasons in points[:POINTS_SHOWN])
+        examples = "; ".join(f"{name}: {', '.join(reasons)}" for name, *reasons in points[:POINTS_SHOWN])
         more = "; …" if len(points) > POINTS_SHOWN else ""
-        yield "Impossible points left out", f"{len(points)}: {first}{more}"
+        yield "Impossible points left out", f"{len(points)}: {examples}{more}"
 
 
 def _corpus(results: Results) -> str:
@@ -112,13 +114,13 @@ def _corpus(results: Results) -> str:
     read = [result for _, result in with_results(records, CorpusResult)]
     if not read:
         return f"{kind} (not read yet)"
-    sizes = f"{_split_sizes(read[-1])}{_left_unread(read[-1].unreadable_files)}"
+    sizes = f"{_split_sizes(read[-1])}{_unreadable(read[-1].unreadable_files)}"
     return f"{kind}{sizes}, sha256 {read[-1].content_hash[:HASH_DIGITS]}"
 
 
-def _left_unread(files: int) -> str:
-    """Return how many files of the documentation are left out; the same ones on every run."""
-    return f", {files} files left out that are no Python" if files else ""
+def _unreadable(files: int) -> str:
+    """Return the number of documentation files left out because they are not readable as Python."""
+    return f", {files} files left out that are not valid Python" if files else ""
 
 
 def _split_sizes(read: CorpusResult) -> str:
@@ -127,20 +129,20 @@ def _split_sizes(read: CorpusResult) -> str:
 
 
 def _tokens(results: Results) -> str:
-    """Return the budget, and what finished trials saw where that is more: updates are whole."""
+    """Return the budget, or the tokens of finished trials, which are rounded up to whole updates."""
     histories = (h for h in results.snapshot.histories if h.status is TrialStatus.FINISHED)
     last = (record for h in histories for record in h.finished(PRETRAIN)[-1:])
     counts = sorted({int(result.tokens) for _, result in with_results(last, PretrainResult)})
     if not counts:
         return f"{short(results.experiment.pretraining.tokens)} planned, no trial has finished"
-    span = short(counts[0]) if counts[0] == counts[-1] else f"{short(counts[0])} to {short(counts[-1])}"
-    return f"{span} in finished trials"
+    tokens = short(counts[0]) if counts[0] == counts[-1] else f"{short(counts[0])} to {short(counts[-1])}"
+    return f"{tokens} in finished trials"
 
 
 def _differences(results: Results) -> Iterator[tuple[str, str]]:
-    """Yield how corpus, budget and baseline leave the papers' own, which are the defaults of Candidate.
+    """Yield the differences of corpus, budget and baseline from the papers' values, the defaults of Candidate.
 
-    Where the experiment names a table of the paper, the section on differences says it arm by arm.
+    If the experiment names a table of the paper, the section on differences lists them by arm instead.
     """
     origin, experiment = Candidate(), results.experiment
     if experiment.paper is None or experiment.paper.table:
@@ -150,7 +152,7 @@ def _differences(results: Results) -> Iterator[tuple[str, str]]:
     for path in difference(origin, experiment.baseline):
         name = path.removeprefix("recipe.").replace("_", " ")
         parts.append(f"{name} {_plain(experiment.baseline, path)} ({_plain(origin, path)})")
-    yield "Differs from the papers", f"{', '.join(parts)}; in brackets: {ORIGIN}"
+    yield "Differences from the papers", f"{', '.join(parts)}; in brackets: {ORIGIN}"
 
 
 def _plain(candidate: Candidate, path: str) -> str:
@@ -166,8 +168,8 @@ def _diverged(results: Results) -> str:
         arm.name: sum(history.status is TrialStatus.DIVERGED for history in results.trials[arm.name])
         for arm in results.arms
     }
-    found = [f"{arm} {count} of {len(results.trials[arm])}" for arm, count in counts.items() if count]
-    if not found:
+    by_arm = [f"{arm} {count} of {len(results.trials[arm])}" for arm, count in counts.items() if count]
+    if not by_arm:
         return "no trial"
-    shared = f"; the {BASELINE} is one of them" if counts.get(BASELINE) else ""
-    return f"{', '.join(found)} trials, never averaged in{shared}"
+    remark = f"; the {BASELINE} is one of them" if counts.get(BASELINE) else ""
+    return f"{', '.join(by_arm)} trials, left out of all means{remark}"

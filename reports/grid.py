@@ -1,4 +1,4 @@
-"""Grids: tables as people read them, in text cells. A format lays them out and escapes them; it changes no number."""
+"""Grids: tables of text cells for display. Formats lay them out and escape them without changing a number."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ GAP = 2  # characters between two columns
 
 @dataclass(frozen=True)
 class Column:
-    """A column; columns that share a group belong under one heading and stay together."""
+    """A column; adjacent columns with the same group share a heading and are never separated."""
 
     title: str
     group: str = ""
@@ -22,46 +22,46 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """One text; `strong` where it is the best of its column beyond its interval."""
+    """A text; `strong` marks the best mean of its column if it is statistically significant."""
 
     text: str
     strong: bool = False
     intervals: int = 0
-    """How many 95% intervals of a difference it shows."""
+    """Number of 95% intervals of a difference in it."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A titled table of text. The first column names the row, with the texts after it where it alone does not."""
+    """A titled table of text. The first column names the row, with further text columns if names repeat."""
 
     name: str
     title: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
-    """What its signs and columns mean: shown below it."""
+    """Explanations of marks and columns, displayed below the grid."""
     further_notes: tuple[str, ...] = ()
-    """What a brief report leaves out of them."""
+    """Notes that a brief report leaves out."""
 
     @property
     def every_note(self) -> tuple[str, ...]:
-        """All notes, in their order."""
+        """All notes in order."""
         return (*self.notes, *self.further_notes)
 
     @property
     def brief(self) -> "Grid":
         """The grid without its further columns and notes."""
-        kept = self.only([place for place, column in enumerate(self.columns) if not column.further])
-        return replace(kept, notes=self.notes)
+        reduced = self.only([position for position, column in enumerate(self.columns) if not column.further])
+        return replace(reduced, notes=self.notes)
 
     @property
     def intervals(self) -> int:
-        """How many 95% intervals of a difference it shows."""
+        """Number of 95% intervals of a difference in it."""
         return sum(cell.intervals for row in self.rows for cell in row)
 
     @property
     def groups(self) -> tuple[tuple[str, int], ...]:
-        """Headings above the columns with how many columns each spans."""
+        """Group headings with the number of columns that each spans."""
         spans: list[tuple[str, int]] = []
         for column in self.columns:
             if spans and spans[-1][0] == column.group:
@@ -78,7 +78,7 @@ class Grid:
 
 
 def grid(name: str, title: str, columns: Iterable[Column], rows: Iterable[Iterable[str | Cell]]) -> Grid:
-    """Return a grid whose every text is safe to show on one line."""
+    """Return a grid of sanitised texts, each on one line."""
     return Grid(
         name,
         printable(title),
@@ -91,66 +91,66 @@ def _cell(entry: str | Cell) -> Cell:
     return Cell(printable(entry)) if isinstance(entry, str) else replace(entry, text=printable(entry.text))
 
 
-def with_notes(found: Grid, notes: Iterable[str], further: Iterable[str] = ()) -> Grid:
-    """Return the grid with more notes below it; `further` ones are left out of a brief report."""
+def with_notes(source: Grid, notes: Iterable[str], further: Iterable[str] = ()) -> Grid:
+    """Return the grid with additional notes; a brief report leaves out those of `further`."""
     return replace(
-        found,
-        notes=(*found.notes, *map(printable, notes)),
-        further_notes=(*found.further_notes, *map(printable, further)),
+        source,
+        notes=(*source.notes, *map(printable, notes)),
+        further_notes=(*source.further_notes, *map(printable, further)),
     )
 
 
-def packed(whole: Grid, width: int, folded: int | None = None) -> tuple[Grid, ...]:
-    """Return the grid cut between groups so that each part fits the width; every part names its rows.
+def packed(source: Grid, width: int, folded: int | None = None) -> tuple[Grid, ...]:
+    """Return the grid split between groups so that each part fits the width; every part repeats the row names.
 
-    `folded` is for a format that breaks lines: the width to which a longer text may be folded.
+    `folded` is the width to which a format with line breaks may fold longer texts.
     """
-    if not whole.columns:
+    if not source.columns:
         return ()
-    names = _names(whole)
+    names = _names(source)
     parts: list[list[int]] = [names]
-    for group in _groups_beside(whole, names):
-        alone = parts[-1] == names
-        if alone or _width(whole, [*parts[-1], *group], folded) <= width:
+    for group in _groups_beside(source, names):
+        first_group = parts[-1] == names
+        if first_group or _width(source, [*parts[-1], *group], folded) <= width:
             parts[-1] = sorted((*parts[-1], *group))
         else:
             parts.append(sorted((*names, *group)))
-    return tuple(whole.only(part) for part in parts)
+    return tuple(source.only(part) for part in parts)
 
 
-def _names(whole: Grid) -> list[int]:
-    """Return the fewest leading texts by which no two rows are called the same; the first alone where none do."""
-    texts = list(takewhile(lambda column: not (column.numeric or column.group), whole.columns))
-    for more in range(max(1, len(texts))):
-        for others in combinations(range(1, len(texts)), more):
-            called = {tuple(row[at].text for at in (0, *others)) for row in whole.rows}
-            if len(called) == len(whole.rows):
-                return [0, *others]
+def _names(source: Grid) -> list[int]:
+    """Return the fewest text columns that name every row uniquely; only the first if none do."""
+    texts = list(takewhile(lambda column: not (column.numeric or column.group), source.columns))
+    for extra in range(max(1, len(texts))):
+        for extra_columns in combinations(range(1, len(texts)), extra):
+            row_names = {tuple(row[at].text for at in (0, *extra_columns)) for row in source.rows}
+            if len(row_names) == len(source.rows):
+                return [0, *extra_columns]
     return [0]
 
 
-def _groups_beside(whole: Grid, names: Sequence[int]) -> list[list[int]]:
+def _groups_beside(source: Grid, names: Sequence[int]) -> list[list[int]]:
     groups: list[list[int]] = []
-    for position, column in enumerate(whole.columns):
+    for position, column in enumerate(source.columns):
         if position in names:
             continue
-        if groups and column.group and whole.columns[groups[-1][-1]].group == column.group:
+        if groups and column.group and source.columns[groups[-1][-1]].group == column.group:
             groups[-1].append(position)
         else:
             groups.append([position])
     return groups
 
 
-def _width(whole: Grid, positions: Sequence[int], folded: int | None) -> int:
-    return sum(_widest(whole, position, folded) for position in positions) + GAP * (len(positions) - 1)
+def _width(source: Grid, positions: Sequence[int], folded: int | None) -> int:
+    return sum(_widest(source, position, folded) for position in positions) + GAP * (len(positions) - 1)
 
 
-def _widest(whole: Grid, position: int, folded: int | None) -> int:
-    widest = max(len(text) for text in _texts(whole, position))
-    return widest if folded is None or whole.columns[position].numeric else min(widest, folded)
+def _widest(source: Grid, position: int, folded: int | None) -> int:
+    widest = max(len(text) for text in _texts(source, position))
+    return widest if folded is None or source.columns[position].numeric else min(widest, folded)
 
 
-def _texts(whole: Grid, position: int) -> list[str]:
-    column = whole.columns[position]
-    first = position == 0 or whole.columns[position - 1].group != column.group
-    return [column.group if first else "", column.title, *(row[position].text for row in whole.rows)]
+def _texts(source: Grid, position: int) -> list[str]:
+    column = source.columns[position]
+    starts_group = position == 0 or source.columns[position - 1].group != column.group
+    return [column.group if starts_group else "", column.title, *(row[position].text for row in source.rows)]

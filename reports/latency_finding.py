@@ -1,4 +1,4 @@
-"""The finding on latency and the conditions of the times: computed from them and never typed."""
+"""The finding of a latency experiment, computed from the times, and the conditions of the measurement."""
 
 from collections.abc import Iterator
 
@@ -14,18 +14,20 @@ SAYS = {1: "faster", -1: "slower", 0: "no significant difference"}
 
 
 def latency_finding(evidence: LatencyEvidence) -> str:
-    """Return how fast the arms in question are beside the baseline, from the longest input to the shortest."""
-    lengths, wanted = evidence.lengths, evidence.experiment.timing.lengths
+    """Return the speedups over the baseline on the longest and the shortest input."""
+    lengths, planned = evidence.lengths, evidence.experiment.timing.lengths
     if not lengths:
-        return f"No result yet: none of {len(wanted)} lengths has been timed."
+        return f"No result yet: none of {len(planned)} lengths has been timed."
     text = " ".join(sentence for arm in _in_question(evidence) for sentence in _sentences(evidence, arm))
     return (
-        text if len(lengths) == len(wanted) else f"So far, with {len(lengths)} of {len(wanted)} lengths timed: {text}"
+        text
+        if len(lengths) == len(planned)
+        else f"So far, with {len(lengths)} of {len(planned)} lengths timed: {text}"
     )
 
 
 def _in_question(evidence: LatencyEvidence) -> tuple[str, ...]:
-    """Return the arms that the paper speaks of, or all of them, the baseline never."""
+    """Return the arms in the paper's orderings, or all arms, without the baseline."""
     paper, rivals = evidence.experiment.paper, evidence.arms[1:]
     named = {name for ordering in paper.orderings for name in ordering.split(" > ")} if paper else set()
     return tuple(arm for arm in rivals if arm in named) or rivals
@@ -34,8 +36,8 @@ def _in_question(evidence: LatencyEvidence) -> tuple[str, ...]:
 def _sentences(evidence: LatencyEvidence, arm: str) -> Iterator[str]:
     baseline, timed = evidence.experiment.baseline, evidence.of_arm(arm)
     longest, shortest = timed[-1], timed[0]
-    first = speedup_text(evidence, longest, f" as fast as {baseline}")
-    sentence = f"At n = {longest.length} {arm} is {first} with {_flops(longest)} of its FLOPs"
+    speedup = speedup_text(evidence, longest, f" as fast as {baseline}")
+    sentence = f"At n = {longest.length} {arm} is {speedup} with {_flops(longest)} of its FLOPs"
     if shortest is not longest:
         sentence += f", at n = {shortest.length} {speedup_text(evidence, shortest)} with {_flops(shortest)}"
     yield f"{sentence} ({longest.speedup.n} paired rounds per length)."
@@ -43,11 +45,12 @@ def _sentences(evidence: LatencyEvidence, arm: str) -> Iterator[str]:
 
 
 def _where(evidence: LatencyEvidence, timed: tuple[ArmLatency, ...]) -> str:
-    """Return at which lengths the intervals say what."""
-    found = {
-        sign: [str(each.length) for each in timed if evidence.significance(each.speedup) == sign] for sign in SAYS
+    """Return the lengths at which the arm is faster, slower, or not significantly different."""
+    by_sign = {
+        sign: [str(timed_arm.length) for timed_arm in timed if evidence.significance(timed_arm.speedup) == sign]
+        for sign in SAYS
     }
-    return "; ".join(f"{SAYS[sign]} at n = {', '.join(lengths)}" for sign, lengths in found.items() if lengths)
+    return "; ".join(f"{SAYS[sign]} at n = {', '.join(lengths)}" for sign, lengths in by_sign.items() if lengths)
 
 
 def _flops(timed: ArmLatency) -> str:
@@ -55,13 +58,16 @@ def _flops(timed: ArmLatency) -> str:
 
 
 def latency_conditions(evidence: LatencyEvidence) -> Iterator[tuple[str, str]]:
-    """Yield under which conditions the times were taken: terms, each with its text."""
+    """Yield the conditions of the measurement as pairs of a term and its text."""
     timing, machine = evidence.experiment.timing, evidence.machine
     yield "Timed", PARTS[timing.part]
     yield "Sizes", _sizes(evidence)
     longest = max(timing.lengths)
-    yield "Inputs", f"{timing.batch_sequences} per pass, random, of up to {longest} tokens, none of them padding"
-    yield "Rounds", f"{timing.rounds} after {timing.warm_up_rounds} for warming up; arms in random order in each"
+    yield "Inputs", f"{timing.batch_sequences} per pass, random tokens without padding, up to {longest} tokens long"
+    yield (
+        "Rounds",
+        f"{timing.rounds} after {timing.warm_up_rounds} warm-up rounds; arms in random order in each round",
+    )
     if machine is None:
         return
     yield "Clock", f"{machine.clock}, {machine.threads} thread"

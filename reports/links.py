@@ -1,4 +1,4 @@
-"""Links from a page to the files beside it: relative, and only to files that are there."""
+"""Relative links from a page to the existing files of its folder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ SORTS = {
     "Figures": ("figures/*",),
     "Rows behind the report": ("ledger/*",),
 }
-"""Files of a results folder and of a published report, by patterns inside them."""
+"""Files of a results folder or a published report, by glob patterns."""
 
 
 @dataclass(frozen=True)
@@ -22,21 +22,21 @@ class Link:
 
 @dataclass(frozen=True)
 class LinkGroup:
-    """Files of one sort."""
+    """Files of one kind."""
 
     title: str
     links: tuple[Link, ...]
 
 
 def links_beside(folder: Path, reports: Sequence[str]) -> tuple[LinkGroup, ...]:
-    """Return the files of a report's folder: the reports of these names, its tables, its figures, its rows."""
+    """Return the links to the files of a report's folder: other formats, tables, figures and ledger rows."""
     named = tuple(name for name in reports if (folder / name).is_file())
-    sorts = {title: _found(folder, patterns) for title, patterns in SORTS.items()}
-    every = {"Other formats": named, **sorts}
-    return tuple(LinkGroup(title, tuple(map(_link, names))) for title, names in every.items() if names)
+    sorts = {title: _files(folder, patterns) for title, patterns in SORTS.items()}
+    groups = {"Other formats": named, **sorts}
+    return tuple(LinkGroup(title, tuple(map(_link, names))) for title, names in groups.items() if names)
 
 
-def _found(folder: Path, patterns: Sequence[str]) -> tuple[str, ...]:
+def _files(folder: Path, patterns: Sequence[str]) -> tuple[str, ...]:
     paths = (path for pattern in patterns for path in sorted(folder.glob(pattern)))
     return tuple(
         path.relative_to(folder).as_posix() for path in paths if path.is_file() and not path.name.startswith(".")

@@ -1,4 +1,4 @@
-"""What the numbers were made with: version, command, time, machine, libraries; everything from the ledger."""
+"""Provenance from the ledger: version, command, time, machine and libraries of the numbers."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -14,7 +14,7 @@ PROGRAM = "steeplechase"
 
 
 def made_with_of(snapshot: Snapshot) -> Notes:
-    """Return the facts by term; what a ledger does not have is left out."""
+    """Return the provenance by term; terms that the ledger does not have are left out."""
     if not snapshot.manifest:
         return ()
     return tuple((term, printable(text)) for term, text in _facts(snapshot) if text)
@@ -35,18 +35,18 @@ def _facts(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _times(sessions: tuple[Session, ...]) -> str:
-    """Return when the work was done and its wall time; of a killed process the end is unknown."""
+    """Return start and wall time of the sessions; the end of a killed process is unknown."""
     if not sessions:
         return ""
-    first = _moment(sessions[0])
-    known = [session.seconds for session in sessions if session.seconds is not None]
-    killed = len(sessions) - len(known)
-    wall = f"{duration(sum(known))} wall time" if known else ""
+    start = _moment(sessions[0])
+    seconds = [session.seconds for session in sessions if session.seconds is not None]
+    killed = len(sessions) - len(seconds)
+    wall = f"{duration(sum(seconds))} wall time" if seconds else ""
     unknown = f"{killed} of them without an end" if killed else ""
     if len(sessions) == 1:
-        return ", ".join(filter(None, [first, wall or "without an end: wall time unknown"]))
+        return ", ".join(filter(None, [start, wall or "without an end: wall time unknown"]))
     return ", ".join(
-        filter(None, [f"{len(sessions)} sessions from {first} to {_moment(sessions[-1])}", wall, unknown])
+        filter(None, [f"{len(sessions)} sessions from {start} to {_moment(sessions[-1])}", wall, unknown])
     )
 
 
@@ -55,7 +55,7 @@ def _moment(session: Session) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words, rounded to what a reader plans with."""
+    """Return a duration as text, rounded to seconds or minutes."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -63,7 +63,7 @@ def duration(seconds: float) -> str:
 
 
 def _stages(snapshot: Snapshot) -> str:
-    """Return how many stages were computed, in what time on all workers together, and how many were cached."""
+    """Return the number of computed stages with their total time over workers, and the number of cached stages."""
     ended = [record for record in _records(snapshot) if record.status is not Status.FAILED]
     computed = [record.seconds for record in ended if not record.reused]
     parts = [f"{len(computed)} computed in {duration(sum(computed))}, added over all workers"] if computed else []

@@ -1,4 +1,4 @@
-"""Numbers as text: digits that the spread supports, a true minus sign, short units; the same for every reader."""
+"""Numbers as text: decimals by the standard deviation, a true minus sign, short units."""
 
 import math
 from collections.abc import Iterable
@@ -8,40 +8,42 @@ from analysis.effects import Difference, Effect
 
 UNKNOWN, NOTHING = "?", "–"
 TWO_SEEDS = "†"
-"""Marks an interval of two differences, which has one degree of freedom."""
+"""Mark of an interval with one degree of freedom."""
 MOST_DECIMALS = 17
 UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 
 
 def decimals_for(spreads: Iterable[float | None], fallback: int) -> int:
-    """Return the decimals that show two digits of the median spread, from 1 to 4."""
-    known = [spread for spread in spreads if spread is not None and spread > 0]
-    if not known:
+    """Return the number of decimals, 1 to 4, that shows two significant digits of the median standard deviation."""
+    positive = [spread for spread in spreads if spread is not None and spread > 0]
+    if not positive:
         return fallback
-    magnitude = math.floor(math.log10(median(known)) + 1e-9)  # so that 0.01 counts as 0.01 whatever its last bit
+    magnitude = math.floor(
+        math.log10(median(positive)) + 1e-9
+    )  # the tolerance absorbs rounding of values such as 0.01
     return min(4, max(1, 1 - magnitude))
 
 
 def fixed(value: float, decimals: int) -> str:
-    """Return a number with fixed decimals; what rounds to zero has no sign."""
+    """Return a number with fixed decimals; zero has no sign."""
     return f"{round(value, decimals) + 0.0:.{decimals}f}".replace("-", "−")
 
 
 def distinct(value: float, other: float, decimals: int) -> tuple[str, str]:
-    """Return two numbers with fixed decimals: as many more as it takes until different numbers look different."""
+    """Return two numbers with fixed decimals, with more decimals until unequal numbers differ as text."""
     while value != other and decimals < MOST_DECIMALS and fixed(value, decimals) == fixed(other, decimals):
         decimals += 1
     return fixed(value, decimals), fixed(other, decimals)
 
 
 def signed(value: float, decimals: int) -> str:
-    """Return a difference with its sign, also where it is positive."""
+    """Return a difference with an explicit sign."""
     text = fixed(value, decimals)
     return text if text.startswith("−") or not float(text) else f"+{text}"
 
 
 def mean_text(effect: Effect, decimals: int) -> str:
-    """Return `mean ± sd (n)`; a single seed has no spread."""
+    """Return `mean ± sd (n)`; a single seed has no standard deviation."""
     if effect.mean is None:
         return NOTHING
     spread = UNKNOWN if effect.sd is None else fixed(effect.sd, decimals)
@@ -59,19 +61,19 @@ def difference_text(difference: Difference, decimals: int) -> str:
 
 
 def interval_text(difference: Difference, decimals: int) -> str:
-    """Return `Δ [low, high] (n)`, n being the pairs; two are marked."""
+    """Return `Δ [low, high] (n)` with n pairs; two pairs are marked."""
     text = difference_text(difference, decimals)
     return text if difference.delta is None else f"{text} ({difference.pairs}{two_seeds(difference)})"
 
 
 def interval_text_with_n(difference: Difference, decimals: int) -> str:
     """Return `Δ [low, high], n = 3` for a sentence."""
-    one = ", one degree of freedom" if difference.one_degree else ""
-    return f"{difference_text(difference, decimals)}, n = {difference.pairs}{one}"
+    remark = ", one degree of freedom" if difference.one_degree else ""
+    return f"{difference_text(difference, decimals)}, n = {difference.pairs}{remark}"
 
 
 def two_seeds(difference: Difference) -> str:
-    """Return the mark of an interval with one degree of freedom, nothing for any other."""
+    """Return the mark of an interval with one degree of freedom; empty for others."""
     return TWO_SEEDS if difference.one_degree else ""
 
 
@@ -96,6 +98,6 @@ def scientific(count: int) -> str:
 
 
 def milliseconds_text(seconds: float) -> str:
-    """Return seconds as milliseconds with three digits, whatever the size."""
-    took = seconds * 1e3
-    return fixed(took, 3 if took < 1 else 2 if took < 10 else 1 if took < 100 else 0)
+    """Return seconds as milliseconds with three significant digits."""
+    milliseconds = seconds * 1e3
+    return fixed(milliseconds, 3 if milliseconds < 1 else 2 if milliseconds < 10 else 1 if milliseconds < 100 else 0)

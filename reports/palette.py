@@ -1,4 +1,4 @@
-"""A page's colours: each colour of the palette as a CSS variable with a value for light and one for dark."""
+"""CSS variables of the palette: each colour with a light and a dark value."""
 
 import re
 
@@ -8,20 +8,22 @@ STYLE_ATTRIBUTE = re.compile(r' style="[^"]*"')
 
 
 def variables() -> str:
-    """Return the rules that set the variables: light, and dark where the reader's system asks for it."""
-    light, dark = (" ".join(f"{name}: {value};" for name, value in _named(each).items()) for each in (LIGHT, DARK))
+    """Return the CSS rules of the variables: light, and dark under `prefers-color-scheme: dark`."""
+    light, dark = (
+        " ".join(f"{name}: {value};" for name, value in _named(palette).items()) for palette in (LIGHT, DARK)
+    )
     return f":root {{ {light} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}"
 
 
 def following_the_page(svg: str) -> str:
-    """Return a drawing whose colours are the page's variables; text that happens to name a colour stays as it is."""
+    """Return an SVG with the page's colour variables in its style attributes; its text is not changed."""
     by_value = {value: f"var({name})" for name, value in _named(LIGHT).items()}
     colour = re.compile("|".join(by_value))
-    return STYLE_ATTRIBUTE.sub(lambda style: colour.sub(lambda found: by_value[found[0]], style[0]), svg)
+    return STYLE_ATTRIBUTE.sub(lambda style: colour.sub(lambda match: by_value[match[0]], style[0]), svg)
 
 
 def _named(palette: Palette) -> dict[str, str]:
-    series = {f"--series-{place}": value for place, value in enumerate(palette.series[1:], start=1)}
+    series = {f"--series-{number}": value for number, value in enumerate(palette.series[1:], start=1)}
     return {
         "--ground": palette.ground,
         "--shade": palette.shade,

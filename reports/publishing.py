@@ -1,6 +1,6 @@
-"""Published reports: a folder with everything that a report shows and the rows it was made from.
+"""Published reports: a folder with a report in every format and the ledger rows behind it, exported as CSV.
 
-From those rows, the export of its ledger, the rest is made again byte for byte.
+Rebuilding from those rows reproduces the other files byte for byte.
 """
 
 from pathlib import Path
@@ -14,9 +14,9 @@ from reports.write import write_report
 
 
 def publish(source: Path, folder: Path) -> None:
-    """Put the rows of a results folder into another folder and build the report there.
+    """Export the rows of a results folder into another folder and build the report there.
 
-    Raises MachineError where the source holds no results, CorruptionError where they cannot be trusted.
+    Raises MachineError if the source holds no results, CorruptionError if they are corrupt.
     """
     with open_rows(source) as rows:
         make_folder(folder)
@@ -25,9 +25,9 @@ def publish(source: Path, folder: Path) -> None:
 
 
 def rebuild(folder: Path) -> tuple[str, ...]:
-    """Build a published report again and return the files that are not what they were.
+    """Rebuild a published report from its rows and return the files that changed.
 
-    Raises MachineError where the folder holds no rows to build from, CorruptionError where they were changed.
+    Raises MachineError if the folder holds no rows, CorruptionError if its rows were changed.
     """
     refuse_former_timings(folder)
     if not has_export(folder):
@@ -39,8 +39,8 @@ def rebuild(folder: Path) -> tuple[str, ...]:
 
 
 def published_in(folder: Path) -> tuple[Path, ...]:
-    """Return the folders under a folder that a report can be built in, by name."""
-    return tuple(each for each in sorted(folder.iterdir()) if has_export(each))
+    """Return the sub-folders with exported rows, by name."""
+    return tuple(path for path in sorted(folder.iterdir()) if has_export(path))
 
 
 def _hashes(folder: Path) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A report: one finding with its evidence, made from sections and figures that know nothing of each other."""
+"""A report: one finding with its evidence, assembled from independent sections and figures."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
@@ -72,22 +72,22 @@ SECTIONS: tuple[Section[Evidence], ...] = (
     tuning_trials.SECTION,
     forecast.SECTION,
 )
-"""Of experiments that train, in the order in which a reader meets them."""
+"""Sections of training experiments, in display order."""
 LATENCY_SECTIONS: tuple[Section[LatencyEvidence], ...] = (latency.SECTION, latency_verdicts.SECTION)
-"""Of latency experiments."""
+"""Sections of latency experiments, in display order."""
 LISTED_FIRST = (
     *("results", "effects", "claims", "divergence", "noise", "candidates", "importance", "audit", "pareto"),
     *("isolated", "factors", "attention_diagonal", "matched", "paper", "departures", "reference"),
 )
-"""Tables in the order in which a JSON report lists them; all others follow as their sections do."""
+"""Tables listed first in a JSON report; all others follow in the order of their sections."""
 
 
 def build(snapshot: Snapshot, primary: PrimaryMetric = primary_metric) -> Report:
-    """Return the report of a snapshot. Raises CorruptionError where this version cannot read the experiment."""
-    return _of_latencies(snapshot) if is_latency(snapshot) else _of_training(snapshot, primary)
+    """Return the report of a snapshot. Raises CorruptionError if this version cannot read the experiment."""
+    return _latency_report(snapshot) if is_latency(snapshot) else _training_report(snapshot, primary)
 
 
-def _of_training(snapshot: Snapshot, primary: PrimaryMetric) -> Report:
+def _training_report(snapshot: Snapshot, primary: PrimaryMetric) -> Report:
     own = at_own_recipes(snapshot)
     results = results_of(at_shared_recipe(snapshot), primary)
     evidence = Evidence(results, None if own is None else results_of(own, primary))
@@ -108,7 +108,7 @@ def _of_training(snapshot: Snapshot, primary: PrimaryMetric) -> Report:
     )
 
 
-def _of_latencies(snapshot: Snapshot) -> Report:
+def _latency_report(snapshot: Snapshot) -> Report:
     evidence = latency_evidence_of(snapshot)
     experiment, contents = evidence.experiment, _contents(LATENCY_SECTIONS, evidence)
     scale, paper = scale_of(snapshot.scale), experiment.paper
@@ -141,7 +141,7 @@ def _listed_at(table: Table) -> int:
 
 
 def _with_notes_on_results(contents: Sequence[Content]) -> Iterator[Grid]:
-    """Yield the grids; below the main table the notes of sections that have no grid of their own to carry them."""
+    """Yield the grids; the main table also has the notes of sections without a grid."""
     notes = [note for content in contents for note in content.notes_on_results]
     for grid in (grid for content in contents for grid in content.grids):
         yield with_notes(grid, notes) if grid.name == main_table.SECTION.name else grid

@@ -1,4 +1,4 @@
-"""A search's finding: how many candidates finished, which is best, and how it differs from the baseline."""
+"""Finding of a search: the number of finished candidates, the best one, and its difference from the baseline."""
 
 from collections.abc import Sequence
 
@@ -17,35 +17,38 @@ WORDS = ("diverged", "failed")
 
 
 def search_finding(results: Results) -> str:
-    """Return the sentence. Candidates are ranked by how far they came, then by their paired difference there."""
+    """Return the finding. Candidates are ranked by the last rung reached, then by their paired difference there."""
     rows = candidates_table(results).rows
     ranked = [row for row in rows if row["rank"] is not None]
     candidates = [arm.name for arm in results.arms if arm.name != BASELINE]
     if not ranked:
-        return _nothing(results, len(candidates))
-    through = sum(
+        return _no_result(results, len(candidates))
+    finished = sum(
         any(history.status is TrialStatus.FINISHED for history in results.trials[arm]) for arm in candidates
     )
     best = ranked[0]
-    shown = f"{_named(best)}, {_to_baseline(results, best)}{_not_distinguishable(results, ranked)}"
-    found = f"Of {len(candidates)} candidates {through} came through; the best is {shown}."
-    sentences = (found, _audited(results), audit_sentence(results))
+    best_text = f"{_named(best)}, {_to_baseline(results, best)}{_not_significant(results, ranked)}"
+    result = f"Of {len(candidates)} candidates {finished} passed every hurdle; the best is {best_text}."
+    sentences = (result, _audited(results), audit_sentence(results))
     return " ".join(filter(None, sentences))
 
 
-def _nothing(results: Results, candidates: int) -> str:
-    """Return why nothing has a result: no mark has been reached yet, or all arms ended without one."""
-    arms, bad = len(results.arms), (TrialStatus.DIVERGED, TrialStatus.FAILED)
+def _no_result(results: Results, candidates: int) -> str:
+    """Return why no arm has a result: no rung has been reached yet, or all arms ended before one."""
+    arms, without_result = len(results.arms), (TrialStatus.DIVERGED, TrialStatus.FAILED)
     statuses = [{history.status for history in results.trials[arm.name]} for arm in results.arms]
-    if arms == 0 or not all(found and found <= {*bad} for found in statuses):
-        return f"No result yet: none of {candidates} candidates has reached a mark."
-    counts = {word: sum(found == {status} for found in statuses) for word, status in zip(WORDS, bad, strict=True)}
+    if arms == 0 or not all(arm_statuses and arm_statuses <= {*without_result} for arm_statuses in statuses):
+        return f"No result yet: none of {candidates} candidates has reached a rung."
+    counts = {
+        word: sum(arm_statuses == {status} for arm_statuses in statuses)
+        for word, status in zip(WORDS, without_result, strict=True)
+    }
     if counts["diverged"] == arms:
         return f"No result: the baseline and all {candidates} candidates diverged."
     parts = [f"{count} {word}" for word, count in counts.items() if count]
-    mixed = arms - sum(counts.values())
-    parts += [f"{mixed} diverged at some seeds and failed at others"] if mixed else []
-    return f"No result: of {candidates} candidates and the baseline {', '.join(parts)}; none has reached a mark."
+    mixed_ends = arms - sum(counts.values())
+    parts += [f"{mixed_ends} diverged at some seeds and failed at others"] if mixed_ends else []
+    return f"No result: of {candidates} candidates and the baseline {', '.join(parts)}; none has reached a rung."
 
 
 def _named(best: Row) -> str:
@@ -56,49 +59,54 @@ def _named(best: Row) -> str:
 
 
 def _to_baseline(results: Results, best: Row) -> str:
-    """Return how the best candidate differs from the baseline where both were measured."""
+    """Return the difference of the best candidate to the baseline at the last rung of both."""
     arm = str(best["arm"])
     if arm == BASELINE:
-        return "which no candidate has beaten"
-    found = against_baseline(results, arm)
-    if found is None:
-        return "with no mark that the baseline has reached at the same seed"
-    mark, difference = found
-    shown = f"Δ {difference_text(difference, results.decimals(LOSS))}, n = {difference.pairs}"
-    where = f"held-out loss at {short(mark)} tokens, the furthest that both reached"
+        return "and no candidate is ranked above it"
+    comparison = against_baseline(results, arm)
+    if comparison is None:
+        return "which shares no rung with the baseline at the same seed"
+    mark, difference = comparison
+    interval = f"Δ {difference_text(difference, results.decimals(LOSS))}, n = {difference.pairs}"
+    where = f"held-out loss at {short(mark)} tokens, the last rung of both"
     if difference.delta is None or not difference.told_apart:
-        return f"which is not distinguishable from the baseline by {where} ({shown})"
-    return f"{'better' if difference.delta < 0 else 'worse'} than the baseline by {where} ({shown})"
+        return f"which does not differ significantly from the baseline in {where} ({interval})"
+    return f"significantly {'better' if difference.delta < 0 else 'worse'} than the baseline in {where} ({interval})"
 
 
-def _not_distinguishable(results: Results, ranked: Sequence[Row]) -> str:
-    """Return how many of those who came as far are not distinguishable from the best, at the seeds they share."""
+def _not_significant(results: Results, ranked: Sequence[Row]) -> str:
+    """Return the number of candidates at the same rung that do not differ significantly from the best one."""
     best, *others = (row for row in ranked if row["tokens"] == ranked[0]["tokens"])
     others = [row for row in others if row["arm"] != BASELINE]
     tokens, arm = best["tokens"], str(best["arm"])
     assert isinstance(tokens, int)
     differences = {str(row["arm"]): between(results, arm, str(row["arm"]), tokens) for row in others}
-    level = [name for name, difference in differences.items() if not difference.told_apart]
-    if not level:
+    not_different = [name for name, difference in differences.items() if not difference.told_apart]
+    if not not_different:
         return ""
-    found = differences[level[0]]
-    shown = f"{level[0]}, Δ {difference_text(found, results.decimals(LOSS))}, n = {found.pairs}"
+    nearest_difference = differences[not_different[0]]
+    interval = difference_text(nearest_difference, results.decimals(LOSS))
+    nearest = f"{not_different[0]}, Δ {interval}, n = {nearest_difference.pairs}"
     if len(others) == 1:
-        return f", and not distinguishable from the only other candidate that came as far ({shown})"
-    many = f"{len(level)} of the {len(others)}" if len(level) < len(others) else f"any of the {len(others)}"
-    return f", and not distinguishable from {many} other candidates that came as far (next: {shown})"
+        return f", and not significantly different from the only other candidate at that rung ({nearest})"
+    count = (
+        f"{len(not_different)} of the {len(others)}"
+        if len(not_different) < len(others)
+        else f"any of the {len(others)}"
+    )
+    return f", and not significantly different from {count} other candidates at that rung (next: {nearest})"
 
 
 def _audited(results: Results) -> str:
-    """Return the audited trials that ended better than every survivor, empty where none did."""
+    """Return the audited trials with a lower final loss than every survivor; empty without one."""
     better = better_than_survivors(results)
     if not better:
         return ""
     decimals = max(results.decimals(LOSS), LOSS_DECIMALS)
-    shown = [
-        f"{name}, stopped at hurdle {one.stopped_at.level + 1}, at {fixed(one.measured, decimals)}"
-        for name, one in better
-        if one.stopped_at is not None
+    texts = [
+        f"{name}, stopped at hurdle {ending.stopped_at.level + 1}, at {fixed(ending.measured, decimals)}"
+        for name, ending in better
+        if ending.stopped_at is not None
     ]
-    many = "trials" if len(shown) > 1 else "trial"
-    return f"Audited {many} that ended better than every survivor: {'; '.join(shown)} nats."
+    trials = "trials" if len(texts) > 1 else "trial"
+    return f"Audited {trials} that ended better than every survivor: {'; '.join(texts)} nats."

@@ -1,4 +1,4 @@
-"""A section of a report: when it applies, its tables as rows, and the same as people read it with notes below."""
+"""A section of a report: when it applies, its tables as rows, and its grids with notes for display."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,28 +8,28 @@ from reports.grid import Grid
 from reports.table import Table
 
 Evidence = TypeVar("Evidence")
-"""What a kind of experiment has brought to light: of training or of latencies."""
+"""The results of an experiment: of training or of latencies."""
 
 
 @dataclass(frozen=True)
 class Content:
-    """What a section has to say of one experiment."""
+    """The content of a section for one experiment."""
 
     tables: tuple[Table, ...] = ()
-    """Each is a CSV file of its name and part of the JSON document."""
+    """Each is written as a CSV file of its name and into the JSON document."""
     grids: tuple[Grid, ...] = ()
     notes_on_results: tuple[str, ...] = ()
-    """Notes below the main table, where the section has no grid of its own to carry them."""
+    """Notes below the main table, for a section without a grid."""
 
 
 def every_experiment(evidence: object) -> bool:
-    """Return that a section applies whatever the experiment."""
+    """Return True: the section applies to every experiment."""
     return True
 
 
 @dataclass(frozen=True)
 class Section(Generic[Evidence]):
-    """One part of every report that it applies to: `SECTION` in its file, listed once in reports/report.py."""
+    """One part of a report: `SECTION` in its file, listed once in reports/report.py."""
 
     name: str
     content: Callable[[Evidence], Content]

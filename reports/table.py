@@ -1,4 +1,4 @@
-"""Tables as data: what every format prints comes from these rows."""
+"""Tables as data: the rows behind every format."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Table:
 
 
 def table(name: str, columns: str, rows: Iterable[Row]) -> Table:
-    """Return a table after checking that its rows have the columns they promise, in that order."""
+    """Return a table after checking that every row has these columns in this order."""
     named, filled = tuple(columns.split()), tuple(rows)
     assert all(tuple(row) == named for row in filled), f"{name}: a row differs from {named}"
     return Table(name, named, filled)
@@ -32,5 +32,5 @@ def interval(difference: Difference) -> dict[str, JsonValue]:
 
 
 def number(cell: JsonValue) -> float | None:
-    """Return a cell of a table as a finite number, None where it is something else."""
+    """Return a cell of a table as a finite number; None if it is not one."""
     return finite(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else None

@@ -1,4 +1,4 @@
-"""A report as files in a folder: every format at once, each figure by itself, and every table."""
+"""Writes a report into a folder: every format, every figure and every table."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -23,29 +23,31 @@ REPORT_FILES = {
 FIGURES, TABLES = "figures", "tables"
 
 
-def write_report(found: Snapshot, folder: Path) -> tuple[Path, ...]:
-    """Write the report and return the files of its formats, each there whole or not at all.
+def write_report(snapshot: Snapshot, folder: Path) -> tuple[Path, ...]:
+    """Write the report atomically, file by file, and return the files of its formats.
 
-    Beside them `figures/` has each figure as SVG and PDF with its numbers, `tables/` every table as CSV; what an
-    earlier report has left there is gone. Raises MachineError where a file cannot be written.
+    `figures/` gets each figure as SVG and PDF with its numbers, `tables/` every table as CSV; files of an earlier
+    report in these folders are removed. Raises MachineError if a file cannot be written.
     """
     from reports.formats.html import drawings, page
     from reports.links import links_beside
 
-    report = build(found)
-    others = [form for form in REPORT_FILES if form != "html"]
-    texts = {form: render(report, form).encode() for form in others}
+    report = build(snapshot)
+    other_formats = [format_name for format_name in REPORT_FILES if format_name != "html"]
+    texts = {format_name: render(report, format_name).encode() for format_name in other_formats}
     refuse_taken(folder)
     with disk_refusals(folder):
         _fill(folder / FIGURES, dict(figure_files(report.pictures)))
         _fill(folder / TABLES, dict(_tables(report)))
-        written = [put(folder / REPORT_FILES[form], texts[form]) for form in others]
-        links = links_beside(folder, tuple(REPORT_FILES[form] for form in others))  # last: to files that are there
+        written = [put(folder / REPORT_FILES[format_name], texts[format_name]) for format_name in other_formats]
+        links = links_beside(
+            folder, tuple(REPORT_FILES[format_name] for format_name in other_formats)
+        )  # last, because only existing files are linked
         return put(folder / REPORT_FILES["html"], page(report, drawings(report), links).encode()), *written
 
 
 def files_to_attach(files: Sequence[Path], scratch: Path) -> tuple[Path, ...]:
-    """Return a report's files as they are shown without its folder; the page is a copy without links to files."""
+    """Return the files for use outside the folder; the page is replaced by a copy without links to files."""
     from reports.formats.html import without_files
 
     page = scratch / REPORT_FILES["html"]
@@ -54,16 +56,18 @@ def files_to_attach(files: Sequence[Path], scratch: Path) -> tuple[Path, ...]:
 
 
 def refuse_taken(folder: Path) -> None:
-    """Raise MachineError where something else has the name of a report's file, so that no run ends in vain.
+    """Raise MachineError if a path of the report is taken by a folder, or one of its folders by a file or a link.
 
-    A link is no folder of ours: what an earlier report has left behind is removed from it.
+    Links are refused because files of an earlier report are removed from the report's folders.
     """
     files = [folder / name for name in REPORT_FILES.values()]
     with disk_refusals(folder):
-        taken = [path for path in files if path.is_dir()]
-        no_folders = [path for path in (folder / FIGURES, folder / TABLES) if _is_no_folder(path)]
-    lines = [f"{path}: is a folder, and the report has a file there; move it away" for path in taken]
-    lines += [f"{path}: is no folder, and the report has one there; move it away" for path in no_folders]
+        folders = [path for path in files if path.is_dir()]
+        not_folders = [path for path in (folder / FIGURES, folder / TABLES) if _is_no_folder(path)]
+    lines = [f"{path}: is a folder, but the report writes a file of this name; move it away" for path in folders]
+    lines += [
+        f"{path}: is not a folder, but the report writes a folder of this name; move it away" for path in not_folders
+    ]
     if lines:
         raise MachineError(lines)
 
@@ -73,7 +77,7 @@ def _is_no_folder(path: Path) -> bool:
 
 
 def figure_files(pictures: Iterable[Picture]) -> Iterator[tuple[str, bytes]]:
-    """Yield each figure as SVG and as PDF, and its numbers as CSV, by the names of the files."""
+    """Yield file name and content of each figure as SVG and PDF, and of its numbers as CSV."""
     for picture in pictures:
         yield f"{picture.name}.svg", svg_document(picture.svg).encode()
         yield f"{picture.name}.pdf", picture.pdf()
@@ -87,7 +91,7 @@ def _tables(report: Report) -> Iterator[tuple[str, bytes]]:
 
 
 def _fill(folder: Path, files: dict[str, bytes]) -> None:
-    """Make a folder hold these files and no others; no folder for no files. Folders in it are left alone."""
+    """Write these files into a folder and remove other files; sub-folders are kept; no folder without files."""
     if files:
         folder.mkdir(exist_ok=True)
     for leftover in folder.glob("*") if folder.is_dir() else ():
@@ -98,7 +102,7 @@ def _fill(folder: Path, files: dict[str, bytes]) -> None:
 
 
 def put(path: Path, content: bytes) -> Path:
-    """Write a file, whole or not at all, where it does not hold these bytes already; raises OSError."""
+    """Write a file atomically unless it already has these bytes; raises OSError."""
     if path.is_file() and not path.is_symlink() and path.read_bytes() == content:
         return path
     return write_whole(path, content)

@@ -2,19 +2,19 @@
 
 from typing import Any
 
-from reports.figures import attention, axis_curve, curves, forest, ladder, latency, pareto
+from reports.figures import attention, axis_response, curves, forest, ladder, latency, pareto
 from reports.figures.figure import ReportFigure
 from reports.statistics.evidence import Evidence
 from reports.statistics.latency import LatencyEvidence
 
 FIGURES: tuple[ReportFigure[Evidence, Any], ...] = (
-    axis_curve.FIGURE,
+    axis_response.FIGURE,
     ladder.FIGURE,
     attention.FIGURE,
     curves.FIGURE,
     forest.FIGURE,
     pareto.FIGURE,
 )
-"""Of experiments that train, in the order in which they are shown."""
+"""Figures of training experiments, in display order."""
 LATENCY_FIGURES: tuple[ReportFigure[LatencyEvidence, Any], ...] = (latency.FIGURE,)
-"""Of latency experiments."""
+"""Figures of latency experiments."""

@@ -1,4 +1,4 @@
-"""Learning curves: held-out loss by tokens seen, hurdles, where arms stopped, and what is forecast, dashed."""
+"""Learning curves: held-out loss by tokens seen, with hurdles, stopped arms and dashed forecasts."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ import numpy as np
 
 from ledger.snapshot import TrialHistory
 from reports.figures.figure import ReportFigure
-from reports.figures.matplotlib_style import Figure, draw_sample, look, new_figure, spread, text_inches
+from reports.figures.matplotlib_style import Figure, draw_sample, new_figure, series_style, spread, text_inches
 from reports.figures.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET
 from reports.number_format import short
 from reports.sanitise import printable
 from reports.statistics.backtest import COVERAGE
-from reports.statistics.curves import whole_curves
+from reports.statistics.curves import longest_curves
 from reports.statistics.evidence import Evidence
 from reports.statistics.forecast import Forecast
 from reports.statistics.results import Results
@@ -25,12 +25,12 @@ NAME_POINTS, NAMES_BEGIN, PAD_INCHES = 9, 1.05, 0.1
 NARROW_INCHES, NARROW_HEIGHT_INCHES, NAME_INCHES, AXIS_INCHES = 3.9, 3.4, 0.2, 0.55
 TITLE, BAND = "Held-out loss (nats): mean over seeds", "band from lowest to highest seed"
 LABELLED_LINES = len(COLOURS)
-LABEL_GAP = 0.052  # of the axes' height, so that labels never overlap
+LABEL_GAP = 0.052  # of the axes' height, so that labels do not overlap
 
 
 @dataclass(frozen=True)
 class Line:
-    """One arm's held-out loss in nats: the mean over `n` seeds with the lowest and the highest, by tokens seen."""
+    """One arm's held-out loss in nats by tokens seen: mean, minimum and maximum over `n` seeds."""
 
     arm: str
     n: int
@@ -39,7 +39,7 @@ class Line:
     low: tuple[float, ...]
     high: tuple[float, ...]
     stopped_at: int | None = None
-    """The hurdle that stopped the arm, counted from 1; None where none did."""
+    """The hurdle that stopped the arm, counted from 1; None without one."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class ForecastBand:
 
 @dataclass(frozen=True)
 class HurdleMark:
-    """Where trials were judged, and the bar where one was set."""
+    """A hurdle's tokens, and its threshold if one was set."""
 
     tokens: int
     threshold: float | None
@@ -68,18 +68,18 @@ class Curves:
     lines: tuple[Line, ...]
     hurdles: tuple[HurdleMark, ...]
     forecasts: tuple[ForecastBand, ...] = ()
-    """What is forecast and was not measured."""
+    """Forecasts, not measured."""
 
 
 def curves_of(evidence: Evidence) -> Curves | None:
-    """Return the curves, None where nothing has been measured."""
+    """Return the curves; None before a measurement."""
     results = evidence.results
     lines = tuple(line for arm in results.arms if (line := _line(arm.name, results.trials[arm.name])))
     return Curves(lines, tuple(_hurdles(results)), forecast_bands(evidence.forecast)) if lines else None
 
 
 def curves_table(curves: Curves) -> Table:
-    """Return the points of the curves, forecasts marked as such."""
+    """Return one row per point of a curve, with forecasts flagged."""
     return table("curves", "arm n tokens loss low high forecast", _curve_rows(curves))
 
 
@@ -98,15 +98,15 @@ def _curve_rows(curves: Curves) -> Iterator[Row]:
 
 
 def _line(arm: str, trials: tuple[TrialHistory, ...]) -> Line | None:
-    """Return the mean over the seeds that came furthest: a mean over changing seeds would jump."""
-    whole = whole_curves(trials)
-    if not whole:
+    """Return the mean over the seeds with the most tokens seen, so that the seeds are the same along the line."""
+    seed_curves = longest_curves(trials)
+    if not seed_curves:
         return None
-    tokens = tuple(sorted(set.intersection(*(set(points) for points in whole))))
-    losses = [[points[at] for points in whole] for at in tokens]
+    tokens = tuple(sorted(set.intersection(*(set(points) for points in seed_curves))))
+    losses = [[points[at] for points in seed_curves] for at in tokens]
     return Line(
         arm=printable(arm),
-        n=len(whole),
+        n=len(seed_curves),
         tokens=tokens,
         mean=tuple(map(fmean, losses)),
         low=tuple(map(min, losses)),
@@ -116,7 +116,7 @@ def _line(arm: str, trials: tuple[TrialHistory, ...]) -> Line | None:
 
 
 def _stopped_at(trials: tuple[TrialHistory, ...]) -> int | None:
-    """Return the hurdle beyond which no seed came."""
+    """Return the last hurdle that stopped a seed if every seed was stopped; else None."""
     stops = [trial.stopped_by for trial in trials]
     levels = [stop.level + 1 for stop in stops if stop is not None]
     return max(levels) if levels and len(levels) == len(stops) else None
@@ -134,66 +134,66 @@ def _hurdles(results: Results) -> Iterator[HurdleMark]:
 
 
 def forecast_bands(forecast: Forecast | None) -> tuple[ForecastBand, ...]:
-    """Return the median of each arm's forecast and where 90% lie, from the tokens seen on."""
+    """Return the median and the 90% interval of each arm's forecast from the tokens seen."""
     if forecast is None:
         return ()
     bands, tokens = [], tuple(forecast.tokens.tolist())
     for arm in forecast.arms:
-        low, middle, high = np.quantile(arm.draws, ((1 - COVERAGE) / 2, 0.5, (1 + COVERAGE) / 2), axis=0).tolist()
-        bands.append(ForecastBand(printable(arm.arm), tokens, tuple(middle), tuple(low), tuple(high)))
+        low, median, high = np.quantile(arm.draws, ((1 - COVERAGE) / 2, 0.5, (1 + COVERAGE) / 2), axis=0).tolist()
+        bands.append(ForecastBand(printable(arm.arm), tokens, tuple(median), tuple(low), tuple(high)))
     return tuple(bands)
 
 
 def draw(curves: Curves) -> Figure:
-    """Return a line per arm; of many arms the best are named and the others grey."""
-    named, rest = labelled(curves.lines)
+    """Return a line per arm; with many arms only the best are labelled and the others are grey."""
+    labelled_lines, unlabelled = labelled(curves.lines)
     end = max(line.tokens[-1] for line in curves.lines)
     begin = (NAMES_BEGIN - 1) * PLOT_INCHES + PAD_INCHES
-    names = max(NAMES_INCHES, begin + text_inches((_name(line, end) for line in named), NAME_POINTS))
+    names = max(NAMES_INCHES, begin + text_inches((_name(line, end) for line in labelled_lines), NAME_POINTS))
     width = LEFT_INCHES + PLOT_INCHES + names
     figure = new_figure(width, HEIGHT_INCHES)
     axes = figure.add_axes((LEFT_INCHES / width, 0.13, PLOT_INCHES / width, 0.78))
-    _draw_all(axes, curves, named, rest)
+    _draw_all(axes, curves, labelled_lines, unlabelled)
     axes.set_title(f"{TITLE}, {BAND}")
-    _label_ends(axes, named, end)
+    _label_ends(axes, labelled_lines, end)
     return figure
 
 
 def draw_narrow(curves: Curves) -> Figure:
-    """Return the same with the names below the plot."""
-    named, rest = labelled(curves.lines)
-    height = NARROW_HEIGHT_INCHES + NAME_INCHES * len(named)
+    """Return the same for a narrow page, with the names below the plot."""
+    labelled_lines, unlabelled = labelled(curves.lines)
+    height = NARROW_HEIGHT_INCHES + NAME_INCHES * len(labelled_lines)
     figure = new_figure(NARROW_INCHES, height)
-    left, below = 0.45 / NARROW_INCHES, 0.55 + NAME_INCHES * len(named)
+    left, below = 0.45 / NARROW_INCHES, 0.55 + NAME_INCHES * len(labelled_lines)
     axes = figure.add_axes((left, below / height, 0.98 - left, 1 - (below + 0.42) / height))
-    _draw_all(axes, curves, named, rest)
+    _draw_all(axes, curves, labelled_lines, unlabelled)
     axes.set_title(f"{TITLE},\n{BAND}")
     axes.locator_params(axis="x", nbins=6) if axes.get_xscale() == "linear" else None
-    _label_below(axes, named, max(line.tokens[-1] for line in curves.lines), height - below - 0.42)
+    _label_below(axes, labelled_lines, max(line.tokens[-1] for line in curves.lines), height - below - 0.42)
     return figure
 
 
-def _draw_all(axes: Any, curves: Curves, named: Sequence[Line], rest: Sequence[Line]) -> None:
-    for line in rest:
+def _draw_all(axes: Any, curves: Curves, labelled_lines: Sequence[Line], unlabelled: Sequence[Line]) -> None:
+    for line in unlabelled:
         axes.plot(line.tokens, line.mean, color=QUIET, linewidth=0.8, alpha=0.6)
-    for position, line in enumerate(named):
+    for position, line in enumerate(labelled_lines):
         _draw_line(axes, line, position)
-    _draw_stops(axes, rest, [QUIET] * len(rest))
-    _draw_stops(axes, named, COLOURS)
+    _draw_stops(axes, unlabelled, [QUIET] * len(unlabelled))
+    _draw_stops(axes, labelled_lines, COLOURS)
     _draw_hurdles(axes, curves)
-    _draw_forecasts(axes, curves, [line.arm for line in named])
+    _draw_forecasts(axes, curves, [line.arm for line in labelled_lines])
     axes.set_xlabel("tokens seen")
     axes.xaxis.set_major_formatter(lambda tokens, _: short(round(tokens)))
     axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
 
 
 def labelled(lines: Sequence[Line]) -> tuple[Sequence[Line], Sequence[Line]]:
-    """Return the named lines (the baseline, then the furthest and best) and those that stay grey."""
+    """Return the labelled lines (the baseline, then by tokens seen and loss) and the unlabelled ones."""
     if len(lines) <= LABELLED_LINES:
         return lines, ()
-    best = sorted(lines[1:], key=lambda line: (-line.tokens[-1], line.mean[-1]))
-    named = [lines[0], *best[: LABELLED_LINES - 1]]
-    return named, [line for line in lines if line not in named]
+    ranked = sorted(lines[1:], key=lambda line: (-line.tokens[-1], line.mean[-1]))
+    labelled_lines = [lines[0], *ranked[: LABELLED_LINES - 1]]
+    return labelled_lines, [line for line in lines if line not in labelled_lines]
 
 
 def _draw_line(axes: Any, line: Line, position: int) -> None:
@@ -201,12 +201,12 @@ def _draw_line(axes: Any, line: Line, position: int) -> None:
     style = LINE_STYLES[position % len(LINE_STYLES)]
     if line.n > 1:
         axes.fill_between(line.tokens, line.low, line.high, color=colour, alpha=0.13, linewidth=0)
-    every = max(1, len(line.tokens) // 8)
-    axes.plot(line.tokens, line.mean, color=colour, linestyle=style, marker=marker, markevery=every)
+    marker_interval = max(1, len(line.tokens) // 8)
+    axes.plot(line.tokens, line.mean, color=colour, linestyle=style, marker=marker, markevery=marker_interval)
 
 
 def _draw_stops(axes: Any, lines: Sequence[Line], colours: Sequence[str]) -> None:
-    """Draw a bar across the end of each line that a hurdle has stopped."""
+    """Draw a bar at the end of each line that a hurdle stopped."""
     for line, colour in zip(lines, colours, strict=False):
         if line.stopped_at is not None:
             axes.plot(line.tokens[-1:], line.mean[-1:], marker="|", markersize=11, markeredgewidth=2, color=colour)
@@ -215,25 +215,29 @@ def _draw_stops(axes: Any, lines: Sequence[Line], colours: Sequence[str]) -> Non
 def _draw_hurdles(axes: Any, curves: Curves) -> None:
     for level, hurdle in enumerate(curves.hurdles, start=1):
         axes.axvline(hurdle.tokens, color=QUIET, linewidth=0.9, linestyle=(0, (1, 2)), zorder=0)
-        place = {"transform": axes.get_xaxis_transform(), "color": QUIET, "fontsize": 8.5}
+        text_style = {"transform": axes.get_xaxis_transform(), "color": QUIET, "fontsize": 8.5}
         stopped = sum(line.stopped_at == level for line in curves.lines)
         axes.text(
-            hurdle.tokens, 0.985, f" hurdle {level}" + (f": {stopped} stopped" if stopped else ""), va="top", **place
+            hurdle.tokens,
+            0.985,
+            f" hurdle {level}" + (f": {stopped} stopped" if stopped else ""),
+            va="top",
+            **text_style,
         )
         if hurdle.threshold is not None:
             axes.plot([hurdle.tokens], [hurdle.threshold], marker="_", markersize=22, color=INK, markeredgewidth=2)
 
 
 def _draw_forecasts(axes: Any, curves: Curves, named: Sequence[str]) -> None:
-    """Draw forecasts dashed, on an axis of tokens that is then logarithmic: they reach many times as far."""
-    shown = [band for band in curves.forecasts if band.arm in named]
-    if not shown:
+    """Draw forecasts dashed, on a logarithmic axis of tokens because of their long horizon."""
+    bands = [band for band in curves.forecasts if band.arm in named]
+    if not bands:
         return
     axes.set_xscale("log")
-    seen, end = shown[0].tokens[0], shown[0].tokens[-1]
+    seen, end = bands[0].tokens[0], bands[0].tokens[-1]
     axes.axvspan(seen, end, color=QUIET, alpha=0.08, linewidth=0)
     axes.text(seen, 0.03, " forecast, not measured", transform=axes.get_xaxis_transform(), color=QUIET, fontsize=8.5)
-    for band in shown:
+    for band in bands:
         colour = COLOURS[named.index(band.arm) % len(COLOURS)]
         axes.plot(band.tokens, band.middle, color=colour, linestyle=(0, (4, 3)), linewidth=1.1)
         reach = [[band.middle[-1] - band.low[-1]], [band.high[-1] - band.middle[-1]]]
@@ -241,7 +245,7 @@ def _draw_forecasts(axes: Any, curves: Curves, named: Sequence[str]) -> None:
 
 
 def _label_ends(axes: Any, lines: Sequence[Line], right: int) -> None:
-    """Write each line's name at the right, in the order of the ends, pushed apart where they crowd."""
+    """Write each line's name at the right in the order of the final losses, without overlaps."""
     low, high = axes.get_ylim()
     ends = sorted(range(len(lines)), key=lambda position: lines[position].mean[-1])
     shares = spread([(lines[position].mean[-1] - low) / (high - low) for position in ends], LABEL_GAP)
@@ -254,11 +258,11 @@ def _label_ends(axes: Any, lines: Sequence[Line], right: int) -> None:
 
 
 def _label_below(axes: Any, lines: Sequence[Line], end: int, plot_inches: float) -> None:
-    """Write the names below the axis, from the highest end to the lowest."""
+    """Write the names below the axis, from the highest final loss to the lowest."""
     ends = sorted(range(len(lines)), key=lambda position: -lines[position].mean[-1])
     for row, position in enumerate(ends):
         share = -(AXIS_INCHES + NAME_INCHES * row) / plot_inches
-        outside = {"transform": axes.transAxes, "color": look(position)["color"], "clip_on": False}
+        outside = {"transform": axes.transAxes, "color": series_style(position)["color"], "clip_on": False}
         draw_sample(axes, position, (0.0, 0.08), share)
         axes.text(0.11, share, _name(lines[position], end), va="center", fontsize=NAME_POINTS, **outside)
 

@@ -1,4 +1,4 @@
-"""A figure of a report: the data behind it, the same as a table, and how it is drawn for wide and narrow pages."""
+"""A figure of a report: its data, its table, and its drawings for wide and narrow pages."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,21 +20,21 @@ class ReportFigure(Generic[Evidence, Data]):
     """The name of its files."""
     title: Callable[[Data], str]
     data: Callable[[Evidence], Data | None]
-    """What it shows, a pure function of the evidence; None where the figure does not apply."""
+    """The data of the figure, a pure function of the evidence; None if the figure does not apply."""
     table: Callable[[Data], Table]
     draw: Callable[[Data], Figure]
     draw_narrow: Callable[[Data], Figure] | None = None
-    """For narrow pages, with what is at the sides above or below; None where the figure is only scaled."""
+    """Drawing for narrow pages, with side labels above or below; None if the wide one is scaled."""
 
     def picture_of(self, evidence: Evidence) -> "Picture | None":
-        """Return the figure with its data, None where it does not apply."""
+        """Return the figure with its data; None if it does not apply."""
         data = self.data(evidence)
         return None if data is None else Picture(self, data)
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure with its data. It is drawn when it is asked for, and once as SVG."""
+    """A figure with its data, drawn lazily."""
 
     figure: ReportFigure[Any, Any]
     data: Any
@@ -51,23 +51,23 @@ class Picture:
 
     @cached_property
     def svg(self) -> str:
-        """The figure as an SVG element without prologue, ready to be part of a page."""
+        """The figure as an SVG element for embedding, without prologue."""
         return svg_text(self._draw)
 
     @cached_property
     def narrow_svg(self) -> str:
-        """The figure for a narrow page; empty where it is only scaled."""
+        """The figure for a narrow page; empty if the wide one is scaled."""
         draw = self.narrow_draw
         return "" if draw is None else svg_text(draw)
 
     @property
     def narrow_draw(self) -> Draw | None:
-        """What draws the figure for a narrow page, None where it is only scaled."""
+        """The drawing function for a narrow page; None if the wide figure is scaled."""
         return None if self.figure.draw_narrow is None else partial(self.figure.draw_narrow, self.data)
 
     @property
     def numbers(self) -> Table:
-        """What the figure shows, as rows."""
+        """The data of the figure as rows."""
         return self.figure.table(self.data)
 
     def pdf(self) -> bytes:
@@ -75,7 +75,7 @@ class Picture:
         return pdf_bytes(self._draw)
 
     def png(self, dots_per_inch: int = 160) -> bytes:
-        """Return the figure as a PNG on white, for pages that show no SVG."""
+        """Return the figure as a PNG on white, for pages without SVG."""
         return png_bytes(self._draw, dots_per_inch)
 
     def _draw(self) -> Figure:

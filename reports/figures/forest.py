@@ -1,4 +1,4 @@
-"""Forest plot: differences to the baseline with their intervals, a panel per metric, a line per arm."""
+"""Forest plot: differences to the baseline with intervals, a panel per metric, a line per arm."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +37,7 @@ class Forest:
 
 
 def forest_of(evidence: Evidence) -> Forest | None:
-    """Return the differences on every metric that has an interval, None where none has."""
+    """Return the differences on every metric with an interval; None without one."""
     results, panels = evidence.results, []
     for metric in results.shown:
         rivals = [arm.name for arm in results.arms if arm.name != BASELINE]
@@ -58,7 +58,7 @@ def forest_table(forest: Forest) -> Table:
 
 
 def draw(forest: Forest) -> Figure:
-    """Return the panels, one above the other."""
+    """Return the panels as one column."""
     panels = forest.panels
     heights = [len(panel.rows) + 1.6 for panel in panels]
     rows = [(arm, _label(difference, panel)) for panel in panels for arm, difference in panel.rows]
@@ -84,7 +84,7 @@ def draw(forest: Forest) -> Figure:
 
 
 def draw_narrow(forest: Forest) -> Figure:
-    """Return the same with each arm's name and numbers above its interval."""
+    """Return the same for a narrow page, with each arm's name and numbers above its interval."""
     panels = forest.panels
     heights = [len(panel.rows) + 2.0 for panel in panels]
     figure = new_figure(NARROW_INCHES, NARROW_ROW_INCHES * sum(heights))
@@ -94,15 +94,17 @@ def draw_narrow(forest: Forest) -> Figure:
         bottom = (top + 0.75 * NARROW_ROW_INCHES) / figure.get_figheight()
         axes = figure.add_axes((0.06, bottom, 0.88, rows / figure.get_figheight()))
         _draw_intervals(axes, panel)
-        for place, (arm, difference) in zip(_places(panel), panel.rows, strict=True):
+        for row_height, (arm, difference) in zip(_row_heights(panel), panel.rows, strict=True):
             above: dict[str, Any] = {
                 "transform": axes.get_yaxis_transform(),
                 "va": "center",
                 "fontsize": NUMBER_POINTS,
             }
-            axes.plot([0, 0], [place - 0.2, place + 0.2], color=QUIET, linewidth=0.9, zorder=0)  # not through text
-            axes.text(0.0, place + 0.42, arm, **above)
-            axes.text(1.0, place + 0.42, _label(difference, panel), ha="right", **above)
+            axes.plot(
+                [0, 0], [row_height - 0.2, row_height + 0.2], color=QUIET, linewidth=0.9, zorder=0
+            )  # not through the text
+            axes.text(0.0, row_height + 0.42, arm, **above)
+            axes.text(1.0, row_height + 0.42, _label(difference, panel), ha="right", **above)
         axes.set_title(f"Δ {panel.metric.title} to the baseline,\n95% interval ({_better(panel)} is better)", pad=8)
         axes.set_yticks([])
         axes.set_ylim(0.6, len(panel.rows) + 0.6)
@@ -113,22 +115,22 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
     axes.set_title(f"Δ {panel.metric.title} to the baseline, 95% interval ({_better(panel)} is better)")
     axes.axvline(0, color=QUIET, linewidth=0.9)
     _draw_intervals(axes, panel)
-    for place, (_, difference) in zip(_places(panel), panel.rows, strict=True):
+    for row_height, (_, difference) in zip(_row_heights(panel), panel.rows, strict=True):
         beside = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": NUMBER_POINTS}
-        axes.text(NUMBERS_BEGIN, place, _label(difference, panel), **beside)
-    axes.set_yticks(list(_places(panel)), [arm for arm, _ in panel.rows], fontsize=NAME_POINTS)
+        axes.text(NUMBERS_BEGIN, row_height, _label(difference, panel), **beside)
+    axes.set_yticks(list(_row_heights(panel)), [arm for arm, _ in panel.rows], fontsize=NAME_POINTS)
     axes.set_ylim(0.4, len(panel.rows) + 0.6)
     axes.tick_params(axis="y", length=0)
 
 
 def _draw_intervals(axes: Any, panel: Panel) -> None:
-    for place, (_, difference) in zip(_places(panel), panel.rows, strict=True):
+    for row_height, (_, difference) in zip(_row_heights(panel), panel.rows, strict=True):
         if difference.delta is not None and difference.low is not None and difference.high is not None:
-            draw_interval(axes, place, panel.metric, difference)
+            draw_interval(axes, row_height, panel.metric, difference)
     axes.spines["left"].set_visible(False)
 
 
-def _places(panel: Panel) -> range:
+def _row_heights(panel: Panel) -> range:
     return range(len(panel.rows), 0, -1)
 
 

@@ -1,6 +1,6 @@
-"""A ladder of components, rung by rung: what each step does on top of those below, and what it costs.
+"""Incremental ablation (a ladder): the effect and the cost of each component added on top of the previous ones.
 
-ConvBERT's Table 1 is one (arXiv 2008.02496). Steps are paired by seed with the rung below.
+ConvBERT's Table 1 is an example (arXiv 2008.02496). Steps are paired by seed with the rung below.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ WIDTH_INCHES, ROW_INCHES, NAMES_INCHES, PARAMETERS_INCHES = 7.4, 0.44, 1.35, 1.7
 
 @dataclass(frozen=True)
 class Rung:
-    """One row: an arm, and by metric its mean and its paired difference to the rung below."""
+    """A row: an arm with its mean and its paired difference to the rung below, by metric."""
 
     name: str
     arm: str
@@ -44,11 +44,11 @@ class Ladder:
 
     rungs: tuple[Rung, ...]
     metrics: tuple[tuple[Metric, int], ...]
-    """Each with the decimals it is shown in."""
+    """Metrics with their number of decimals."""
 
 
 def ladder_of(evidence: Evidence) -> Ladder | None:
-    """Return the first ladder among the designs, None where there is none or fewer than two rungs were measured."""
+    """Return the first ladder of the designs; None without one or with fewer than two measured rungs."""
     results = evidence.results
     metrics = [metric for metric in results.headlines if metric in results.metrics]
     ladders = (design for design in results.experiment.designs if isinstance(design, LadderDesign))
@@ -56,7 +56,7 @@ def ladder_of(evidence: Evidence) -> Ladder | None:
         arms = list(_rungs(results.arms, components))
         measured = [(name, arm) for name, arm in arms if any(results.effect(arm.name, m).n for m in metrics)]
         if len(measured) > 1 and measured[0][1].name == BASELINE:
-            rungs = tuple(_rung(results, metrics, place, measured) for place in range(len(measured)))
+            rungs = tuple(_rung(results, metrics, position, measured) for position in range(len(measured)))
             return Ladder(rungs, tuple((metric, results.decimals(metric)) for metric in metrics))
     return None
 
@@ -98,24 +98,24 @@ def _rungs(arms: tuple[ArmRow, ...], components: frozenset[str]) -> Iterator[tup
 
 
 def _chains(below: frozenset[str], by_parts: Mapping[frozenset[str], ArmRow]) -> Iterator[tuple[frozenset[str], ...]]:
-    """Yield every way up from some parts, one part at a time, as far as there are arms."""
+    """Yield every chain of arms that starts above these components and adds one component per step."""
     above = [parts for parts in by_parts if below < parts and len(parts) == len(below) + 1]
     if not above:
         yield ()
     for parts in above:
-        yield from ((parts, *rest) for rest in _chains(parts, by_parts))
+        yield from ((parts, *chain) for chain in _chains(parts, by_parts))
 
 
 def _likeness(chain: tuple[frozenset[str], ...], by_parts: Mapping[frozenset[str], ArmRow]) -> tuple[int, int]:
-    """Return how long a way is, and how many of its arms a ladder has named: other designs share arms."""
+    """Return a chain's length and its number of arms named by a ladder; other designs can share arms."""
     pairs = zip((frozenset[str](), *chain), chain, strict=False)
     named = sum(by_parts[parts].name == f"+{next(iter(parts - below))}" for below, parts in pairs)
     return len(chain), named
 
 
-def _rung(results: Results, metrics: list[Metric], place: int, arms: list[tuple[str, ArmRow]]) -> Rung:
-    name, arm = arms[place]
-    below = arms[place - 1][1].name if place else None
+def _rung(results: Results, metrics: list[Metric], position: int, arms: list[tuple[str, ArmRow]]) -> Rung:
+    name, arm = arms[position]
+    below = arms[position - 1][1].name if position else None
     return Rung(
         name=printable(name.replace("_", " ")),
         arm=printable(arm.name),
@@ -131,7 +131,7 @@ def _rung(results: Results, metrics: list[Metric], place: int, arms: list[tuple[
 
 
 def draw(ladder: Ladder) -> Figure:
-    """Return the rungs from the top down: a panel per metric, then parameters as bars."""
+    """Return the rungs from top to bottom: a panel per metric, then parameters as bars."""
     height = ROW_INCHES * (len(ladder.rungs) + 0.4) + 1.0
     figure = new_figure(WIDTH_INCHES, height)
     metrics = len(ladder.metrics)
@@ -151,8 +151,8 @@ def draw(ladder: Ladder) -> Figure:
 
 
 def _label_rows(axes: Any, ladder: Ladder, named: bool) -> None:
-    places = range(len(ladder.rungs) - 1, -1, -1)
-    axes.set_yticks(list(places), [rung.name for rung in ladder.rungs] if named else [])
+    heights = range(len(ladder.rungs) - 1, -1, -1)
+    axes.set_yticks(list(heights), [rung.name for rung in ladder.rungs] if named else [])
     axes.set_ylim(-0.55, len(ladder.rungs) - 0.35)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
@@ -162,16 +162,16 @@ def _draw_steps(axes: Any, ladder: Ladder, metric: Metric, decimals: int) -> Non
     better = "lower" if metric.lower_is_better else "higher"
     axes.set_title(f"Δ {metric.title} of the step,\n95% interval ({better} is better)", fontsize=9.5)
     across = axes.get_yaxis_transform()
-    for place, rung in zip(range(len(ladder.rungs) - 1, -1, -1), ladder.rungs, strict=True):
+    for height, rung in zip(range(len(ladder.rungs) - 1, -1, -1), ladder.rungs, strict=True):
         mean, step = rung.means[metric.name], rung.steps[metric.name]
         if step.delta is None:
-            shown = "not measured" if mean is None else f"{fixed(mean, decimals)} (n = {rung.n[metric.name]})"
-            axes.text(0.5, place, shown, transform=across, ha="center", va="center", fontsize=8.5, color=QUIET)
+            label = "not measured" if mean is None else f"{fixed(mean, decimals)} (n = {rung.n[metric.name]})"
+            axes.text(0.5, height, label, transform=across, ha="center", va="center", fontsize=8.5, color=QUIET)
             continue
-        axes.plot([0, 0], [place - 0.17, place + 0.3], color=QUIET, linewidth=0.9, zorder=0)  # not through the text
+        axes.plot([0, 0], [height - 0.17, height + 0.3], color=QUIET, linewidth=0.9, zorder=0)  # not through the text
         axes.text(
             0.5,
-            place - 0.36,
+            height - 0.36,
             difference_text(step, decimals),
             transform=across,
             ha="center",
@@ -179,9 +179,9 @@ def _draw_steps(axes: Any, ladder: Ladder, metric: Metric, decimals: int) -> Non
             fontsize=7.5,
         )
         if step.low is not None:
-            draw_interval(axes, place, metric, step)
+            draw_interval(axes, height, metric, step)
         else:
-            axes.plot([step.delta], [place], marker="o", markerfacecolor="none", color=QUIET)
+            axes.plot([step.delta], [height], marker="o", markerfacecolor="none", color=QUIET)
     axes.margins(x=0.12)
     axes.locator_params(axis="x", nbins=4)
 
@@ -189,13 +189,13 @@ def _draw_steps(axes: Any, ladder: Ladder, metric: Metric, decimals: int) -> Non
 def _draw_sizes(axes: Any, ladder: Ladder) -> None:
     axes.set_title("parameters\n(train FLOPs)", fontsize=9.5)
     most = max(rung.parameters for rung in ladder.rungs)
-    for place, rung in zip(range(len(ladder.rungs) - 1, -1, -1), ladder.rungs, strict=True):
-        axes.barh(place, rung.parameters, height=0.34, color=COLOURS[6], linewidth=0)
+    for height_of_row, rung in zip(range(len(ladder.rungs) - 1, -1, -1), ladder.rungs, strict=True):
+        axes.barh(height_of_row, rung.parameters, height=0.34, color=COLOURS[6], linewidth=0)
         size = f"{short(rung.parameters)} ({scientific(rung.train_flops)})"
-        axes.text(0, place - 0.36, size, va="center", fontsize=7.5)
+        axes.text(0, height_of_row - 0.36, size, va="center", fontsize=7.5)
     axes.set_xlim(0, most * 1.04)
     axes.set_xticks([])
     axes.spines["bottom"].set_visible(False)
 
 
-FIGURE = ReportFigure("ladder", lambda ladder: "What each step does", ladder_of, ladder_table, draw)
+FIGURE = ReportFigure("ladder", lambda ladder: "Effect of each step", ladder_of, ladder_table, draw)

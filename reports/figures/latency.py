@@ -1,4 +1,4 @@
-"""Latencies, drawn: time by length, and its ratio to the baseline beside the ratio of operations."""
+"""Figure of latencies: time by length, and the ratios of time and FLOPs to the baseline."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,20 +13,20 @@ from reports.table import Table
 MILLISECOND = 1e3
 
 WIDTH_INCHES, HEIGHT_INCHES = 8.6, 3.7
-TIME_PLACE, RATIO_PLACE = (0.075, 0.14, 0.34, 0.75), (0.5, 0.14, 0.335, 0.75)
-LABEL_GAP = 0.062  # of the axes' height, so that names never overlap
+TIME_AXES, RATIO_AXES = (0.075, 0.14, 0.34, 0.75), (0.5, 0.14, 0.335, 0.75)
+LABEL_GAP = 0.062  # of the axes' height, so that names do not overlap
 
 
 @dataclass(frozen=True)
-class _Look:
-    """One arm's colour and shape, the same in both halves."""
+class _Style:
+    """One arm's colour and marker, the same in both panels."""
 
     colour: str
     marker: str
 
 
 def timed_of(evidence: LatencyEvidence) -> LatencyEvidence | None:
-    """Return the evidence where a length has been timed, else None."""
+    """Return the evidence; None before a length has been timed."""
     return evidence if evidence.measured else None
 
 
@@ -36,43 +36,43 @@ def times_table(evidence: LatencyEvidence) -> Table:
 
 
 def draw(evidence: LatencyEvidence) -> Figure:
-    """Return the two halves: milliseconds on a logarithmic scale, and ratios with their intervals."""
+    """Return two panels: milliseconds on a logarithmic scale, and ratios with their intervals."""
     figure = new_figure(WIDTH_INCHES, HEIGHT_INCHES)
-    looks = {
-        arm: _Look(COLOURS[position % len(COLOURS)], MARKERS[position % len(MARKERS)])
+    styles = {
+        arm: _Style(COLOURS[position % len(COLOURS)], MARKERS[position % len(MARKERS)])
         for position, arm in enumerate(evidence.arms)
     }
-    _draw_times(figure.add_axes(TIME_PLACE), evidence, looks)
-    _draw_ratios(figure.add_axes(RATIO_PLACE), evidence, looks)
+    _draw_times(figure.add_axes(TIME_AXES), evidence, styles)
+    _draw_ratios(figure.add_axes(RATIO_AXES), evidence, styles)
     return figure
 
 
-def _draw_times(axes: Any, evidence: LatencyEvidence, looks: dict[str, _Look]) -> None:
-    for arm, look in looks.items():
+def _draw_times(axes: Any, evidence: LatencyEvidence, styles: dict[str, _Style]) -> None:
+    for arm, style in styles.items():
         times = [timed.seconds.value * MILLISECOND for timed in evidence.of_arm(arm)]
-        axes.plot(evidence.lengths, times, color=look.colour, marker=look.marker)
+        axes.plot(evidence.lengths, times, color=style.colour, marker=style.marker)
     axes.set_yscale("log", base=10)
     axes.set_title("Milliseconds per sequence")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     _length_axis(axes, evidence)
 
 
-def _draw_ratios(axes: Any, evidence: LatencyEvidence, looks: dict[str, _Look]) -> None:
-    for arm, look in looks.items():
+def _draw_ratios(axes: Any, evidence: LatencyEvidence, styles: dict[str, _Style]) -> None:
+    for arm, style in styles.items():
         timed = evidence.of_arm(arm)
-        ratios = [each.speedup.inverse for each in timed]
+        ratios = [latency.speedup.inverse for latency in timed]
         values = [ratio.value for ratio in ratios]
-        axes.plot(evidence.lengths, values, color=look.colour, marker=look.marker)
-        known = [(each.length, ratio.low, ratio.high) for each, ratio in zip(timed, ratios, strict=True)]
-        for length, low, high in known:
+        axes.plot(evidence.lengths, values, color=style.colour, marker=style.marker)
+        intervals = [(latency.length, ratio.low, ratio.high) for latency, ratio in zip(timed, ratios, strict=True)]
+        for length, low, high in intervals:
             if low is not None:
-                axes.plot([length, length], [low, high], color=look.colour, linewidth=3.5, alpha=0.45)
-        flops = [each.flops_ratio for each in timed]
-        axes.plot(evidence.lengths, flops, color=look.colour, linestyle=(0, (4, 2)), linewidth=1.0)
+                axes.plot([length, length], [low, high], color=style.colour, linewidth=3.5, alpha=0.45)
+        flops = [latency.flops_ratio for latency in timed]
+        axes.plot(evidence.lengths, flops, color=style.colour, linestyle=(0, (4, 2)), linewidth=1.0)
     baseline = printable(evidence.arms[0])
     axes.set_title(f"Ratio to {baseline}: time, and FLOPs dashed")
     _length_axis(axes, evidence)
-    _name_ends(axes, [timed for arm in looks for timed in evidence.of_arm(arm)[-1:]], looks)
+    _name_ends(axes, [timed for arm in styles for timed in evidence.of_arm(arm)[-1:]], styles)
 
 
 def _length_axis(axes: Any, evidence: LatencyEvidence) -> None:
@@ -83,16 +83,16 @@ def _length_axis(axes: Any, evidence: LatencyEvidence) -> None:
     axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
 
 
-def _name_ends(axes: Any, last: list[ArmLatency], looks: dict[str, _Look]) -> None:
-    """Write each arm's name at the right, in the order of the ends, pushed apart where they crowd."""
+def _name_ends(axes: Any, last: list[ArmLatency], styles: dict[str, _Style]) -> None:
+    """Write each arm's name at the right in the order of the last ratios, without overlaps."""
     low, high = axes.get_ylim()
     ordered = sorted(last, key=lambda timed: timed.speedup.inverse.value)
     shares = [(timed.speedup.inverse.value - low) / (high - low) for timed in ordered]
     for share, timed in zip(spread(shares, LABEL_GAP), ordered, strict=True):
-        look = looks[timed.arm]
-        place = {"transform": axes.transAxes, "clip_on": False}
-        axes.plot([1.05], [share], marker=look.marker, color=look.colour, markersize=4.5, **place)
-        axes.text(1.08, share, printable(timed.arm), color=look.colour, va="center", fontsize=9, **place)
+        style = styles[timed.arm]
+        text_style = {"transform": axes.transAxes, "clip_on": False}
+        axes.plot([1.05], [share], marker=style.marker, color=style.colour, markersize=4.5, **text_style)
+        axes.text(1.08, share, printable(timed.arm), color=style.colour, va="center", fontsize=9, **text_style)
 
 
 FIGURE = ReportFigure("latency", lambda evidence: "Time and FLOPs by length", timed_of, times_table, draw)

@@ -1,6 +1,6 @@
-"""The one door to matplotlib: figures in the one style, written as SVG, PDF or PNG.
+"""The only module that imports matplotlib: figures in one style, saved as SVG, PDF or PNG.
 
-matplotlib is imported when something is drawn, so that a report without figures does not wait for it. Drawing is
+matplotlib is imported when a figure is drawn, so that a report without figures does not wait for it. Drawing is
 deterministic: fixed salt, no date, no version, so that equal results give equal bytes.
 """
 
@@ -23,42 +23,42 @@ NO_METADATA: dict[str, dict[str, None]] = {
 }
 DOTS_PER_INCH = 160
 POINTS_PER_INCH = 72
-HINTED = 1.06  # letters fitted to a screen's dots are wider than their outlines
+HINTED = 1.06  # hinted glyphs are wider than their outlines
 WHITE = '<rect width="100%" height="100%" fill="#ffffff"/>'
 Draw = Callable[[], Figure]
 
 
 def new_figure(width_inches: float, height_inches: float) -> Figure:
-    """Return an empty figure; drawing into it happens inside the functions of this file."""
+    """Return an empty figure; the functions of this file call the drawing and save it."""
     from matplotlib.figure import Figure as MatplotlibFigure
 
     return MatplotlibFigure(figsize=(width_inches, height_inches))
 
 
 def svg_text(draw: Draw) -> str:
-    """Return the picture as an SVG element without prologue or ground, ready to be part of a page."""
+    """Return the drawing as an SVG element for embedding, without prologue or background."""
     text = _saved(draw, "svg").decode()
     return text[text.index("<svg") :].strip()
 
 
 def svg_document(element: str) -> str:
-    """Return an SVG element as a file of its own, on white: a dark page would swallow its text."""
+    """Return an SVG element as a file on a white background, so that its text is legible on a dark page."""
     head, closing, rest = element.partition(">")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{head}{closing}\n {WHITE}{rest}\n'
 
 
 def pdf_bytes(draw: Draw) -> bytes:
-    """Return the picture as a PDF page on white, its letters kept as outlines of one font that is inside."""
+    """Return the drawing as a PDF page on white with an embedded font."""
     return _saved(draw, "pdf", facecolor="white")
 
 
 def png_bytes(draw: Draw, dots_per_inch: int = DOTS_PER_INCH) -> bytes:
-    """Return the picture as a PNG on white, for pages that show no SVG."""
+    """Return the drawing as a PNG on white, for pages without SVG."""
     return _saved(draw, "png", facecolor="white", dpi=dots_per_inch)
 
 
-def look(position: int) -> dict[str, Any]:
-    """Return the colour, marker and line style of one of a figure's series; they repeat after the eighth."""
+def series_style(position: int) -> dict[str, Any]:
+    """Return the colour, marker and line style of a series; they repeat after the eighth."""
     return {
         "color": COLOURS[position % len(COLOURS)],
         "marker": MARKERS[position % len(MARKERS)],
@@ -67,15 +67,15 @@ def look(position: int) -> dict[str, Any]:
 
 
 def draw_sample(axes: Any, position: int, ends: tuple[float, float], height: float) -> None:
-    """Draw a short piece of a series as it is in the plot, beside its name; ends and height in shares of the axes."""
-    style = look(position)
+    """Draw a legend sample of a series; ends and height are in shares of the axes."""
+    style = series_style(position)
     outside = {"transform": axes.transAxes, "color": style["color"], "clip_on": False}
     axes.plot(ends, [height, height], linestyle=style["linestyle"], linewidth=1.5, **outside)
     axes.plot([sum(ends) / 2], [height], marker=style["marker"], markersize=4.5, **outside)
 
 
 def text_inches(texts: Iterable[str], points: float) -> float:
-    """Return how wide the widest of some texts is in the figures' font; 0 where there are none."""
+    """Return the width in inches of the widest text in the figures' font; 0 without texts."""
     widths = [_width(text, points) for text in texts if text.strip()]
     return HINTED * max(widths, default=0.0) / POINTS_PER_INCH
 
@@ -89,7 +89,7 @@ def _width(text: str, points: float) -> float:
 
 
 def spread(shares: Sequence[float], gap: float) -> list[float]:
-    """Return rising positions at least a gap apart, moved up no further than that needs, then back inside 1."""
+    """Return increasing positions at least a gap apart: moved up as little as needed, then shifted to end at 1."""
     placed: list[float] = []
     for share in shares:
         placed.append(max(share, placed[-1] + gap) if placed else share)
@@ -97,14 +97,14 @@ def spread(shares: Sequence[float], gap: float) -> list[float]:
     return [share - overshoot for share in placed]
 
 
-def _saved(draw: Draw, form: str, **settings: Any) -> bytes:
+def _saved(draw: Draw, file_format: str, **settings: Any) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     buffer = io.BytesIO()
     with _style():
         figure = draw()
         FigureCanvasAgg(figure)
-        figure.savefig(buffer, format=form, metadata=NO_METADATA[form], **settings)
+        figure.savefig(buffer, format=file_format, metadata=NO_METADATA[file_format], **settings)
     return buffer.getvalue()
 
 
@@ -113,5 +113,5 @@ def _style() -> Iterator[None]:
     import matplotlib as mpl
 
     with mpl.rc_context({**mpl.rcParamsDefault, **SETTINGS, "backend": "agg"}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing")  # the viewer's fonts have it or show a box
+        warnings.filterwarnings("ignore", message="Glyph .* missing")  # the viewer's own fonts draw the glyph
         yield

@@ -1,4 +1,4 @@
-"""The Pareto front: results against costs, the arms that no other one beats for less joined and named."""
+"""Figure of Pareto fronts: results against costs, with the non-dominated arms joined and labelled."""
 
 from itertools import pairwise, product
 from typing import Any
@@ -13,12 +13,12 @@ from reports.statistics.pareto import COST_TITLES, Pareto, ParetoPoint, TradeOff
 WIDTH_INCHES, HEIGHT_INCHES = 7.4, 3.1
 NARROW_INCHES, NARROW_PANEL_INCHES = 3.9, 2.9
 NAMED_AT_MOST = 12
-"""Of more, those on the front alone are named."""
+"""With more arms only those on the front are labelled."""
 LETTER_INCHES = 0.065
 
 
 def draw_narrow(pareto: Pareto) -> Figure:
-    """Return one panel per cost or metric, one above the other."""
+    """Return one panel per cost or metric as one column."""
     height = NARROW_PANEL_INCHES * len(pareto.trade_offs)
     figure = new_figure(NARROW_INCHES, height)
     panels = figure.subplots(len(pareto.trade_offs), 1, squeeze=False)[:, 0]
@@ -32,12 +32,12 @@ def draw_narrow(pareto: Pareto) -> Figure:
 def draw(pareto: Pareto) -> Figure:
     """Return one panel per cost or metric, side by side."""
     figure = new_figure(WIDTH_INCHES, HEIGHT_INCHES)
-    several = len({trade.metric for trade in pareto.trade_offs}) > 1
-    panels = figure.subplots(1, len(pareto.trade_offs), sharey=not several, squeeze=False)[0]
-    figure.subplots_adjust(left=0.085, right=0.965, bottom=0.17, top=0.88, wspace=0.24 if several else 0.12)
+    several_metrics = len({trade.metric for trade in pareto.trade_offs}) > 1
+    panels = figure.subplots(1, len(pareto.trade_offs), sharey=not several_metrics, squeeze=False)[0]
+    figure.subplots_adjust(left=0.085, right=0.965, bottom=0.17, top=0.88, wspace=0.24 if several_metrics else 0.12)
     for position, (axes, trade) in enumerate(zip(panels, pareto.trade_offs, strict=True)):
         _draw_trade(axes, trade)
-        if several or position == 0:
+        if several_metrics or position == 0:
             axes.set_title(_title(trade))
     return figure
 
@@ -49,53 +49,53 @@ def _title(trade: TradeOff) -> str:
 
 
 def _draw_trade(axes: Any, trade: TradeOff) -> None:
-    behind = [point for point in trade.points if not point.front]
-    best = sorted((point for point in trade.points if point.front), key=lambda point: (point.cost, point.value))
+    dominated = [point for point in trade.points if not point.front]
+    front = sorted((point for point in trade.points if point.front), key=lambda point: (point.cost, point.value))
     for point in trade.points:
         if point.spread is not None:
             reach = [point.value - point.spread, point.value + point.spread]
             axes.plot([point.cost] * 2, reach, color=COLOURS[1] if point.front else QUIET, linewidth=1)
-    axes.plot([s.cost for s in behind], [s.value for s in behind], "o", color=QUIET, alpha=0.7)
-    axes.step([s.cost for s in best], [s.value for s in best], where="post", color=COLOURS[1], linewidth=1.2)
-    axes.plot([s.cost for s in best], [s.value for s in best], "s", color=COLOURS[1])
+    axes.plot([s.cost for s in dominated], [s.value for s in dominated], "o", color=QUIET, alpha=0.7)
+    axes.step([s.cost for s in front], [s.value for s in front], where="post", color=COLOURS[1], linewidth=1.2)
+    axes.plot([s.cost for s in front], [s.value for s in front], "s", color=COLOURS[1])
     axes.margins(x=0.14, y=0.16)
-    named = trade.points if len(trade.points) <= NAMED_AT_MOST else best
-    _name(axes, sorted(named, key=lambda point: (not point.front, point.cost, point.value)), best)
+    labelled = trade.points if len(trade.points) <= NAMED_AT_MOST else front
+    _name(axes, sorted(labelled, key=lambda point: (not point.front, point.cost, point.value)), front)
     axes.set_xlabel(COST_TITLES[trade.cost])
     exact = scientific if max(point.cost for point in trade.points) >= 1e13 else short
     axes.xaxis.set_major_formatter(lambda cost, _: exact(round(cost)))
     axes.locator_params(axis="x", nbins=4)
 
 
-def _name(axes: Any, points: list[ParetoPoint], best: list[ParetoPoint]) -> None:
-    """Write each name beside its point where it covers nothing; one that finds no such place is left out."""
+def _name(axes: Any, points: list[ParetoPoint], front: list[ParetoPoint]) -> None:
+    """Write each name beside its point without overlaps; names without free space are left out."""
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     letter = LETTER_INCHES / (axes.get_position().width * axes.figure.get_figwidth())
 
-    def place(point: ParetoPoint) -> tuple[float, float]:
+    def position(point: ParetoPoint) -> tuple[float, float]:
         return (point.cost - left) / (right - left), (point.value - low) / (high - low)
 
-    taken: list[tuple[float, ...]] = [(x - 0.012, x + 0.012, y - 0.02, y + 0.02) for x, y in map(place, points)]
-    for (x, y), (after, below) in pairwise(map(place, best)):
-        taken += [(x, after, y - 0.004, y + 0.004), (after - 0.004, after + 0.004, *sorted((y, below)))]
+    occupied: list[tuple[float, ...]] = [(x - 0.012, x + 0.012, y - 0.02, y + 0.02) for x, y in map(position, points)]
+    for (x, y), (after, below) in pairwise(map(position, front)):
+        occupied += [(x, after, y - 0.004, y + 0.004), (after - 0.004, after + 0.004, *sorted((y, below)))]
     for point in points:
-        x, y = place(point)
+        x, y = position(point)
         width = letter * len(point.arm)
-        for side, rise in product((1, -1), (0.02, -0.075, 0.065, -0.12)):
-            start, end = sorted((x + side * 0.015, x + side * (0.015 + width)))
+        for direction, rise in product((1, -1), (0.02, -0.075, 0.065, -0.12)):
+            start, end = sorted((x + direction * 0.015, x + direction * (0.015 + width)))
             box = (start, end, y + rise, y + rise + 0.05)
-            if start >= 0 and end <= 1 and not any(_overlap(box, occupied) for occupied in taken):
-                taken.append(box)
-                look = {"color": INK if point.front else QUIET, "fontsize": 7.5, "va": "bottom"}
-                axes.text(start, y + rise, point.arm, ha="left", transform=axes.transAxes, **look)
+            if start >= 0 and end <= 1 and not any(_overlap(box, other_box) for other_box in occupied):
+                occupied.append(box)
+                style = {"color": INK if point.front else QUIET, "fontsize": 7.5, "va": "bottom"}
+                axes.text(start, y + rise, point.arm, ha="left", transform=axes.transAxes, **style)
                 break
     axes.set_xlim(left, right)
     axes.set_ylim(low, high)
 
 
-def _overlap(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
-    across = first[0] < second[1] and second[0] < first[1]
-    return across and first[2] < second[3] and second[2] < first[3]
+def _overlap(box: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    across = box[0] < other[1] and other[0] < box[1]
+    return across and box[2] < other[3] and other[2] < box[3]
 
 
 def _of_evidence(evidence: Evidence) -> Pareto | None:

@@ -1,8 +1,8 @@
-"""One look for every figure and page: colours for a light and a dark ground, markers and line styles to match.
+"""Style of every figure and page: colours for a light and a dark background, markers and line styles.
 
 The hues follow Okabe and Ito 2008, "Color Universal Design". Every colour has a contrast of at least 4.5:1 with its
-ground, which WCAG 2.2 asks of text (1.4.3; lines need 3:1, 1.4.11), because lines are named in their own colour. Any
-two colours of a ground differ for normal, protan, deutan and tritan vision.
+background, which WCAG 2.2 requires of text (1.4.3; lines need 3:1, 1.4.11), because lines are labelled in their own
+colour. Any two colours of a background differ for normal, protan, deutan and tritan vision.
 """
 
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Palette:
-    """The colours on one ground."""
+    """The colours on one background."""
 
     ground: str
     shade: str
-    """Behind text that is set apart."""
+    """Background of highlighted text."""
     quiet: str
     """Notes and axes."""
     series: tuple[str, ...]
-    """Of a figure's series in their order; the first is also the colour of text."""
+    """Colours of a figure's series in order; the first is also the colour of text."""
 
 
 LIGHT = Palette(
@@ -42,7 +42,7 @@ LINE_STYLES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1,
 SETTINGS: dict[str, Any] = {
     "svg.hashsalt": "steeplechase",
     "svg.fonttype": "none",
-    "text.parse_math": False,  # a name is a name, whatever dollar signs stand in it
+    "text.parse_math": False,  # dollar signs in names are not mathematics
     "font.family": "sans-serif",
     "font.size": 9.5,
     "text.color": INK,

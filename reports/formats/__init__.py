@@ -1,4 +1,4 @@
-"""How a report is written down: one file per format, found by its name. Each holds `render(report) -> str`."""
+"""Formats of a report: one file per format, found by its name. Each has `render(report) -> str`."""
 
 import pkgutil
 from importlib import import_module
@@ -9,10 +9,10 @@ from reports.document import Report
 
 
 class Format(Protocol):
-    """What a format's file holds."""
+    """The interface of a format's file."""
 
     def render(self, report: Report) -> str:
-        """Return the whole report as text."""
+        """Return the complete report as text."""
 
 
 def format_names() -> tuple[str, ...]:

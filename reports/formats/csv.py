@@ -1,4 +1,4 @@
-"""Comma-separated values: the results table alone, byte for byte the same for equal results.
+"""Comma-separated values: the results table only, byte for byte the same for equal results.
 
 Numbers have six decimals, nothing depends on time or machine, and text that a spreadsheet would run as a
 formula starts with an apostrophe (CWE-1236); numbers are never touched.

@@ -1,4 +1,4 @@
-"""One self-contained page: no script, nothing fetched, figures inside; the template escapes what others named."""
+"""HTML: one self-contained page without scripts or external resources; the template escapes all names."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,12 +17,12 @@ HERE = Path(__file__).parent
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 FILES = re.compile(r'<li><a href="#files">Files</a></li>\n|<section id="files">\n.*?</section>\n', re.DOTALL)
 LONG_TEXT = 36
-"""Letters from which on a cell's text is broken into lines."""
+"""Number of letters from which a cell's text is wrapped."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the page that the contents name."""
+    """A part of the page listed in its contents."""
 
     anchor: str
     title: str
@@ -35,12 +35,12 @@ class Drawing:
     title: str
     svg: str
     narrow_svg: str = ""
-    """For a narrow page; where there is none, the other one is scaled."""
+    """For a narrow page; if empty, the wide one is scaled."""
 
 
 @dataclass(frozen=True)
 class ShownFigure(Part):
-    """A drawing in the page's own colours."""
+    """A drawing with the page's colour variables."""
 
     svg: Markup
     narrow_svg: Markup
@@ -59,12 +59,12 @@ def render(report: Report) -> str:
 
 
 def drawings(report: Report) -> Iterator[Drawing]:
-    """Yield a report's figures as its page shows them."""
+    """Yield the figures of a report as SVG."""
     yield from (Drawing(picture.title, picture.svg, picture.narrow_svg) for picture in report.pictures)
 
 
 def page(report: Report, shown: Iterable[Drawing], files: Sequence[LinkGroup] = ()) -> str:
-    """Return the page with these drawings and links to the files beside it."""
+    """Return the page with these drawings and links to the files of its folder."""
     environment = Environment(
         loader=FileSystemLoader(HERE),
         autoescape=True,
@@ -101,20 +101,20 @@ def page(report: Report, shown: Iterable[Drawing], files: Sequence[LinkGroup] = 
 
 
 def without_files(text: str) -> str:
-    """Return a page without its links to files, for a place where they are not beside it."""
-    return FILES.sub("", text)  # nothing that a report shows can hold these elements: the template escapes it
+    """Return a page without its links to files, for use outside its folder."""
+    return FILES.sub("", text)  # safe: the template escapes all text, so that no text contains these elements
 
 
 def _anchored(grids: Iterable[Grid]) -> Iterator[tuple[str, Grid]]:
-    """Yield each table with an anchor of its own: the letters of its title, numbered where two would be equal."""
-    taken: set[str] = set()
+    """Yield each grid with a unique anchor: the letters of its title, numbered if repeated."""
+    used: set[str] = set()
     for grid in grids:
         plain = "table-" + re.sub(r"[^a-z0-9]+", "-", grid.title.lower()).strip("-")
         anchor, number = plain, 1
-        while anchor in taken:
+        while anchor in used:
             number += 1
             anchor = f"{plain}-{number}"
-        taken.add(anchor)
+        used.add(anchor)
         yield anchor, grid
 
 

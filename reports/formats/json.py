@@ -10,17 +10,17 @@ DECIMALS = 6
 
 
 def render(report: Report) -> str:
-    """Return one object with experiment, scale, finding, `tables` of arms, and `evidence`: all other tables.
+    """Return one object with experiment, scale, finding, `tables` of arms, and `evidence`, all other tables.
 
-    The scale is null where the experiment file has none.
+    The scale is null if the experiment file has none.
     """
-    of_arms = [table for table in report.tables if table.name == "results"]
+    arm_tables = [table for table in report.tables if table.name == "results"]
     document = {
         "experiment": report.experiment,
         "scale": report.scale or None,
         "finding": report.finding,
-        "tables": [_table(table) for table in of_arms],
-        "evidence": [_table(table) for table in report.tables if table not in of_arms],
+        "tables": [_table(table) for table in arm_tables],
+        "evidence": [_table(table) for table in report.tables if table not in arm_tables],
     }
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 

@@ -1,4 +1,4 @@
-"""LaTeX: booktabs tables for a paper, each cut into parts that fit a page. The paper loads the package booktabs."""
+"""LaTeX: booktabs tables for a paper, each split to fit a page. The document must load the package booktabs."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ TRANSLATION = str.maketrans(SPECIAL)
 
 
 def render(report: Report) -> str:
-    """Return the finding and every table; what a name holds never becomes a command."""
+    """Return the finding and every table; names are escaped, so that they cannot contain commands."""
     return "\n\n".join(_blocks(report)) + "\n"
 
 
@@ -30,31 +30,31 @@ def _blocks(report: Report) -> Iterator[str]:
     yield rf"\paragraph{{Finding.}} {escape(report.finding)}"
     if report.paper:
         yield rf"\paragraph{{The paper.}} {escape(report.paper)}"
-    taken: set[str] = set()
+    used: set[str] = set()
     for grid in report.grids:
         for part in packed(grid, PAGE_CHARACTERS):
-            yield _table(part, report, taken)
+            yield _table(part, report, used)
         if grid.every_note:
             yield "\n".join(rf"\noindent {escape(note)}\par" for note in grid.every_note)
     yield "\n".join(rf"\noindent \textbf{{{escape(term)}:}} {escape(text)}\par" for term, text in report.footer)
 
 
-def _table(grid: Grid, report: Report, taken: set[str]) -> str:
-    """Return a table with a caption and a label that no table before it has, by its title and its columns' groups."""
+def _table(grid: Grid, report: Report, used: set[str]) -> str:
+    """Return a table with a unique caption and label from its title and its column groups."""
     groups = [name for name, _ in grid.groups if name]
-    where = ", ".join(filter(None, [report.experiment, f"scale {report.scale}" if report.scale else ""]))
-    title = _first(f"{grid.title}{': ' if groups else ''}{', '.join(groups)}", ", part {}", taken)
-    label = _first(_slug(" ".join([report.experiment, report.scale, grid.name, *groups])), "-{}", taken)
-    head = [rf"\caption{{{escape(f'{title} ({where})')}}}", rf"\label{{tab:{label}}}"]
+    context = ", ".join(filter(None, [report.experiment, f"scale {report.scale}" if report.scale else ""]))
+    title = _unique(f"{grid.title}{': ' if groups else ''}{', '.join(groups)}", ", part {}", used)
+    label = _unique(_slug(" ".join([report.experiment, report.scale, grid.name, *groups])), "-{}", used)
+    head = [rf"\caption{{{escape(f'{title} ({context})')}}}", rf"\label{{tab:{label}}}"]
     return "\n".join([r"\begin{table}[tbp]", r"\centering\small", *head, _tabular(grid), r"\end{table}"])
 
 
-def _first(text: str, numbered: str, taken: set[str]) -> str:
-    """Return the text, numbered from 2 on where it is taken, and take it."""
+def _unique(text: str, numbered: str, used: set[str]) -> str:
+    """Return the text, numbered from 2 if already used, and add it to the used ones."""
     choices = (text if number == 1 else text + numbered.format(number) for number in count(1))
-    found = next(choice for choice in choices if choice not in taken)
-    taken.add(found)
-    return found
+    free = next(choice for choice in choices if choice not in used)
+    used.add(free)
+    return free
 
 
 def _slug(text: str) -> str:
@@ -66,7 +66,7 @@ def _tabular(grid: Grid) -> str:
     headers = [_heading(column) for column in grid.columns]
     alignment = ["right" if column.numeric else "left" for column in grid.columns]
     plain = tabulate(rows, headers, tablefmt="latex_raw", colalign=alignment, disable_numparse=True)
-    for rule in RULES:  # the three lines of a table without lines between rows, in booktabs' weights
+    for rule in RULES:  # top, middle and bottom rule of booktabs
         plain = plain.replace(r"\hline", rule, 1)
     return plain
 
@@ -80,5 +80,5 @@ def _cell(cell: Cell) -> str:
 
 
 def escape(text: str) -> str:
-    """Return text in which no character means anything to TeX."""
+    """Return text with all special characters of TeX escaped."""
     return printable(text).translate(TRANSLATION)

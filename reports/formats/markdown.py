@@ -1,4 +1,4 @@
-"""Markdown as GitHub reads it: the finding, pipe tables, the legend and the conditions."""
+"""GitHub-flavoured Markdown: the finding, pipe tables with notes, and the conditions."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ ESCAPED = re.compile(r"([\\`*_\[\]<>|~#$!&])")
 
 
 def render(report: Report) -> str:
-    """Return the whole report."""
+    """Return the complete report."""
     return "\n\n".join(_blocks(report)) + "\n"
 
 
@@ -49,5 +49,5 @@ def _cell(cell: Cell) -> str:
 
 
 def escape(text: str) -> str:
-    """Return text in which no character means anything to Markdown or HTML; a leading sign makes no list."""
+    """Return text with all special characters of Markdown and HTML escaped."""
     return ESCAPED.sub(r"\\\1", printable(text))

@@ -1,4 +1,4 @@
-"""The terminal: readable at 80 columns and in a pipe; what others named is never read as markup or control."""
+"""Terminal: readable at 80 columns and in a pipe; names are never interpreted as markup or control sequences."""
 
 import io
 import os
@@ -23,7 +23,7 @@ ASCII = str.maketrans(
 
 
 def render(report: Report) -> str:
-    """Return the report for where standard output goes: its width, its colours, its characters."""
+    """Return the report for standard output, with its width, colours and encoding."""
     width = shutil.get_terminal_size((80, 24)).columns
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
     text = draw(report, min(WIDEST, max(NARROWEST, width)), colour)
@@ -32,7 +32,7 @@ def render(report: Report) -> str:
 
 
 def draw(report: Report, width: int, colour: bool) -> str:
-    """Return the report at a width, with or without colour."""
+    """Return the report with this width, with or without colour."""
     buffer = io.StringIO()
     console = Console(
         file=buffer,
@@ -78,8 +78,8 @@ def _table(grid: Grid) -> RichTable:
     table = RichTable(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     grouped = any(column.group for column in grid.columns)
     for position, column in enumerate(grid.columns):
-        first = position == 0 or grid.columns[position - 1].group != column.group
-        group = (column.group if first else "") + "\n" if grouped else ""
+        starts_group = position == 0 or grid.columns[position - 1].group != column.group
+        group = (column.group if starts_group else "") + "\n" if grouped else ""
         justify: Literal["left", "right"] = "right" if column.numeric else "left"
         table.add_column(Text(group + column.title), justify=justify, overflow="fold")
     for row in grid.rows:

@@ -1,1 +1,1 @@
-"""Every section of a report, one file each, and the conditions that the footer states."""
+"""The sections of a report, one file each, and the notes that the footer lists as conditions."""

@@ -1,4 +1,4 @@
-"""How near the diagonal each arm attends: C with paired differences in every reading, and by layer."""
+"""Attention locality C, mass near the diagonal over mass beyond it: by arm, reading and layer, with paired Δ."""
 
 from collections.abc import Iterator
 
@@ -19,18 +19,18 @@ COLUMNS = "arm reading layer length within uniform n mean sd delta low high"
 
 
 def attention_table(results: Results) -> Table:
-    """Return C by arm in every reading over all layers, then by layer; differences are paired by seed."""
+    """Return C by arm: every reading over all layers, then one row per layer; differences are paired by seed."""
     return table(ATTENTION_DIAGONAL, COLUMNS, _rows(results))
 
 
 def attention_grids(results: Results) -> Iterator[Grid]:
-    """Yield C by arm and reading, none where nothing was measured."""
+    """Yield the grid of C by arm and reading; none where C was not measured."""
     measured = list(results.attention.items())
     if not measured:
         return
-    some = next(iter(measured[0][1].values()))
+    example = next(iter(measured[0][1].values()))
     effects = {(arm, reading): _effect(results, arm, reading, None) for arm, _ in measured for reading in READINGS}
-    decimals = max(2, decimals_for([one.sd for one in effects.values()], fallback=3))
+    decimals = max(2, decimals_for([effect_of_reading.sd for effect_of_reading in effects.values()], fallback=3))
     columns = [Column("arm", numeric=False)]
     for reading in READINGS:
         columns += [Column("mean ± sd (n)", reading), Column("Δ [95%]", reading)]
@@ -38,74 +38,80 @@ def attention_grids(results: Results) -> Iterator[Grid]:
         [arm, *(text for reading in READINGS for text in _cells(effects[arm, reading], decimals))]
         for arm, _ in measured
     )
-    even = uniform_concentration(some.length, some.within)
-    uniform = "" if even is None else f"; even attention has {fixed(even, decimals)}"
-    what = f"C, mass within {some.within} tokens over mass beyond, at length {some.length}"
-    shown = grid(ATTENTION_DIAGONAL, f"Attention near the diagonal: {what}{uniform}", columns, rows)
+    uniform_c = uniform_concentration(example.length, example.within)
+    uniform = "" if uniform_c is None else f"; uniform attention has C = {fixed(uniform_c, decimals)}"
+    definition = f"C = mass within {example.within} tokens / mass beyond, at length {example.length}"
+    shown = grid(ATTENTION_DIAGONAL, f"Attention locality: {definition}{uniform}", columns, rows)
     yield with_notes(shown, attention_notes(results))
 
 
 def attention_notes(results: Results) -> Iterator[str]:
-    """Yield what C means and what the paper leaves open, where it was measured."""
+    """Yield how C was measured and what the paper leaves unspecified; none where C was not measured."""
     for _, by_seed in list(results.attention.items())[:1]:
-        some = next(iter(by_seed.values()))
+        example = next(iter(by_seed.values()))
         yield (
-            f"C on {some.sequences} held-out sequences without masking. The paper's text does not state the text, "
-            f"the length, or how heads, [CLS] and [SEP] enter: claims are judged on {ALL}, other readings are shown "
-            "beside it; the paper's numbers were not found. C falls with the length: compare it at one length only."
+            f"C is measured on {example.sequences} held-out sequences without masking. The paper does not specify "
+            "the evaluation text, the sequence length, or how heads, [CLS] and [SEP] enter C: claims are tested on "
+            f"the reading {ALL}, and other readings are reported beside it. The paper's numbers were not found. C "
+            "falls with the sequence length, so that only values at the same length are comparable."
         )
 
 
 def attention_clause(results: Results) -> str:
-    """Return what the finding says of C: how the arms that differ most from the baseline do."""
-    measured = [arm for arm, _ in results.attention.items()]
-    effects = {arm: results.effect(arm, DIAGONAL) for arm in measured}
-    rivals = [arm for arm in measured if arm != BASELINE and effects[arm].difference.delta is not None]
+    """Return the finding's clause on C: the arm with the largest difference from the baseline; empty without one."""
+    arms = [arm for arm, _ in results.attention.items()]
+    effects = {arm: results.effect(arm, DIAGONAL) for arm in arms}
+    rivals = [arm for arm in arms if arm != BASELINE and effects[arm].difference.delta is not None]
     if not rivals or BASELINE not in effects:
         return ""
     decimals = max(2, decimals_for([one.sd for one in effects.values()], fallback=3))
-    far = max(rivals, key=lambda arm: abs(effects[arm].difference.delta or 0.0))
-    difference = effects[far].difference
-    verb = "differs most" if difference.told_apart else "differs most, not significantly,"
-    means = " against ".join(fixed(effects[arm].mean or 0.0, decimals) for arm in (far, BASELINE))
+    farthest = max(rivals, key=lambda arm: abs(effects[arm].difference.delta or 0.0))
+    difference = effects[farthest].difference
+    significance = "significant without correction" if difference.told_apart else "not significant"
+    means = " against ".join(fixed(effects[arm].mean or 0.0, decimals) for arm in (farthest, BASELINE))
     shown = f"{means}; Δ {difference_text(difference, decimals)}, n = {difference.pairs}"
-    return f"near the diagonal, {far} {verb} from the baseline: C = {shown}"
+    return f"in attention locality, {farthest} differs most from the baseline ({significance}): C = {shown}"
 
 
 def _rows(results: Results) -> Iterator[Row]:
     for arm, by_seed in results.attention.items():
-        some = next(iter(by_seed.values()))
-        depth = max(head.layer for head in some.heads) + 1
-        for reading, layer in [*((each, None) for each in READINGS), *((ALL, layer) for layer in range(depth))]:
-            found = _effect(results, arm, reading, layer)
+        example = next(iter(by_seed.values()))
+        depth = max(head.layer for head in example.heads) + 1
+        for reading, layer in [
+            *((reading_name, None) for reading_name in READINGS),
+            *((ALL, layer) for layer in range(depth)),
+        ]:
+            measured_effect = _effect(results, arm, reading, layer)
             yield {
                 "arm": arm,
                 "reading": reading,
                 "layer": None if layer is None else layer + 1,
-                "length": some.length,
-                "within": some.within,
-                "uniform": uniform_concentration(some.length, some.within),
-                "n": found.n,
-                "mean": found.mean,
-                "sd": found.sd,
-                **interval(found.difference),
+                "length": example.length,
+                "within": example.within,
+                "uniform": uniform_concentration(example.length, example.within),
+                "n": measured_effect.n,
+                "mean": measured_effect.mean,
+                "sd": measured_effect.sd,
+                **interval(measured_effect.difference),
             }
 
 
 def _effect(results: Results, arm: str, reading: str, layer: int | None) -> Effect:
-    mine, baseline = (_values(results, each, reading, layer) for each in (arm, BASELINE))
-    return effect(mine, None if arm == BASELINE else baseline, results.confidence(arm))
+    values, baseline = (_values(results, name, reading, layer) for name in (arm, BASELINE))
+    return effect(values, None if arm == BASELINE else baseline, results.confidence(arm))
 
 
 def _values(results: Results, arm: str, reading: str, layer: int | None) -> SeedValues:
-    found = {seed: one.concentration(reading, layer) for seed, one in results.attention.get(arm, {}).items()}
-    return {seed: value for seed, value in found.items() if value is not None}
+    by_seed = {
+        seed: attention.concentration(reading, layer) for seed, attention in results.attention.get(arm, {}).items()
+    }
+    return {seed: value for seed, value in by_seed.items() if value is not None}
 
 
-def _cells(found: Effect, decimals: int) -> tuple[str, Cell]:
-    difference = found.difference
+def _cells(measured_effect: Effect, decimals: int) -> tuple[str, Cell]:
+    difference = measured_effect.difference
     text = difference_text(difference, decimals) + two_seeds(difference)
-    return mean_text(found, decimals), Cell(text, intervals=int(difference.low is not None))
+    return mean_text(measured_effect, decimals), Cell(text, intervals=int(difference.low is not None))
 
 
 def _content(evidence: Evidence) -> Content:

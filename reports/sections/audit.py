@@ -1,8 +1,9 @@
-"""The audit of the hurdles: how often a stop was wrong, how value and end agree in rank, and what the stops cost.
+"""Audit of the hurdles: the share of wrong stops, rank correlation of early and final loss, and regret.
 
-A stop was wrong where the trial, trained on to the end, ended better than the median survivor. The audited trials
-represent all that were stopped at their hurdle, and are weighted so. Those whose values set a hurdle stop there
-unjudged and have a row of their own. Ends at several seeds are compared less what the baseline shows a seed to add.
+A stop is wrong if the trial, trained to the end of its budget, has a lower loss than the median survivor. The audited
+trials are a sample of all trials stopped at their hurdle and are weighted accordingly. Trials whose values set a
+hurdle stop there without a decision and have a row of their own. Final losses at several seeds are compared after
+subtracting the baseline's deviation at that seed.
 Intervals: Wilson 1927 for shares, the stratified bootstrap (Efron 1979) for Kendall's rank correlation; 95% both.
 """
 
@@ -35,43 +36,43 @@ class Stop(NamedTuple):
 
     level: int
     sets: bool = False
-    """Whether there was no bar yet: the trial is one of those whose values set it, and was not judged."""
+    """Whether there was no threshold yet: the trial is one of those whose values set it, without a decision on it."""
 
     @property
     def name(self) -> int | str:
-        """The hurdle as a table shows it."""
+        """The hurdle as the column `hurdle` has it."""
         return f"{self.level + 1}, set here" if self.sets else self.level + 1
 
 
 @dataclass(frozen=True)
 class Ending:
-    """A trial that was trained to the end, smaller values being better throughout."""
+    """A trial that was trained to the end of its budget; all values are signed so that lower is better."""
 
     values: tuple[float | None, ...]
-    """What it brought to each hurdle it was judged at."""
+    """Its value at each hurdle that decided on it."""
     final: float
-    """Held-out loss at the end less what the seed adds to the baseline's; infinite where it diverged on the way."""
+    """Final held-out loss minus the baseline's deviation at the same seed; infinite if the trial diverged."""
     measured: float
-    """Held-out loss at the end as it was measured."""
+    """Final held-out loss as measured."""
     stopped_at: Stop | None = None
 
 
 def audit_table(results: Results) -> Table:
-    """Return a row per hurdle that stopped a trial and one for all; no rows where no trial was audited."""
+    """Return one row per hurdle that stopped a trial and one for all hurdles; no rows without an audited trial."""
     return table("audit", COLUMNS, _rows(results))
 
 
 def _rows(results: Results) -> Iterator[Row]:
-    endings = tuple(one for _, one in _endings(results))
-    if not any(one.stopped_at is not None for one in endings):
+    endings = tuple(trial for _, trial in _endings(results))
+    if not any(trial.stopped_at is not None for trial in endings):
         return
-    stops = [stop for one in _judged(results) if (stop := _stop_of(one)) is not None]
+    stops = [stop for trial in _candidate_trials(results) if (stop := _stop_of(trial)) is not None]
     for stop in sorted(set(stops)):
         yield _row(stop.name, [stop], stops, endings)
     yield _row(ALL, sorted(set(stops)), stops, endings)
 
 
-def _judged(results: Results) -> Iterator[TrialHistory]:
+def _candidate_trials(results: Results) -> Iterator[TrialHistory]:
     return (history for history in results.snapshot.histories if history.trial.arm != BASELINE)
 
 
@@ -82,12 +83,12 @@ def _stop_of(history: TrialHistory) -> Stop | None:
 
 
 def _endings(results: Results) -> Iterator[tuple[str, Ending]]:
-    """Yield every trial that was trained to the end by its name."""
+    """Yield the name and the ending of every trial that was trained to the end of its budget."""
     sign = -1.0 if results.experiment.pretraining.hurdle.probe else 1.0
     last = next(reversed(pretraining_marks(results.snapshot.labels)), None)
     added = _added_by_seed(results)
-    for history in _judged(results):
-        values = tuple(None if one.value is None else sign * one.value for one in history.decisions)
+    for history in _candidate_trials(results):
+        values = tuple(None if decision.value is None else sign * decision.value for decision in history.decisions)
         final, stop = None, None
         if history.status is TrialStatus.FINISHED:
             final = final_loss(history, results.snapshot.labels)
@@ -101,7 +102,7 @@ def _endings(results: Results) -> Iterator[tuple[str, Ending]]:
 
 
 def _added_by_seed(results: Results) -> dict[int, float]:
-    """Return by how much the baseline's loss at the end is above its mean, by seed; a seed without it has none."""
+    """Return by seed the baseline's final loss minus its mean over seeds; only seeds that the baseline finished."""
     ends = {
         history.trial.seed: final
         for history in results.trials.get(BASELINE, ())
@@ -112,33 +113,37 @@ def _added_by_seed(results: Results) -> dict[int, float]:
 
 
 def better_than_survivors(results: Results) -> tuple[tuple[str, Ending], ...]:
-    """Return the audited trials that ended better than every survivor, the best first."""
+    """Return the audited trials whose final loss is lower than every survivor's, the lowest first."""
     endings = tuple(_endings(results))
-    survivors = [one.final for _, one in endings if one.stopped_at is None]
-    found = (
-        each for each in endings if each[1].stopped_at is not None and survivors and each[1].final < min(survivors)
+    survivors = [ending.final for _, ending in endings if ending.stopped_at is None]
+    better = (
+        named
+        for named in endings
+        if named[1].stopped_at is not None and survivors and named[1].final < min(survivors)
     )
-    return tuple(sorted(found, key=lambda each: (each[1].final, each[0])))
+    return tuple(sorted(better, key=lambda named: (named[1].final, named[0])))
 
 
-def _row(name: int | str, here: list[Stop], stops: list[Stop], endings: tuple[Ending, ...]) -> Row:
-    audited = [one for one in endings if one.stopped_at in here]
-    survivors = sorted(one.final for one in endings if one.stopped_at is None)
+def _row(name: int | str, stops_here: list[Stop], stops: list[Stop], endings: tuple[Ending, ...]) -> Row:
+    audited = [ending for ending in endings if ending.stopped_at in stops_here]
+    survivors = sorted(ending.final for ending in endings if ending.stopped_at is None)
     known = bool(survivors and audited)
-    wrong = sum(one.final < median(survivors) for one in audited) if known else None
+    wrong = sum(ending.final < median(survivors) for ending in audited) if known else None
     low, high = (None, None) if wrong is None else interval_of_share(wrong, len(audited))
-    best = min((one.final for one in audited), default=float("inf"))
-    first = len(here) == 1 and not (here[0].sets and Stop(here[0].level) in stops)  # of the rows of one hurdle
-    tau, tau_low, tau_high, n = _agreement(here[0].level, stops, endings) if first else (None, None, None, 0)
+    best = min((ending.final for ending in audited), default=float("inf"))
+    one_row = len(stops_here) == 1 and not (
+        stops_here[0].sets and Stop(stops_here[0].level) in stops
+    )  # one hurdle can have two rows
+    tau, tau_low, tau_high, n = _agreement(stops_here[0].level, stops, endings) if one_row else (None, None, None, 0)
     return {
         "hurdle": name,
-        "stopped": sum(stop in here for stop in stops),
+        "stopped": sum(stop in stops_here for stop in stops),
         "audited": len(audited),
         "wrong": wrong,
         "share": None if wrong is None else wrong / len(audited),
         "low": low,
         "high": high,
-        "beat_worst": sum(one.final < survivors[-1] for one in audited) if known else None,
+        "beat_worst": sum(ending.final < survivors[-1] for ending in audited) if known else None,
         "correlation": tau,
         "tau_low": tau_low,
         "tau_high": tau_high,
@@ -148,82 +153,91 @@ def _row(name: int | str, here: list[Stop], stops: list[Stop], endings: tuple[En
 
 
 def interval_of_share(hits: int, trials: int) -> tuple[float | None, float | None]:
-    """Return the 95% interval of a share, None where there is nothing to share."""
+    """Return the 95% Wilson interval of a share; None without trials."""
     return wilson(hits, trials) if trials else (None, None)
 
 
 def _agreement(
     level: int, stops: list[Stop], endings: tuple[Ending, ...]
 ) -> tuple[float | None, float | None, float | None, int]:
-    """Return Kendall's tau of the values at a hurdle and the ends, its interval, and over how many trials."""
-    known = [(one, value) for one in endings if len(one.values) > level and (value := one.values[level]) is not None]
-    audited = [one.stopped_at.level for one in endings if one.stopped_at is not None]
+    """Return Kendall's tau of the values at a hurdle with the final losses, its interval, and the trials."""
+    measured = [
+        (ending, value)
+        for ending in endings
+        if len(ending.values) > level and (value := ending.values[level]) is not None
+    ]
+    audited = [ending.stopped_at.level for ending in endings if ending.stopped_at is not None]
     levels = [stop.level for stop in stops]
     weights = [
-        1.0 if one.stopped_at is None else levels.count(one.stopped_at.level) / audited.count(one.stopped_at.level)
-        for one, _ in known
+        1.0
+        if ending.stopped_at is None
+        else levels.count(ending.stopped_at.level) / audited.count(ending.stopped_at.level)
+        for ending, _ in measured
     ]
-    pairs = [(value, one.final) for one, value in known]
-    strata = [int(one.stopped_at is not None) for one, _ in known]
-    return (*weighted_tau(pairs, weights, strata), len(known))
+    pairs = [(value, ending.final) for ending, value in measured]
+    strata = [int(ending.stopped_at is not None) for ending, _ in measured]
+    return (*weighted_tau(pairs, weights, strata), len(measured))
 
 
 def weighted_tau(
     pairs: Sequence[tuple[float, float]], weights: Sequence[float], strata: Sequence[int]
 ) -> tuple[float | None, float | None, float | None]:
-    """Return the share of concordant less that of discordant pairs of trials, weighted, with its 95% interval.
+    """Return the weighted share of concordant minus discordant pairs of trials, with its 95% bootstrap interval.
 
-    A pair that is level on either side counts for neither. None where no pair differs, no interval below
-    four trials or with one of a kind.
+    Tied pairs are left out. None if every pair is tied; no interval below four trials or with a stratum of one.
     """
     import numpy as np
 
     if len(pairs) < 2:
         return None, None, None
     values, finals = np.array(pairs).T
-    higher = [(side[:, None] > side).astype(int) - (side[:, None] < side).astype(int) for side in (values, finals)]
+    higher = [
+        (column[:, None] > column).astype(int) - (column[:, None] < column).astype(int) for column in (values, finals)
+    ]
     agree = (higher[0] * higher[1]).astype(float)
-    chance, groups = np.random.default_rng(0), np.array(strata)
-    members = [np.flatnonzero(groups == stratum) for stratum in np.unique(groups)]
+    random, groups = np.random.default_rng(0), np.array(strata)
+    strata_members = [np.flatnonzero(groups == stratum) for stratum in np.unique(groups)]
 
     def tau(weight: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> float:
-        pairs_apart = weight @ np.abs(agree) @ weight
-        return float(weight @ agree @ weight / pairs_apart) if pairs_apart else float("nan")
+        untied = weight @ np.abs(agree) @ weight
+        return float(weight @ agree @ weight / untied) if untied else float("nan")
 
-    known = np.array(weights)
-    found = tau(known)
-    if not np.isfinite(found):
+    trial_weights = np.array(weights)
+    estimate = tau(trial_weights)
+    if not np.isfinite(estimate):
         return None, None, None
-    if len(pairs) < LEAST_FOR_INTERVAL or min(map(len, members)) < 2:  # one alone is drawn again and again
-        return found, None, None
+    if (
+        len(pairs) < LEAST_FOR_INTERVAL or min(map(len, strata_members)) < 2
+    ):  # a stratum of one has no spread under the bootstrap
+        return estimate, None, None
     drawn = []
     for _ in range(DRAWS):
-        chosen = np.concatenate([chance.choice(group, len(group)) for group in members])
-        drawn.append(tau(np.bincount(chosen, minlength=len(pairs)) * known))
+        drawn_trials = np.concatenate([random.choice(group, len(group)) for group in strata_members])
+        drawn.append(tau(np.bincount(drawn_trials, minlength=len(pairs)) * trial_weights))
     low, high = np.nanquantile(drawn, [0.025, 0.975])
-    return found, float(low), float(high)
+    return estimate, float(low), float(high)
 
 
 def audit_sentence(results: Results) -> str:
-    """Return what the audit found, empty where no trial was audited."""
+    """Return the audit's sentence of the finding; empty without an audited trial."""
     rows = audit_table(results).rows
     if not rows:
         return ""
-    whole = rows[-1]
-    counted = f"The audit trained {whole['audited']} of {whole['stopped']} stopped candidates to the end"
-    if whole["wrong"] is None:
-        return f"{counted}, but nobody came through to compare them with."
-    share = " to ".join(fixed(100 * (number(whole[side]) or 0.0), 0) for side in ("low", "high"))
-    wrong = f"{whole['wrong']} ended better than the median survivor (95%: {share} of 100 stops wrong)"
+    total = rows[-1]
+    counted = f"The audit trained {total['audited']} of {total['stopped']} stopped trials to the end of their budget"
+    if total["wrong"] is None:
+        return f"{counted}, but no trial passed all hurdles to compare them with."
+    share = " to ".join(fixed(100 * (number(total[bound]) or 0.0), 0) for bound in ("low", "high"))
+    wrong_stops = f"{total['wrong']} ended better than the median survivor (95% interval: {share}% of stops wrong)"
     first = rows[0]
     hurdle = str(first["hurdle"]).partition(",")[0]
-    ranks = f"; rank correlation of loss at hurdle {hurdle} and at the end {_interval(first)}"
-    agreed = ranks if first["correlation"] is not None else ""
-    return f"{counted}: {wrong}{agreed}; regret {fixed(number(whole['regret']) or 0.0, 4)} nats."
+    ranks = f"; rank correlation of the loss at hurdle {hurdle} with the final loss {_interval(first)}"
+    correlation = ranks if first["correlation"] is not None else ""
+    return f"{counted}: {wrong_stops}{correlation}; regret {fixed(number(total['regret']) or 0.0, 4)} nats."
 
 
 def audit_grid(rows: Table) -> Iterator[Grid]:
-    """Yield the audit as people read it."""
+    """Yield the audit as a grid."""
 
     def cells(row: Row) -> list[str]:
         share = (
@@ -238,20 +252,18 @@ def audit_grid(rows: Table) -> Iterator[Grid]:
         Column("hurdle", numeric=False),
         Column("stopped"),
         Column("audited"),
-        Column("the median", "ended better than, of survivors,"),
-        Column("the worst", "ended better than, of survivors,"),
+        Column("the median", "better than survivors:"),
+        Column("the worst", "better than survivors:"),
         Column("wrong stops [95%]"),
-        Column("τ hurdle, end [95%] (n)"),
+        Column("τ hurdle, final [95%] (n)"),
         Column("regret, nats"),
     ]
-    yield grid(
-        rows.name, "The hurdles, audited: some of the stopped trained to the end", columns, map(cells, rows.rows)
-    )
+    yield grid(rows.name, "Audit of the hurdles: stopped trials trained to the end", columns, map(cells, rows.rows))
 
 
 def _interval(row: Row) -> str:
-    known = row["tau_low"] is not None
-    bounds = f"[{_text(row['tau_low'])}, {_text(row['tau_high'])}]" if known else "[?]"
+    has_interval = row["tau_low"] is not None
+    bounds = f"[{_text(row['tau_low'])}, {_text(row['tau_high'])}]" if has_interval else "[?]"
     return f"{_text(row['correlation'])} {bounds} (n = {row['n']})"
 
 

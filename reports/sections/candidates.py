@@ -1,4 +1,4 @@
-"""A search's candidates, ranked by the furthest token mark and by the paired difference to the baseline there."""
+"""Candidates of a search, ranked by the last rung reached and by the paired difference to the baseline there."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,25 +23,25 @@ from reports.table import Row, Table, number, table
 LOSS_DECIMALS = 4
 
 Losses = Mapping[int, Mapping[int, float]]
-"""Held-out loss by mark in tokens, then by pretraining seed."""
+"""Held-out loss by rung in tokens, then by pretraining seed."""
 
 
 @dataclass(frozen=True)
 class Reach:
-    """The furthest mark at which a candidate can be ranked, with its losses there at the seeds that count."""
+    """The last rung at which a candidate can be ranked, with its losses at the seeds used for the rank."""
 
     tokens: int
     losses: Mapping[int, float]
     excess: float
-    """By how much the losses exceed what they are compared with at the same seeds, on the mean."""
+    """Mean over seeds of the loss minus the reference loss at the same seed."""
 
 
 def candidates_table(results: Results) -> Table:
-    """Return the candidates by how far they came, then by their difference to the baseline there, paired by seed.
+    """Return the candidates by the last rung reached, then by their difference to the baseline there, paired by seed.
 
-    A candidate counts at the seeds at which the baseline reached its mark, so that what a seed adds to all results
-    cancels. At a mark that the baseline never reached, candidates are compared with the mean of all who did, at each
-    of the baseline's seeds. Without such a seed, or a finite loss, a candidate has no rank.
+    Only seeds at which the baseline reached the candidate's rung are used, so that effects of the seed cancel. At a
+    rung that the baseline never reached, the reference is the mean of all candidates there, at each of the baseline's
+    seeds. A candidate without such a seed, or without a finite loss, has no rank.
     """
     columns = (
         "rank arm changes tokens n seeds held_out_loss sd delta low high stopped_at_hurdle value threshold status"
@@ -60,7 +60,7 @@ def _rows(results: Results) -> Iterator[Row]:
     for rank, arm in enumerate(sorted(results.arms, key=order), start=1):
         reach = reached[arm.name]
         values = [*reach.losses.values()] if reach else []
-        found = (
+        difference = (
             Difference() if reach is None or arm.name == BASELINE else _to_baseline(losses, arm.name, reach.tokens)
         )
         yield {
@@ -72,16 +72,16 @@ def _rows(results: Results) -> Iterator[Row]:
             "seeds": " ".join(map(str, reach.losses)) if reach else None,
             "held_out_loss": fmean(values) if values else None,
             "sd": stdev(values) if len(values) > 1 else None,
-            "delta": found.delta,
-            "low": found.low,
-            "high": found.high,
+            "delta": difference.delta,
+            "low": difference.low,
+            "high": difference.high,
             **_stop(results, arm.name),
             "status": status_of(results.trials[arm.name], results.seeds_in_all),
         }
 
 
 def _losses(results: Results, arm: str) -> Losses:
-    """Return held-out loss by mark, then seed; a diverged trial does not count, however well it began."""
+    """Return held-out loss by rung, then seed; diverged trials are left out."""
     losses: dict[int, dict[int, float]] = {}
     for history in results.trials[arm]:
         finished = history.finished(PRETRAIN) if history.status is not TrialStatus.DIVERGED else ()
@@ -93,7 +93,7 @@ def _losses(results: Results, arm: str) -> Losses:
 
 
 def _reach(losses: Mapping[str, Losses], arm: str) -> Reach | None:
-    """Return the furthest mark at which the arm has a loss at a seed that others can be compared at."""
+    """Return the last rung at which the arm has a loss at a seed with a reference loss; None without one."""
     for tokens in sorted(losses[arm], reverse=True):
         references = _references(losses, tokens)
         compared = {seed: loss for seed, loss in losses[arm][tokens].items() if seed in references}
@@ -103,17 +103,17 @@ def _reach(losses: Mapping[str, Losses], arm: str) -> Reach | None:
 
 
 def _references(losses: Mapping[str, Losses], tokens: int) -> Mapping[int, float]:
-    """Return by seed what losses at a mark are compared with: the baseline's, or the mean of all who came there."""
+    """Return the reference loss at a rung by seed: the baseline's, else the mean of all arms at the rung."""
     baseline = losses.get(BASELINE, {})
     if tokens in baseline:
         return baseline[tokens]
-    known = {seed for at_mark in baseline.values() for seed in at_mark}
-    field: dict[int, list[float]] = {}
-    for of_arm in losses.values():
-        for seed, loss in of_arm.get(tokens, {}).items():
-            if seed in known or not known:
-                field.setdefault(seed, []).append(loss)
-    return {seed: fmean(values) for seed, values in field.items()}
+    baseline_seeds = {seed for at_mark in baseline.values() for seed in at_mark}
+    losses_by_seed: dict[int, list[float]] = {}
+    for by_mark in losses.values():
+        for seed, loss in by_mark.get(tokens, {}).items():
+            if seed in baseline_seeds or not baseline_seeds:
+                losses_by_seed.setdefault(seed, []).append(loss)
+    return {seed: fmean(values) for seed, values in losses_by_seed.items()}
 
 
 def _to_baseline(losses: Mapping[str, Losses], arm: str, tokens: int) -> Difference:
@@ -121,23 +121,23 @@ def _to_baseline(losses: Mapping[str, Losses], arm: str, tokens: int) -> Differe
 
 
 def against_baseline(results: Results, arm: str) -> tuple[int, Difference] | None:
-    """Return the furthest mark at which an arm and the baseline share a seed, and how they differ there."""
+    """Return the last rung at which an arm and the baseline share a seed, with the paired difference there."""
     losses = {name: _losses(results, name) for name in (arm, BASELINE)}
-    found = ((tokens, _to_baseline(losses, arm, tokens)) for tokens in sorted(losses[arm], reverse=True))
-    return next(((tokens, difference) for tokens, difference in found if difference.pairs), None)
+    differences = ((tokens, _to_baseline(losses, arm, tokens)) for tokens in sorted(losses[arm], reverse=True))
+    return next(((tokens, difference) for tokens, difference in differences if difference.pairs), None)
 
 
 def between(results: Results, arm: str, other: str, tokens: int) -> Difference:
-    """Return how two candidates differ at a mark, at the seeds that both have there."""
+    """Return the paired difference of two candidates at a rung, over the seeds that both have there."""
     losses, other_losses = (_losses(results, name).get(tokens, {}) for name in (arm, other))
     return paired(losses, other_losses)
 
 
 def candidates_notes(results: Results) -> Iterator[str]:
-    """Yield how candidates are ranked, and what that leaves out."""
+    """Yield how candidates are ranked and which results are not used for it."""
     yield (
-        "Rank: by the furthest mark, then by Δ to the baseline there, paired by seed. Only seeds at which the "
-        "baseline reached that mark count, so that a difference between seeds is none between candidates."
+        "Rank: by the last rung reached, then by Δ to the baseline there, paired by seed. Only seeds at which the "
+        "baseline reached that rung are used, so that effects of the seed cancel."
     )
     losses = {arm.name: _losses(results, arm.name) for arm in results.arms}
     rows = ((arm.name, _reach(losses, arm.name)) for arm in results.arms)
@@ -149,12 +149,12 @@ def candidates_notes(results: Results) -> Iterator[str]:
         if tokens == max(losses[arm]) and (reach is None or tokens > reach.tokens or seed not in reach.losses)
     ]
     if beyond:
-        yield f"Not ranked, because the baseline has no result at that mark and seed: {', '.join(beyond)}."
+        yield f"Not ranked, because the baseline has no result at that rung and seed: {', '.join(beyond)}."
     audited = [history.trial.name for history in results.snapshot.histories if history.audit]
     if audited:
         yield (
-            f"Audited: {', '.join(audited)} trained on to the end past the hurdle that stopped them. The audit alone "
-            "counts that; ranks, Results and the Pareto front leave it out."
+            f"Audited: {', '.join(audited)}, trained to the end of the budget after a hurdle stopped them. Only the "
+            "audit uses these results; ranks, Results and the Pareto front leave them out."
         )
     repeats = sum(history.trial.cohort is not None for history in _of_candidates(results))
     if repeats:
@@ -167,12 +167,12 @@ def _of_candidates(results: Results) -> Iterator[TrialHistory]:
 
 
 def _stop(results: Results, arm: str) -> dict[str, JsonValue]:
-    """Return where the arm's trials were stopped; of several seeds the one that came furthest, the mean of values."""
+    """Return the last hurdle that stopped a trial of the arm, with mean value and threshold over its seeds."""
     stops = [history.stopped_by for history in results.trials[arm] if history.status is TrialStatus.STOPPED]
     levels = [stop.level for stop in stops if stop is not None]
-    here = [stop for stop in stops if stop is not None and stop.level == max(levels)]
-    values = [stop.value for stop in here if stop.value is not None]
-    thresholds = [stop.threshold for stop in here if stop.threshold is not None]
+    last_stops = [stop for stop in stops if stop is not None and stop.level == max(levels)]
+    values = [stop.value for stop in last_stops if stop.value is not None]
+    thresholds = [stop.threshold for stop in last_stops if stop.threshold is not None]
     return {
         "stopped_at_hurdle": max(levels) + 1 if levels else None,
         "value": fmean(values) if values else None,
@@ -181,7 +181,7 @@ def _stop(results: Results, arm: str) -> dict[str, JsonValue]:
 
 
 def changes_text(changes: Mapping[str, JsonValue]) -> str:
-    """Return changes in one line: `bottleneck_ratio 2, convolution span_dynamic (kernel_size 5)`."""
+    """Return the changes on one line: `bottleneck_ratio 2, convolution span_dynamic (kernel_size 5)`."""
     return ", ".join(f"{path} {_value_text(value)}" for path, value in changes.items()) or "none"
 
 
@@ -194,7 +194,7 @@ def _value_text(value: JsonValue) -> str:
 
 
 def candidates_grid(candidates: Table) -> Iterator[Grid]:
-    """Yield the candidates as people read them, none where there are none."""
+    """Yield the candidates as a grid; none without candidates."""
     if not candidates.rows:
         return
 
@@ -217,23 +217,23 @@ def candidates_grid(candidates: Table) -> Iterator[Grid]:
         Column("candidate", numeric=False),
         Column("rank"),
         Column("changes", numeric=False),
-        Column("tokens", "furthest mark"),
-        Column("seeds", "furthest mark"),
-        Column("loss ± sd (n)", "furthest mark"),
-        Column("Δ [95%] (n)", "furthest mark"),
+        Column("tokens", "last rung"),
+        Column("seeds", "last rung"),
+        Column("loss ± sd (n)", "last rung"),
+        Column("Δ [95%] (n)", "last rung"),
         Column("at", "stopped", numeric=False),
-        Column("loss / bar", "stopped"),
+        Column("loss / threshold", "stopped"),
     ]
-    title = "Candidates, by how far they came and by Δ to the baseline there"
+    title = "Candidates, ranked by the last rung reached and by Δ to the baseline there"
     yield grid(candidates.name, title, columns, map(cells, candidates.rows))
 
 
 def _against(row: Row) -> str:
-    """Return the value and the bar it met, with decimals enough to read which is the larger."""
-    value, bar = number(row["value"]), number(row["threshold"])
-    if value is None or bar is None:
-        return f"{_loss_text(value)} / {_loss_text(bar)}"
-    return " / ".join(distinct(value, bar, LOSS_DECIMALS))
+    """Return the value and the threshold, with enough decimals to show which is larger."""
+    value, threshold = number(row["value"]), number(row["threshold"])
+    if value is None or threshold is None:
+        return f"{_loss_text(value)} / {_loss_text(threshold)}"
+    return " / ".join(distinct(value, threshold, LOSS_DECIMALS))
 
 
 def _spread(row: Row) -> str:
@@ -250,7 +250,8 @@ def _loss_text(value: JsonValue) -> str:
 def _notes(results: Results) -> Iterator[str]:
     yield from candidates_notes(results)
     if len(results.arms) > 1:
-        yield f"The best of {len(results.arms) - 1} candidates was chosen by the loss shown here: its Δ flatters it."
+        candidates = len(results.arms) - 1
+        yield f"The best of {candidates} candidates was selected by the loss shown here, so that its Δ is optimistic."
 
 
 def _content(evidence: Evidence) -> Content:

@@ -1,8 +1,8 @@
-"""What the experiment claims and the paper states, judged: supported, contradicted or undecided, each with its power.
+"""Tests of the experiment's claims and of the paper's statements: supported, contradicted or undecided, with power.
 
-A paper's ordering is judged on every headline metric. The probability is that of the claim given the
+An ordering of the paper is tested on every headline metric. The probability is that of the claim given the
 differences, for a normal population of paired differences and a flat prior: Student's t around their mean.
-Supported: the 95% interval lies wholly inside what the claim allows.
+A claim is supported if the 95% interval lies within the claimed range.
 """
 
 from collections.abc import Iterator
@@ -30,8 +30,8 @@ COLUMNS = "claim by metric verdict probability power n delta low high afterwards
 EXPERIMENT, PAPER = "experiment", "paper"
 
 
-class Judgement(StrEnum):
-    """What the seeds say of a claim."""
+class ClaimOutcome(StrEnum):
+    """The outcome of testing a claim."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
@@ -40,40 +40,40 @@ class Judgement(StrEnum):
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """A claim with what it is judged by; None where too few seeds say nothing."""
+    """The outcome of testing a claim with its evidence; None with too few seeds."""
 
-    judgement: Judgement
+    outcome: ClaimOutcome
     difference: Difference
     probability: float | None
     power: float | None
-    """The chance that so many seeds of this spread show a true difference of the claimed size; for `~`, that they
-    show a true 0 to be within it; None where no size is claimed."""
+    """Probability of supporting the claim with this n and sd if the true difference has the claimed size; for `~`, if
+    the true difference is 0. None where the claim has no size."""
 
 
-def judge(claim: Claim, differences: list[float], difference: Difference, alpha: float = ALPHA) -> ClaimVerdict:
-    """Return what the differences, first minus second, say of a claim."""
+def decide(claim: Claim, differences: list[float], difference: Difference, alpha: float = ALPHA) -> ClaimVerdict:
+    """Return the outcome for a claim from the paired differences, first minus second."""
     low, high = difference.low, difference.high
     if low is None or high is None or not vary(differences):
-        return ClaimVerdict(Judgement.UNDECIDED, difference, None, None)
+        return ClaimVerdict(ClaimOutcome.UNDECIDED, difference, None, None)
     from_, to = claim.bounds
-    judgement = Judgement.UNDECIDED
+    outcome = ClaimOutcome.UNDECIDED
     if from_ <= low and high <= to and not (low <= 0 <= high and claim.sign is not Sign.LEVEL):
-        judgement = Judgement.SUPPORTED
+        outcome = ClaimOutcome.SUPPORTED
     elif high < from_ or low > to:
-        judgement = Judgement.CONTRADICTED
+        outcome = ClaimOutcome.CONTRADICTED
     sd, n = stdev(differences), len(differences)
     shares = [below((bound - (difference.delta or 0.0)) * n**0.5 / sd, n - 1) for bound in (from_, to)]
     if claim.sign is Sign.LEVEL:
         chance = power_within(0.0, claim.size, sd, n, alpha)
-        if not claim.size:  # nothing says how near is level
-            return ClaimVerdict(judgement, difference, None, None)
+        if not claim.size:  # without a margin, equivalence has no probability
+            return ClaimVerdict(outcome, difference, None, None)
     else:
         chance = power(claim.size, sd, n, alpha)
-    return ClaimVerdict(judgement, difference, shares[1] - shares[0], chance if claim.size else None)
+    return ClaimVerdict(outcome, difference, shares[1] - shares[0], chance if claim.size else None)
 
 
 def claims_table(results: Results) -> Table:
-    """Return every claim and every stated ordering with its verdict; an arm that is not there leaves it undecided."""
+    """Return every claim and every ordering of the paper with its outcome; undecided if an arm is missing."""
     return table("claims", COLUMNS, _rows(results))
 
 
@@ -91,41 +91,41 @@ def _stated(results: Results) -> Iterator[tuple[str, str, Claim]]:
 
 def _rows(results: Results) -> Iterator[Row]:
     for by, text, claim in _stated(results):
-        judged = _judged(results, claim)
+        verdict = _verdict_on(results, claim)
         yield {
             "claim": str(claim),
             "by": by,
             "metric": claim.metric,
-            "verdict": str(judged.judgement),
-            "probability": judged.probability,
-            "power": judged.power,
-            "n": judged.difference.pairs,
-            **interval(judged.difference),
+            "verdict": str(verdict.outcome),
+            "probability": verdict.probability,
+            "power": verdict.power,
+            "n": verdict.difference.pairs,
+            **interval(verdict.difference),
             "afterwards": added_text(results, claim, text),
             "departure": _departing(results, claim) if by == PAPER else None,
         }
 
 
 def _departing(results: Results, claim: Claim) -> str | None:
-    """Return in which options the claim's arms differ from the paper's, None where in none."""
+    """Return the options in which the claim's arms differ from the paper's; None without a difference."""
     arms = (arm for arm in results.arms if arm.name in (claim.first, claim.second))
-    found = option_departures(*(arm.candidate.architecture for arm in arms))
-    return "; ".join(each.brief for each in found) or None
+    departures = option_departures(*(arm.candidate.architecture for arm in arms))
+    return "; ".join(departure.brief for departure in departures) or None
 
 
-def _judged(results: Results, claim: Claim) -> ClaimVerdict:
+def _verdict_on(results: Results, claim: Claim) -> ClaimVerdict:
     if not {claim.first, claim.second} <= results.values.keys():
-        return ClaimVerdict(Judgement.UNDECIDED, Difference(), None, None)
+        return ClaimVerdict(ClaimOutcome.UNDECIDED, Difference(), None, None)
     metric = Metric(claim.metric)
     first, second = (results.values[arm].get(metric.name, {}) for arm in (claim.first, claim.second))
     alpha = 1 - min(results.confidence(claim.first), results.confidence(claim.second))
     difference = results.difference(claim.first, claim.second, metric)
-    return judge(claim, differences_of(first, second), difference, alpha)
+    return decide(claim, differences_of(first, second), difference, alpha)
 
 
-def claims_grid(results: Results, found: Table) -> Iterator[Grid]:
-    """Yield the claims as people read them, none where there are none."""
-    if not found.rows:
+def claims_grid(results: Results, claims: Table) -> Iterator[Grid]:
+    """Yield the claims as a grid; none without claims."""
+    if not claims.rows:
         return
 
     def cells(row: Row) -> list[str | Cell]:
@@ -135,27 +135,28 @@ def claims_grid(results: Results, found: Table) -> Iterator[Grid]:
             fallback if chance is None else fixed(chance, 2)
             for chance, fallback in zip(chances, (UNKNOWN, NOTHING), strict=True)
         ]
-        shown = difference_cell(row, results.decimals(metric))
+        difference = difference_cell(row, results.decimals(metric))
         warnings = [f"added {row['afterwards']}"] if row["afterwards"] else []
         warnings += [str(row["departure"])] if row["departure"] else []
         caveat = ["; ".join(warnings) or NOTHING] if warned else []
-        return [str(row["claim"]), str(row["by"]), str(row["verdict"]), *texts, shown, *caveat]
+        return [str(row["claim"]), str(row["by"]), str(row["verdict"]), *texts, difference, *caveat]
 
-    warned = any(row["afterwards"] or row["departure"] for row in found.rows)
+    warned = any(row["afterwards"] or row["departure"] for row in claims.rows)
     columns = [Column(title, numeric=False) for title in ("claim", "by", "verdict")]
     columns += [Column("probability"), Column("power"), Column("Δ [95%] (n)")]
     columns += [Column("caveat", numeric=False)] if warned else []
-    yield grid("claims", "Claims and their verdicts", columns, map(cells, found.rows))
+    yield grid("claims", "Claims and their verdicts", columns, map(cells, claims.rows))
 
 
-def claims_note(found: Table) -> str:
-    """Return what a verdict on a claim means."""
-    unbounded = any("~" in str(row["claim"]) and " within " not in str(row["claim"]) for row in found.rows)
-    level = "; ~ without a margin can only be contradicted" if unbounded else ""
+def claims_note(claims: Table) -> str:
+    """Return the note that defines the verdicts on claims."""
+    unbounded = any("~" in str(row["claim"]) and " within " not in str(row["claim"]) for row in claims.rows)
+    level = "; a claim with ~ and without a margin can only be contradicted" if unbounded else ""
     return (
-        "Claims: supported where the 95% interval of Δ, first minus second, lies within what is claimed, "
-        f"contradicted where it lies outside, without correction for the other claims{level}; probability: of the "
-        "claim, under a flat prior; power: the probability of supporting it if it is true by that much."
+        "Claims: supported if the 95% interval of Δ, first minus second, lies within the claimed range, contradicted "
+        f"if it lies outside, undecided otherwise, without correction for multiple claims{level}. Probability: "
+        "of the claim, under a flat prior. Power: the probability of supporting the claim if the true difference has "
+        "the claimed size."
     )
 
 

@@ -1,4 +1,4 @@
-"""Collapsed fine-tunings: models that give every example of a task the same answer."""
+"""Collapsed fine-tunings: models with the same prediction for every example of a task."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,20 +12,20 @@ TERM = "Collapsed fine-tunings"
 
 
 def constant_notes(results: Results) -> Iterator[tuple[str, str]]:
-    """Yield the line of the footer: by arm and task, how many of its fine-tunings; none where there is none."""
-    found = "; ".join(_collapsed(results))
-    if found:
-        yield TERM, f"one answer for every example: {found}; their correlation is set to 0"
+    """Yield the footer's note: the number of collapsed fine-tunings by arm and task; none without one."""
+    collapsed = "; ".join(_collapsed(results))
+    if collapsed:
+        yield TERM, f"constant predictions: {collapsed}; their correlation is set to 0"
 
 
 def _collapsed(results: Results) -> Iterator[str]:
     labels = results.snapshot.labels
     for arm in results.arms:
-        every, constant = Counter[str](), Counter[tuple[str, str]]()
+        fine_tunings, constant = Counter[str](), Counter[tuple[str, str]]()
         for history in results.trials[arm.name]:
             for _, result in with_results(chosen_records(history.records, labels), FineTuneResult):
-                every[result.task] += 1
+                fine_tunings[result.task] += 1
                 parts = ("" if part == "dev" else f" {part}" for part in result.constant_parts)
                 constant.update((result.task, part) for part in parts)
         for (task, part), count in sorted(constant.items()):
-            yield f"{arm.name} on {task}{part} in {count} of {every[task]} fine-tunings"
+            yield f"{arm.name} on {task}{part} in {count} of {fine_tunings[task]} fine-tunings"

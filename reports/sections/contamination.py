@@ -1,4 +1,4 @@
-"""What the pretraining text holds of the dev sets, as a table and beneath the tables."""
+"""Contamination: the share of dev examples that occur in the pretraining text."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,34 +11,35 @@ from reports.table import Row, Table, table
 
 TERM = "Dev examples in the pretraining text"
 RULE = (
-    "a sentence of 4 words or more that is a sentence or line there, or 13 words in a row in one document; words "
-    "lower-cased, without punctuation (arXiv 2005.14165, appendix C); share with its 95% interval (Wilson)"
+    "an example with a sentence of 4 words or more that is also a sentence or line of the pretraining text, or with "
+    "13 consecutive words of one document; words are lower-cased, without punctuation (arXiv 2005.14165, appendix "
+    "C); shares with 95% Wilson intervals"
 )
 
 
 def leakage_table(shared: Iterable[Record]) -> Table:
-    """Return one row per task: how many of its dev examples overlap, with the share's 95% interval."""
-    rows = (_row(one) for one in contamination_results(shared))
+    """Return one row per task: the number of overlapping dev examples, and their share with its 95% interval."""
+    rows = (_row(result) for result in contamination_results(shared))
     return table("leakage", "task dev_examples long_enough overlapping share low high by_sentence by_run", rows)
 
 
-def _row(one: ContaminationResult) -> Row:
+def _row(result: ContaminationResult) -> Row:
     return {
-        "task": one.task,
-        "dev_examples": one.examples,
-        "long_enough": one.told,
-        "overlapping": one.overlapping,
-        "share": one.share,
-        "low": one.interval[0],
-        "high": one.interval[1],
-        "by_sentence": one.sentences,
-        "by_run": one.runs,
+        "task": result.task,
+        "dev_examples": result.examples,
+        "long_enough": result.told,
+        "overlapping": result.overlapping,
+        "share": result.share,
+        "low": result.interval[0],
+        "high": result.interval[1],
+        "by_sentence": result.sentences,
+        "by_run": result.runs,
     }
 
 
 def leakage_notes(shared: Iterable[Record]) -> Iterator[tuple[str, str]]:
-    """Yield the line of the footer; none where nothing was looked for."""
-    shares = [f"{one.task} {one.told_share}" for one in contamination_results(shared)]
+    """Yield the footer's note; none where contamination was not measured."""
+    shares = [f"{result.task} {result.told_share}" for result in contamination_results(shared)]
     if shares:
         yield TERM, f"{'; '.join(shares)}. Counted: {RULE}"
 

@@ -1,4 +1,4 @@
-"""Differences as cells: each knows how many intervals it shows."""
+"""Differences as cells of a grid, each with the number of its intervals."""
 
 from analysis.effects import Difference
 from reports.grid import Cell

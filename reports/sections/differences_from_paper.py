@@ -1,4 +1,4 @@
-"""What differs from the paper: computed from the declaration against the released values, and never typed."""
+"""Differences from the paper, computed from the declaration and the released values."""
 
 from collections.abc import Iterator
 
@@ -19,76 +19,87 @@ EVERY_ARM, NONE = "every arm", "nothing"
 
 
 def departures_table(results: Results) -> Table:
-    """Return what differs: of all arms, of single ones, of text and fine-tuning; empty without a paper's table."""
+    """Return the differences: of all arms, single arms, text and fine-tuning; empty without a paper's table."""
     named = paper_rows(results) is not None
     return table(DEPARTURES, "where what", _rows(results) if named else ())
 
 
-def departures_grid(found: Table) -> Iterator[Grid]:
-    """Yield the table as people read it, none where there is none."""
-    if found.rows:
-        columns = [Column("where", numeric=False), Column("here (there)", numeric=False)]
-        rows = ([str(row["where"]), str(row["what"])] for row in found.rows)
-        yield grid(DEPARTURES, "What differs from the paper", columns, rows)
+def departures_grid(departures: Table) -> Iterator[Grid]:
+    """Yield the table as a grid; none without differences."""
+    if departures.rows:
+        columns = [Column("where", numeric=False), Column("this run (the paper)", numeric=False)]
+        rows = ([str(row["where"]), str(row["what"])] for row in departures.rows)
+        yield grid(DEPARTURES, "Differences from the paper", columns, rows)
 
 
 def options_departing(results: Results) -> tuple[OptionDeparture, ...]:
-    """Return what the options of any arm differ in from the paper's modes of the same names."""
+    """Return how options of the arms differ from the paper's modes of the same names."""
     return option_departures(*(arm.candidate.architecture for arm in results.arms))
 
 
 def option_notes(results: Results) -> Iterator[tuple[str, str]]:
-    """Yield the same as a line of the conditions, where no table of departures has it."""
-    if paper_rows(results) is None and (found := options_departing(results)):
-        yield "Options that differ from the paper's", "; ".join(each.what for each in found)
+    """Yield the same as a condition in the footer, for reports without a table of differences."""
+    if paper_rows(results) is None and (options := options_departing(results)):
+        yield "Options that differ from the paper's", "; ".join(option.what for option in options)
 
 
 def _rows(results: Results) -> Iterator[Row]:
-    for where, what in _by_arm(results).items():
-        yield {"where": where, "what": ", ".join(what) or NONE}
-    there = published().corpora["convbert"]["pretraining"]
-    yield {"where": "text", "what": f"{results.experiment.corpus.kind} ({there})"}
+    for where, differences in _by_arm(results).items():
+        yield {"where": where, "what": ", ".join(differences) or NONE}
+    paper_corpus = published().corpora["convbert"]["pretraining"]
+    yield {"where": "text", "what": f"{results.experiment.corpus.kind} ({paper_corpus})"}
     if results.tasks:
         yield {"where": "fine-tuning", "what": "; ".join(_of_fine_tuning(results)) or NONE}
-    for each in options_departing(results):
-        yield {"where": f"{each.axis} {each.kind}", "what": each.what}
-    whole, _ = paper_rows(results) or (None, {})
-    for assumption in whole.assumptions if whole is not None else ():
+    for option in options_departing(results):
+        yield {"where": f"{option.axis} {option.kind}", "what": option.what}
+    paper_table, _ = paper_rows(results) or (None, {})
+    for assumption in paper_table.assumptions if paper_table is not None else ():
         yield {"where": "assumed", "what": assumption}
     yield {"where": "always", "what": "; ".join(published().departure_texts)}
 
 
 def _by_arm(results: Results) -> dict[str, list[str]]:
-    """Return the differences of each arm from what its row was trained as, those of all arms first and once."""
-    whole, rows = paper_rows(results) or (None, {})
+    """Return the differences of each arm from the released model of its row; those common to all arms first."""
+    paper_table, rows = paper_rows(results) or (None, {})
     tokens = results.experiment.pretraining.tokens
-    found: dict[str, list[str]] = {}
+    by_arm: dict[str, list[str]] = {}
     for arm in results.arms:
-        released = preset_of(whole.rows[rows[arm.name]]) if whole is not None and arm.name in rows else None
+        released = (
+            preset_of(paper_table.rows[rows[arm.name]]) if paper_table is not None and arm.name in rows else None
+        )
         if released is not None:
-            found[arm.name] = [str(each) for each in departures(arm.candidate, tokens, released)]
-    if len(found) < 2:
-        return found
-    first, *others = found.values()
-    common = [each for each in first if all(each in other for other in others)]
-    own = {arm: [each for each in every if each not in common] for arm, every in found.items()}
-    return {EVERY_ARM: common, **{arm: alone for arm, alone in own.items() if alone}}
+            by_arm[arm.name] = [str(difference) for difference in departures(arm.candidate, tokens, released)]
+    if len(by_arm) < 2:
+        return by_arm
+    of_first_arm, *other_arms = by_arm.values()
+    common = [
+        difference for difference in of_first_arm if all(difference in of_other_arm for of_other_arm in other_arms)
+    ]
+    by_arm_alone = {
+        arm: [difference for difference in differences if difference not in common]
+        for arm, differences in by_arm.items()
+    }
+    return {EVERY_ARM: common, **{arm: remaining for arm, remaining in by_arm_alone.items() if remaining}}
 
 
 def _of_fine_tuning(results: Results) -> Iterator[str]:
-    """Yield where the declared fine-tuning leaves the release's: what all tasks do, then what single ones do."""
+    """Yield the differences of the declared fine-tuning from the released one: of all tasks, then of single tasks."""
     tuning = results.experiment.fine_tuning
-    whole, rows = paper_rows(results) or (None, {})
-    model = whole.rows[rows[BASELINE]].model if whole is not None and BASELINE in rows else None
+    paper_table, rows = paper_rows(results) or (None, {})
+    model = paper_table.rows[rows[BASELINE]].model if paper_table is not None and BASELINE in rows else None
     size = size_of(model)
-    found = {task: fine_tuning_differences(tuning, task, size) for task in results.tasks}
-    first, *others = found.values()
-    common = [each for each in first if all(each in other for other in others)]
+    by_task = {task: fine_tuning_differences(tuning, task, size) for task in results.tasks}
+    of_first_task, *other_tasks = by_task.values()
+    common = [
+        difference
+        for difference in of_first_task
+        if all(difference in of_other_task for of_other_task in other_tasks)
+    ]
     yield from map(str, common)
-    for task, every in found.items():
-        own = [str(each) for each in every if each not in common]
-        if own:
-            yield f"of {task}: {', '.join(own)}"
+    for task, differences in by_task.items():
+        of_this_task = [str(difference) for difference in differences if difference not in common]
+        if of_this_task:
+            yield f"of {task}: {', '.join(of_this_task)}"
 
 
 def _content(evidence: Evidence) -> Content:

@@ -1,6 +1,6 @@
-"""Seeds that diverged, counted and shown both ways: left out, and as bad as the worst value that was measured.
+"""Diverged seeds: their share by arm, and each difference with them left out and with the worst value in their place.
 
-A seed that diverges is a result of its arm; leaving it out flatters the arm (Dodge et al. 2020, arXiv 2002.06305).
+Leaving out a diverged seed biases the result in favour of its arm (Dodge et al. 2020, arXiv 2002.06305).
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ COLUMNS = "arm metric diverged trials rate rate_low rate_high n delta low high n
 
 
 def divergence_table(results: Results) -> Table:
-    """Return the arms of which a seed diverged, or all where the baseline's did, on the headline metrics."""
+    """Return the arms with a diverged seed, or all arms if the baseline has one, on the headline metrics."""
     return table("divergence", COLUMNS, _rows(results))
 
 
@@ -60,40 +60,42 @@ def _with_worst(results: Results, arm: str, metric: Metric) -> Difference:
 
 
 def _filled(results: Results, arm: str, metric: Metric) -> SeedValues:
-    """Return the values with the worst of any arm in the place of what diverged; of losses, the worst on a curve."""
-    found = [value for of_arm in results.values.values() for value in of_arm.get(metric.name, {}).values()]
+    """Return the values with the worst value of any arm for diverged seeds; for the loss, the worst on any curve."""
+    values = [value for by_metric in results.values.values() for value in by_metric.get(metric.name, {}).values()]
     if metric.name == HELD_OUT_LOSS:
         records = (record for history in results.snapshot.histories for record in history.records)
-        found += [loss for record in records for loss in curve_of(record).values()]
-    mine = results.values.get(arm, {}).get(metric.name, {})
-    if not found:
-        return mine
-    worst = max(found) if metric.lower_is_better else min(found)
-    lost = {h.trial.seed: worst for h in results.trials.get(arm, ()) if h.status is TrialStatus.DIVERGED}
-    return {**lost, **mine}
+        values += [loss for record in records for loss in curve_of(record).values()]
+    own_values = results.values.get(arm, {}).get(metric.name, {})
+    if not values:
+        return own_values
+    worst = max(values) if metric.lower_is_better else min(values)
+    filled = {h.trial.seed: worst for h in results.trials.get(arm, ()) if h.status is TrialStatus.DIVERGED}
+    return {**filled, **own_values}
 
 
-def divergence_grid(results: Results, found: Table) -> Iterator[Grid]:
-    """Yield the table as people read it, none where nothing diverged."""
-    if not found.rows:
+def divergence_grid(results: Results, rows: Table) -> Iterator[Grid]:
+    """Yield the table as a grid; none without a diverged seed."""
+    if not rows.rows:
         return
     decimals = {metric.name: results.decimals(metric) for metric in results.headlines}
 
     def cells(row: Row) -> list[str | Cell]:
-        rate = " to ".join(fixed(100 * float(str(row[name])), 0) for name in ("rate_low", "rate_high"))
+        interval = " to ".join(fixed(100 * float(str(row[name])), 0) for name in ("rate_low", "rate_high"))
         digits = decimals[str(row["metric"])]
-        both = [difference_cell(row, digits, suffix) for suffix in ("", "_all")]
-        share = f"{row['diverged']} of {row['trials']} ({rate}%)"
-        return [str(row["arm"]), Metric(str(row["metric"])).title, share, *both]
+        differences = [difference_cell(row, digits, suffix) for suffix in ("", "_all")]
+        count = f"{row['diverged']} of {row['trials']} ({interval}%)"
+        return [str(row["arm"]), Metric(str(row["metric"])).title, count, *differences]
 
     columns = [Column(title, numeric=False) for title in ("arm", "metric", "diverged [95%]")]
     columns += [Column("converged only", "Δ [95%] (n)"), Column("diverged as worst", "Δ [95%] (n)")]
-    yield grid("divergence", "Diverged seeds, both ways", columns, map(cells, found.rows))
+    yield grid("divergence", "Diverged seeds: left out, and as the worst value", columns, map(cells, rows.rows))
 
 
 def _content(evidence: Evidence) -> Content:
     diverged = divergence_table(evidence.results)
-    note = "Converged only: diverged seeds left out; as worst: the worst value in their place."
+    note = (
+        "Converged only: diverged seeds are left out. Diverged as worst: the worst value of any arm in their place."
+    )
     grids = (with_notes(shown, [note]) for shown in divergence_grid(evidence.results, diverged))
     return Content((diverged,), tuple(grids))
 

@@ -1,4 +1,4 @@
-"""The held-out evaluation set: one and the same for every arm and seed, so that no interval contains its sampling."""
+"""The held-out evaluation set: the same for every arm and seed, so that no interval contains its sampling error."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,10 +10,10 @@ MASKED = "masked_language_model"
 
 
 def evaluation_set_notes(shared: Iterable[Record], objective: str, tasks: bool) -> Iterator[tuple[str, str]]:
-    """Yield the line of the conditions; none before the set has been made."""
-    made = [result for _, result in with_results(shared, EvaluationSetResult)]
-    if made:
+    """Yield the condition on the evaluation set; none before the set exists."""
+    sets = [result for _, result in with_results(shared, EvaluationSetResult)]
+    if sets:
         tokens = "held-out masked tokens" if objective == MASKED else "held-out tokens"
         dev = " and, for each task, on the same dev examples" if tasks else ""
-        text = f"all arms and seeds are evaluated on the same {made[-1].questions:,} {tokens}{dev}"
-        yield TERM, f"{text}; the intervals contain the variation between seeds, not between questions"
+        text = f"all arms and seeds are evaluated on the same {sets[-1].questions:,} {tokens}{dev}"
+        yield TERM, f"{text}; intervals contain the variation between seeds, not the sampling error of this set"

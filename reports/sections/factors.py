@@ -1,9 +1,8 @@
 """Main effects and two-way interactions of crossed designs, paired by seed. Montgomery 2017, chapters 5, 6 and 8.
 
-A factor is what the design varied, with its values as levels; the baseline's is the first level. In a full factorial
-an effect is the mean over all settings of the other factors. In a two-level fraction whose columns are orthogonal it
-is the contrast of the halves, and every effect with the same column is named as its alias: no data of these runs
-separates them.
+A factor is a field that the design varies, its values are the levels, and the baseline's value is the first level. In
+a full factorial an effect is the mean over all settings of the other factors. In a two-level fraction with orthogonal
+columns it is the contrast of the two halves; effects with the same column are aliased and cannot be separated.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +22,7 @@ from reports.statistics.results import Results
 from reports.table import Row, Table, interval, number, table
 
 Weights = Mapping[str, float]
-"""By arm; they sum to 0."""
+"""Contrast weights by arm; they sum to 0."""
 
 
 @dataclass(frozen=True)
@@ -37,26 +36,26 @@ class Effect:
     reason: str = ""
     """Why it cannot be estimated; empty where it can."""
     against: str = ""
-    """Of a main effect, the level that it is the difference from, where that is known."""
+    """The reference level of a main effect; empty where it is not known."""
 
     @property
     def title(self) -> str:
-        """The name with what it is against: `heads=2 against 4`."""
+        """The name with the reference level: `heads=2 against 4`."""
         return f"{self.name} against {self.against}" if self.against else self.name
 
 
 def effects_of(crossed: CrossedArms) -> Iterator[Effect]:
-    """Yield the main effects, then the two-way interactions; where runs are missing, why some are not estimable."""
+    """Yield the main effects, then the two-way interactions, each with the reason if it is not estimable."""
     runs = crossed.design.remaining
-    for found in crossed.design.contrasts():
-        weights = zip(runs, found.weights, strict=True) if found.weights else ()
+    for contrast in crossed.design.contrasts():
+        weights = zip(runs, contrast.weights, strict=True) if contrast.weights else ()
         by_arm = {crossed.arms[run]: weight for run, weight in weights if abs(weight) > ROUNDING}
-        against = crossed.references[found.factors[0]] if found.kind == "main" else ""
-        yield Effect(found.kind, found.name, by_arm, found.aliases, found.reason, against)
+        against = crossed.references[contrast.factors[0]] if contrast.kind == "main" else ""
+        yield Effect(contrast.kind, contrast.name, by_arm, contrast.aliases, contrast.reason, against)
 
 
 def contrast(results: Results, weights: Weights, metric: Metric) -> SeedValues:
-    """Return a contrast by seed: over the seeds that every arm in it has."""
+    """Return a contrast by seed, over the seeds that all its arms share."""
     samples = {arm: results.values.get(arm, {}).get(metric.name, {}) for arm in weights}
     seeds = set.intersection(*(set(sample) for sample in samples.values())) if samples else set()
     return {seed: sum(weight * samples[arm][seed] for arm, weight in weights.items()) for seed in sorted(seeds)}
@@ -70,14 +69,14 @@ class TestedEffect:
     metric: Metric
     difference: Difference
     p: float | None
-    """Student's paired t over the share of the error that may be spent; None where too few seeds say nothing."""
+    """p of Student's paired t, divided by the share of α spent at this look; None with too few seeds."""
     p_holm: float | None
     """After Holm's correction over the main effects and interactions: one family on the headline metrics, one on the
     others."""
 
     @property
     def significant(self) -> bool:
-        """Whether it differs from 0 after the correction."""
+        """Whether the effect is statistically significant after Holm's correction."""
         return self.p_holm is not None and self.p_holm <= ALPHA
 
 
@@ -85,77 +84,81 @@ def tested_effects(results: Results) -> tuple[TestedEffect, ...]:
     """Return every main effect and two-way interaction on every metric, none where arms are not crossed."""
     crossed = crossed_arms(results)
     effects = effects_of(crossed) if crossed else ()
-    judged = [_judged(results, effect, metric) for effect in effects for metric in results.metrics]
+    tested = [_tested(results, effect, metric) for effect in effects for metric in results.metrics]
     for headline in (True, False):
-        family = [place for place, one in enumerate(judged) if (one.metric in results.headlines) == headline]
-        for place, p in zip(family, holm([judged[place].p for place in family]), strict=True):
-            judged[place] = replace(judged[place], p_holm=p)
-    return tuple(judged)
+        family = [
+            position for position, effect in enumerate(tested) if (effect.metric in results.headlines) == headline
+        ]
+        for position, p in zip(family, holm([tested[position].p for position in family]), strict=True):
+            tested[position] = replace(tested[position], p_holm=p)
+    return tuple(tested)
 
 
-def _judged(results: Results, effect: Effect, metric: Metric) -> TestedEffect:
+def _tested(results: Results, effect: Effect, metric: Metric) -> TestedEffect:
     values = contrast(results, effect.weights, metric)
     if not values:
         return TestedEffect(effect, metric, Difference(), None, None)
     level = max(results.confidence(arm) for arm in effect.weights)
     p = t_p(list(values.values()))
-    spent = None if p is None else min(1.0, p * ALPHA / (1 - level))
-    return TestedEffect(effect, metric, paired(values, dict.fromkeys(values, 0.0), level), spent, None)
+    adjusted = None if p is None else min(1.0, p * ALPHA / (1 - level))
+    return TestedEffect(effect, metric, paired(values, dict.fromkeys(values, 0.0), level), adjusted, None)
 
 
 def factors_table(results: Results) -> Table:
     """Return every main effect and two-way interaction on every metric, none where arms are not crossed."""
-    rows = (_row(one) for one in tested_effects(results))
+    rows = (_row(effect) for effect in tested_effects(results))
     return table("factors", "kind effect against aliases metric n delta low high p p_holm reason", rows)
 
 
-def _row(one: TestedEffect) -> Row:
+def _row(tested: TestedEffect) -> Row:
     return {
-        "kind": one.effect.kind,
-        "effect": one.effect.name,
-        "against": one.effect.against or None,
-        "aliases": " + ".join(one.effect.aliases) or None,
-        "metric": one.metric.name,
-        "n": one.difference.pairs,
-        **interval(one.difference),
-        "p": one.p,
-        "p_holm": one.p_holm,
-        "reason": one.effect.reason or None,
+        "kind": tested.effect.kind,
+        "effect": tested.effect.name,
+        "against": tested.effect.against or None,
+        "aliases": " + ".join(tested.effect.aliases) or None,
+        "metric": tested.metric.name,
+        "n": tested.difference.pairs,
+        **interval(tested.difference),
+        "p": tested.p,
+        "p_holm": tested.p_holm,
+        "reason": tested.effect.reason or None,
     }
 
 
-def factors_grids(results: Results, found: Table) -> Iterator[Grid]:
+def factors_grids(results: Results, factors: Table) -> Iterator[Grid]:
     """Yield main effects and interactions on the headline metrics."""
     decimals = {metric.name: results.decimals(metric) for metric in results.headlines}
-    titles = {"main": "Main effects: over all settings of the other factors"}
-    titles["interaction"] = "Interactions: by how much one change alters the effect of the other"
+    titles = {"main": "Main effects: mean over all settings of the other factors"}
+    titles["interaction"] = "Interactions: change in one factor's effect between levels of the other"
     for kind, title in titles.items():
-        rows = [row for row in found.rows if row["kind"] == kind and row["metric"] in decimals]
-        aliased, lost = (any(row[name] for row in rows) for name in ("aliases", "reason"))
+        rows = [row for row in factors.rows if row["kind"] == kind and row["metric"] in decimals]
+        with_aliases, with_reasons = (any(row[name] for row in rows) for name in ("aliases", "reason"))
         columns = [Column("effect", numeric=False), Column("metric", numeric=False), Column("Δ [95%] (n)")]
         columns.append(Column("Holm's p"))
-        columns += [Column("aliased with", numeric=False)] if aliased else []
-        columns += [Column("not estimable: it", numeric=False)] if lost else []
+        columns += [Column("aliased with", numeric=False)] if with_aliases else []
+        columns += [Column("not estimable: it", numeric=False)] if with_reasons else []
         if rows:
-            yield grid(f"factors {kind}", title, columns, (_cells(row, decimals, aliased, lost) for row in rows))
+            yield grid(
+                f"factors {kind}", title, columns, (_cells(row, decimals, with_aliases, with_reasons) for row in rows)
+            )
 
 
-def _cells(row: Row, decimals: Mapping[str, int], aliased: bool, lost: bool) -> Iterator[str | Cell]:
+def _cells(row: Row, decimals: Mapping[str, int], with_aliases: bool, with_reasons: bool) -> Iterator[str | Cell]:
     yield f"{row['effect']} against {row['against']}" if row["against"] else str(row["effect"])
     yield Metric(str(row["metric"])).title
     yield difference_cell(row, decimals[str(row["metric"])])
     yield p_text(number(row["p_holm"]))
-    if aliased:
+    if with_aliases:
         yield str(row["aliases"] or NOTHING)
-    if lost:
+    if with_reasons:
         yield str(row["reason"] or NOTHING)
 
 
-def factors_notes(results: Results, found: Table) -> Iterator[str]:
-    """Yield what the effects are of, and what their p is corrected for."""
+def factors_notes(results: Results, factors: Table) -> Iterator[str]:
+    """Yield how effects are paired and over which tests their p is corrected."""
     headlines = {metric.name for metric in results.headlines}
-    tested = sum(row["p"] is not None and row["metric"] in headlines for row in found.rows)
-    if found.rows:
+    tested = sum(row["p"] is not None and row["metric"] in headlines for row in factors.rows)
+    if factors.rows:
         yield (
             "Effects of the design are paired by seed. Holm's p: corrected over the "
             f"{tested} tests of main effects and interactions on {' and '.join(m.title for m in results.headlines)}."
@@ -164,11 +167,11 @@ def factors_notes(results: Results, found: Table) -> Iterator[str]:
 
 def _content(evidence: Evidence) -> Content:
     results = evidence.results
-    effects, lost = factors_table(results), tuple(filter(None, [missing_runs_note(results)]))
+    effects, missing_runs = factors_table(results), tuple(filter(None, [missing_runs_note(results)]))
     grids = tuple(factors_grids(results, effects))
     if not grids:
-        return Content((effects,), notes_on_results=lost)
-    notes = [*lost, *factors_notes(results, effects)]
+        return Content((effects,), notes_on_results=missing_runs)
+    notes = [*missing_runs, *factors_notes(results, effects)]
     return Content((effects,), (with_notes(grids[0], notes), *grids[1:]))
 
 

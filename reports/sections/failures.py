@@ -1,4 +1,4 @@
-"""Failed trials: which arms have no result because a stage raised or its worker died, and why."""
+"""Failed trials: arms without a result because a stage raised or its worker died, with the reason."""
 
 from collections.abc import Iterator
 
@@ -11,21 +11,21 @@ from reports.statistics.results import Results
 TERM = "Failed"
 UNKNOWN_REASON = "no reason recorded"
 LONGEST = 160
-"""Characters of a reason that a sentence has room for."""
+"""Maximum characters of a reason in a sentence."""
 
 
 def failures_of(results: Results) -> dict[str, list[str]]:
-    """Return by reason the arms whose trials failed, each with how many of its trials: `gated (2 of 2)`."""
+    """Return by reason the arms with failed trials and their number: `gated (2 of 2)`."""
     counts: dict[tuple[str, str], int] = {}
     for arm in results.arms:
         for history in results.trials[arm.name]:
             if history.status is TrialStatus.FAILED:
                 key = (_reason(history), arm.name)
                 counts[key] = counts.get(key, 0) + 1
-    found: dict[str, list[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     for (reason, name), count in counts.items():
-        found.setdefault(reason, []).append(f"{name} ({count} of {len(results.trials[name])})")
-    return found
+        by_reason.setdefault(reason, []).append(f"{name} ({count} of {len(results.trials[name])})")
+    return by_reason
 
 
 def _reason(history: TrialHistory) -> str:
@@ -34,18 +34,18 @@ def _reason(history: TrialHistory) -> str:
 
 
 def failures_clause(results: Results) -> str:
-    """Return the failed arms with their reasons as part of a sentence; empty where none failed."""
-    return "; ".join(f"failed: {', '.join(arms)}: {_short(why)}" for why, arms in failures_of(results).items())
+    """Return the finding's clause on failed arms with their reasons; empty without one."""
+    return "; ".join(f"failed: {', '.join(arms)}: {_short(reason)}" for reason, arms in failures_of(results).items())
 
 
 def failures_notes(results: Results) -> Iterator[tuple[str, str]]:
-    """Yield the line of the footer; none where no trial failed."""
-    found = "; ".join(f"{', '.join(arms)}: {why}" for why, arms in failures_of(results).items())
-    if found:
-        yield TERM, f"{found}. A failed trial has no result; the same `run` tries it again"
+    """Yield the footer's note; none without a failed trial."""
+    failed = "; ".join(f"{', '.join(arms)}: {reason}" for reason, arms in failures_of(results).items())
+    if failed:
+        yield TERM, f"{failed}. A failed trial has no result; repeating the same `run` tries it again"
 
 
 def _short(reason: str) -> str:
-    """Return a reason without what would end the sentence that quotes it."""
+    """Return a reason cut to the maximum, without the punctuation that would end the sentence around it."""
     cut = reason if len(reason) <= LONGEST else f"{reason[: LONGEST - 1]}…"
     return cut.rstrip(" .;")

@@ -1,4 +1,4 @@
-"""Forecasts: how arms compare at a budget that nothing was trained on, and which pairs of them cross before it."""
+"""Forecasts: differences between arms extrapolated to a larger budget, and the pairs of arms that cross before it."""
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
@@ -29,22 +29,27 @@ def _rows(forecast: Forecast) -> Iterator[Row]:
     baseline = next((arm for arm in forecast.arms if arm.arm == BASELINE), None)
     for arm in forecast.arms:
         end = arm.draws[:, -1]
-        middle, half = band(end)
-        beside: Mapping[str, float | None] = dict.fromkeys(("delta", "delta_low", "delta_high", "better"))
+        median, half_width = band(end)
+        to_baseline: Mapping[str, float | None] = dict.fromkeys(("delta", "delta_low", "delta_high", "better"))
         if baseline is not None and arm is not baseline:
-            delta, reach = band(end - baseline.draws[:, -1])
+            delta, delta_half_width = band(end - baseline.draws[:, -1])
             better = float(np.mean(end < baseline.draws[:, -1]))
-            beside = {"delta": delta, "delta_low": delta - reach, "delta_high": delta + reach, "better": better}
+            to_baseline = {
+                "delta": delta,
+                "delta_low": delta - delta_half_width,
+                "delta_high": delta + delta_half_width,
+                "better": better,
+            }
         yield {
             "arm": arm.arm,
             "n": arm.n,
             "tokens_seen": arm.seen,
             "loss_seen": arm.loss,
             "tokens": round(float(forecast.tokens[-1])),
-            "loss": middle,
-            "low": middle - half,
-            "high": middle + half,
-            **beside,
+            "loss": median,
+            "low": median - half_width,
+            "high": median + half_width,
+            **to_baseline,
             "widened": forecast.judged.at(forecast.ratio),
             "judged": forecast.judged.forecasts,
             "judged_curves": forecast.judged.curves,
@@ -53,49 +58,58 @@ def _rows(forecast: Forecast) -> Iterator[Row]:
 
 
 def crossings_table(forecast: Forecast | None) -> Table:
-    """Return the pairs of arms that more likely than not change places before the budget, with when."""
+    """Return the pairs of arms that cross before the budget with probability above 0.5, with the tokens there."""
     columns = "now_better then_better probability tokens tokens_low tokens_high"
     return table("crossings", columns, () if forecast is None else _crossings(forecast))
 
 
 def _crossings(forecast: Forecast) -> Iterator[Row]:
-    for first, second in combinations(forecast.arms, 2):
-        ahead, behind = sorted((first, second), key=lambda arm: (arm.loss, arm.arm))
-        passed = ahead.draws > behind.draws
-        passed[:, 0] = False  # what is seen is seen
-        crosses = passed.any(axis=1)
-        if np.mean(crosses & passed[:, -1]) <= 0.5:
+    for first_arm, second_arm in combinations(forecast.arms, 2):
+        better_now, worse_now = sorted((first_arm, second_arm), key=lambda arm: (arm.loss, arm.arm))
+        overtaken = better_now.draws > worse_now.draws
+        overtaken[:, 0] = False  # the order at the last measured point is known
+        crosses = overtaken.any(axis=1)
+        if np.mean(crosses & overtaken[:, -1]) <= 0.5:
             continue
-        at = forecast.tokens[passed[crosses].argmax(axis=1)]
-        low, middle, high = np.quantile(at, ((1 - COVERAGE) / 2, 0.5, (1 + COVERAGE) / 2))
+        at = forecast.tokens[overtaken[crosses].argmax(axis=1)]
+        low, median, high = np.quantile(at, ((1 - COVERAGE) / 2, 0.5, (1 + COVERAGE) / 2))
         yield {
-            "now_better": ahead.arm,
-            "then_better": behind.arm,
-            "probability": float(np.mean(crosses & passed[:, -1])),
-            "tokens": round(float(middle)),
+            "now_better": better_now.arm,
+            "then_better": worse_now.arm,
+            "probability": float(np.mean(crosses & overtaken[:, -1])),
+            "tokens": round(float(median)),
             "tokens_low": round(float(low)),
             "tokens_high": round(float(high)),
         }
 
 
 def forecast_grids(forecast: Forecast | None, decimals: int) -> Iterator[Grid]:
-    """Yield the forecasts as people read them, each marked as what it is."""
+    """Yield the forecasts as grids, titled as forecasts."""
     if forecast is None or not forecast.arms:
         return
     budget = short(round(float(forecast.tokens[-1])))
     columns = [Column("arm", numeric=False), Column("measured"), Column("forecast [90%]"), Column("Δ [90%]")]
     rows = (_cells(row, decimals) for row in _rows(forecast))
     title = f"Forecast, not measured: held-out loss at {budget} tokens"
-    shown = grid("forecast", title, [*columns, Column("better than the baseline")], rows)
-    yield with_notes(shown, [forecast_note(forecast)])
-    found = list(_crossings(forecast))
-    if found:
-        columns = [Column("better now", numeric=False), Column("better then", numeric=False), Column("probability")]
+    forecast_grid = grid("forecast", title, [*columns, Column("better than the baseline")], rows)
+    yield with_notes(forecast_grid, [forecast_note(forecast)])
+    crossings = list(_crossings(forecast))
+    if crossings:
+        columns = [
+            Column("better now", numeric=False),
+            Column("better at the budget", numeric=False),
+            Column("probability"),
+        ]
         cells = (
             [str(row["now_better"]), str(row["then_better"]), f"{row['probability']:.2f}", _when(row)]
-            for row in found
+            for row in crossings
         )
-        yield grid("crossings", f"Forecast: who would cross before {budget}", [*columns, Column("at [90%]")], cells)
+        yield grid(
+            "crossings",
+            f"Forecast, not measured: arms that cross before {budget} tokens",
+            [*columns, Column("at [90%]")],
+            cells,
+        )
 
 
 def _cells(row: Row, decimals: int) -> list[str]:
@@ -109,20 +123,23 @@ def _cells(row: Row, decimals: int) -> list[str]:
 
 
 def _when(row: Row) -> str:
-    middle, low, high = (short(int(str(row[name]))) for name in ("tokens", "tokens_low", "tokens_high"))
-    return f"{middle} [{low}, {high}]"
+    median, low, high = (short(int(str(row[name]))) for name in ("tokens", "tokens_low", "tokens_high"))
+    return f"{median} [{low}, {high}]"
 
 
 def forecast_note(forecast: Forecast) -> str:
-    """Return how far the forecasts can be trusted."""
-    found, ratio = forecast.judged, forecast.ratio
-    count = f"{found.forecasts} forecasts of {found.curves} curves"
-    far = f"up to {found.ahead:.2g} times the tokens seen" if found.forecasts else "by nothing here"
-    beyond = "; beyond, they grow as a random walk's would and nothing vouches"
+    """Return the note on the calibration of the forecasts."""
+    judged, ratio = forecast.judged, forecast.ratio
+    count = f"{judged.forecasts} forecasts of {judged.curves} curves"
+    horizon = (
+        f"up to {judged.ahead:.2g} times the tokens seen" if judged.forecasts else "none: the curves are too short"
+    )
+    beyond = ratio > judged.ahead * (1 + 1e-9)
+    untested = " Beyond that horizon the width grows as for a random walk; it was not tested there." if beyond else ""
     return (
-        f"Forecasts draw each curve on by a power law with a floor to {ratio:.2g} times the tokens seen; their 90% "
-        f"intervals are judged by hiding the ends of the recorded curves ({count}), {far}, and "
-        f"{found.at(ratio):.2f} times as wide for it{beyond if ratio > found.ahead * (1 + 1e-9) else ''}."
+        f"Forecasts extrapolate each curve by a power law with a floor to {ratio:.2g} times the tokens seen. Their "
+        f"90% intervals are calibrated on the hidden ends of the recorded curves ({count}; {horizon}) and are "
+        f"{judged.at(ratio):.2f} times as wide as the law's own.{untested}"
     )
 
 

@@ -1,4 +1,4 @@
-"""How much each axis of a search mattered: its share of the held-out loss's variance at the first hurdle."""
+"""Importance of each axis of a search: its share of the variance of the held-out loss at the first hurdle."""
 
 from collections.abc import Iterator, Mapping
 
@@ -20,7 +20,7 @@ def importance_table(importance: Mapping[str, float], candidates: int) -> Table:
 
 
 def importance_grid(shares: Table) -> Iterator[Grid]:
-    """Yield the shares as people read them, none where there are none."""
+    """Yield the shares as a grid; none without shares."""
     if not shares.rows:
         return
 
@@ -33,7 +33,7 @@ def importance_grid(shares: Table) -> Iterator[Grid]:
         ]
 
     columns = [Column("axis", numeric=False), Column("share of variance"), Column("candidates")]
-    title = "What the held-out loss at the first hurdle depends on"
+    title = "Importance: share of the variance of the held-out loss at the first hurdle"
     yield grid(shares.name, title, columns, map(cells, shares.rows))
 
 

@@ -1,4 +1,4 @@
-"""Latencies in a report: as data for programs, and as grids with a line per length and a column per arm."""
+"""Latencies of a report: the table of rows, and grids with a line per length and a column per arm."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -20,15 +20,15 @@ def _content(evidence: LatencyEvidence) -> Content:
 
 
 def _grids(evidence: LatencyEvidence) -> Iterator[Grid]:
-    """Yield how fast, how long and how many operations, where something has been timed."""
+    """Yield the grids of speedups, of times and of FLOPs; none before a length has been timed."""
     if not evidence.timed:
         return
     baseline, rivals = evidence.arms[0], evidence.arms[1:]
-    title = f"Times as fast as {baseline} [95%]"
-    first = _by_length("results", title, evidence, rivals, partial(_times_as_fast, evidence))
-    yield with_notes(first, _notes(evidence))
+    title = f"Speedup over {baseline} [95%]"
+    speedups = _by_length("results", title, evidence, rivals, partial(_times_as_fast, evidence))
+    yield with_notes(speedups, _notes(evidence))
     yield _by_length("seconds", "Milliseconds per sequence: median [95%]", evidence, evidence.arms, _milliseconds)
-    title = f"FLOPs per sequence (in brackets: of {baseline}'s)"
+    title = f"FLOPs per sequence (in brackets: ratio to {baseline})"
     yield _by_length("operations", title, evidence, evidence.arms, _operations)
 
 
@@ -47,8 +47,8 @@ def _times_as_fast(evidence: LatencyEvidence, timed: ArmLatency) -> Cell:
 
 
 def _milliseconds(timed: ArmLatency) -> str:
-    shown = [milliseconds_text(bound) for bound in (timed.seconds.low, timed.seconds.high) if bound is not None]
-    return f"{milliseconds_text(timed.seconds.value)} [{', '.join(shown) or '?'}]"
+    bounds = [milliseconds_text(bound) for bound in (timed.seconds.low, timed.seconds.high) if bound is not None]
+    return f"{milliseconds_text(timed.seconds.value)} [{', '.join(bounds) or '?'}]"
 
 
 def _operations(timed: ArmLatency) -> str:
@@ -56,32 +56,35 @@ def _operations(timed: ArmLatency) -> str:
 
 
 def _intervals(evidence: LatencyEvidence) -> int:
-    """Return how many intervals of ratios the first grid shows."""
-    found: list[Estimate] = [timed.speedup for timed in evidence.timed if timed.arm != evidence.arms[0]]
-    return sum(estimate.low is not None for estimate in found)
+    """Return the number of intervals in the grid of speedups."""
+    speedups: list[Estimate] = [timed.speedup for timed in evidence.timed if timed.arm != evidence.arms[0]]
+    return sum(estimate.low is not None for estimate in speedups)
 
 
 def _notes(evidence: LatencyEvidence) -> Iterator[str]:
     baseline = printable(evidence.arms[0])
-    yield f"Times as fast: the median over rounds of {baseline}'s time over the arm's own, both taken in one round."
+    yield f"Speedup: the median over rounds of {baseline}'s time divided by the arm's time in the same round."
     yield f"[95%]: percentile bootstrap of the median over rounds, {RESAMPLES} draws. *: {_star(evidence)}."
-    yield "Intervals speak of the rounds of one run; another run may leave them, most of all on short inputs."
+    yield "Intervals contain the variation between rounds of a run, not between runs, largest on short inputs."
     yield f"FLOPs, closed form: {MATMUL.rule.rpartition('; ')[0]}."
     if evidence.experiment.paper:
-        yield "Verdicts: the paper is right where the ratio is above 1; undecided where there would be no *."
+        yield (
+            "Verdicts on time: supported if the ratio is above 1 and marked *, contradicted if below 1 and marked *, "
+            "else undecided; on FLOPs: whether the ratio is above 1."
+        )
     number = _intervals(evidence)
     if number > 1:
-        chance = f"if nothing differed, about {number * 0.05:.1f} of them would exclude 1 by chance"
+        chance = f"if no arm differed, about {number * 0.05:.1f} of them would exclude 1 by chance"
         yield f"The first table shows {number} intervals at 95%, none corrected for the others; {chance}."
 
 
 def _star(evidence: LatencyEvidence) -> str:
-    """Return what counts as a difference: more than a control, which is the baseline under another name, shows."""
+    """Return the meaning of the mark: a larger difference than that of a control, an arm equal to the baseline."""
     if not evidence.controls or not evidence.timed:
         return "the interval excludes 1"
     names = " and ".join(map(printable, evidence.controls))
-    same = f"{names}, the same as {printable(evidence.arms[0])}, does at most: a factor of {evidence.noise:.3f}"
-    return f"the interval leaves 1 further than that of {same}"
+    control = f"{names}, identical to {printable(evidence.arms[0])}: at most a factor of {evidence.noise:.3f}"
+    return f"the interval excludes 1 by more than that of the control {control}"
 
 
 def speedup_text(evidence: LatencyEvidence, timed: ArmLatency, joined: str = "") -> str:
@@ -91,14 +94,16 @@ def speedup_text(evidence: LatencyEvidence, timed: ArmLatency, joined: str = "")
 
 
 def speedup_decimals(evidence: LatencyEvidence) -> int:
-    """Return 2, or 3 where the intervals are narrow enough."""
+    """Return 2 decimals, or 3 for narrow intervals."""
     rivals = [timed.speedup for timed in evidence.timed if timed.arm != evidence.experiment.baseline]
-    halves = [(each.high - each.low) / 2 for each in rivals if each.low is not None and each.high is not None]
+    halves = [
+        (speedup.high - speedup.low) / 2 for speedup in rivals if speedup.low is not None and speedup.high is not None
+    ]
     return min(3, max(2, decimals_for(halves, 2)))
 
 
 def interval_text(estimate: Estimate, decimals: int) -> str:
-    """Return `[1.15, 1.21]`; a single round tells no interval."""
+    """Return `[1.15, 1.21]`; a single round has no interval."""
     if estimate.low is None or estimate.high is None:
         return f"[{UNKNOWN}]"
     return f"[{fixed(estimate.low, decimals)}, {fixed(estimate.high, decimals)}]"

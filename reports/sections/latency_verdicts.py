@@ -1,4 +1,4 @@
-"""What the paper says of latency, each statement with a verdict from our operations and our paired times."""
+"""Tests of the paper's statements on latency: by counted FLOPs and by paired times of this machine."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from analysis.bootstrap import Estimate
 from reports.grid import Column, Grid, grid
 from reports.number_format import fixed
 from reports.section import Content, Section
-from reports.sections.claims import Judgement
+from reports.sections.claims import ClaimOutcome
 from reports.sections.latency import FLOPS_DECIMALS, interval_text, speedup_decimals
 from reports.statistics.latency import LatencyEvidence
 from reports.table import Row, table
@@ -16,19 +16,19 @@ OPERATIONS, TIME = "FLOPs", "time"
 
 
 @dataclass(frozen=True)
-class JudgedStatement:
-    """One statement at one length or over all, on operations or on time."""
+class StatementVerdict:
+    """One statement at one length or over all lengths, tested on FLOPs or on time."""
 
     statement: str
     measure: str
     at: str
-    verdict: Judgement
+    verdict: ClaimOutcome
     ratio: Estimate
-    """Above 1 is what the paper says; operations are counted and have no interval."""
+    """Above 1 agrees with the paper; FLOPs are counted and have no interval."""
 
 
-def judged_statements(evidence: LatencyEvidence) -> Iterator[JudgedStatement]:
-    """Yield a verdict on every statement at every length that has been timed."""
+def statement_verdicts(evidence: LatencyEvidence) -> Iterator[StatementVerdict]:
+    """Yield a verdict on every statement at every timed length."""
     paper = evidence.experiment.paper
     if paper is None or not evidence.lengths:
         return
@@ -44,7 +44,7 @@ def judged_statements(evidence: LatencyEvidence) -> Iterator[JudgedStatement]:
             yield from _widening(evidence, arm)
 
 
-def _widening(evidence: LatencyEvidence, arm: str) -> Iterator[JudgedStatement]:
+def _widening(evidence: LatencyEvidence, arm: str) -> Iterator[StatementVerdict]:
     baseline, shortest, longest = evidence.experiment.baseline, evidence.lengths[0], evidence.lengths[-1]
     statement, at = f"{arm} gains more on longer inputs (ours: its FLOPs say so)", f"n = {shortest} to {longest}"
     ratios = (evidence.flops_ratio(arm, baseline, length) for length in (shortest, longest))
@@ -53,53 +53,56 @@ def _widening(evidence: LatencyEvidence, arm: str) -> Iterator[JudgedStatement]:
     yield _timed(statement, at, growth, evidence.significance(growth, ratios=2))
 
 
-def _counted(statement: str, at: str, ratio: float) -> JudgedStatement:
-    verdict = Judgement.SUPPORTED if ratio > 1 else Judgement.CONTRADICTED
-    return JudgedStatement(statement, OPERATIONS, at, verdict, Estimate(1, ratio, None, None))
+def _counted(statement: str, at: str, ratio: float) -> StatementVerdict:
+    verdict = ClaimOutcome.SUPPORTED if ratio > 1 else ClaimOutcome.CONTRADICTED
+    return StatementVerdict(statement, OPERATIONS, at, verdict, Estimate(1, ratio, None, None))
 
 
-def _timed(statement: str, at: str, ratio: Estimate, significance: int) -> JudgedStatement:
-    verdicts = {1: Judgement.SUPPORTED, -1: Judgement.CONTRADICTED, 0: Judgement.UNDECIDED}
-    return JudgedStatement(statement, TIME, at, verdicts[significance], ratio)
+def _timed(statement: str, at: str, ratio: Estimate, significance: int) -> StatementVerdict:
+    verdicts = {1: ClaimOutcome.SUPPORTED, -1: ClaimOutcome.CONTRADICTED, 0: ClaimOutcome.UNDECIDED}
+    return StatementVerdict(statement, TIME, at, verdicts[significance], ratio)
 
 
 def _content(evidence: LatencyEvidence) -> Content:
-    found = list(judged_statements(evidence))
-    rows = table("orderings", "statement measure at verdict n ratio low high", map(_row, found))
-    return Content((rows,), tuple(_grids(evidence, found)))
+    statements = list(statement_verdicts(evidence))
+    rows = table("orderings", "statement measure at verdict n ratio low high", map(_row, statements))
+    return Content((rows,), tuple(_grids(evidence, statements)))
 
 
-def _grids(evidence: LatencyEvidence, verdicts: list[JudgedStatement]) -> Iterator[Grid]:
+def _grids(evidence: LatencyEvidence, verdicts: list[StatementVerdict]) -> Iterator[Grid]:
     if not verdicts:
         return
     columns = [Column(name, numeric=False) for name in ("the paper", "at", OPERATIONS, TIME)]
-    places = dict.fromkeys((found.statement, found.at) for found in verdicts)
+    lengths_of_statements = dict.fromkeys((tested.statement, tested.at) for tested in verdicts)
     decimals = {OPERATIONS: FLOPS_DECIMALS, TIME: speedup_decimals(evidence)}
-    said = {
-        (found.statement, found.at, found.measure): _verdict_text(found, decimals[found.measure])
-        for found in verdicts
+    texts = {
+        (tested.statement, tested.at, tested.measure): _verdict_text(tested, decimals[tested.measure])
+        for tested in verdicts
     }
-    rows = ([*place, said[*place, OPERATIONS], said[*place, TIME]] for place in places)
+    rows = (
+        [*statement_at, texts[*statement_at, OPERATIONS], texts[*statement_at, TIME]]
+        for statement_at in lengths_of_statements
+    )
     yield grid("orderings", "The paper's statements", columns, rows)
 
 
-def _row(found: JudgedStatement) -> Row:
+def _row(tested: StatementVerdict) -> Row:
     return {
-        "statement": found.statement,
-        "measure": found.measure,
-        "at": found.at,
-        "verdict": str(found.verdict),
-        "n": None if found.measure == OPERATIONS else found.ratio.n,
-        "ratio": found.ratio.value,
-        "low": found.ratio.low,
-        "high": found.ratio.high,
+        "statement": tested.statement,
+        "measure": tested.measure,
+        "at": tested.at,
+        "verdict": str(tested.verdict),
+        "n": None if tested.measure == OPERATIONS else tested.ratio.n,
+        "ratio": tested.ratio.value,
+        "low": tested.ratio.low,
+        "high": tested.ratio.high,
     }
 
 
-def _verdict_text(found: JudgedStatement, decimals: int) -> str:
-    """Return the verdict with its ratio; what is counted has no interval."""
-    interval = "" if found.measure == OPERATIONS else f" {interval_text(found.ratio, decimals)}"
-    return f"{found.verdict}: {fixed(found.ratio.value, decimals)}{interval}"
+def _verdict_text(tested: StatementVerdict, decimals: int) -> str:
+    """Return the verdict with its ratio; counted FLOPs have no interval."""
+    interval = "" if tested.measure == OPERATIONS else f" {interval_text(tested.ratio, decimals)}"
+    return f"{tested.verdict}: {fixed(tested.ratio.value, decimals)}{interval}"
 
 
 SECTION = Section("orderings", _content)

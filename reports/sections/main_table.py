@@ -1,4 +1,4 @@
-"""The main grid: one line per arm, a column group per metric, the best mean marked where it differs significantly."""
+"""The main table: one line per arm, a column group per metric, the best mean marked if significantly better."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from reports.number_format import TWO_SEEDS, difference_text, mean_text, scienti
 from reports.section import Content, Section
 from reports.sections.difference_cells import interval_cell
 from reports.sections.matched_budget import budget_text, matched_note
-from reports.sections.searched_settings import flattered_tasks, settings_legend, title_of
+from reports.sections.searched_settings import settings_legend, tasks_selected_on_dev, title_of
 from reports.sections.trial_status import status_of
 from reports.sections.variance import low_variance
 from reports.statistics.evidence import Evidence
@@ -29,13 +29,13 @@ LOW_VARIANCE = ", low variance"
 
 @dataclass(frozen=True)
 class MetricColumns:
-    """A metric's effects by arm with the digits they are shown in."""
+    """A metric's effects by arm with their number of decimals."""
 
     metric: Metric
     effects: dict[str, Effect]
     decimals: int
     significant: frozenset[str]
-    """The arms that differ significantly from the baseline, corrected for the others."""
+    """The arms that differ significantly from the baseline after Holm's correction."""
 
     @property
     def best(self) -> str | None:
@@ -50,7 +50,7 @@ class MetricColumns:
 
 
 def metric_columns(results: Results, metric: Metric) -> MetricColumns:
-    """Return one metric's columns; the decimals follow from the spreads in them."""
+    """Return one metric's columns, with decimals by their standard deviations."""
     effects = {arm.name: results.effect(arm.name, metric) for arm in results.arms}
     rivals = (arm for arm in effects if arm != BASELINE)
     significant = frozenset(arm for arm in rivals if results.comparison(arm, metric).significant)
@@ -58,18 +58,18 @@ def metric_columns(results: Results, metric: Metric) -> MetricColumns:
 
 
 def overview(results: Results) -> Grid:
-    """Return the arms with their cost, their metrics and their status."""
+    """Return the main grid: each arm with its cost, status and metrics."""
     groups = [metric_columns(results, metric) for metric in results.shown]
     columns = [Column("arm", numeric=False), Column("parameters", "size"), Column("train FLOPs", "size")]
     if results.matched_arms:
-        columns.append(Column("copy spends", "size"))
+        columns.append(Column("copy's budget", "size"))
     columns.append(Column("status", numeric=False))
-    low, flattered = low_variance(results), flattered_tasks(results)
+    low, on_dev = low_variance(results), tasks_selected_on_dev(results)
     for group in groups:
-        title = title_of(group.metric, flattered) + (LOW_VARIANCE if group.metric.name in low else "")
+        title = title_of(group.metric, on_dev) + (LOW_VARIANCE if group.metric.name in low else "")
         titles = ["mean ± sd (n)", DELTA, *([MATCHED_DELTA] if results.matched_arms else [])]
         further = group.metric not in results.headlines
-        columns += [Column(each, title, further=further) for each in titles]
+        columns += [Column(title_of_column, title, further=further) for title_of_column in titles]
     return grid(
         "results", "Results", columns, (_row(results, position, groups) for position in range(len(results.arms)))
     )
@@ -92,16 +92,16 @@ def _row(results: Results, position: int, groups: list[MetricColumns]) -> list[s
 
 
 def _difference(effect: Effect, decimals: int) -> Cell:
-    found = effect.difference
-    fewer = f" ({found.pairs} pairs)" if 0 < found.pairs < effect.n else ""
-    text = f"{difference_text(found, decimals)}{two_seeds(found)}{fewer}"
-    return Cell(text, intervals=int(found.low is not None))
+    difference = effect.difference
+    pairs = f" ({difference.pairs} pairs)" if 0 < difference.pairs < effect.n else ""
+    text = f"{difference_text(difference, decimals)}{two_seeds(difference)}{pairs}"
+    return Cell(text, intervals=int(difference.low is not None))
 
 
 def results_table(results: Results) -> Table:
-    """Return one row per arm and metric: the baseline first, metrics by name whatever the order of the file.
+    """Return one row per arm and metric, the baseline first, metrics in alphabetical order.
 
-    Where arms have budget-matched copies, the copy's difference is beside the arm's own.
+    Where arms have budget-matched copies, the row also has the copy's difference.
     """
     columns = (*RESULT_COLUMNS, *MATCHED_COLUMNS) if results.matched_arms else RESULT_COLUMNS
     return table("results", " ".join(columns), _result_rows(results))
@@ -144,23 +144,23 @@ def _notes(results: Results) -> Iterator[str]:
     yield "Δ [low, high]: difference from the baseline, paired by pretraining seed: mean and 95% interval (paired t)."
     if any(effect.difference.one_degree for effect in effects):
         yield (
-            f"{TWO_SEEDS}: two seeds, one degree of freedom: the width rests on a single difference between two "
-            "values and may be small by chance."
+            f"{TWO_SEEDS}: two seeds, one degree of freedom: the standard deviation comes from two values, so that "
+            "the interval may be narrow by chance."
         )
-    yield "*: best mean of its column, and significantly different from the baseline after Holm's correction."
+    yield "*: best mean of its column, and significantly better than the baseline after Holm's correction."
     yield "Held-out loss in nats, lower is better; tasks and score (the tasks' mean) 0 to 100, higher is better."
     if any(effect.n == 1 for effect in effects):
-        yield "?: a single seed has no spread and no interval."
+        yield "?: a single seed has no standard deviation and no interval."
     if any(effect.n == 0 for effect in effects):
         yield "–: not measured at the end of the budget."
     if any(results.diverged(arm.name)[0] for arm in results.arms):
-        yield "Diverged seeds are left out here; with the worst value in their place: Diverged seeds, both ways."
+        yield "Diverged seeds are left out here; the table of diverged seeds also has the worst value in their place."
     yield from filter(None, [matched_note(results)])
 
 
 def _task_notes(results: Results) -> Iterator[str]:
     if low_variance(results):
-        yield "low variance: seeds spread it by at most half the tasks' median; it shows smaller differences."
+        yield "low variance: sd over seeds at most half the tasks' median; smaller differences are detectable."
     yield from settings_legend(results)
 
 

@@ -1,4 +1,4 @@
-"""Matched effects: each arm's difference from the baseline as it is, and at the baseline's budget, side by side."""
+"""Budget-matched effects: each arm's difference from the baseline as declared, and at the baseline's budget."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -28,9 +28,9 @@ def has_matches(results: Results) -> bool:
 
 
 def matched_table(results: Results) -> Table:
-    """Return one row per arm with a copy and metric; an arm of the baseline's own budget is its own copy.
+    """Return one row per metric and arm with a copy; an arm of the baseline's budget is its own copy.
 
-    `spends` and `baseline_spends` are the budget in its own unit where the ledger holds it; seconds are a share only.
+    `spends` and `baseline_spends` are in the unit of the budget if the ledger has it; of seconds only the share.
     """
     return table(MATCHED, COLUMNS, _rows(results))
 
@@ -57,14 +57,14 @@ def _rows(results: Results) -> Iterator[Row]:
 
 
 def _spends(results: Results, name: str) -> int | None:
-    """Return an arm's budget where a candidate has it whatever machine it runs on."""
-    found = next((arm for arm in results.arms if arm.name == name), None)
+    """Return an arm's budget if it does not depend on the machine; None for seconds."""
+    row = next((arm for arm in results.arms if arm.name == name), None)
     budget = results.experiment.match.budget if results.experiment.match else ""
-    return None if found is None else {"parameters": found.parameters, "train_flops": found.train_flops}.get(budget)
+    return None if row is None else {"parameters": row.parameters, "train_flops": row.train_flops}.get(budget)
 
 
 def budget_text(results: Results, arm: ArmRow) -> str:
-    """Return what an arm's copy spends: of parameters or FLOPs the count, and its distance from the baseline's."""
+    """Return the budget of an arm's copy: the count of parameters or FLOPs, and its relative difference."""
     copy, match = results.matched_arms.get(arm.name), results.experiment.match
     if copy is None:
         return NOTHING
@@ -75,16 +75,16 @@ def budget_text(results: Results, arm: ArmRow) -> str:
 
 
 def matched_note(results: Results) -> str:
-    """Return what matched means here; empty where nothing is."""
+    """Return the note that defines matched; empty without matched arms."""
     match = results.experiment.match
     if match is None or not results.matched_arms:
         return ""
     shared = len(results.matched_arms) - len(set(results.matched_arms.values()))
-    both = "; arms that share a copy are both matched by it" if shared else ""
+    shared_copies = "; several arms may share one copy" if shared else ""
+    budget, by = match.budget.replace("_", " "), match.by.replace("_", " ")
     return (
-        f"matched Δ: of the arm's budget-matched copy, which spends the baseline's {match.budget.replace('_', ' ')} "
-        f"within {100 * match.tolerance:g}%, {match.by.replace('_', ' ')} giving way; copy spends: its own budget"
-        f"{both}."
+        f"matched Δ: difference of the arm's budget-matched copy, whose {by} is chosen so that its {budget} are "
+        f"within {100 * match.tolerance:g}% of the baseline's; copy's budget: its own value{shared_copies}."
     )
 
 
@@ -97,29 +97,29 @@ def _prefixed(prefix: str, difference: Difference) -> Row:
     }
 
 
-def matched_grids(found: Table, decimals: Mapping[str, int]) -> Iterable[Grid]:
-    """Return the table as people read it, for the metrics that have decimals."""
+def matched_grids(matched: Table, decimals: Mapping[str, int]) -> Iterable[Grid]:
+    """Return the table as a grid, for the metrics that have decimals."""
 
     def cells(row: Row) -> list[str | Cell]:
-        places = decimals[str(row["metric"])]
+        digits = decimals[str(row["metric"])]
         title = Metric(str(row["metric"])).title
         return [
             str(row["arm"]),
             str(row["matched_arm"]),
             title,
-            *(interval_cell(_difference(row, side), places) for side in ("raw", MATCHED)),
+            *(interval_cell(_difference(row, prefix), digits) for prefix in ("raw", MATCHED)),
         ]
 
     columns = [Column("arm", numeric=False), Column("matched_arm", numeric=False), Column("metric", numeric=False)]
     columns += [Column("raw", GROUP), Column(MATCHED, GROUP)]
-    rows = [cells(row) for row in found.rows if row["metric"] in decimals]
-    return (grid(MATCHED, "Differences as they are, and at the baseline's budget", columns, rows),)
+    rows = [cells(row) for row in matched.rows if row["metric"] in decimals]
+    return (grid(MATCHED, "Differences as declared, and at the baseline's budget", columns, rows),)
 
 
-def _difference(row: Row, side: str) -> Difference:
-    pairs = row[f"{side}_n"]
+def _difference(row: Row, prefix: str) -> Difference:
+    pairs = row[f"{prefix}_n"]
     assert isinstance(pairs, int)
-    return Difference(pairs, *(number(row[f"{side}_{part}"]) for part in ("delta", "low", "high")))
+    return Difference(pairs, *(number(row[f"{prefix}_{part}"]) for part in ("delta", "low", "high")))
 
 
 def _content(evidence: Evidence) -> Content:

@@ -1,4 +1,4 @@
-"""The paper's numbers beside ours: `not found` where no source at hand has one, `not asked` where we did not measure.
+"""The paper's numbers beside the measured ones: `not found` without a source, `not measured` without a measurement.
 
 The paper's come from `search_space/released/papers.toml`, by the table and rows that the experiment names.
 """
@@ -20,7 +20,7 @@ from search_space.cost import CONVENTIONS
 from search_space.released.papers import PublishedRow, PublishedTable, published
 
 PAPER = "paper"
-NOT_FOUND, NOT_ASKED = "not found", "not asked"
+NOT_FOUND, NOT_MEASURED = "not found", "not measured"
 PARAMETERS, TRAIN_FLOPS = "parameters", "train_flops"
 COLUMNS = "arm row measure paper source direction n mean sd beware"
 ELECTRA = CONVENTIONS["electra"]
@@ -34,25 +34,25 @@ def paper_rows(results: Results) -> tuple[PublishedTable, dict[str, str]] | None
     paper = results.experiment.paper
     if paper is None or paper.table is None or paper.table not in published().tables:
         return None
-    found = published().tables[paper.table]
-    return found, {arm: row for arm, row in paper.rows.items() if row in found.rows}
+    paper_table = published().tables[paper.table]
+    return paper_table, {arm: row for arm, row in paper.rows.items() if row in paper_table.rows}
 
 
 def comparison_table(results: Results) -> Table:
-    """Return one row per arm and measure of the paper's table; empty where the experiment names no table."""
+    """Return one row per arm and measure of the paper's table; empty if the experiment names no table."""
     return table(PAPER, COLUMNS, _rows(results))
 
 
 def _rows(results: Results) -> Iterator[Row]:
-    whole, rows = paper_rows(results) or (None, {})
+    paper_table, rows = paper_rows(results) or (None, {})
     for arm in results.arms:
-        if whole is not None and arm.name in rows:
-            row = whole.rows[rows[arm.name]]
-            for column in whole.columns:
+        if paper_table is not None and arm.name in rows:
+            row = paper_table.rows[rows[arm.name]]
+            for column in paper_table.columns:
                 effect = _measured(results, arm.name, column)
                 if column in row.values or effect is not None or column in (SCORE, *DESCRIPTIONS):
-                    caveat = None if effect is None else _caveat(results, whole, column)
-                    yield {**_head(arm.name, rows, column, row), **_ours(effect), "beware": caveat}
+                    caveat = None if effect is None else _caveat(results, paper_table, column)
+                    yield {**_head(arm.name, rows, column, row), **_own_columns(effect), "beware": caveat}
             yield from _costs(results, arm, rows, row)
 
 
@@ -75,8 +75,8 @@ def _head(arm: str, rows: dict[str, str], measure: str, row: PublishedRow) -> di
     }
 
 
-def _ours(effect: Effect | None) -> dict[str, JsonValue]:
-    """Return what was measured; `n` is None where nothing was measured."""
+def _own_columns(effect: Effect | None) -> dict[str, JsonValue]:
+    """Return the measured n, mean and sd; all None without a measurement."""
     if effect is None:
         return {"n": None, "mean": None, "sd": None}
     return {"n": effect.n, "mean": effect.mean, "sd": effect.sd}
@@ -93,19 +93,19 @@ def _costs(results: Results, arm: ArmRow, rows: dict[str, str], row: PublishedRo
 
 def _measured(results: Results, arm: str, column: str) -> Effect | None:
     task, _, name = column.partition(":")
-    lead = task in results.tasks and results.primary(task) == name
-    metric = Metric(task if lead else column)  # a task's primary metric bears the task's name
+    is_primary = task in results.tasks and results.primary(task) == name
+    metric = Metric(task if is_primary else column)  # a task's primary metric has the task's name
     return results.effect(arm, metric) if metric in (*results.metrics, *results.descriptions) else None
 
 
-def _caveat(results: Results, whole: PublishedTable, column: str) -> str | None:
-    """Return why two numbers of one row are not like for like, None where they are."""
+def _caveat(results: Results, paper_table: PublishedTable, column: str) -> str | None:
+    """Return why the two numbers of a row are not comparable; None if they are."""
     if column in DESCRIPTIONS:
         return "over which text, length, layers and heads: not found there"
     reasons = []
-    if not whole.split.startswith("dev"):
-        there = "split not found" if whole.split == NOT_FOUND else whole.split
-        reasons.append(f"{there} there, dev here")
+    if not paper_table.split.startswith("dev"):
+        paper_split = "split not found" if paper_table.split == NOT_FOUND else paper_table.split
+        reasons.append(f"{paper_split} there, dev here")
     if ":" in column or column == SCORE:
         reasons += [HALF] if _chosen_on_half(results) else []
     tasks = {name.partition(":")[0] for name in published().tables[GLUE].columns if ":" in name}
@@ -119,31 +119,33 @@ def _chosen_on_half(results: Results) -> bool:
     return search is not None and search.choose_on == "held_out_half"
 
 
-def comparison_grid(results: Results, found: Table) -> Iterator[Grid]:
-    """Yield the table as people read it, none where there is none."""
+def comparison_grid(results: Results, comparison: Table) -> Iterator[Grid]:
+    """Yield the table as a grid; none without rows."""
     named = paper_rows(results)
-    if not found.rows or named is None:
+    if not comparison.rows or named is None:
         return
     columns = [Column(name, numeric=False) for name in ("arm", "the paper's row", "measure")]
-    columns += [Column("the paper"), Column("ours"), Column("not like for like", numeric=False)]
-    yield grid(PAPER, f"The paper's numbers beside ours: {named[0].title}", columns, map(_cells, found.rows))
+    columns += [Column("the paper"), Column("measured"), Column("not comparable: why", numeric=False)]
+    yield grid(
+        PAPER, f"The paper's numbers and the measured ones: {named[0].title}", columns, map(_cells, comparison.rows)
+    )
 
 
 def _cells(row: Row) -> list[str]:
     measure, direction = str(row["measure"]), row["direction"]
-    cost = measure in (PARAMETERS, TRAIN_FLOPS)
+    is_cost = measure in (PARAMETERS, TRAIN_FLOPS)
     published_text = NOT_FOUND if row["paper"] is None else _value_text(measure, row["paper"])
     if direction and row["paper"] is None:
         published_text = f"{published_text}; {direction}"
     mean, sd, seeds = number(row["mean"]), number(row["sd"]), row["n"]
-    if cost:
-        ours = NOTHING if mean is None else _value_text(measure, mean)
+    if is_cost:
+        measured = NOTHING if mean is None else _value_text(measure, mean)
     elif isinstance(seeds, int):
-        ours = mean_text(Effect(seeds, mean, sd, Difference()), 3 if measure in DESCRIPTIONS else 1)
+        measured = mean_text(Effect(seeds, mean, sd, Difference()), 3 if measure in DESCRIPTIONS else 1)
     else:
-        ours = NOT_ASKED
-    words = measure.replace("_", " ").replace(":", ": ")
-    return [str(row["arm"]), str(row["row"]), words, published_text, ours, str(row["beware"] or "")]
+        measured = NOT_MEASURED
+    measure_words = measure.replace("_", " ").replace(":", ": ")
+    return [str(row["arm"]), str(row["row"]), measure_words, published_text, measured, str(row["beware"] or "")]
 
 
 def _value_text(measure: str, value: JsonValue) -> str:

@@ -1,4 +1,4 @@
-"""The Pareto front of a search as a table: the candidates that no other one beats on both the result and a cost."""
+"""The Pareto front of a search as a table: candidates that no other candidate dominates on result and cost."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ LOSS_DECIMALS, SCORE_DECIMALS = 4, 1
 
 
 def pareto_grid(rows: Table) -> Iterator[Grid]:
-    """Yield the front of each cost; those behind it are in the table and in the figure."""
+    """Yield the front of each cost; dominated candidates are in the table and in the figure only."""
 
     def cells(row: Row) -> list[str]:
         price, value = row["price"], row["value"]
@@ -27,7 +27,12 @@ def pareto_grid(rows: Table) -> Iterator[Grid]:
     columns = [Column("cost", numeric=False), Column("price"), Column("candidate", numeric=False)]
     columns.append(Column(Metric(str(rows.rows[0]["metric"])).title))
     on_front = (row for row in rows.rows if row["front"])
-    yield grid(rows.name, "The Pareto front: nobody is better for less", columns, map(cells, on_front))
+    yield grid(
+        rows.name,
+        "Pareto front: no other candidate is better at the same cost or less",
+        columns,
+        map(cells, on_front),
+    )
 
 
 def _content(evidence: Evidence) -> Content:

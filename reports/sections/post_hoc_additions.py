@@ -1,7 +1,7 @@
-"""What came after results had been seen: which arm and which claim, and how many results there were by then.
+"""Post-hoc additions: arms and claims added after results were in the ledger, and the number of results at that time.
 
-The ledger's own order decides, never a clock. A folder of its own says nothing of what was seen elsewhere before it
-was begun; there the report says which arms' whole pretraining came from the cache and whose did not.
+The order of records in the ledger decides, not a clock. Results of other experiments are not in the ledger; for these
+the report lists the arms whose pretraining came entirely from the stage cache.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,14 +20,14 @@ RESULTS = (PRETRAIN, FINE_TUNE)
 
 @dataclass(frozen=True)
 class Addition:
-    """How much was known when an arm or a claim was added."""
+    """The results in the ledger when an arm or a claim was added."""
 
     results: int
-    """Finished pretrainings and fine-tunings, those of the arm itself not counted."""
+    """Finished pretrainings and fine-tunings of other arms."""
     record: int
-    """The last record of a trial in the ledger by then."""
+    """The last record of a trial at that time."""
     moment: str = ""
-    """For the eye alone."""
+    """Displayed only."""
 
     def __str__(self) -> str:
         """Return the addition in words."""
@@ -36,27 +36,29 @@ class Addition:
 
 
 def arms_added(results: Results) -> dict[str, Addition]:
-    """Return the arms that were added after results had been seen, in the table's order."""
-    found = {arm.name: _of_arm(results, arm.name, arm.after_record) for arm in results.arms}
-    return {arm: addition for arm, addition in found.items() if addition is not None and addition.results}
+    """Return the arms added after results, in the table's order."""
+    additions = {arm.name: _addition_of_arm(results, arm.name, arm.after_record) for arm in results.arms}
+    return {arm: addition for arm, addition in additions.items() if addition is not None and addition.results}
 
 
 def claims_added(results: Results) -> dict[str, Addition]:
-    """Return the claims, the paper's orderings among them, that came after results, by what they say."""
-    whole = results.snapshot
-    known = _claimed(whole.first_document) if whole.amendments else set()
-    found: dict[str, Addition] = {}
-    for amendment in whole.amendments:
-        new = _claimed(amendment.document) - known
+    """Return the claims and orderings of the paper added after results, by their text."""
+    snapshot = results.snapshot
+    earlier = _claimed(snapshot.first_document) if snapshot.amendments else set()
+    additions: dict[str, Addition] = {}
+    for amendment in snapshot.amendments:
+        new_claims = _claimed(amendment.document) - earlier
         count = _count(results, amendment.after_record)
         if count:
-            found |= {text: Addition(count, amendment.after_record, amendment.moment) for text in sorted(new)}
-        known |= new
-    return found
+            additions |= {
+                text: Addition(count, amendment.after_record, amendment.moment) for text in sorted(new_claims)
+            }
+        earlier |= new_claims
+    return additions
 
 
 def margins_changed(results: Results) -> Addition | None:
-    """Return when the margins by which arms count as level last changed, None where they never did after results."""
+    """Return the last change of the equivalence margins after results; None without one."""
     last: Addition | None = None
     before = margins_of(experiment_of(results.snapshot.first_document)) if results.snapshot.amendments else {}
     for amendment in results.snapshot.amendments:
@@ -69,7 +71,7 @@ def margins_changed(results: Results) -> Addition | None:
 
 
 def added_text(results: Results, claim: Claim, text: str) -> str | None:
-    """Return the caveat of a claim, None where it and both its arms were there from the start."""
+    """Return the caveat of a claim; None if it and both its arms were declared before any result."""
     arms, claims = arms_added(results), claims_added(results)
     parts = [f"the claim {claims[text]}"] if text in claims else []
     parts += [f"{name} {arms[name]}" for name in sorted({claim.first, claim.second}) if name in arms]
@@ -77,7 +79,7 @@ def added_text(results: Results, claim: Claim, text: str) -> str | None:
 
 
 def addition_notes(results: Results) -> Iterator[str]:
-    """Yield what was added after results had been seen, one text for each addition."""
+    """Yield one text per addition after results."""
     yield from (f"arm {arm} {addition}" for arm, addition in arms_added(results).items())
     yield from (f"claim {text} {addition}" for text, addition in claims_added(results).items())
     margins = margins_changed(results)
@@ -86,29 +88,32 @@ def addition_notes(results: Results) -> Iterator[str]:
 
 
 def known_before(results: Results) -> str | None:
-    """Return the arms with results when the experiment was begun, None where no arm or every arm had some."""
-    cached = {arm: _cached(results, arm) for arm in results.trials}
-    known = [arm for arm, whole in cached.items() if whole]
-    new = [arm for arm, whole in cached.items() if whole is False]
-    if not known or not new:
+    """Return the arms whose results existed before the experiment started; None if no arm or every arm had some."""
+    by_arm = {arm: _cached(results, arm) for arm in results.trials}
+    with_results = [arm for arm, is_cached in by_arm.items() if is_cached]
+    without_results = [arm for arm, is_cached in by_arm.items() if is_cached is False]
+    if not with_results or not without_results:
         return None
-    return f"{', '.join(known)} (pretrained for other experiments of this cache), not {', '.join(new)}"
+    cached = f"{', '.join(with_results)} (pretrained for other experiments of this cache)"
+    return f"{cached}, not {', '.join(without_results)}"
 
 
 def _claimed(document: Mapping[str, JsonValue]) -> set[str]:
-    """Return what a document claims, each claim as it would be written."""
+    """Return the claims and orderings of a document as text."""
     experiment = experiment_of(document)
     paper = experiment.paper.orderings if experiment.paper else ()
     return {*map(str, experiment.claims), *(f"paper: {text}" for text in paper)}
 
 
-def _of_arm(results: Results, arm: str, after_record: int) -> Addition | None:
+def _addition_of_arm(results: Results, arm: str, after_record: int) -> Addition | None:
     if after_record:
-        moments = [one.moment for one in results.snapshot.amendments if one.after_record == after_record]
+        moments = [
+            amendment.moment for amendment in results.snapshot.amendments if amendment.after_record == after_record
+        ]
         return Addition(_count(results, after_record, arm), after_record, moments[-1] if moments else "")
     cohort = next(row.cohort for row in results.arms if row.name == arm)
     earlier = {row.name for row in results.arms if row.cohort < cohort}
-    if earlier:  # ledgers in which arms do not say what they came after
+    if earlier:  # ledgers of earlier versions have no after_record
         records = [r for h in results.snapshot.histories if h.trial.arm in earlier for r in h.records]
         last = max((record.sequence for record in records), default=0)
         return Addition(sum(_is_result(r.stage, r.status) for r in records), last)
@@ -116,7 +121,7 @@ def _of_arm(results: Results, arm: str, after_record: int) -> Addition | None:
 
 
 def _count(results: Results, after_record: int, arm: str | None = None) -> int:
-    """Return how many results the ledger held up to a record, those of an arm not counted."""
+    """Return the number of results up to a record, without those of an arm."""
     return sum(
         record.sequence <= after_record and _is_result(record.stage, record.status)
         for history in results.snapshot.histories
@@ -130,6 +135,6 @@ def _is_result(stage: str, status: Status) -> bool:
 
 
 def _cached(results: Results, arm: str) -> bool | None:
-    """Whether all of an arm's pretraining came from the cache; None where there is none."""
+    """Whether all of an arm's pretraining came from the stage cache; None without pretraining."""
     records = [record for history in results.trials[arm] for record in history.finished(PRETRAIN)]
     return all(record.reused for record in records) if records else None

@@ -1,4 +1,4 @@
-"""Reference points: what each task gives without pretraining, by chance and by counting words."""
+"""Reference scores of each task without pretraining: chance, and a bag-of-words classifier."""
 
 from collections.abc import Iterable, Iterator
 
@@ -16,28 +16,28 @@ SCORE_DECIMALS = 1
 
 
 def reference_table(shared: Iterable[Record], primary: PrimaryMetric) -> Table:
-    """Return what can be had on each task without pretraining: by chance, and by counting words."""
-    made = {result.task: result for _, result in with_results(shared, ExamplesResult)}
-    rows = (row for task in sorted(made) for row in _reference_rows(made[task], primary(task)))
+    """Return each task's reference scores: chance, and a bag-of-words classifier."""
+    examples = {result.task: result for _, result in with_results(shared, ExamplesResult)}
+    rows = (row for task in sorted(examples) for row in _reference_rows(examples[task], primary(task)))
     return table("reference", "task metric chance bag_of_words train_examples dev_examples", rows)
 
 
-def _reference_rows(made: ExamplesResult, primary: str) -> Iterator[Row]:
-    chance = {primary: finite(made.chance)}
-    words = {metric: finite(value) for metric, value in (made.bag_of_words or {}).items()}
-    for metric in sorted(chance.keys() | words.keys(), key=lambda metric: (metric != primary, metric)):
+def _reference_rows(examples: ExamplesResult, primary: str) -> Iterator[Row]:
+    chance = {primary: finite(examples.chance)}
+    bag_of_words = {metric: finite(value) for metric, value in (examples.bag_of_words or {}).items()}
+    for metric in sorted(chance.keys() | bag_of_words.keys(), key=lambda metric: (metric != primary, metric)):
         yield {
-            "task": made.task,
+            "task": examples.task,
             "metric": metric,
             "chance": chance.get(metric),
-            "bag_of_words": words.get(metric),
-            "train_examples": made.train.examples,
-            "dev_examples": made.dev.examples,
+            "bag_of_words": bag_of_words.get(metric),
+            "train_examples": examples.train.examples,
+            "dev_examples": examples.dev.examples,
         }
 
 
 def reference_grid(references: Table) -> Iterator[Grid]:
-    """Yield the table as people read it, none where there are no tasks."""
+    """Yield the table as a grid; none without tasks."""
     if not references.rows:
         return
 
@@ -48,7 +48,7 @@ def reference_grid(references: Table) -> Iterator[Grid]:
 
     columns = [Column("task", numeric=False), Column("metric", numeric=False)]
     columns += [Column("chance"), Column("bag of words"), Column("train", "examples"), Column("dev", "examples")]
-    title = "Reference points: chance and bag of words"
+    title = "Reference scores without pretraining: chance and bag of words"
     yield grid(references.name, title, columns, map(cells, references.rows))
 
 

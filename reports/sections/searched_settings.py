@@ -1,4 +1,4 @@
-"""Settings of fine-tuning that were searched for: what was chosen, by what, and where that flatters the scores."""
+"""Searched fine-tuning settings: the selected ones, the examples they were selected on, and selection bias."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -18,8 +18,8 @@ MARK = " ‡"
 COLUMNS = "arm seed task fine_tuning_seed combinations settings choice_score choice_examples score examples chosen_on"
 
 
-class _Chosen(NamedTuple):
-    """A fine-tuning that was chosen among searched settings."""
+class _Selected(NamedTuple):
+    """A fine-tuning selected among searched settings."""
 
     arm: str
     seed: int
@@ -31,12 +31,12 @@ class _Chosen(NamedTuple):
 
 
 def settings_table(results: Results) -> Table:
-    """Return one row per trial, task and fine-tuning seed that settings were searched for."""
-    return table("settings", COLUMNS, (_row(found, results.primary) for found in _chosen(results)))
+    """Return one row per trial, task and fine-tuning seed with searched settings."""
+    return table("settings", COLUMNS, (_row(selected, results.primary) for selected in _selected(results)))
 
 
-def _chosen(results: Results) -> Iterator[_Chosen]:
-    """Yield every fine-tuning that was chosen among searched settings."""
+def _selected(results: Results) -> Iterator[_Selected]:
+    """Yield every fine-tuning selected among searched settings."""
     labels = results.snapshot.labels
     for arm in results.arms:
         for history in results.trials[arm.name]:
@@ -44,18 +44,18 @@ def _chosen(results: Results) -> Iterator[_Chosen]:
                 if result.choice is not None:
                     cell = StageLabel.parse(record.label).cell
                     combinations = sum(StageLabel.parse(label).cell == cell for label in labels)
-                    yield _Chosen(arm.name, history.trial.seed, combinations, record.label, result, result.choice)
+                    yield _Selected(arm.name, history.trial.seed, combinations, record.label, result, result.choice)
 
 
-def _row(found: _Chosen, primary: PrimaryMetric) -> Row:
-    result, choice = found.result, found.choice
+def _row(selected: _Selected, primary: PrimaryMetric) -> Row:
+    result, choice = selected.result, selected.choice
     return {
-        "arm": found.arm,
-        "seed": found.seed,
+        "arm": selected.arm,
+        "seed": selected.seed,
         "task": result.task,
         "fine_tuning_seed": result.seed,
-        "combinations": found.combinations,
-        "settings": StageLabel.parse(found.label).settings,
+        "combinations": selected.combinations,
+        "settings": StageLabel.parse(selected.label).settings,
         "choice_score": finite(choice.score),
         "choice_examples": choice.n,
         "score": result.score(primary(result.task)),
@@ -64,40 +64,40 @@ def _row(found: _Chosen, primary: PrimaryMetric) -> Row:
     }
 
 
-def flattered_tasks(results: Results) -> frozenset[str]:
-    """Return the tasks whose settings were chosen by the very examples that they are reported on."""
-    return frozenset(one.result.task for one in _chosen(results) if one.choice.chosen_on == "dev")
+def tasks_selected_on_dev(results: Results) -> frozenset[str]:
+    """Return the tasks whose settings were selected on the same examples as are reported."""
+    return frozenset(selected.result.task for selected in _selected(results) if selected.choice.chosen_on == "dev")
 
 
-def title_of(metric: Metric, flattered: frozenset[str]) -> str:
-    """Return a metric's title, marked where its settings were chosen on what it is reported on."""
-    marked = bool(flattered) if metric.name == SCORE else metric.name.partition(":")[0] in flattered
+def title_of(metric: Metric, selected_on_dev: frozenset[str]) -> str:
+    """Return a metric's title, marked if its settings were selected on the reported examples."""
+    marked = bool(selected_on_dev) if metric.name == SCORE else metric.name.partition(":")[0] in selected_on_dev
     return metric.title + MARK if marked else metric.title
 
 
 def settings_legend(results: Results) -> Iterator[str]:
-    """Yield what the mark means, where a title carries it."""
-    if flattered_tasks(results):
-        yield f"{MARK.strip()}: settings chosen by the same dev examples that are reported, which flatters the score."
+    """Yield the meaning of the mark if a title has it."""
+    if tasks_selected_on_dev(results):
+        yield f"{MARK.strip()}: settings were selected on the reported dev examples, which biases the score upwards."
 
 
 def settings_notes(results: Results) -> Iterator[tuple[str, str]]:
-    """Yield the line of the footer; none where nothing was searched for."""
-    found: dict[str, str] = {}
-    for chosen in _chosen(results):
-        found.setdefault(chosen.result.task, _search_text(chosen.combinations, chosen.choice))
-    if found:
-        texts = "; ".join(f"{task}: {found[task]}" for task in sorted(found))
-        yield "Fine-tuning settings", f"chosen per trial and fine-tuning seed. {texts}"
+    """Yield the footer's note; none without searched settings."""
+    by_task: dict[str, str] = {}
+    for selected in _selected(results):
+        by_task.setdefault(selected.result.task, _search_text(selected.combinations, selected.choice))
+    if by_task:
+        texts = "; ".join(f"{task}: {by_task[task]}" for task in sorted(by_task))
+        yield "Fine-tuning settings", f"selected per trial and fine-tuning seed. {texts}"
 
 
 def _search_text(combinations: int, choice: SearchChoice) -> str:
     names = " x ".join(name.replace("_", " ") for name in choice.searched)
     best = f"the best of {combinations} ({names})"
     if choice.chosen_on == "dev":
-        return f"{best}, chosen and reported on the same {choice.n} dev examples"
-    halves = f"chosen on {choice.n} dev examples and reported on the other {choice.reported}"
-    return f"{best}, {halves}, halved by a hash of their text"
+        return f"{best}, selected and reported on the same {choice.n} dev examples"
+    halves = f"selected on {choice.n} dev examples and reported on the other {choice.reported}"
+    return f"{best}, {halves}, split by a hash of their text"
 
 
 def _content(evidence: Evidence) -> Content:

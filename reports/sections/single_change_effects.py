@@ -1,6 +1,6 @@
-"""Isolated effects: pairs of arms that differ in one factor and in nothing else.
+"""Single-change effects: pairs of arms that differ in one factor only.
 
-The baseline against an arm with one change is such a pair too, but the main table shows it already.
+Pairs of the baseline and an arm with one change are left out: the main table has them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,16 +23,16 @@ Changes = Mapping[str, JsonValue]
 
 @dataclass(frozen=True)
 class IsolatedPair:
-    """`arm` has a change at `path` that `reference` lacks; all else is equal."""
+    """Two arms: `arm` has a change at `path` that `reference` lacks, and all other fields are equal."""
 
     arm: str
     reference: str
     path: str
-    """The factor as the design names it, else the field that differs: `convolution.kernel_size`."""
+    """The factor's name in the design, else the field that differs: `convolution.kernel_size`."""
 
 
 def isolated_pairs(arms: Sequence[Arm], baseline: Candidate) -> tuple[IsolatedPair, ...]:
-    """Return every such pair in the arms' order; the reference has changes of its own, so it is not the baseline."""
+    """Return every pair in the order of the arms; the reference is never the baseline."""
     fields = {arm.name: fields_changed(arm.changes, baseline) for arm in arms}
     return tuple(_pairs(arms, fields))
 
@@ -43,15 +43,15 @@ def _pairs(arms: Sequence[Arm], fields: Mapping[str, Changes]) -> Iterator[Isola
             if not reference.changes:
                 continue
             factors, field = _factors(arm, reference), _extra(fields[arm.name], fields[reference.name])
-            whole = None if len(factors) > 1 else _extra(arm.changes, reference.changes)
-            if field is not None or whole is not None:
+            option = None if len(factors) > 1 else _extra(arm.changes, reference.changes)
+            if field is not None or option is not None:
                 yield IsolatedPair(
-                    arm.name, reference.name, factors[0] if len(factors) == 1 else field or whole or ""
+                    arm.name, reference.name, factors[0] if len(factors) == 1 else field or option or ""
                 )
 
 
 def _extra(changes: Changes, reference: Changes) -> str | None:
-    """Return the one path that is changed here and not there, None where more or other things differ."""
+    """Return the only path that `changes` has and `reference` lacks; None if other fields differ."""
     extra = changes.keys() - reference.keys()
     more = len(changes) == len(reference) + 1
     if len(extra) != 1 or not more or any(changes[path] != reference[path] for path in reference):
@@ -60,7 +60,7 @@ def _extra(changes: Changes, reference: Changes) -> str | None:
 
 
 def _factors(arm: Arm, reference: Arm) -> list[str]:
-    """Return the factors of the design in which two arms differ; none where it gave them no levels."""
+    """Return the factors of the design in which two arms differ; none for arms without levels."""
     if not (arm.levels and reference.levels):
         return []
     names = dict.fromkeys((*arm.levels, *reference.levels))
@@ -92,7 +92,7 @@ def isolated_grids(isolated: Table, decimals: Mapping[str, int]) -> Iterator[Gri
     for path in dict.fromkeys(row["path"] for row in isolated.rows):
         rows = [row for row in isolated.rows if row["path"] == path and row["metric"] in decimals]
         cells = (_pair_cells(row, decimals) for row in rows)
-        title = f"The effect of {path} alone: arms that are equal in all else"
+        title = f"Effect of {path} alone: pairs of arms with all other fields equal"
         yield grid(isolated.name, title, columns, cells)
 
 
@@ -105,7 +105,7 @@ def _content(evidence: Evidence) -> Content:
     results = evidence.results
     isolated = isolated_table(results, isolated_pairs(results.arms, results.experiment.baseline))
     grids = [*isolated_grids(isolated, {metric.name: results.decimals(metric) for metric in results.headlines})]
-    note = "Differences of two arms, not corrected for their number."
+    note = "Differences of two arms, without correction for multiple comparisons."
     return Content((isolated,), (*grids[:-1], *(with_notes(last, [note]) for last in grids[-1:])))
 
 

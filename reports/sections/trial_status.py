@@ -1,4 +1,4 @@
-"""The status of an arm in words: nothing that was stopped, diverged or failed is ever a blank."""
+"""The status of an arm in words: stopped, diverged, failed, waiting, running or finished."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from ledger.snapshot import TrialHistory
 
 
 def status_of(trials: Sequence[TrialHistory], seeds_in_all: int) -> str:
-    """Return the status of an arm's trials taken together."""
+    """Return the joint status of an arm's trials."""
     total = max(seeds_in_all, len(trials))
     counts = Counter(history.status for history in trials)
     ended_badly = [
@@ -23,17 +23,17 @@ def _stopped(trials: Sequence[TrialHistory], total: int) -> list[str]:
     stops = [history.stopped_by for history in trials if history.status is TrialStatus.STOPPED]
     parts = []
     for level, sets in sorted({(stop.level, _sets(stop)) for stop in stops if stop is not None}):
-        here = [stop for stop in stops if stop is not None and (stop.level, _sets(stop)) == (level, sets)]
-        values = ", ".join("not finite" if stop.value is None else f"{stop.value:.4g}" for stop in here)
-        audited = sum(bool(history.audit) for history in trials if history.stopped_by in here)
-        seeds = "" if len(here) == total else f" ({_seeds(len(here), total)})"
-        where = f"stopped at hurdle {level + 1}{', which it sets' if sets else ''}"
-        parts.append(f"{where}{seeds}, value {values}{', audited' if audited else ''}")
+        stops_here = [stop for stop in stops if stop is not None and (stop.level, _sets(stop)) == (level, sets)]
+        values = ", ".join("not finite" if stop.value is None else f"{stop.value:.4g}" for stop in stops_here)
+        audited = sum(bool(history.audit) for history in trials if history.stopped_by in stops_here)
+        seeds = "" if len(stops_here) == total else f" ({_seeds(len(stops_here), total)})"
+        stopped = f"stopped at hurdle {level + 1}{', which it sets' if sets else ''}"
+        parts.append(f"{stopped}{seeds}, value {values}{', audited' if audited else ''}")
     return parts
 
 
 def _sets(stop: Decision) -> bool:
-    """Return whether there was no bar yet, and the trial is one of those that set it."""
+    """Return whether there was no threshold yet and the trial is one of those that set it."""
     return stop.threshold is None and stop.value is not None
 
 

@@ -1,7 +1,7 @@
-"""Truncation: the share of a task's inputs cut to the sequence length, and the answers cut off with them.
+"""Truncation: the share of a task's inputs cut to the sequence length, and the number of answers lost by it.
 
-Read from the records of the stages that encode a task's examples. SQuAD's contexts are not truncated: they are read
-in windows, and `squad.py` has its lost answers beside its files.
+From the records of the stages that encode a task's examples. SQuAD's contexts are split into windows instead of
+truncated; `squad.py` reports its lost answers.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,17 +16,17 @@ TRUNCATION = "truncation"
 TERM = "Truncated inputs"
 SPLITS = ("train", "dev", "test")
 NOTED = ("dev", "train")
-"""The splits of the note, which says first what scores were measured on."""
+"""The splits in the note; the one that scores are measured on comes first."""
 
 
 def truncation_table(shared: Iterable[Record]) -> Table:
-    """Return one row per task and split: examples, the share of them that was cut, and the answers lost."""
+    """Return one row per task and split: examples, the truncated share of them, and the answers lost."""
     return table(TRUNCATION, "task split examples truncated_share answers_lost", _rows(shared))
 
 
 def _rows(shared: Iterable[Record]) -> Iterator[Row]:
     encoded = [result for _, result in with_results(shared, ExamplesResult)]
-    for result in sorted(encoded, key=lambda one: one.task):
+    for result in sorted(encoded, key=lambda result: result.task):
         for split in SPLITS:
             part = result.parts.get(split)
             share = part.truncated_share if isinstance(part, EncodedPart) else None
@@ -45,14 +45,14 @@ def _row(task: str, split: str, part: EncodedPart | SquadPart, share: float | No
 
 
 def truncation_notes(shared: Iterable[Record]) -> Iterator[tuple[str, str]]:
-    """Yield the line of the conditions; none where every input was whole."""
+    """Yield the condition on truncation; none without a truncated input."""
     rows = [row for row in _rows(shared) if row["split"] in NOTED and number(row["truncated_share"])]
     tasks = dict.fromkeys(str(row["task"]) for row in rows)
     shares = [f"{task} {_parts([row for row in rows if row['task'] == task])}" for task in tasks]
     if shares:
-        lost = any(row["answers_lost"] for row in rows)
-        end = " An answer that was cut off can be found by no model" if lost else ""
-        yield TERM, f"cut to the sequence length, {'; '.join(shares)}.{end}".rstrip(".")
+        has_lost_answers = any(row["answers_lost"] for row in rows)
+        remark = " No model can give an answer that was cut off" if has_lost_answers else ""
+        yield TERM, f"truncated to the sequence length: {'; '.join(shares)}.{remark}".rstrip(".")
 
 
 def _parts(rows: list[Row]) -> str:
@@ -61,8 +61,8 @@ def _parts(rows: list[Row]) -> str:
 
 
 def _part(row: Row) -> str:
-    share, lost = number(row["truncated_share"]) or 0.0, row["answers_lost"]
-    answers = f" ({lost} answers cut off)" if lost else ""
+    share, answers_lost = number(row["truncated_share"]) or 0.0, row["answers_lost"]
+    answers = f" ({answers_lost} answers cut off)" if answers_lost else ""
     return f"{100 * share:.1f}% of {row['examples']} {row['split']} inputs{answers}"
 
 

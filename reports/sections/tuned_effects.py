@@ -1,7 +1,7 @@
-"""Tuned effects: each arm's difference from the baseline at the shared recipe, and at the recipes of their own.
+"""Tuned effects: each arm's difference from the baseline at the shared recipe, and with both at their tuned recipes.
 
-At its own recipe an arm is held against the baseline at the baseline's own. The two columns are two families: each is
-corrected for multiplicity over its own tests alone.
+At its own recipe an arm is compared with the baseline at the baseline's own recipe. The two columns are two families
+of tests, each corrected for multiplicity separately.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ COLUMNS = " ".join(["arm", "metric", "recipe", *(f"{side}_{part}" for side in SI
 
 
 def tuned_tables(shared: Results, own: Results | None) -> Iterator[Table]:
-    """Yield both differences of every arm on every metric, then the results at own recipes as a table of results."""
+    """Yield both differences of every arm on every metric, then the results at own recipes."""
     yield table(TUNED, COLUMNS, _rows(shared, own))
     if own is not None:
         yield Table("own_recipe", RESULT_COLUMNS, results_table(own).rows)
@@ -46,28 +46,28 @@ def _rows(shared: Results, own: Results | None) -> Iterator[Row]:
 
 
 def _recipe(results: Results, arm: str) -> str | None:
-    """Return the name of the point that was chosen for an arm, None before."""
+    """Return the name of the point selected for an arm; None before the selection."""
     tuning = results.snapshot.tuning
     assert tuning is not None
     return next((tuning.tried.names[choice.point] for choice in tuning.choices if choice.arm == arm), None)
 
 
-def _found(results: Results | None, arm: str, metric: Metric) -> tuple[Difference, Comparison | None]:
-    known = results is not None and metric in results.metrics and any(arm == one.name for one in results.arms)
-    if results is None or not known:
+def _compared(results: Results | None, arm: str, metric: Metric) -> tuple[Difference, Comparison | None]:
+    measured = results is not None and metric in results.metrics and any(arm == row.name for row in results.arms)
+    if results is None or not measured:
         return Difference(), None
     return results.effect(arm, metric).difference, results.comparison(arm, metric)
 
 
-def _prefixed(side: str, results: Results | None, arm: str, metric: Metric) -> Row:
-    difference, compared = _found(results, arm, metric)
+def _prefixed(prefix: str, results: Results | None, arm: str, metric: Metric) -> Row:
+    difference, compared = _compared(results, arm, metric)
     values = (difference.pairs, difference.delta, difference.low, difference.high)
-    judged = (None, None, None) if compared is None else (compared.p, compared.p_holm, str(compared.verdict))
-    return {f"{side}_{part}": value for part, value in zip(PARTS, (*values, *judged), strict=True)}
+    test_values = (None, None, None) if compared is None else (compared.p, compared.p_holm, str(compared.verdict))
+    return {f"{prefix}_{part}": value for part, value in zip(PARTS, (*values, *test_values), strict=True)}
 
 
 def tuned_grids(shared: Results, own: Results | None) -> Iterator[Grid]:
-    """Yield the two differences side by side, a grid for each headline metric."""
+    """Yield one grid per headline metric with both differences."""
     columns = [Column("arm", numeric=False)]
     columns += [Column(side, "Δ [95%] (n)") for side in ("shared recipe", "own recipe")]
     columns += [Column(side, "verdict", numeric=False) for side in ("shared recipe", "own recipe")]
@@ -75,28 +75,28 @@ def tuned_grids(shared: Results, own: Results | None) -> Iterator[Grid]:
         rows = [
             [arm.name, *_cells(shared, own, arm.name, metric)]
             for arm in shared.arms
-            if arm.name != BASELINE and _found(shared, arm.name, metric)[0].pairs
+            if arm.name != BASELINE and _compared(shared, arm.name, metric)[0].pairs
         ]
         if rows:
-            title = f"Differences in {metric.title}, at the shared recipe and with every arm at its own"
+            title = f"Differences in {metric.title}: at the shared recipe, and with every arm at its own recipe"
             yield grid(TUNED, title, columns, rows)
 
 
 def _cells(shared: Results, own: Results | None, arm: str, metric: Metric) -> list[str | Cell]:
-    sides = [_found(results, arm, metric) for results in (shared, own)]
+    sides = [_compared(results, arm, metric) for results in (shared, own)]
     verdicts = (NOTHING if compared is None else verdict_text(compared) for _, compared in sides)
     return [*(interval_cell(difference, shared.decimals(metric)) for difference, _ in sides), *verdicts]
 
 
 def tuned_notes(own: Results | None) -> Iterator[str]:
-    """Yield what the verdicts at own recipes are corrected for."""
+    """Yield the correction of the verdicts at own recipes."""
     if own is None:
         return
     tested = sum(own.comparison(arm, Metric(metric)).p is not None for arm, metric in own.families[0])
     yield (
-        "Own recipe: each arm at the recipe that tuning chose for it against the baseline at the baseline's own. "
-        f"Its verdicts are a family apart, Holm's correction over {tested} tests; those at the shared recipe are "
-        "corrected as if nothing had been tuned."
+        "Own recipe: each arm at the recipe that tuning selected for it, compared with the baseline at its own "
+        f"recipe. These verdicts are a separate family, Holm's correction over {tested} tests; the verdicts at the "
+        "shared recipe are corrected independently of them."
     )
 
 

@@ -1,4 +1,4 @@
-"""What was tuned: the points that every arm was tried at, what each gave, what was chosen, and whether at an edge."""
+"""Tuning: the points tried for every arm, their values, the selected point, and whether it lies at an edge."""
 
 from collections.abc import Iterator
 
@@ -21,48 +21,48 @@ COLUMNS = "arm point name changes trials finished diverged value chosen edge"
 
 
 def tuning_table(tuning: Tuning) -> Table:
-    """Return one row per arm and point; values are there once all trials have ended, as they were decided on."""
+    """Return one row per arm and point; values are those of the selection, None before it."""
     return table(TUNING, COLUMNS, _rows(tuning))
 
 
 def _rows(tuning: Tuning) -> Iterator[Row]:
     choices = {choice.arm: choice for choice in tuning.choices}
     points = len(tuning.tried.points)
-    for place, row in enumerate(tuning.arms):
+    for position, row in enumerate(tuning.arms):
         assert row.tuning_trial_of is not None
-        number, choice = place % points, choices.get(row.tuning_trial_of)
-        standings = [one.status for one in tuning.histories if one.trial.arm == row.name]
-        taken = None if choice is None else choice.point == number
+        number, choice = position % points, choices.get(row.tuning_trial_of)
+        statuses = [history.status for history in tuning.histories if history.trial.arm == row.name]
+        selected = None if choice is None else choice.point == number
         yield {
             "arm": row.tuning_trial_of,
             "point": number,
             "name": tuning.tried.names[number],
             "changes": {**tuning.tried.points[number]},
-            "trials": len(standings),
-            "finished": standings.count(TrialStatus.FINISHED),
-            "diverged": standings.count(TrialStatus.DIVERGED),
+            "trials": len(statuses),
+            "finished": statuses.count(TrialStatus.FINISHED),
+            "diverged": statuses.count(TrialStatus.DIVERGED),
             "value": None if choice is None else choice.values[number],
-            "chosen": taken,
-            "edge": "; ".join(edges(tuning, choice)) or None if choice is not None and taken else None,
+            "chosen": selected,
+            "edge": "; ".join(edges(tuning, choice)) or None if choice is not None and selected else None,
         }
 
 
 def edges(tuning: Tuning, choice: Choice) -> Iterator[str]:
-    """Yield the fields on which the choice is the smallest or the largest number that was tried; 0 is no edge."""
+    """Yield the fields whose selected value is the smallest or the largest tried; 0 does not count as an edge."""
     for path in tuning.tried.shared if choice.values[choice.point] is not None else ():
-        found = [_number(value) for value in tuning.tried.values(path)]
-        numbers = [value for value in found if value is not None]
-        mine = found[choice.point]
-        if mine is None or len(set(numbers)) < 2:
+        tried_values = [_number(value) for value in tuning.tried.values(path)]
+        numbers = [value for value in tried_values if value is not None]
+        selected = tried_values[choice.point]
+        if selected is None or len(set(numbers)) < 2:
             continue
-        if mine == max(numbers):
-            yield f"{_leaf(path)} {mine:g}, the largest"
-        elif mine == min(numbers) and mine > 0:
-            yield f"{_leaf(path)} {mine:g}, the smallest"
+        if selected == max(numbers):
+            yield f"{_leaf(path)} {selected:g}, the largest"
+        elif selected == min(numbers) and selected > 0:
+            yield f"{_leaf(path)} {selected:g}, the smallest"
 
 
 def tuning_grids(tuning: Tuning) -> Iterator[Grid]:
-    """Yield what was chosen for each arm, then every point's value; nothing before the choice."""
+    """Yield the selected points by arm, then the values of all points; none before the selection."""
     if not tuning.choices:
         return
     metric = Metric(tuning.tried.metric)
@@ -91,41 +91,44 @@ def _choice_cells(tuning: Tuning, choice: Choice, decimals: int) -> list[str]:
 def _point_cells(tuning: Tuning, number: int, decimals: int) -> list[str | Cell]:
     cells: list[str | Cell] = [tuning.tried.names[number]]
     for choice in tuning.choices:
-        taken = choice.point == number
-        cells.append(Cell(_value(choice.values[number], decimals) + (CHOSEN if taken else ""), taken))
+        selected = choice.point == number
+        cells.append(Cell(_value(choice.values[number], decimals) + (CHOSEN if selected else ""), selected))
     return cells
 
 
 def tuning_notes(tuning: Tuning) -> Iterator[str]:
-    """Yield how it was tuned, and which choices call for a wider range."""
-    tried = tuning.tried
-    drawn = "every combination of the listed values" if tried.sampler == "grid" else f"drawn once by {tried.sampler}"
-    best = "smallest mean held-out loss" if tried.metric == HELD_OUT_LOSS else f"largest mean {tried.metric}"
+    """Yield the procedure of tuning and the selections at an edge."""
+    plan = tuning.tried
+    points_from = (
+        "all combinations of the listed values" if plan.sampler == "grid" else f"drawn once by {plan.sampler}"
+    )
+    best = "smallest mean held-out loss" if plan.metric == HELD_OUT_LOSS else f"largest mean {plan.metric}"
     yield (
-        f"Tuning: every arm was tried at the same {len(tried.points)} points, the shared recipe among them "
-        f"({drawn}), on {short(tried.tokens)} tokens and {_seeds(tuning)}, which the comparison does not have. "
-        f"Chosen is the {best}, asked of the same held-out data as in the comparison, as often of every arm; ties go "
-        "to the shared recipe, then to the smaller change, and a point on which a seed diverged is never chosen."
+        f"Tuning: every arm was tried at the same {len(plan.points)} points, the shared recipe among them "
+        f"({points_from}), on {short(plan.tokens)} tokens and {_seeds(tuning)}, which the comparison does not use. "
+        f"The point with the {best} is selected, on the same held-out data as in the comparison and with as many "
+        "evaluations for every arm; ties go to the shared recipe, then to the smaller change, and a point with a "
+        "diverged seed is never selected."
     )
     for choice in tuning.choices:
         if all(value is None for value in choice.values):
             yield f"Tuning: a seed of {choice.arm} diverged at every point; it stays at the shared recipe."
-    found = {choice.arm: "; ".join(edges(tuning, choice)) for choice in tuning.choices}
-    at_edge = [f"{arm} ({edge})" for arm, edge in found.items() if edge]
+    edges_by_arm = {choice.arm: "; ".join(edges(tuning, choice)) for choice in tuning.choices}
+    at_edge = [f"{arm} ({edge})" for arm, edge in edges_by_arm.items() if edge]
     if at_edge:
         listed = ", ".join(at_edge)
-        yield f"Warning: chosen at the edge of what was tried, so a better value may lie beyond: {listed}."
+        yield f"Warning: selected at the edge of the tried range, so a better value may lie outside it: {listed}."
 
 
 def tuning_footer(tuning: Tuning) -> tuple[str, str]:
-    """Return what tuning took, and how its trials ended."""
-    tried, standings = tuning.tried, [one.status for one in tuning.histories]
-    arms, points = len({row.tuning_trial_of for row in tuning.arms}), len(tried.points)
+    """Return the footer's note on tuning: its trials and how many of them did not finish."""
+    plan, statuses = tuning.tried, [history.status for history in tuning.histories]
+    arms, points = len({row.tuning_trial_of for row in tuning.arms}), len(plan.points)
     text = (
-        f"{len(standings)} trials of {short(tried.tokens)} tokens: {arms} arms at {points} points on {_seeds(tuning)}"
+        f"{len(statuses)} trials of {short(plan.tokens)} tokens: {arms} arms at {points} points on {_seeds(tuning)}"
     )
-    ended = {state.value: standings.count(state) for state in (TrialStatus.DIVERGED, TrialStatus.FAILED)}
-    waiting = sum(state in (TrialStatus.WAITING, TrialStatus.RUNNING) for state in standings)
+    ended = {state.value: statuses.count(state) for state in (TrialStatus.DIVERGED, TrialStatus.FAILED)}
+    waiting = sum(state in (TrialStatus.WAITING, TrialStatus.RUNNING) for state in statuses)
     bad = [f"{count} {word}" for word, count in (*ended.items(), ("not ended", waiting)) if count]
     return "Tuning", "; ".join([text, *bad])
 

@@ -1,4 +1,4 @@
-"""The verdicts as a table: every arm on every metric, with the tests behind it and the detectable difference."""
+"""Verdicts: every arm against the baseline on every metric, with p values and the minimum detectable effect."""
 
 from collections.abc import Iterator
 
@@ -48,7 +48,7 @@ def _rows(results: Results) -> Iterator[Row]:
 
 
 def effects_grid(results: Results) -> Iterator[Grid]:
-    """Yield the verdicts on the headline metrics, none where nothing is paired."""
+    """Yield the verdicts on the headline metrics; none without paired seeds."""
     cells = [
         [arm.name, metric.title, *_cells(results, arm.name, metric)]
         for metric in results.headlines
@@ -59,17 +59,17 @@ def effects_grid(results: Results) -> Iterator[Grid]:
         return
     columns = [Column("arm", numeric=False), Column("metric", numeric=False), Column("verdict", numeric=False)]
     columns += [Column("Holm", "p"), *(Column(test, "p", further=True) for test in ("paired t", "sign flips"))]
-    columns += [Column(title, further=True) for title in ("detectable Δ", "seeds needed")]
-    yield grid("effects", "Against the baseline", columns, cells)
+    columns += [Column(title, further=True) for title in ("min. detectable Δ", "seeds needed")]
+    yield grid("effects", "Tests against the baseline", columns, cells)
 
 
 def _cells(results: Results, arm: str, metric: Metric) -> Iterator[str]:
     compared, decimals = results.comparison(arm, metric), results.decimals(metric)
-    chance = compared.significant and not is_finding(results, metric, (arm, BASELINE))
-    yield f"{verdict_text(compared)}, at chance" if chance else verdict_text(compared)
+    at_chance = compared.significant and not is_finding(results, metric, (arm, BASELINE))
+    yield f"{verdict_text(compared)}, at chance" if at_chance else verdict_text(compared)
     yield from (p_text(p) for p in (compared.p_holm, compared.p, compared.p_exact))
-    seen = compared.smallest_effect
-    yield UNKNOWN if seen is None else fixed(seen, decimals)
+    minimum = compared.smallest_effect
+    yield UNKNOWN if minimum is None else fixed(minimum, decimals)
     if compared.verdict is not Verdict.UNDECIDED or compared.p is None:
         yield NOTHING
     else:
@@ -77,45 +77,45 @@ def _cells(results: Results, arm: str, metric: Metric) -> Iterator[str]:
 
 
 def verdict_text(compared: Comparison) -> str:
-    """Return the verdict in words, with the margin where it is one on size."""
+    """Return the verdict in words, with the margin of an equivalence."""
     if compared.verdict is Verdict.NO_DIFFERENCE:
         return f"no difference larger than {compared.margin:g}"
     return str(compared.verdict)
 
 
 def verdict_notes(results: Results) -> Iterator[str]:
-    """Yield what a verdict means and how many tests it is corrected for."""
+    """Yield the definition of the verdicts and the number of tests in the correction."""
     names = " and ".join(metric.title for metric in results.headlines)
     headlines = {metric.name: metric for metric in results.headlines}
     cells = [(arm, headlines[name]) for arm, name in results.families[0]]
     significant = [(arm, metric) for arm, metric in cells if results.comparison(arm, metric).significant]
     tested = sum(results.comparison(arm, metric).p is not None for arm, metric in cells)
     yield (
-        f"Verdicts: helps or hurts where Holm's p is at most 0.05, over the {tested} tests on {names} (further "
-        "metrics are a family of their own); no difference larger than m where the 95% interval lies within ±m."
+        f"Verdicts: helps or hurts if p after Holm's correction is at most 0.05, over the {tested} tests on {names} "
+        "(further metrics are a separate family); no difference larger than m if the 95% interval lies within the "
+        "equivalence margin ±m; undecided otherwise."
     )
     if not all(is_finding(results, metric, (arm, BASELINE)) for arm, metric in significant):
         yield (
             "At chance: neither the arm nor the baseline exceeds chance significantly (one-sided t over seeds, Holm "
-            "over arms), so the difference is no finding."
+            "over arms), so that no difference is claimed."
         )
 
 
 def _test_notes(results: Results) -> Iterator[str]:
     yield (
-        "Sign flips: exact and without assumptions, but n seeds never bring its p below 2/2^n, so Student's paired t "
-        "decides."
+        "Sign flips: exact and without distributional assumptions, but with n seeds p is at least 2/2^n, so that "
+        "Student's paired t decides."
     )
     yield (
-        "Detectable Δ: the true difference that one uncorrected test at 5% detects with 80% power. The verdict "
-        "beside it is corrected: under the correction the detectable difference is larger. Seeds needed: for 80% "
-        "power if the true Δ and sd equal the observed ones."
+        "Minimum detectable Δ: the true difference that one uncorrected test at 5% detects with 80% power; under the "
+        "correction of the verdicts it is larger. Seeds needed: for 80% power at the observed Δ and sd."
     )
     if results.looks.counts:
         counts = ", ".join(map(str, results.looks.counts))
         yield (
-            f"Seeds were added to what was undecided at {counts} seeds; each look spends its share of the error, so "
-            "intervals are wider than 95% at one look and hold at whichever look an arm stopped."
+            f"Group-sequential design with looks at {counts} seeds: undecided arms got more seeds, and each look "
+            "spends a share of α. Intervals are therefore wider than those of a single look, and valid at any look."
         )
 
 

@@ -1,1 +1,1 @@
-"""Numbers from a ledger: results by arm and metric, paired differences, verdicts, forecasts, the Pareto front."""
+"""Statistics of a ledger: results by arm and metric, paired differences, verdicts, forecasts, the Pareto front."""

@@ -1,8 +1,8 @@
-"""Every arm against the baseline, judged: p values, the detectable difference, and a verdict word.
+"""Tests of every arm against the baseline: p values, the minimum detectable effect, and a verdict.
 
-Helps or hurts is decided by Student's paired t with Holm's correction over a family: the headline cells of the table
-(every other arm on held-out loss and on score) are one family, all further cells another. "No difference larger
-than m" is decided by the interval: it must lie within the margin.
+Helps or hurts follows from Student's paired t with Holm's correction over a family: the headline cells of the table
+(every other arm on held-out loss and on score) are one family, all further cells another. "No difference larger than
+m" follows from the interval, which must lie within the equivalence margin.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,27 +26,27 @@ class Verdict(StrEnum):
     HELPS = "helps"
     HURTS = "hurts"
     NO_DIFFERENCE = "no difference"
-    """None larger than the margin."""
+    """The interval lies within the equivalence margin."""
     UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One arm on one metric against the baseline; None where too few seeds say nothing."""
+    """The test of one arm against the baseline on one metric; None with too few seeds."""
 
     p: float | None
-    """Student's paired t, two-sided, over the share of the error that may be spent at this look."""
+    """p of Student's paired t, two-sided, divided by the share of α spent at this look."""
     p_exact: float | None
-    """The test by sign flips, which assumes no distribution and decides nothing here."""
+    """p of the sign-flip test, without distributional assumptions; not used for the verdict."""
     p_holm: float | None
-    """What decides."""
+    """p after Holm's correction; the verdict uses it."""
     smallest_effect: float | None
-    """The smallest true difference that so many seeds detect with 80% power, by one uncorrected test at 5%."""
+    """Minimum detectable effect: 80% power with this n, by one uncorrected test at 5%."""
     margin: float | None
     verdict: Verdict
     seeds_to_decide: int | None
-    """For an undecided one: seeds for 80% power if the true Δ and sd equal the observed ones; None where a hundred
-    are too few or nothing is known."""
+    """If undecided, the seeds for 80% power if the true Δ and sd equal the observed ones; None if more than a hundred
+    are needed or no sd is known."""
 
     @property
     def significant(self) -> bool:
@@ -55,8 +55,8 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Judging:
-    """What a cell is judged by."""
+class CellTest:
+    """The data of one test: an arm on a metric."""
 
     metric: Metric
     values: SeedValues
@@ -64,7 +64,7 @@ class Judging:
     difference: Difference
     margin: float | None
     share: float
-    """Of the error, at this look."""
+    """Share of α spent at this look."""
 
     @property
     def differences(self) -> list[float]:
@@ -73,13 +73,13 @@ class Judging:
 
     @property
     def p(self) -> float | None:
-        """The p value of the paired t, made good for the looks."""
+        """The p value of the paired t, divided by the share of α."""
         p = t_p(self.differences)
         return None if p is None else min(1.0, p / self.share)
 
 
 def compare(
-    cells: Mapping[Cell, Judging], families: Sequence[Sequence[Cell]], looks: Looks
+    cells: Mapping[Cell, CellTest], families: Sequence[Sequence[Cell]], looks: Looks
 ) -> dict[Cell, Comparison]:
     """Return the comparison of every cell; the families hold each cell once."""
     compared: dict[Cell, Comparison] = {}
@@ -93,9 +93,9 @@ def compare(
     return compared
 
 
-def _compared(judging: Judging, p: float | None, p_holm: float | None, alphas: tuple[float, float]) -> Comparison:
-    differences = judging.differences
-    verdict = verdict_of(judging, p_holm)
+def _compared(test: CellTest, p: float | None, p_holm: float | None, alphas: tuple[float, float]) -> Comparison:
+    differences = test.differences
+    verdict = verdict_of(test, p_holm)
     sd = stdev(differences) if p is not None else None
     undecided = verdict is Verdict.UNDECIDED and sd is not None
     return Comparison(
@@ -103,31 +103,29 @@ def _compared(judging: Judging, p: float | None, p_holm: float | None, alphas: t
         p_exact=sign_flip_p(differences),
         p_holm=p_holm,
         smallest_effect=None if sd is None else smallest_effect(sd, len(differences)),
-        margin=judging.margin,
+        margin=test.margin,
         verdict=verdict,
-        seeds_to_decide=seeds_needed(_chance(judging, sd, *alphas), len(differences) + 1)
-        if undecided and sd
-        else None,
+        seeds_to_decide=seeds_needed(_chance(test, sd, *alphas), len(differences) + 1) if undecided and sd else None,
     )
 
 
-def verdict_of(judging: Judging, p_holm: float | None) -> Verdict:
+def verdict_of(test: CellTest, p_holm: float | None) -> Verdict:
     """Return the verdict; a significant difference within the margin counts as no difference."""
-    low, high, delta = judging.difference.low, judging.difference.high, judging.difference.delta
+    low, high, delta = test.difference.low, test.difference.high, test.difference.delta
     if low is None or high is None or delta is None or p_holm is None:
         return Verdict.UNDECIDED
-    if judging.margin is not None and -judging.margin <= low and high <= judging.margin:
+    if test.margin is not None and -test.margin <= low and high <= test.margin:
         return Verdict.NO_DIFFERENCE
     if p_holm > ALPHA:
         return Verdict.UNDECIDED
-    return Verdict.HELPS if judging.metric.better(delta, 0.0) else Verdict.HURTS
+    return Verdict.HELPS if test.metric.better(delta, 0.0) else Verdict.HURTS
 
 
-def _chance(judging: Judging, sd: float, alpha: float, alpha_within: float) -> Callable[[int], float]:
-    delta, margin = judging.difference.delta or 0.0, judging.margin
+def _chance(test: CellTest, sd: float, alpha: float, alpha_within: float) -> Callable[[int], float]:
+    delta, margin = test.difference.delta or 0.0, test.margin
 
     def chance(seeds: int) -> float:
-        found = power(delta, sd, seeds, alpha)
-        return found if margin is None else max(found, power_within(delta, margin, sd, seeds, alpha_within))
+        detection = power(delta, sd, seeds, alpha)
+        return detection if margin is None else max(detection, power_within(delta, margin, sd, seeds, alpha_within))
 
     return chance

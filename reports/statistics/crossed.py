@@ -1,4 +1,4 @@
-"""The crossed design behind a table: which of its runs are arms, and what is lost with those that are not."""
+"""The crossed design behind a table: the arms of its runs, and the effects lost with missing runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from search_space.candidate import Candidate
 
 @dataclass(frozen=True)
 class CrossedArms:
-    """A crossed design, the arm of each remaining run, and each factor's first level in words, where it is known."""
+    """A crossed design, the arm of each remaining run, and each factor's reference level as text."""
 
     design: CrossedDesign
     arms: Mapping[Levels, str]
@@ -24,11 +24,11 @@ class CrossedArms:
 
 
 def crossed_arms(results: Results) -> CrossedArms | None:
-    """Return the crossed arms of a table; None where there are none.
+    """Return the crossed arms of a table; None without a crossed design.
 
-    They are the runs of the experiment's one factorial or fraction, some of which may be missing: impossible, or not
-    arms yet. Where none is missing, effects are against the baseline's levels, if it is a run. Without such a
-    declaration, they are all arms, where these form a full factorial or a regular fraction.
+    With one declared factorial or fraction these are its runs, some of which may be missing because they are
+    impossible or not arms yet. If none is missing, effects are against the baseline's levels, if it is a run. Without
+    such a declaration these are all arms, if they form a full factorial or a regular fraction.
     """
     declared = _declared(results)
     if declared is None:
@@ -41,11 +41,11 @@ def crossed_arms(results: Results) -> CrossedArms | None:
 
 
 def arms_that_cross(arms: Sequence[ArmRow], baseline: Candidate, chosen: Sequence[str] = ()) -> CrossedArms | None:
-    """Return arms as a crossed design by their levels, the baseline's first; None where they form no such design."""
-    found = factors_of(arms, baseline, chosen)
-    if found is None or len(found[0]) < 2:
+    """Return arms as a crossed design by their levels, the baseline's first; None if they do not form one."""
+    arm_factors = factors_of(arms, baseline, chosen)
+    if arm_factors is None or len(arm_factors[0]) < 2:
         return None
-    factors, levels = found
+    factors, levels = arm_factors
     by_levels = {run: arm for arm, run in levels.items()}
     names = tuple(tuple(map(factor.at, range(len(factor.values)))) for factor in factors)
     runs = tuple(by_levels)
@@ -58,34 +58,34 @@ def arms_that_cross(arms: Sequence[ArmRow], baseline: Candidate, chosen: Sequenc
 
 
 def _declared(results: Results) -> CrossedArms | None:
-    """Return the runs of the experiment's one factorial or fraction; None where it has none, or several.
+    """Return the runs of the experiment's factorial or fraction; None without one or with several.
 
-    Ledgers from before arms had levels do not name their runs.
+    Also None for ledgers of earlier versions, whose arms have no levels.
     """
-    chosen = [design for design in results.experiment.designs if isinstance(design, Factorial | Fractional)]
-    if len(chosen) != 1 or not any(arm.levels for arm in results.arms):
+    crossed_designs = [design for design in results.experiment.designs if isinstance(design, Factorial | Fractional)]
+    if len(crossed_designs) != 1 or not any(arm.levels for arm in results.arms):
         return None
-    design = crossed(chosen[0], results.experiment.baseline)
+    design = crossed(crossed_designs[0], results.experiment.baseline)
     if design is None:
         return None
-    arms = _arms_by_levels(results.arms, level_texts(chosen[0]))
-    references = tuple(label(values[0]) for values in chosen[0].vary.values())
+    arms = _arms_by_levels(results.arms, level_texts(crossed_designs[0]))
+    references = tuple(label(values[0]) for values in crossed_designs[0].vary.values())
     return CrossedArms(design.without(set(design.runs) - arms.keys()), arms, references)
 
 
 def _arms_by_levels(arms: Sequence[ArmRow], texts: Mapping[str, Sequence[str]]) -> dict[Levels, str]:
-    """Return the arm of each run, of the arms that are runs of the design."""
-    found: dict[Levels, str] = {}
+    """Return the arm of each run of the design."""
+    by_levels: dict[Levels, str] = {}
     for arm in arms:
         if texts.keys() <= arm.levels.keys():
             levels = {path: canonical_text(arm.levels[path]) for path in texts}
-            if all(levels[path] in known for path, known in texts.items()):
-                found[tuple(known.index(levels[path]) for path, known in texts.items())] = arm.name
-    return found
+            if all(levels[path] in values for path, values in texts.items()):
+                by_levels[tuple(values.index(levels[path]) for path, values in texts.items())] = arm.name
+    return by_levels
 
 
 def missing_runs_note(results: Results) -> str:
-    """Return what the design has lost with the runs that are missing; empty where it has lost none."""
+    """Return the note on effects lost with missing runs; empty without missing runs."""
     declared = _declared(results) if results.snapshot.impossible else None
     if declared is None or not declared.design.missing:
         return ""

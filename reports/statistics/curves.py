@@ -1,12 +1,12 @@
-"""Held-out curves of trials: loss in nats by tokens seen."""
+"""Learning curves of trials: held-out loss in nats by tokens seen."""
 
 from configuration.stage_label import PRETRAIN
 from ledger.records import TrialStatus, curve_of
 from ledger.snapshot import TrialHistory
 
 
-def whole_curves(trials: tuple[TrialHistory, ...]) -> tuple[dict[int, float], ...]:
-    """Return the held-out curves of the seeds that came furthest."""
+def longest_curves(trials: tuple[TrialHistory, ...]) -> tuple[dict[int, float], ...]:
+    """Return the learning curves of the seeds with the most tokens seen."""
     curves = [_curve(trial) for trial in trials if trial.status is not TrialStatus.DIVERGED]
     curves = [points for points in curves if points]
     furthest = max((max(points) for points in curves), default=0)

@@ -1,4 +1,4 @@
-"""Everything that the sections, the figures and the finding of one report are made from."""
+"""The evidence of one report, from which its sections, figures and finding are made."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,19 +10,19 @@ from reports.statistics.results import Results
 
 @dataclass(frozen=True)
 class Evidence:
-    """The results, and what several readers take from them."""
+    """The results, and the statistics that several sections and figures share."""
 
     results: Results
-    """Of every arm at the shared recipe."""
+    """Results of every arm at the shared recipe."""
     own_recipes: Results | None = None
-    """Of every arm at the recipe that tuning chose for it; None before the choice, or where nothing is tuned."""
+    """Results of every arm at the recipe that tuning selected for it; None before the selection or without tuning."""
 
     @cached_property
     def forecast(self) -> Forecast | None:
-        """The arms' curves extrapolated, where the experiment declares a forecast."""
+        """The extrapolated curves of the arms; None if the experiment declares no forecast."""
         return forecast_of(self.results)
 
     @cached_property
     def pareto(self) -> Pareto | None:
-        """The results against what they cost."""
+        """The results against their costs."""
         return pareto_of(self.results)

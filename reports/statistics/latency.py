@@ -1,4 +1,4 @@
-"""Latencies from raw seconds: per length and arm, the time, and the paired ratio to the baseline. Pure."""
+"""Latencies from raw seconds: the time per length and arm, and the paired ratio to the baseline."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,87 +18,88 @@ MILLISECOND = 1e3
 
 @dataclass(frozen=True)
 class ArmLatency:
-    """One arm at one length."""
+    """The latency of one arm at one length."""
 
     arm: str
     length: int
     flops: int
     """Of one sequence."""
     flops_ratio: float
-    """To the baseline's."""
+    """Ratio to the baseline's FLOPs."""
     seconds: Estimate
     """Of one sequence."""
     speedup: Estimate
-    """How many times as fast as the baseline: the median of the ratios within each round."""
+    """Speedup over the baseline: the median over rounds of the ratio within a round."""
 
 
 @dataclass(frozen=True)
 class LatencyEvidence:
-    """The one thing that tables, the figure and the finding read their numbers from."""
+    """The latencies from which tables, figure and finding take their numbers."""
 
     experiment: LatencyExperiment
     measured: tuple[LatencyResult, ...]
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """Names, the baseline first."""
+        """Names of the arms, the baseline first."""
         return self.measured[0].arms if self.measured else tuple(arm.name for arm in self.experiment.candidates)
 
     @property
     def machine(self) -> Machine | None:
-        """The machine that the times were taken on, None where there are none."""
+        """The machine of the measurement; None before one."""
         return self.measured[0].machine if self.measured else None
 
     @cached_property
     def timed(self) -> tuple[ArmLatency, ...]:
-        """What has been timed, by length and then in the order of the arms."""
+        """The latencies by length, then in the order of the arms."""
         return tuple(self._timed())
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Lengths that have been timed, the shortest first."""
+        """Timed lengths in increasing order."""
         return tuple(sorted(self._by_length))
 
     @property
     def controls(self) -> tuple[str, ...]:
-        """Arms that are the baseline under another name: their differences are noise."""
+        """Arms identical to the baseline, whose differences from it are noise."""
         baseline = self.experiment.architecture_of(self.experiment.baseline)
         return tuple(arm for arm in self.arms[1:] if self.experiment.architecture_of(arm) == baseline)
 
     @cached_property
     def noise(self) -> float:
-        """The largest factor by which a control's interval leaves 1 at any length; 1 where there is no control.
+        """The largest departure of a control's interval from 1 at any length, as a factor; 1 without a control.
 
-        A bootstrap over rounds does not see what stays the same in all of them, such as where weights lie in memory.
+        It bounds effects that a bootstrap over rounds cannot contain because all rounds share them, such as the
+        placement of weights in memory.
         """
-        found = [each.speedup for each in self.timed if each.arm in self.controls]
-        return max((max(each.high or 1.0, 1 / (each.low or 1.0)) for each in found), default=1.0)
+        controls = [timed.speedup for timed in self.timed if timed.arm in self.controls]
+        return max((max(timed.high or 1.0, 1 / (timed.low or 1.0)) for timed in controls), default=1.0)
 
     def significance(self, speedup: Estimate, ratios: int = 1) -> int:
-        """Return 1 for faster, -1 for slower, 0 where the noise of so many ratios could be all there is."""
+        """Return 1 for significantly faster, -1 for significantly slower, 0 within the noise of that many ratios."""
         return speedup.beyond(self.noise**ratios)
 
     def of_arm(self, arm: str) -> tuple[ArmLatency, ...]:
-        """Return an arm's times from the shortest length to the longest."""
-        return tuple(each for each in self.timed if each.arm == arm)
+        """Return an arm's latencies by increasing length."""
+        return tuple(timed for timed in self.timed if timed.arm == arm)
 
     def speedup(self, arm: str, over: str, length: int) -> Estimate:
-        """Return how many times as fast an arm is as another one, paired by round."""
+        """Return the speedup of an arm over another one, paired by round."""
         return median(_ratios(self._by_length[length], arm, over))
 
     def flops_ratio(self, arm: str, over: str, length: int) -> float:
-        """Return the ratio of two arms' operations."""
+        """Return the ratio of two arms' FLOPs."""
         return self._flops(arm, length) / self._flops(over, length)
 
     def gain_growth(self, arm: str) -> Estimate:
-        """Return the speedup on the longest length over that on the shortest; rounds of two lengths are no pairs."""
+        """Return the speedup at the longest length over that at the shortest; their rounds are not paired."""
         shortest, longest = (self._by_length[length] for length in (self.lengths[0], self.lengths[-1]))
         baseline = self.experiment.baseline
         return median_ratio(_ratios(longest, arm, baseline), _ratios(shortest, arm, baseline))
 
     @cached_property
     def _by_length(self) -> dict[int, LatencyResult]:
-        return {each.length: each for each in self.measured}
+        return {result.length: result for result in self.measured}
 
     def _flops(self, arm: str, length: int) -> int:
         return part_flops(self.experiment.architecture_of(arm), self.experiment.timing.part, length)
@@ -112,15 +113,15 @@ class LatencyEvidence:
                     length,
                     self._flops(arm, length),
                     self.flops_ratio(arm, baseline, length),
-                    median([took / sequences for took in self._by_length[length].seconds[arm]]),
+                    median([seconds / sequences for seconds in self._by_length[length].seconds[arm]]),
                     self.speedup(arm, baseline, length),
                 )
 
 
 def _ratios(measured: LatencyResult, arm: str, over: str) -> list[float]:
-    """Return how many times as fast the arm was in each round."""
-    mine, others = measured.seconds[arm], measured.seconds[over]
-    return [other / own for own, other in zip(mine, others, strict=True)]
+    """Return the speedup of the arm in each round."""
+    arm_seconds, reference_seconds = measured.seconds[arm], measured.seconds[over]
+    return [reference / seconds for seconds, reference in zip(arm_seconds, reference_seconds, strict=True)]
 
 
 def is_latency(snapshot: Snapshot) -> bool:
@@ -129,7 +130,7 @@ def is_latency(snapshot: Snapshot) -> bool:
 
 
 def latency_evidence_of(snapshot: Snapshot) -> LatencyEvidence:
-    """Return what a latency experiment has brought to light, finished or not."""
+    """Return the latencies of an experiment, finished or not."""
     experiment = document_as(LatencyExperiment, snapshot.document)
     return LatencyEvidence(experiment, tuple(result for _, result in with_results(snapshot.shared, LatencyResult)))
 

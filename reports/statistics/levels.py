@@ -1,8 +1,7 @@
-"""Levels: which factors the arms of a table vary, and each arm's level of each, the baseline's first.
+"""Factors that the arms of a table vary, and each arm's level of every factor, the baseline's level first.
 
-A factor is what the design varied: a path such as `convolution.kernel_size`, or a component that a model has or
-lacks. Arms that no design gave levels (a list, ledgers from before there were levels) are read by the fields that
-they change.
+A factor is a field such as `convolution.kernel_size`, or a component that a model has or lacks. For arms without
+declared levels (those of a list, or of ledgers of earlier versions) the factors are the fields that they change.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,96 +16,99 @@ from ledger.records import ArmRow
 from search_space.candidate import Candidate
 from search_space.overrides import absolute_path
 
-Place = tuple[int, ...]
-"""A level per factor, 0 being the baseline's."""
+LevelIndices = tuple[int, ...]
+"""Index of the level per factor; 0 is the baseline's level."""
 
 
 @dataclass(frozen=True)
 class Factor:
-    """One thing that a design varied."""
+    """A factor with its levels."""
 
     name: str
     values: tuple[JsonValue, ...]
-    """The baseline's first."""
+    """Levels, the baseline's first."""
     component: bool = False
-    """Whether it is a component, which is there or not."""
+    """Whether the factor is a component that a model has or lacks."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The levels as text, each another one."""
+        """The levels as distinct texts."""
         labels = tuple(map(label, self.values))
         return labels if len(set(labels)) == len(labels) else tuple(map(canonical_text, self.values))
 
     @property
     def reference(self) -> str:
-        """The baseline's level as text; nothing where it is the lack of a component, or is not known."""
+        """The baseline's level as text; empty for components and unknown levels."""
         return "" if self.component or self.values[0] == BASELINE else self.labels[0]
 
     def at(self, level: int) -> str:
-        """Return a level with the factor's name: `heads=2`, of a component its name alone."""
+        """Return a level with the factor's name, `heads=2`; for a present component its name only."""
         return self.name if self.component and self.values[level] is True else f"{self.name}={self.labels[level]}"
 
 
 def factors_of(
     arms: Sequence[ArmRow], baseline: Candidate, chosen: Sequence[str] = ()
-) -> tuple[tuple[Factor, ...], dict[str, Place]] | None:
-    """Return the factors and each arm's place among their levels; `chosen` leaves other factors aside.
+) -> tuple[tuple[Factor, ...], dict[str, LevelIndices]] | None:
+    """Return the factors and each arm's level indices; `chosen` restricts the factors.
 
-    None where the baseline is not there, or an arm has no level of a factor: a field of an option that it lacks.
+    None without the baseline, or if an arm has no level of a factor because it lacks the option with that field.
     """
-    levelled = [arm for arm in arms if arm.levels]
-    reading = _declared(levelled, arms, baseline, chosen) if levelled else _changed(arms, baseline)
-    if reading is None or all(arm.name != BASELINE for arm in arms):
+    with_levels = [arm for arm in arms if arm.levels]
+    level_values = _declared(with_levels, arms, baseline, chosen) if with_levels else _changed(arms, baseline)
+    if level_values is None or all(arm.name != BASELINE for arm in arms):
         return None
-    first, by_arm = reading
-    values = {name: [value] for name, value in first.items()}
+    baseline_levels, by_arm = level_values
+    values = {name: [value] for name, value in baseline_levels.items()}
     for levels in by_arm.values():
         for name, value in levels.items():
             if canonical_text(value) not in map(canonical_text, values[name]):
                 values[name].append(value)
-    texts = {name: [canonical_text(value) for value in of_factor] for name, of_factor in values.items()}
-    places = {
+    texts = {name: [canonical_text(value) for value in factor_values] for name, factor_values in values.items()}
+    indices = {
         arm: tuple(texts[name].index(canonical_text(levels[name])) for name in values)
         for arm, levels in by_arm.items()
     }
-    factors = (Factor(name, tuple(each), _is_component(name, each, baseline)) for name, each in values.items())
-    return tuple(factors), places
+    factors = (
+        Factor(name, tuple(levels_of_factor), _is_component(name, levels_of_factor, baseline))
+        for name, levels_of_factor in values.items()
+    )
+    return tuple(factors), indices
 
 
-Reading = tuple[dict[str, JsonValue], dict[str, dict[str, JsonValue]]]
-"""The baseline's levels, then every arm's."""
+LevelValues = tuple[dict[str, JsonValue], dict[str, dict[str, JsonValue]]]
+"""Levels of the baseline, then of every arm."""
 
 
 def _declared(
-    levelled: Sequence[ArmRow], arms: Sequence[ArmRow], baseline: Candidate, chosen: Sequence[str]
-) -> Reading | None:
-    names = list(chosen) or list(dict.fromkeys(name for arm in levelled for name in arm.levels))
-    own = next((arm.levels for arm in arms if arm.name == BASELINE), {})
-    first: dict[str, JsonValue] = {}
+    with_levels: Sequence[ArmRow], arms: Sequence[ArmRow], baseline: Candidate, chosen: Sequence[str]
+) -> LevelValues | None:
+    names = list(chosen) or list(dict.fromkeys(name for arm in with_levels for name in arm.levels))
+    own_levels = next((arm.levels for arm in arms if arm.name == BASELINE), {})
+    baseline_levels: dict[str, JsonValue] = {}
     for name in names:
-        known = [arm.levels[name] for arm in levelled if name in arm.levels]
-        there, value = _at(baseline, name)
-        if name in own:
-            first[name] = own[name]
-        elif _is_component(name, known, baseline):
-            first[name] = False
-        elif there:
-            first[name] = canonical(value) if isinstance(value, Schema) else _plain(value)
+        declared_values = [arm.levels[name] for arm in with_levels if name in arm.levels]
+        exists, value = _at(baseline, name)
+        if name in own_levels:
+            baseline_levels[name] = own_levels[name]
+        elif _is_component(name, declared_values, baseline):
+            baseline_levels[name] = False
+        elif exists:
+            baseline_levels[name] = canonical(value) if isinstance(value, Schema) else _plain(value)
         else:
             return None
-    by_arm = {BASELINE: first}
-    for arm in levelled:
+    by_arm = {BASELINE: baseline_levels}
+    for arm in with_levels:
         if any(name not in arm.levels and _touches(arm, name) for name in names):
             return None
-        by_arm[arm.name] = {name: arm.levels.get(name, first[name]) for name in names}
-    return first, by_arm
+        by_arm[arm.name] = {name: arm.levels.get(name, baseline_levels[name]) for name in names}
+    return baseline_levels, by_arm
 
 
-def _changed(arms: Sequence[ArmRow], baseline: Candidate) -> Reading:
+def _changed(arms: Sequence[ArmRow], baseline: Candidate) -> LevelValues:
     changes = {arm.name: fields_changed(arm.changes, baseline) for arm in arms}
-    names = sorted({name for of_arm in changes.values() for name in of_arm})
-    first: dict[str, JsonValue] = dict.fromkeys(names, BASELINE)
-    return first, {arm: first | of_arm for arm, of_arm in changes.items()}
+    names = sorted({name for own_changes in changes.values() for name in own_changes})
+    baseline_levels: dict[str, JsonValue] = dict.fromkeys(names, BASELINE)
+    return baseline_levels, {arm: baseline_levels | own_changes for arm, own_changes in changes.items()}
 
 
 def _is_component(name: str, values: Sequence[JsonValue], baseline: Candidate) -> bool:
@@ -118,7 +120,7 @@ def _touches(arm: ArmRow, name: str) -> bool:
 
 
 def fields_changed(changes: Mapping[str, JsonValue], baseline: Candidate) -> dict[str, JsonValue]:
-    """Return the changes field by field: of an option of the baseline's own kind, the fields that differ."""
+    """Return the changes by field; for an option of the baseline's kind, only the fields that differ."""
     return {name: value for path, change in changes.items() for name, value in _fields(path, change, baseline)}
 
 
@@ -150,12 +152,12 @@ def _kind(option: Schema) -> object:
 
 def _plain(value: object) -> JsonValue:
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_plain(entry) for entry in value]
     return value if isinstance(value, bool | int | float | str) or value is None else str(value)
 
 
 def _at(candidate: Candidate, path: str) -> tuple[bool, object]:
-    """Return whether the candidate has a field at the path, and its value."""
+    """Return whether the candidate has a field at the path, with its value."""
     value: object = candidate
     for name in absolute_path(path):
         if not isinstance(value, Schema) or name not in type(value).model_fields:

@@ -1,4 +1,4 @@
-"""What arms are compared on: the held-out loss, the tasks' metrics, and the mean over the tasks."""
+"""Metrics on which arms are compared: the held-out loss, the tasks' metrics, and the score, their mean."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,31 +16,31 @@ class Metric:
 
     @property
     def title(self) -> str:
-        """The name in words."""
+        """The name for display."""
         return TITLES.get(self.name, self.name.replace(":", ": "))
 
     @property
     def lower_is_better(self) -> bool:
-        """Whether a smaller value is the better one."""
+        """Whether lower values are better."""
         return self.name == HELD_OUT_LOSS
 
     @property
     def headline(self) -> bool:
-        """Whether the finding is about it."""
+        """Whether the finding reports it."""
         return self.name in (HELD_OUT_LOSS, SCORE)
 
     @property
     def further(self) -> bool:
-        """Whether it is a task's second or later metric."""
+        """Whether it is a secondary metric of a task."""
         return ":" in self.name
 
     def better(self, first: float, second: float) -> bool:
-        """Whether the first value is strictly the better one."""
+        """Whether the first value is strictly better."""
         return first < second if self.lower_is_better else first > second
 
 
-def ordered(tasks: Iterable[str], found: Iterable[str]) -> tuple[Metric, ...]:
+def ordered(tasks: Iterable[str], measured: Iterable[str]) -> tuple[Metric, ...]:
     """Return held-out loss, score, then each task by name followed by its further metrics by name."""
-    names = sorted(set(tasks) | (set(found) - {HELD_OUT_LOSS, SCORE, *DESCRIPTIONS}))
+    names = sorted(set(tasks) | (set(measured) - {HELD_OUT_LOSS, SCORE, *DESCRIPTIONS}))
     scores = [SCORE] if names else []
     return tuple(Metric(name) for name in (HELD_OUT_LOSS, *scores, *names))

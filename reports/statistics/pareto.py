@@ -1,4 +1,4 @@
-"""What a result costs: the candidates that no other one beats on both the result and a cost. Pareto's front."""
+"""Pareto fronts of result against cost: the candidates that no other candidate dominates."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,19 +25,19 @@ FEWEST_ARMS = 3
 
 @dataclass(frozen=True)
 class ParetoPoint:
-    """One candidate on a result and a cost."""
+    """One candidate with its cost and value."""
 
     arm: str
     cost: float
     value: float
     front: bool
     spread: float | None = None
-    """The sample's standard deviation over seeds."""
+    """Standard deviation over seeds."""
 
 
 @dataclass(frozen=True)
 class TradeOff:
-    """Everyone on one cost."""
+    """All candidates on one metric and one cost."""
 
     cost: str
     metric: Metric
@@ -52,9 +52,9 @@ class Pareto:
 
 
 def front(points: Sequence[Sequence[float]]) -> tuple[int, ...]:
-    """Return the places of the points that no other point equals or beats everywhere and beats somewhere.
+    """Return the indices of the non-dominated points; smaller is better on every axis.
 
-    Smaller is better on every axis. Of equal points all are on the front or none.
+    A point is dominated if another one is at least as good on every axis and better on one.
     """
 
     def dominated(point: Sequence[float]) -> bool:
@@ -63,16 +63,16 @@ def front(points: Sequence[Sequence[float]]) -> tuple[int, ...]:
             for rival in points
         )
 
-    return tuple(place for place, point in enumerate(points) if not dominated(point))
+    return tuple(index for index, point in enumerate(points) if not dominated(point))
 
 
 def pareto_of(results: Results) -> Pareto | None:
-    """Return the results against what they cost; of a search its first objective, of a table the headline metrics."""
+    """Return the results against their costs: the first objective of a search, the headline metrics of a table."""
     return search_pareto_of(results) if results.is_search else table_pareto_of(results)
 
 
 def search_pareto_of(results: Results) -> Pareto | None:
-    """Return the trade_offs on the search's first objective, None where fewer than two candidates were measured."""
+    """Return the trade-offs on the search's first objective; None with fewer than two measured candidates."""
     metric = Metric(_objectives(results)[0])
     measured = [(arm, mean) for arm in results.arms if (mean := _mean(results, arm, metric)) is not None]
     if len(measured) < 2:
@@ -81,10 +81,10 @@ def search_pareto_of(results: Results) -> Pareto | None:
     for cost in (*COSTS, *(["seconds"] if "seconds" in _objectives(results) else [])):
         prices = {arm.name: _price(results, arm, cost) for arm, _ in measured}
         sign = 1.0 if metric.lower_is_better else -1.0
-        best = front([(sign * value, prices[arm.name]) for arm, value in measured])
+        front_indices = front([(sign * value, prices[arm.name]) for arm, value in measured])
         points = (
-            ParetoPoint(printable(arm.name), prices[arm.name], value, place in best)
-            for place, (arm, value) in enumerate(measured)
+            ParetoPoint(printable(arm.name), prices[arm.name], value, index in front_indices)
+            for index, (arm, value) in enumerate(measured)
         )
         if len(set(prices.values())) > 1:
             trade_offs.append(TradeOff(cost, metric, tuple(points)))
@@ -100,10 +100,10 @@ def table_pareto_of(results: Results) -> Pareto | None:
         if len(measured) < FEWEST_ARMS or len({arm.train_flops for arm, _, _ in measured}) < 2:
             continue
         sign = 1.0 if metric.lower_is_better else -1.0
-        best = front([(sign * mean, arm.train_flops) for arm, mean, _ in measured])
+        front_indices = front([(sign * mean, arm.train_flops) for arm, mean, _ in measured])
         points = (
-            ParetoPoint(printable(arm.name), float(arm.train_flops), mean, place in best, sd)
-            for place, (arm, mean, sd) in enumerate(measured)
+            ParetoPoint(printable(arm.name), float(arm.train_flops), mean, index in front_indices, sd)
+            for index, (arm, mean, sd) in enumerate(measured)
         )
         trade_offs.append(TradeOff("train_flops", metric, tuple(points)))
     return Pareto(tuple(trade_offs)) if trade_offs else None
@@ -133,23 +133,27 @@ def _objectives(results: Results) -> tuple[str, ...]:
 
 
 def _mean(results: Results, arm: ArmRow, metric: Metric) -> float | None:
-    """Return an arm's mean at the baseline's seeds: at those that both have, moved as the baseline moves.
+    """Return an arm's mean adjusted to the baseline's seeds: mean over shared seeds plus the baseline's shift there.
 
-    Another arm's seeds may be others, and a difference between seeds would pass for one between arms. The mean of all
-    arms takes the place of a baseline that was not measured; None where an arm shares no seed with it.
+    The adjustment removes effects of the seed if arms have different seeds. Without a measured baseline the mean of
+    all arms replaces it. None if the arm shares no seed with the reference.
     """
     if metric.name == SCORE and metric not in results.metrics:
         return None
-    measured = {name: of_arm.get(metric.name, {}) for name, of_arm in results.values.items()}
-    values, base = measured.get(arm.name, {}), measured.get(BASELINE) or _field(measured.values())
-    shared = sorted(values.keys() & base.keys())
+    measured = {name: by_metric.get(metric.name, {}) for name, by_metric in results.values.items()}
+    values, reference = measured.get(arm.name, {}), measured.get(BASELINE) or _mean_by_seed(measured.values())
+    shared = sorted(values.keys() & reference.keys())
     if not shared:
         return None
-    moved = 0.0 if len(shared) == len(base) else fmean(base.values()) - fmean(base[seed] for seed in shared)
-    return fmean(values[seed] for seed in shared) + moved
+    shift = (
+        0.0
+        if len(shared) == len(reference)
+        else fmean(reference.values()) - fmean(reference[seed] for seed in shared)
+    )
+    return fmean(values[seed] for seed in shared) + shift
 
 
-def _field(measured: Iterable[Mapping[int, float]]) -> dict[int, float]:
+def _mean_by_seed(measured: Iterable[Mapping[int, float]]) -> dict[int, float]:
     by_seed: dict[int, list[float]] = {}
     for values in measured:
         for seed, value in values.items():
@@ -158,7 +162,7 @@ def _field(measured: Iterable[Mapping[int, float]]) -> dict[int, float]:
 
 
 def _price(results: Results, arm: ArmRow, cost: str) -> float:
-    """Return an arm's cost; seconds are those of pretraining, the mean over its trials."""
+    """Return an arm's cost; seconds are the mean pretraining time of its trials."""
     prices = {"parameters": arm.parameters, "forward_flops": arm.forward_flops, "train_flops": arm.train_flops}
     if cost in prices:
         return float(prices[cost])

@@ -1,8 +1,7 @@
-"""Reference points: whether a score exceeds what chance gives, without which its differences are no finding.
+"""Tests of scores against chance; without a score above chance no difference is claimed.
 
-A comparison in which neither side exceeds a known reference lacks assay sensitivity (ICH E10, 2000, section 1.5): it
-shows nothing of what was to be compared. The test is a one-sample t of the seeds against chance, one-sided at 5%,
-with Holm's correction over the arms.
+A comparison in which neither arm exceeds a known reference lacks assay sensitivity (ICH E10, 2000, section 1.5). The
+test is a one-sample t of the seeds against chance, one-sided at 5%, with Holm's correction over the arms.
 """
 
 from collections.abc import Iterable
@@ -18,19 +17,19 @@ from reports.statistics.results import Results
 
 
 def chance_of(results: Results, metric: Metric) -> float | None:
-    """Return what chance (the majority class, where there are classes) gives on a task, or on the score: their mean.
+    """Return the chance level of a task (the majority class in classification), or its mean over tasks for the score.
 
-    None for the held-out loss, and where a task has no known reference.
+    None for the held-out loss, and if a task has no known chance level.
     """
-    made = with_results(results.snapshot.shared, ExamplesResult)
-    levels = {result.task: finite(result.chance) for _, result in made}
+    examples = with_results(results.snapshot.shared, ExamplesResult)
+    chance_by_task = {result.task: finite(result.chance) for _, result in examples}
     tasks = results.tasks if metric.name == SCORE else (metric.name,)
-    known = [level for task in tasks if (level := levels.get(task)) is not None]
-    return fmean(known) if known and len(known) == len(tasks) else None
+    chance_levels = [chance_level for task in tasks if (chance_level := chance_by_task.get(task)) is not None]
+    return fmean(chance_levels) if chance_levels and len(chance_levels) == len(tasks) else None
 
 
 def above_chance(results: Results, metric: Metric) -> frozenset[str] | None:
-    """Return the arms that exceed chance significantly; None where chance is not known."""
+    """Return the arms that exceed chance significantly; None if chance is not known."""
     chance = chance_of(results, metric)
     if chance is None:
         return None
@@ -41,13 +40,13 @@ def above_chance(results: Results, metric: Metric) -> frozenset[str] | None:
 
 
 def is_finding(results: Results, metric: Metric, arms: Iterable[str]) -> bool:
-    """Whether a difference between the arms may be claimed: one of them exceeds chance, or chance is not known."""
+    """Whether a difference between the arms may be claimed: one of them exceeds chance, or chance is unknown."""
     above = above_chance(results, metric)
     return above is None or not above.isdisjoint(arms)
 
 
 def exceeds_p(values: list[float], reference: float) -> float | None:
-    """Return the one-sided p of the one-sample t that the mean exceeds a reference; None without a spread."""
+    """Return the one-sided p of the one-sample t test against a reference; None without a standard deviation."""
     n = len(values)
     if n < 2 or not vary(values):
         return None

@@ -1,4 +1,4 @@
-"""Everything measured, ready to be compared: arms in the table's order, metrics in theirs, effects on demand."""
+"""All results of an experiment by arm, metric and seed, with effects and comparisons computed on demand."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from ledger.attention_locality import Attention, attention_of
 from ledger.records import ArmRow, TrialStatus
 from ledger.snapshot import Snapshot, TrialHistory
 from reports.number_format import decimals_for
-from reports.statistics.comparisons import Cell, Comparison, Judging, compare
+from reports.statistics.comparisons import Cell, CellTest, Comparison, compare
 from reports.statistics.experiment import experiment_of, margins_of
 from reports.statistics.metrics import Metric, ordered
 from reports.statistics.values import ArmValues, NestedArmValues, means_of, nested_values_of
@@ -23,19 +23,19 @@ from reports.statistics.values import ArmValues, NestedArmValues, means_of, nest
 
 @dataclass(frozen=True)
 class Results:
-    """The one thing that tables, the finding and the figures read their numbers from."""
+    """The results from which tables, finding and figures take their numbers."""
 
     snapshot: Snapshot
     experiment: Experiment
-    """As it was resolved."""
+    """The resolved experiment."""
     primary: PrimaryMetric
-    """By task, its primary metric."""
+    """Primary metric by task."""
     arms: tuple[ArmRow, ...]
     """The baseline first."""
     metrics: tuple[Metric, ...]
     nested: NestedArmValues
     trials: Mapping[str, tuple[TrialHistory, ...]]
-    """By arm, in the order of the seeds."""
+    """Trials by arm, in the order of the seeds."""
 
     @property
     def is_search(self) -> bool:
@@ -44,12 +44,12 @@ class Results:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """The tasks by name: the order of the file they were listed in never shows."""
+        """The tasks in alphabetical order."""
         return tuple(sorted(self.experiment.fine_tuning.tasks))
 
     @cached_property
     def margins(self) -> Mapping[str, float]:
-        """By metric, the largest difference that counts as none."""
+        """Equivalence margin by metric."""
         return margins_of(self.experiment)
 
     @cached_property
@@ -66,36 +66,41 @@ class Results:
         baseline = self.values.get(BASELINE, {})
         return {
             (arm, metric.name): effect(
-                of_arm.get(metric.name, {}),
+                by_metric.get(metric.name, {}),
                 None if arm == BASELINE else baseline.get(metric.name, {}),
                 self.confidence(arm),
             )
-            for arm, of_arm in self.values.items()
+            for arm, by_metric in self.values.items()
             for metric in (*self.metrics, *self.descriptions)
         }
 
     @cached_property
     def attention(self) -> Mapping[str, Mapping[int, Attention]]:
-        """By arm and pretraining seed, where trained models were seen to attend; arms in the table's order."""
-        found = {arm.name: {h.trial.seed: attention_of(h) for h in self.trials[arm.name]} for arm in self.arms}
-        measured = {arm: {seed: one for seed, one in each.items() if one} for arm, each in found.items()}
+        """Attention measurements by arm and pretraining seed, arms in the table's order."""
+        by_trial = {arm.name: {h.trial.seed: attention_of(h) for h in self.trials[arm.name]} for arm in self.arms}
+        measured = {
+            arm: {seed: attention for seed, attention in by_seed.items() if attention}
+            for arm, by_seed in by_trial.items()
+        }
         return {arm: by_seed for arm, by_seed in measured.items() if by_seed}
 
     @property
     def descriptions(self) -> tuple[Metric, ...]:
-        """What was measured that is neither better nor worse."""
-        found = {metric for of_arm in self.nested.values() for metric in of_arm}
-        return tuple(Metric(name) for name in DESCRIPTIONS if name in found)
+        """Measured quantities without a better direction."""
+        measured = {metric for by_metric in self.nested.values() for metric in by_metric}
+        return tuple(Metric(name) for name in DESCRIPTIONS if name in measured)
 
     def difference(self, arm: str, reference: str, metric: Metric) -> Difference:
-        """Return how an arm differs from a reference arm on one metric, paired by seed."""
+        """Return the difference of an arm to a reference arm on one metric, paired by seed."""
         values, reference_values = (self.values[name].get(metric.name, {}) for name in (arm, reference))
         return paired(values, reference_values, max(self.confidence(arm), self.confidence(reference)))
 
     @cached_property
     def matched_arms(self) -> Mapping[str, str]:
-        """By arm, the arm that is it at the baseline's budget; several may share one."""
-        earlier = {arm.matches: arm.name for arm in self.arms if arm.matches is not None}  # earlier ledgers
+        """Budget-matched copy by arm; several arms may share one."""
+        earlier = {
+            arm.matches: arm.name for arm in self.arms if arm.matches is not None
+        }  # ledgers of earlier versions
         return earlier | {arm.name: arm.matched_arm for arm in self.arms if arm.matched_arm is not None}
 
     def matched(self, arm: str, metric: Metric) -> Difference:
@@ -106,80 +111,80 @@ class Results:
         return self.effect(matched, metric).difference
 
     def comparison(self, arm: str, metric: Metric) -> Comparison:
-        """Return how an arm other than the baseline is judged on one metric."""
+        """Return the comparison of an arm with the baseline on one metric."""
         return self._comparisons[arm, metric.name]
 
     @cached_property
     def _comparisons(self) -> Mapping[Cell, Comparison]:
         return compare(
-            {cell: self._judging(*cell) for family in self.families for cell in family}, self.families, self.looks
+            {cell: self._cell_test(*cell) for family in self.families for cell in family}, self.families, self.looks
         )
 
-    def _judging(self, arm: str, name: str) -> Judging:
-        values, baseline = (self.values.get(each, {}).get(name, {}) for each in (arm, BASELINE))
+    def _cell_test(self, arm: str, name: str) -> CellTest:
+        values, baseline = (self.values.get(name_of_arm, {}).get(name, {}) for name_of_arm in (arm, BASELINE))
         metric = Metric(name)
         difference = self.effect(arm, metric).difference
-        return Judging(metric, values, baseline, difference, self.margins.get(name), self._share(arm))
+        return CellTest(metric, values, baseline, difference, self.margins.get(name), self._share(arm))
 
     @cached_property
     def families(self) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:
-        """The cells that are corrected for each other: those of the headline metrics, and all further ones."""
+        """The two families of Holm's correction: cells of the headline metrics, and all further cells."""
         headlines = {metric.name for metric in self.headlines}
         cells = [(arm.name, metric.name) for arm in self.arms if arm.name != BASELINE for metric in self.metrics]
-        first = tuple(cell for cell in cells if cell[1] in headlines)
-        return first, tuple(cell for cell in cells if cell[1] not in headlines)
+        headline_cells = tuple(cell for cell in cells if cell[1] in headlines)
+        return headline_cells, tuple(cell for cell in cells if cell[1] not in headlines)
 
     @property
     def looks(self) -> Looks:
-        """When results are looked at."""
+        """The looks of the group-sequential design."""
         return looks_of(self.experiment.pretraining.seeds)
 
     def confidence(self, arm: str) -> float:
-        """Return the level of an arm's intervals: 95%, and more where its seeds may still be added to."""
+        """Return the confidence level of an arm's intervals: 95%, or more in a group-sequential design."""
         return 1 - ALPHA * self._share(arm)
 
     def diverged(self, arm: str) -> tuple[int, int]:
-        """Return how many of an arm's trials diverged, and of how many that came to an end of their own."""
+        """Return the number of an arm's diverged trials, and of its diverged or finished trials."""
         statuses = [history.status for history in self.trials.get(arm, ())]
         ended = [status for status in statuses if status in (TrialStatus.FINISHED, TrialStatus.DIVERGED)]
         return ended.count(TrialStatus.DIVERGED), len(ended)
 
     def _share(self, arm: str) -> float:
-        """Return the share of the error that an arm's seeds may spend."""
+        """Return the share of α spent with an arm's number of seeds."""
         return self.looks.share(len(self.trials.get(arm, ())))
 
     def decimals(self, metric: Metric) -> int:
-        """Return how many decimals a metric is shown with, wherever it is shown: its seeds' spread decides."""
+        """Return the number of decimals of a metric in the whole report, by its standard deviation over seeds."""
         spreads = [self.effect(arm.name, metric).sd for arm in self.arms]
         return decimals_for(spreads, fallback=3 if metric.name == HELD_OUT_LOSS else 1)
 
     @property
     def shown(self) -> tuple[Metric, ...]:
-        """The metrics that people are shown: of a task its primary one, and no score where it is the only task."""
+        """The displayed metrics: the primary one of each task; no score if there is a single task."""
         lone = len(self.tasks) == 1
         return tuple(metric for metric in self.metrics if not metric.further and not (lone and metric.name == SCORE))
 
     @property
     def headlines(self) -> tuple[Metric, ...]:
-        """The metrics of the finding: held-out loss and score, or the only task in its place."""
+        """The metrics of the finding: held-out loss and score, or the only task instead of the score."""
         lone = len(self.tasks) == 1
         return tuple(metric for metric in self.shown if lone or metric.headline)
 
     @property
     def seeds_in_all(self) -> int:
-        """Pretraining seeds that every arm is to have; more may be added to those that are undecided."""
+        """Planned pretraining seeds of every arm; undecided arms may get more."""
         return len(first_seeds(self.experiment.pretraining.seeds))
 
 
 def results_of(snapshot: Snapshot, primary: PrimaryMetric = primary_metric) -> Results:
-    """Return what the snapshot holds. Raises CorruptionError for a document that this version cannot read."""
+    """Return the results of a snapshot. Raises CorruptionError for a document that this version cannot read."""
     experiment = experiment_of(snapshot.document)
     tasks = tuple(sorted(experiment.fine_tuning.tasks))
     nested = nested_values_of(snapshot, tasks, primary)
-    found = {metric for of_arm in nested.values() for metric in of_arm}
+    measured = {metric for by_metric in nested.values() for metric in by_metric}
     arms = tuple(sorted(snapshot.arms, key=lambda arm: (arm.name != BASELINE, arm.position, arm.name)))
     trials: dict[str, list[TrialHistory]] = {arm.name: [] for arm in arms}
     for history in sorted(snapshot.histories, key=lambda history: history.trial.seed):
         trials.setdefault(history.trial.arm, []).append(history)
     grouped = {arm: tuple(histories) for arm, histories in trials.items()}
-    return Results(snapshot, experiment, primary, arms, ordered(tasks, found), nested, grouped)
+    return Results(snapshot, experiment, primary, arms, ordered(tasks, measured), nested, grouped)

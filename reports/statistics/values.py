@@ -1,4 +1,4 @@
-"""One value per arm, metric and pretraining seed: the mean over the fine-tuning seeds where there are several."""
+"""One value per arm, metric and pretraining seed: the mean over the fine-tuning seeds."""
 
 from collections.abc import Iterable, Mapping
 from statistics import fmean
@@ -18,18 +18,20 @@ NestedArmValues = Mapping[str, Mapping[str, NestedValues]]
 
 def nested_values_of(snapshot: Snapshot, tasks: Iterable[str], primary: PrimaryMetric) -> NestedArmValues:
     """Return every measured value."""
-    known = tuple(tasks)
+    task_names = tuple(tasks)
     values: dict[str, dict[str, dict[int, tuple[float, ...]]]] = {arm.name: {} for arm in snapshot.arms}
     for history in snapshot.histories:
-        of_arm = values.setdefault(history.trial.arm, {})
-        for metric, found in values_of_trial(history, snapshot.labels, known, primary):
-            of_arm.setdefault(metric, {})[history.trial.seed] = found
+        by_metric = values.setdefault(history.trial.arm, {})
+        for metric, fine_tuning_values in values_of_trial(history, snapshot.labels, task_names, primary):
+            by_metric.setdefault(metric, {})[history.trial.seed] = fine_tuning_values
     return values
 
 
 def means_of(nested: NestedArmValues) -> ArmValues:
     """Return one value per pretraining seed: the mean over its fine-tuning seeds."""
     return {
-        arm: {metric: {seed: fmean(values) for seed, values in sample.items()} for metric, sample in of_arm.items()}
-        for arm, of_arm in nested.items()
+        arm: {
+            metric: {seed: fmean(values) for seed, values in sample.items()} for metric, sample in by_metric.items()
+        }
+        for arm, by_metric in nested.items()
     }

@@ -1,4 +1,4 @@
-"""What a terminal shows first: the finding, the results on the headlines, the verdicts, and how to see the rest."""
+"""Brief report of the terminal: finding, results on headline metrics, verdicts, and the command for the rest."""
 
 import re
 
@@ -17,16 +17,16 @@ COMMAND = "steeplechase report results/table2 --all"
 
 
 def test_a_brief_report_keeps_finding_results_and_verdicts_and_names_the_rest() -> None:
-    whole = build(table2())
-    short = brief(whole, COMMAND)
-    assert (short.finding, short.tables, short.pictures) == (whole.finding, whole.tables, whole.pictures)
+    report = build(table2())
+    short = brief(report, COMMAND)
+    assert (short.finding, short.tables, short.pictures) == (report.finding, report.tables, report.pictures)
     assert [grid.name for grid in short.grids] == ["results", "effects", "claims"]
     text = draw(short, 80, colour=False)
     assert text.rstrip().endswith(f"3 more tables, all columns and the conditions: {COMMAND}".rsplit(" ", 1)[-1])
     assert "docs_acceptability" not in text  # a single task of several, no headline
     assert "score" in text
     assert "Corpus:" not in text
-    lines = [len(draw(each, 80, colour=False).splitlines()) for each in (short, whole)]
+    lines = [len(draw(each, 80, colour=False).splitlines()) for each in (short, report)]
     assert lines[0] < 0.6 * lines[1]
 
 
@@ -35,12 +35,12 @@ def test_notes_are_below_the_table_that_they_explain() -> None:
         order = [
             "Results",
             "mean ± sd (n)",
-            "Against the baseline",
+            "Tests against the baseline",
             "Verdicts: helps",
             "Claims and their",
             "Claims: supp",
         ]
-        places = [[place.start() for place in re.finditer(re.escape(part), text)] for part in order]
+        places = [[position.start() for position in re.finditer(re.escape(part), text)] for part in order]
         assert places[1][-1] < places[2][0] < places[3][0] < places[4][0] < places[5][0]
 
 
@@ -53,21 +53,21 @@ def test_failed_trials_are_in_a_brief_report_and_other_conditions_are_not() -> N
 
 @pytest.mark.parametrize("form", ["markdown", "latex", "html", "terminal"])
 def test_a_file_without_scales_has_none_in_its_report(form: str) -> None:
-    found = snapshot([], {"baseline": {}}, resolved=document())
-    without = build(type(found)(**{**vars(found), "scale": WITHOUT_SCALES}))
+    view = snapshot([], {"baseline": {}}, resolved=document())
+    without = build(type(view)(**{**vars(view), "scale": WITHOUT_SCALES}))
     assert WITHOUT_SCALES not in render(without, form)
     assert "none declared" in render(without, form)
     assert without.title == "table2"
-    assert build(found).title == "table2 (laptop)"
+    assert build(view).title == "table2 (laptop)"
 
 
 def test_an_experiment_without_a_paper_differs_from_none() -> None:
-    term = "Differs from the papers"
+    term = "Differences from the papers"
     assert term not in dict(scored(60.0, 62.0).footer)
     assert term in dict(build(table2()).footer)
 
 
-def test_fine_tuning_seeds_are_mentioned_where_there_are_several() -> None:
+def test_several_fine_tuning_seeds_are_mentioned() -> None:
     assert any("the mean over its 2 fine-tuning seeds" in note for note in build(table2()).notes)
     assert not any("fine-tuning seed" in note for note in scored(60.0, 62.0).notes)
 

@@ -16,12 +16,15 @@ def two_arms(differences: dict[int, float], seeds: tuple[int, ...] = (1, 2, 3)) 
 
 
 def test_a_better_arm_is_named_with_its_interval_and_n() -> None:
-    expected = "On held-out loss wide is best and better than the baseline (Δ −0.200 [−0.225, −0.175], n = 3)."
+    expected = (
+        "On held-out loss wide has the best mean and is significantly better than the baseline "
+        "(Δ −0.200 [−0.225, −0.175], n = 3)."
+    )
     assert two_arms({1: -0.21, 2: -0.19, 3: -0.2}) == expected
 
 
 def test_a_null_result_says_so() -> None:
-    assert "the best arm, wide, does not differ significantly from the baseline" in two_arms(
+    assert "the arm with the best mean, wide, does not differ significantly from the baseline" in two_arms(
         {1: -0.3, 2: 0.2, 3: -0.1}
     )
 
@@ -31,12 +34,14 @@ def test_an_interval_beside_zero_that_correction_undoes_is_reported_as_that() ->
     for arm, gains in {"wide": (0.09, 0.2, 0.14), "deep": (0.1, -0.1, 0.02), "narrow": (-0.1, 0.1, 0.0)}.items():
         trials += [Trial(arm, seed).pretrained(6.0 - gain) for seed, gain in enumerate(gains, start=1)]
     arms = {"baseline": {}, "wide": {"width": 512}, "deep": {"depth": 6}, "narrow": {"width": 128}}
-    told = build(snapshot(trials, arms=arms, resolved=document(seeds=(1, 2, 3)))).finding
-    assert "wide, does not differ significantly from the baseline after Holm's correction (Δ −0.14" in told
+    report = build(snapshot(trials, arms=arms, resolved=document(seeds=(1, 2, 3)))).finding
+    assert "wide, does not differ significantly from the baseline after Holm's correction (Δ −0.14" in report
 
 
-def test_a_worse_arm_does_not_become_best_for_being_alone() -> None:
-    assert "no arm reaches the baseline (nearest: wide" in two_arms({1: 0.21, 2: 0.19, 3: 0.2})
+def test_a_single_worse_arm_is_not_called_best() -> None:
+    assert "all means are worse than the baseline's, the nearest, wide, is significantly worse" in two_arms(
+        {1: 0.21, 2: 0.19, 3: 0.2}
+    )
 
 
 def test_one_seed_has_no_interval() -> None:
@@ -49,7 +54,7 @@ def test_nothing_measured_is_said() -> None:
 
 
 def test_isolated_effect_of_convolution_is_reported() -> None:
-    effect = "the effect of convolution alone, span_dynamic against bottleneck (no correction)"
+    effect = "the effect of convolution alone, span_dynamic against bottleneck (without correction)"
     clause = f"{effect}: held-out loss better (−0.202 ["
     assert clause in build(table2()).finding
 
@@ -63,40 +68,48 @@ def crossed(lower: dict[str, float], period: int = 3) -> str:
         if changes:
             arms["".join(f"{path[0]}{value}" for path, value in changes.items())] = changes
     trials = [
-        Trial(arm, seed).pretrained(6.0 - lower.get(arm, 0.0) + 0.01 * ((seed + place) * place % period))
-        for place, arm in enumerate(arms)
+        Trial(arm, seed).pretrained(6.0 - lower.get(arm, 0.0) + 0.01 * ((seed + position) * position % period))
+        for position, arm in enumerate(arms)
         for seed in (1, 2, 3)
     ]
     return build(snapshot(trials, arms=arms, resolved=document(seeds=(1, 2, 3)))).finding
 
 
-def test_of_many_isolated_effects_those_that_exclude_zero_are_named() -> None:
-    assert crossed({}).endswith("of 8 single-change comparisons (no correction) none excludes 0.")
+def test_of_many_single_change_effects_the_significant_ones_are_named() -> None:
+    assert crossed({}).endswith("of 8 single-change comparisons (without correction) none is significant.")
     one = crossed({"h2b4": 0.2, "h2": 0.2})
-    assert "of 8 single-change comparisons (no correction) 2 exclude 0 (" in one
+    assert "of 8 single-change comparisons (without correction) 2 are significant (" in one
     assert "heads alone, h2b4 against b4: held-out loss better (−0.2" in one
     many = crossed({"h2b4": 0.2, "h8b4": 0.4, "h8b2": -0.3})
-    assert many.endswith("exclude 0.")
+    assert many.endswith("are significant.")
 
 
 def test_a_crossed_design_begins_with_its_own_family() -> None:
     none = crossed({}, period=7)
     assert none.startswith(
-        "On held-out loss, significant by Holm over 7 tests: none of 4 main effects, none of 4 interactions; on"
+        "On held-out loss, significant after Holm's correction over 7 tests: none of 4 main effects, none of 4 "
+        "interactions; on"
     )  # one interaction shows no spread
     lower = dict.fromkeys(("h2", "h2b2", "h2b4"), 0.9) | {"h8b4": 0.9}
-    found = crossed(lower, period=7)
-    assert "significant by Holm over 7 tests: 3 of 4 main effects, none of 4 interactions, namely " in found
-    assert "namely heads=2 (Δ −0.892 [" in found
-    assert found.index("main effects") < found.index("is best") < found.index("single-change comparisons")
+    report = crossed(lower, period=7)
+    assert (
+        "significant after Holm's correction over 7 tests: 3 of 4 main effects, none of 4 interactions, namely "
+        in report
+    )
+    assert "namely heads=2 (Δ −0.892 [" in report
+    assert (
+        report.index("main effects") < report.index("has the best mean") < report.index("single-change comparisons")
+    )
     alone = crossed({"h2b4": 0.06}, period=7)
-    assert "none of 4 interactions; 0 is excluded without correction by " in alone
+    assert "none of 4 interactions; significant without correction only: " in alone
 
 
 def test_a_baseline_that_is_best_is_named_as_best() -> None:
     worse = two_arms({1: 0.3, 2: -0.2, 3: 0.1})
-    assert "the baseline is best, and the nearest arm, wide, does not differ significantly (Δ +0.07" in worse
-    assert "the best arm" not in worse
+    assert (
+        "the baseline has the best mean, and the nearest arm, wide, does not differ significantly (Δ +0.07" in worse
+    )
+    assert "the arm with the best mean" not in worse
 
 
 def test_failed_trials_are_named_with_their_reason_in_finding_and_conditions() -> None:
@@ -105,13 +118,13 @@ def test_failed_trials_are_named_with_their_reason_in_finding_and_conditions() -
     trials += [Trial(arm, seed).failed(reason) for arm in ("gated1", "gated2") for seed in (1, 2)]
     trials += [Trial("wide", 1).pretrained(5.9), Trial("wide", 2).failed("worker died")]
     arms = {"baseline": {}, "gated1": {"width": 512}, "gated2": {"width": 128}, "wide": {"depth": 6}}
-    found = build(snapshot(trials, arms, resolved=document(seeds=(1, 2))))
-    for text in (found.finding, dict(found.footer)["Failed"]):
+    report = build(snapshot(trials, arms, resolved=document(seeds=(1, 2))))
+    for text in (report.finding, dict(report.footer)["Failed"]):
         assert "gated1 (2 of 2), gated2 (2 of 2): TypeError: forward() takes 2 positional arguments" in text
         assert "wide (1 of 2): worker died" in text
     for form in format_names():
         if form != "csv":  # the results table alone
-            assert "TypeError" in render(found, form), form
+            assert "TypeError" in render(report, form), form
     nothing = build(snapshot([Trial("baseline", 1).failed("worker died")], {"baseline": {}}))
     assert nothing.finding.endswith("failed: baseline (1 of 1): worker died.")
     assert "Failed" not in dict(build(table2()).footer)
@@ -120,8 +133,8 @@ def test_failed_trials_are_named_with_their_reason_in_finding_and_conditions() -
 def scored(baseline: float, wide: float, spread: float = 0.5) -> Report:
     """Return two arms on one task, of which chance is 50, by their mean accuracy over three seeds."""
     trials = [
-        Trial(arm, seed).pretrained(6.0 - place).tuned("docs_pair", 1, accuracy=mean + spread * (seed - 2))
-        for place, (arm, mean) in enumerate({"baseline": baseline, "wide": wide}.items())
+        Trial(arm, seed).pretrained(6.0 - position).tuned("docs_pair", 1, accuracy=mean + spread * (seed - 2))
+        for position, (arm, mean) in enumerate({"baseline": baseline, "wide": wide}.items())
         for seed in (1, 2, 3)
     ]
     trials[-1].tuned("docs_pair", 1, accuracy=wide + spread * 1.01)
@@ -132,7 +145,10 @@ def scored(baseline: float, wide: float, spread: float = 0.5) -> Report:
 
 def test_a_score_that_does_not_exceed_chance_is_not_claimed() -> None:
     at_chance = scored(47.0, 49.2)
-    assert "on docs_pair nothing is claimed, as neither wide nor the baseline exceeds chance" in at_chance.finding
+    assert (
+        "on docs_pair no difference is claimed, because neither wide nor the baseline exceeds chance"
+        in at_chance.finding
+    )
     assert "better" not in at_chance.finding.partition("docs_pair")[2]
     (verdict,) = [cell.text for cell in column(at_chance, "effects", "verdict", "docs_pair")]
     assert verdict == "helps, at chance"
@@ -141,12 +157,12 @@ def test_a_score_that_does_not_exceed_chance_is_not_claimed() -> None:
     assert row["verdict"] == "helps"  # for programs: what the test of the difference says
 
 
-def test_a_score_above_chance_is_claimed_whichever_side_exceeds_it() -> None:
+def test_a_difference_is_claimed_if_either_arm_exceeds_chance() -> None:
     for baseline, wide in ((60.0, 62.2), (50.0, 70.0)):
-        found = scored(baseline, wide)
-        assert "on docs_pair wide is best and better than the baseline" in found.finding
-        assert not any(note.startswith("At chance:") for note in found.notes)
-    assert "on docs_pair no arm reaches the baseline" in scored(70.0, 50.0).finding
+        report = scored(baseline, wide)
+        assert "on docs_pair wide has the best mean and is significantly better than the baseline" in report.finding
+        assert not any(note.startswith("At chance:") for note in report.notes)
+    assert "on docs_pair all means are worse than the baseline's" in scored(70.0, 50.0).finding
 
 
 def column(report: Report, grid: str, title: str, metric: str) -> list[Cell]:
@@ -155,7 +171,7 @@ def column(report: Report, grid: str, title: str, metric: str) -> list[Cell]:
     return [row[place] for row in found.rows if row[1].text == metric]
 
 
-def test_a_running_experiment_says_how_far_it_is() -> None:
+def test_a_running_experiment_reports_its_progress() -> None:
     assert build(troubled()).finding.startswith("So far, with 13 of 15 trials ended: on held-out loss")
 
 
@@ -166,14 +182,14 @@ def test_a_finding_is_one_sentence() -> None:
         assert ". " not in finding
 
 
-def test_a_search_compares_where_both_have_been() -> None:
+def test_a_search_compares_at_the_last_rung_of_both() -> None:
     assert build(search()).finding == (
-        "Of 3 candidates 1 came through; the best is c001 (convolution span_dynamic (kernel_size 5)) at 2M tokens, "
-        "which is not distinguishable from the baseline by held-out loss at 500k tokens, the furthest that both "
-        "reached (Δ −0.200 [?], n = 1)."
+        "Of 3 candidates 1 passed every hurdle; the best is c001 (convolution span_dynamic (kernel_size 5)) at 2M "
+        "tokens, which does not differ significantly from the baseline in held-out loss at 500k tokens, the last "
+        "rung of both (Δ −0.200 [?], n = 1)."
     )
 
 
-def test_one_task_speaks_in_place_of_a_score() -> None:
+def test_a_single_task_replaces_the_score() -> None:
     trials = [full_trial("baseline", seed, ("docs_pair",)) for seed in (1, 2, 3)]
     assert "on docs_pair only the baseline" in build(snapshot(trials, tasks=("docs_pair",))).finding

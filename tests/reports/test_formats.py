@@ -1,4 +1,4 @@
-"""Every format: golden files, hostile names made harmless, all widths, nothing to show."""
+"""Every format: golden files, hostile names, all widths, empty reports."""
 
 import csv
 import io

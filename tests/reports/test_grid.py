@@ -1,4 +1,4 @@
-"""Grids cut to a width: every part says whose its numbers are, and no column is lost."""
+"""Grids split to a width: every part names its rows, and no column is lost."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,8 +20,8 @@ def made(rows: list[tuple[str, ...]], numbers: int) -> Grid:
 
 
 def called(part: Grid) -> list[tuple[str, ...]]:
-    places = [place for place, column in enumerate(part.columns) if not column.numeric]
-    return [tuple(row[place].text for place in places) for row in part.rows]
+    places = [position for position, column in enumerate(part.columns) if not column.numeric]
+    return [tuple(row[position].text for position in places) for row in part.rows]
 
 
 @given(rows=ROWS, numbers=st.integers(1, 9), width=st.integers(30, 120))
@@ -33,31 +33,31 @@ def test_rows_that_differ_are_called_differently_in_every_part(
 
 
 @given(rows=ROWS, numbers=st.integers(1, 9), width=st.integers(30, 120))
-def test_every_column_stands_once_names_apart_and_in_its_order(
+def test_every_column_is_in_one_part_and_in_order_except_names(
     rows: list[tuple[str, ...]], numbers: int, width: int
 ) -> None:
-    whole = made(rows, numbers)
-    parts = packed(whole, width)
+    full = made(rows, numbers)
+    parts = packed(full, width)
     titles = [column.title for part in parts for column in part.columns]
     assert [title for title in titles if title.startswith("number")] == [f"number {at}" for at in range(numbers)]
-    assert set(titles) == {column.title for column in whole.columns}
+    assert set(titles) == {column.title for column in full.columns}
     for part in parts:
         order = [column.title for column in part.columns]
-        assert order == [column.title for column in whole.columns if column.title in order]
+        assert order == [column.title for column in full.columns if column.title in order]
 
 
-def test_one_name_is_not_joined_by_others_where_it_suffices() -> None:
+def test_no_further_column_names_rows_if_the_first_is_unique() -> None:
     parts = packed(made([("a", "loss", "better"), ("b", "loss", "better")], 9), 40)
     assert len(parts) > 2
     assert called(parts[-1]) == [("a",), ("b",)]
 
 
-def test_rows_that_nothing_tells_apart_are_still_named() -> None:
+def test_rows_with_equal_texts_are_still_named() -> None:
     parts = packed(made([("a", "loss", "better")] * 2, 9), 40)
     assert called(parts[-1]) == [("a",), ("a",)]
 
 
-def test_a_long_text_makes_room_only_where_lines_can_be_broken() -> None:
+def test_a_long_text_is_folded_only_in_formats_with_line_breaks() -> None:
     long = grid("long", "Long", [Column("arm", numeric=False), Column("remark", numeric=False), Column("delta")],
                 [["a", "word " * 20, "1.0"], ["b", "", "2.0"]])  # fmt: skip
     assert len(packed(long, 60)) == 2

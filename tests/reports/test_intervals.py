@@ -1,4 +1,4 @@
-"""How many intervals a report shows: as its conditions say, counted in what is rendered; two seeds are marked."""
+"""Number of intervals in a report: its conditions agree with the rendered text; intervals of two seeds are marked."""
 
 import re
 from collections.abc import Callable
@@ -20,26 +20,26 @@ TASKS = ("docs_pair", "docs_acceptability")
 
 
 def everything() -> Snapshot:
-    """A crossed table with claims, a twin, readings of attention, and a diverged seed."""
+    """A crossed table with claims, a matched copy, attention readings and a diverged seed."""
     trials = []
-    for place, arm in enumerate(ARMS):
+    for position, arm in enumerate(ARMS):
         for seed in (1, 2, 3):
             if (arm, seed) == ("two", 3):
                 trials.append(Trial(arm, seed).diverged())
                 continue
-            noise = 0.01 * ((seed + place) * (place + 2) % 5)
-            trial = Trial(arm, seed).pretrained(6.0 - 0.2 * place + noise)
-            heads = [[0, head, 0.4 + place / 20 + noise, 0.6 - noise, 0.2, 0.6] for head in (0, 1)]
+            noise = 0.01 * ((seed + position) * (position + 2) % 5)
+            trial = Trial(arm, seed).pretrained(6.0 - 0.2 * position + noise)
+            heads = [[0, head, 0.4 + position / 20 + noise, 0.6 - noise, 0.2, 0.6] for head in (0, 1)]
             looked = {"length": 64, "within": 4, "sequences": 16, "heads": heads, "maps": []}
             trial.record("attention", "attention", looked)
             for task in TASKS:
-                trial.tuned(task, 1, **{primary(task): 60.0 + place + 20 * noise})
+                trial.tuned(task, 1, **{primary(task): 60.0 + position + 20 * noise})
             trials.append(trial)
     claims = ["held_out_loss(both) < held_out_loss(two)", "score(both) ~ score(narrow) within 5"]
     resolved = document(TASKS, claims=claims, fine_tuning={"tasks": list(TASKS), "seeds": [1]})
-    found = snapshot(trials, ARMS, TASKS, tuning_seeds=(1,), resolved=resolved)
-    rows = tuple(replace(arm, matched_arm="narrow" if arm.name == "two" else None) for arm in found.arms)
-    return replace(found, arms=rows)
+    view = snapshot(trials, ARMS, TASKS, tuning_seeds=(1,), resolved=resolved)
+    rows = tuple(replace(arm, matched_arm="narrow" if arm.name == "two" else None) for arm in view.arms)
+    return replace(view, arms=rows)
 
 
 def intervals_in_tables(report: Report) -> int:
@@ -48,8 +48,8 @@ def intervals_in_tables(report: Report) -> int:
 
 
 def stated(report: Report) -> int:
-    found = STATED.search(dict(report.footer).get("Intervals", ""))
-    return int(found[1]) if found else 0
+    result = STATED.search(dict(report.footer).get("Intervals", ""))
+    return int(result[1]) if result else 0
 
 
 @pytest.mark.parametrize("view", [everything, table2, troubled, tuned, search])

@@ -1,4 +1,4 @@
-"""Sessions: a run that computes says when, how and for how long; one that finds everything done leaves no trace."""
+"""Sessions: a run that computes records time, command and duration; a run without work records nothing."""
 
 from contextlib import closing
 from pathlib import Path
@@ -45,20 +45,23 @@ def test_sessions_are_counted_and_one_that_was_killed_has_no_duration(tmp_path: 
         second.begin()
         second.begin()
         second.end()
-        found = sessions(ledger)
-    assert [(session.command, session.seconds is None) for session in found] == [("first", True), ("second", False)]
-    assert found[0].machine == MACHINE
+        recorded = sessions(ledger)
+    assert [(session.command, session.seconds is None) for session in recorded] == [
+        ("first", True),
+        ("second", False),
+    ]
+    assert recorded[0].machine == MACHINE
 
 
-def test_what_a_report_was_made_with_is_the_same_from_the_ledger_and_from_its_export(tmp_path: Path) -> None:
+def test_provenance_is_the_same_from_the_ledger_and_from_its_export(tmp_path: Path) -> None:
     with closing(begun(tmp_path)) as ledger:
         watch = Stopwatch(ledger, "steeplechase run 'e x.yaml' --scale s", MACHINE)
         watch.begin()
         watch.end()
         write_export(ledger, tmp_path)
-        told = made_with_of(snapshot(ledger))
-    assert made_with_of(snapshot(read_export(tmp_path))) == told
-    terms = dict(told)
+        text = made_with_of(snapshot(ledger))
+    assert made_with_of(snapshot(read_export(tmp_path))) == text
+    terms = dict(text)
     assert terms["Command"] == "steeplechase run 'e x.yaml' --scale s"
     assert terms["Machine"] == "a processor, 2 cores, Linux x86_64, 1 thread per stage"
     assert terms["Version"].startswith("steeplechase ")
@@ -66,14 +69,14 @@ def test_what_a_report_was_made_with_is_the_same_from_the_ledger_and_from_its_ex
     assert terms["Run"].endswith("UTC, 0 s wall time")
 
 
-def test_a_ledger_of_before_there_were_sessions_tells_what_it_has(tmp_path: Path) -> None:
+def test_a_ledger_without_sessions_has_partial_provenance(tmp_path: Path) -> None:
     with closing(begun(tmp_path)) as ledger:
         terms = dict(made_with_of(snapshot(ledger)))
     assert terms.keys() == {"Version", "Machine", "Libraries"}
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "text"),
     [
         ((600.0,), f"{MOMENT}, 10 min wall time"),
         ((None,), f"{MOMENT}, without an end: wall time unknown"),
@@ -83,5 +86,5 @@ def test_a_ledger_of_before_there_were_sessions_tells_what_it_has(tmp_path: Path
         ),
     ],
 )
-def test_wall_times_are_added_and_what_is_unknown_is_said(seconds: tuple[float | None, ...], told: str) -> None:
-    assert _times(tuple(Session("c", "2026-01-02T03:04:05+00:00", MACHINE, each) for each in seconds)) == told
+def test_wall_times_are_summed_and_unknown_ones_are_stated(seconds: tuple[float | None, ...], text: str) -> None:
+    assert _times(tuple(Session("c", "2026-01-02T03:04:05+00:00", MACHINE, each) for each in seconds)) == text

@@ -1,4 +1,4 @@
-"""The page as a reader uses it: contents that lead somewhere, links to files that are there, colours of the page."""
+"""The HTML page: anchors of its contents, links to existing files, colour variables."""
 
 import re
 from collections import Counter
@@ -43,7 +43,7 @@ def reports() -> list[Report]:
     return [*(build(view()) for view in VIEWS.values()), *map(hostile_report, HOSTILE)]
 
 
-def test_every_entry_of_the_contents_leads_to_one_place_and_every_table_has_an_entry() -> None:
+def test_every_entry_of_the_contents_has_one_anchor_and_every_table_an_entry() -> None:
     for report in reports():
         elements = Elements(without_drawings(render(report)))
         entries = [link.removeprefix("#") for link in elements.all("a", "href")]
@@ -69,7 +69,7 @@ def test_the_page_links_to_every_file_beside_it_and_to_nothing_else(view: str, t
     assert sorted(linked) == sorted(beside - {"report.html"})
 
 
-def test_a_page_that_is_shown_alone_links_to_no_file() -> None:
+def test_a_page_outside_its_folder_links_to_no_file() -> None:
     links = Elements(without_drawings(render(build(table2())))).all("a", "href")
     assert all(link.startswith("#") for link in links)
 
@@ -83,7 +83,7 @@ def test_a_page_to_attach_elsewhere_is_the_page_without_links_to_files(name: str
     assert without_files(linked) == without_files(page(report, ())) == page(report, ())
 
 
-def test_what_is_attached_are_the_files_with_that_page(tmp_path: Path) -> None:
+def test_attached_files_have_the_page_without_links(tmp_path: Path) -> None:
     (tmp_path / "scratch").mkdir()
     files = write_report(table2(), tmp_path)
     attached = files_to_attach(files, tmp_path / "scratch")
@@ -92,7 +92,7 @@ def test_what_is_attached_are_the_files_with_that_page(tmp_path: Path) -> None:
     assert (tmp_path / "scratch" / "report.html").read_text() == render(build(table2()))
 
 
-def test_rows_behind_a_published_report_are_linked_and_what_is_being_written_is_not(tmp_path: Path) -> None:
+def test_ledger_rows_of_a_published_report_are_linked_and_unfinished_files_are_not(tmp_path: Path) -> None:
     (tmp_path / "ledger").mkdir()
     for name in ("records.csv", ".records.csv.writing"):
         (tmp_path / "ledger" / name).write_text("")

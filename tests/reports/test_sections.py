@@ -1,4 +1,4 @@
-"""A report is the tuple of its sections and the tuple of its figures: none is forgotten, none is there twice."""
+"""A report has every section and every figure exactly once."""
 
 import pkgutil
 from collections import Counter
@@ -27,9 +27,11 @@ def declared(package: ModuleType, name: str) -> list[object]:
 
 
 def evidence_of(view: str) -> Evidence:
-    found = VIEWS[view]()
-    own = at_own_recipes(found)
-    return Evidence(results_of(at_shared_recipe(found), primary), None if own is None else results_of(own, primary))
+    full_view = VIEWS[view]()
+    own = at_own_recipes(full_view)
+    return Evidence(
+        results_of(at_shared_recipe(full_view), primary), None if own is None else results_of(own, primary)
+    )
 
 
 def test_every_section_and_every_figure_of_the_folders_is_in_the_report_once() -> None:
@@ -70,8 +72,8 @@ def test_a_picture_has_numbers_under_its_own_name(view: str) -> None:
 
 
 def test_an_experiment_with_fields_of_another_version_is_refused_in_one_line_that_names_them() -> None:
-    found = table2()
-    other = replace(found, document={**found.document, "curriculum": "none"})
+    view = table2()
+    other = replace(view, document={**view.document, "curriculum": "none"})
     with pytest.raises(CorruptionError, match="curriculum") as refusal:
         build(other, primary)
     assert len(refusal.value.lines) == 1

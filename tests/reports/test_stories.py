@@ -1,4 +1,4 @@
-"""The texts about published reports: their intervals, spreads, counts and headings follow from the reports' rows."""
+"""Texts about published reports: intervals and headings follow from the rows of the reports."""
 
 import re
 import subprocess
@@ -22,58 +22,59 @@ PUBLISHED = ROOT / "reports" / "published"
 INTERVAL = re.compile(r"\[[+−]?\d[\d.]*, [+−]?\d[\d.]*\]")
 NAME = r"[a-z0-9_]+(?:-[a-z0-9]+)+"
 NAMED = re.compile(rf"\((?:reports/published/)?({NAME})/")
+COMMENT = re.compile(r"\s*<!--.*?-->", re.DOTALL)
 FORMER, FORMER_COMMIT = "table2-laptop-former", "7cee51d"
 
 
 def stories() -> dict[str, str]:
-    """Return the sections of the page of stories by their headings, and the README's beginning."""
-    page = (PUBLISHED / "README.md").read_text(encoding="utf-8")
+    """Return the sections of the page of published reports by heading, and the beginning of the README."""
+    page = COMMENT.sub("", (PUBLISHED / "README.md").read_text(encoding="utf-8"))
     sections = {text.split("\n", 1)[0]: text for text in page.split("\n## ")[1:]}
     return sections | {"README": (ROOT / "README.md").read_text(encoding="utf-8").split("\n## ", 1)[0]}
 
 
 def results_in(folder: Path) -> Results:
-    """Return what a published ledger holds."""
+    """Return the results of a published ledger."""
     seen = snapshot(read_export(folder))
     return results_of(seen, primary_metric)
 
 
 def compares_trained_arms(folder: Path) -> bool:
-    """Return whether a folder has the rows of an experiment that trained: times have no seeds to compare by."""
+    """Return whether a folder has the rows of a training experiment; latencies have no seeds."""
     return has_export(folder) and not is_latency(snapshot(read_export(folder)))
 
 
 def known(folder: Path) -> set[str]:
-    """Return the intervals of a report, and of every difference of two of its arms."""
-    found = set(INTERVAL.findall((folder / "report.md").read_text(encoding="utf-8").replace("\\", "")))
+    """Return the intervals of a report and of every difference of two arms."""
+    intervals = set(INTERVAL.findall((folder / "report.md").read_text(encoding="utf-8").replace("\\", "")))
     if compares_trained_arms(folder):
         results = results_in(folder)
         for metric in results.metrics:
             for arm, other in permutations((arm.name for arm in results.arms), 2):
                 text = difference_text(results.difference(arm, other, metric), results.decimals(metric))
-                found |= set(INTERVAL.findall(text))
-    return found
+                intervals |= set(INTERVAL.findall(text))
+    return intervals
 
 
 @pytest.mark.parametrize("heading", stories())
-def test_every_interval_told_is_one_of_the_reports(heading: str) -> None:
+def test_every_interval_in_a_story_is_in_a_report(heading: str) -> None:
     story = stories()[heading]
     folders = {PUBLISHED / name for name in NAMED.findall(story)}
-    assert folders, "a story shows its report"
-    told = set(INTERVAL.findall(story))
-    assert told, "a story tells its intervals"
-    assert told - COMPUTED.get(heading, set()) <= set().union(*map(known, folders))
+    assert folders, "a story names its report"
+    intervals = set(INTERVAL.findall(story))
+    assert intervals, "a story has intervals"
+    assert intervals - COMPUTED.get(heading, set()) <= set().union(*map(known, folders))
 
 
 COMPUTED = {
     heading: {"[+0.022, +0.105]", "[−0.004, +0.131]"} for heading in stories() if "on half the input" in heading
 }
-"""By heading, the intervals of two reports together; `test_stories_numbers.py` computes them from both."""
+"""Intervals over two reports by heading; `test_stories_numbers.py` computes them."""
 
 
 @pytest.mark.parametrize("heading", [heading for heading in stories() if heading != "README"])
 def test_a_heading_of_undecided_arms_says_undecided(heading: str) -> None:
-    """A heading follows the verdict of the report's own rule: Holm's correction over the headline metrics."""
+    """A heading follows the verdicts after Holm's correction over the headline metrics."""
     folder = PUBLISHED / NAMED.findall(stories()[heading])[0]
     if not compares_trained_arms(folder) or (results := results_in(folder)).seeds_in_all < 2:
         return
@@ -86,8 +87,8 @@ def cell_of(results: Results, cell: tuple[str, str]) -> tuple[str, Metric]:
     return cell[0], next(metric for metric in results.headlines if metric.name == cell[1])
 
 
-def test_the_former_table_is_left_as_it_was() -> None:
-    """Its files are those of its commit, byte for byte; a folder without rows is none that is built again."""
+def test_the_files_of_the_former_table_are_unchanged() -> None:
+    """The files equal those of the commit byte for byte; a folder without rows is not rebuilt."""
     folder = PUBLISHED / FORMER
     assert folder not in published_in(PUBLISHED)
     names = ("report.csv", "report.html", "report.json", "report.md", "report.tex", "manifest.json")
@@ -104,6 +105,6 @@ def committed(path: str) -> bytes:
 
 
 def test_every_published_folder_has_its_row_and_its_story() -> None:
-    told = {name for heading, story in stories().items() if heading != "README" for name in NAMED.findall(story)}
+    text = {name for heading, story in stories().items() if heading != "README" for name in NAMED.findall(story)}
     rows = set(re.findall(rf"^\| \[`({NAME})`\]", (PUBLISHED / "README.md").read_text(), re.MULTILINE))
-    assert told == rows == {path.name for path in PUBLISHED.iterdir() if path.is_dir()}
+    assert text == rows == {path.name for path in PUBLISHED.iterdir() if path.is_dir()}

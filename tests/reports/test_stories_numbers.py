@@ -1,7 +1,7 @@
-"""Numbers in the texts about published reports that no interval holds: each is computed from rows and looked up.
+"""Numbers other than intervals in the texts about published reports: each is computed from rows.
 
-A fragment is written here the way the story has it, with its numbers computed. Where rows or story change alone, the
-fragment is no longer in the story.
+A fragment of a story is written here with computed numbers; if rows or story change alone, the story does not contain
+the fragment.
 """
 
 import csv
@@ -27,9 +27,9 @@ from tests.reports.test_stories import PUBLISHED, results_in, stories
 scipy_stats = pytest.importorskip("scipy.stats", reason="the independent statistics are scipy's")
 LOSS = Metric(HELD_OUT_LOSS)
 BATCH = 64
-"""Tokens that one entry of a training curve is the mean over: the predictions of a batch of 512 tokens or fewer."""
+"""Predictions averaged in one entry of a training curve: those of a batch of at most 512 tokens."""
 LATE = 0.4
-"""The share of training whose batches are compared."""
+"""Share of training, from its end, whose batches are compared."""
 CONVOLUTIONS = ("depthwise", "lightweight", "dynamic", "span_dynamic")
 
 
@@ -53,7 +53,7 @@ def differences(name: str, arm: str, other: str) -> list[float]:
 
 
 def holm(p: list[float]) -> list[float]:
-    """Return Holm's p of each, in the order of their size."""
+    """Return the p values after Holm's correction in increasing order."""
     found, highest = [], 0.0
     for rank, each in enumerate(sorted(p)):
         highest = max(highest, min(1.0, each * (len(p) - rank)))
@@ -61,8 +61,8 @@ def holm(p: list[float]) -> list[float]:
     return found
 
 
-def span(found: list[float], decimals: int = 2) -> str:
-    return f"{min(found):.{decimals}f} to {max(found):.{decimals}f}"
+def span(values_found: list[float], decimals: int = 2) -> str:
+    return f"{min(values_found):.{decimals}f} to {max(values_found):.{decimals}f}"
 
 
 def of_arms(name: str, arms: tuple[str, ...], column: str) -> list[float]:
@@ -93,8 +93,8 @@ def table2_wikipedia() -> Iterator[str]:
     yield f"ends from {span(baseline)} nats (sd {stdev(baseline):.2f}"
     yield f"true difference of {span(of_arms(name, CONVOLUTIONS, 'smallest_effect'), 3)} nats"
     yield f"where it was {span(of_arms('table2-laptop', CONVOLUTIONS, 'smallest_effect'), 3)} at `laptop`"
-    told = [report(name).comparison(arm, LOSS).p_holm for arm in ("depthwise", "lightweight", "span_dynamic")]
-    yield f"(p {', '.join(f'{p:.3f}' for p in told if p is not None)})"
+    p_values = [report(name).comparison(arm, LOSS).p_holm for arm in ("depthwise", "lightweight", "span_dynamic")]
+    yield f"(p {', '.join(f'{p:.3f}' for p in p_values if p is not None)})"
     yield f"dynamic just is not ({report(name).comparison('dynamic', LOSS).p_holm:.3f})"
     below = [-each for each in differences(name, "span_dynamic", "depthwise")]
     yield "in every seed, by {:.3f}, {:.3f} and {:.3f} nats".format(*below)
@@ -138,7 +138,7 @@ def signed(low: float, high: float) -> str:
 
 
 def outside(kernel_size: int, length: int) -> float:
-    """Return the mean share of a kernel's positions that lie beyond the ends of an input."""
+    """Return the mean share of a kernel's positions outside an input."""
     reach = range(-(kernel_size // 2), kernel_size // 2 + 1)
     return fmean(sum(not 0 <= at + step < length for step in reach) / kernel_size for at in range(length))
 
@@ -157,7 +157,7 @@ def kernel_wikipedia() -> Iterator[str]:
 
 
 def late_batches(name: str, arm: str, other: str, tokens: int) -> Iterator[tuple[float, float]]:
-    """Yield by seed the mean difference over late training batches, and its sampling error over so many tokens."""
+    """Yield by seed the mean difference over late training batches, and its sampling error for that many tokens."""
     found: dict[str, dict[int, dict[int, float]]] = {arm: {}, other: {}}
     for record in read_export(PUBLISHED / name).records():
         owner, _, seed = (record.trial or "").rpartition("/")

@@ -1,4 +1,4 @@
-"""What the figures are drawn from, and the drawing's own arithmetic."""
+"""Data of the figures, and arithmetic of the drawing."""
 
 import io
 from itertools import pairwise
@@ -23,7 +23,7 @@ from tests.factories.reports import TOKENS, Trial, document, figure_data, pictur
 WITH_LEDGERS = sorted(path.parent for path in PUBLISHED.glob("*/ledger"))
 
 
-def test_a_line_is_the_mean_of_the_seeds_that_came_furthest() -> None:
+def test_a_line_is_the_mean_over_the_seeds_with_the_most_tokens() -> None:
     trials = [
         Trial("baseline", 1).pretrained(6.0),
         Trial("baseline", 2).pretrained(6.2),
@@ -37,7 +37,7 @@ def test_a_line_is_the_mean_of_the_seeds_that_came_furthest() -> None:
     assert (line.mean[-1], line.low[-1], line.high[-1]) == pytest.approx((6.1, 6.0, 6.2))
 
 
-def test_hurdles_stand_at_their_marks_with_their_bars() -> None:
+def test_hurdles_are_drawn_at_their_rungs_with_their_thresholds() -> None:
     curves = figure_data(build(search()), Curves)
     assert curves is not None
     assert curves.hurdles == (HurdleMark(500_000, 7.0), HurdleMark(1_000_000, None))
@@ -60,7 +60,7 @@ def test_png_is_written() -> None:
     assert forest.png(dots_per_inch=40).startswith(b"\x89PNG")
 
 
-def test_a_search_of_many_names_the_best_and_greys_the_rest() -> None:
+def test_a_search_of_many_labels_the_best_lines_only() -> None:
     arms = {"baseline": {}, **{f"c{number:03}": {"bottleneck_ratio": number} for number in range(1, 25)}}
     trials = [Trial(arm, 1).pretrained(6.0 + position / 50) for position, arm in enumerate(arms)]
     curves = picture(build(snapshot(trials, arms=arms)), "curves")
@@ -75,19 +75,19 @@ def test_equal_results_give_equal_bytes() -> None:
     assert {name.rpartition(".")[2] for name in first} == {"svg", "pdf", "csv"}
 
 
-def test_a_file_of_its_own_stands_on_white_and_an_element_on_nothing() -> None:
+def test_an_svg_file_has_a_white_background_and_an_element_none() -> None:
     forest = picture(build(table2()), "forest")
     assert forest is not None
     element = forest.svg
     assert element.startswith("<svg")
     assert "#ffffff" not in element
-    whole = svg_document(element)
-    assert ElementTree.fromstring(whole.encode()).tag.endswith("svg")
-    assert whole.index("#ffffff") < whole.index("<g")
+    full = svg_document(element)
+    assert ElementTree.fromstring(full.encode()).tag.endswith("svg")
+    assert full.index("#ffffff") < full.index("<g")
     assert forest.pdf().startswith(b"%PDF")
 
 
-def test_who_was_stopped_is_told_with_the_hurdle() -> None:
+def test_a_hurdle_is_labelled_with_its_number_of_stopped_arms() -> None:
     shown = picture(build(search()), "curves")
     assert shown is not None
     assert {line.arm: line.stopped_at for line in shown.data.lines} == {"baseline": 1, "c001": None, "c002": 1}
@@ -110,7 +110,7 @@ def test_forecasts_are_drawn_as_such_and_marked_in_the_numbers() -> None:
 
 
 @pytest.mark.parametrize("folder", WITH_LEDGERS, ids=lambda path: path.name)
-def test_nothing_that_was_published_reaches_over_the_edge_of_its_picture(folder: Path) -> None:
+def test_no_text_of_a_published_figure_crosses_its_edge(folder: Path) -> None:
     for each in build(states.snapshot(read_export(folder))).pictures:
         shades = imread(io.BytesIO(each.png(dots_per_inch=100)))[..., :3].min(axis=-1)
         edge = min(shades[0].min(), shades[-1].min(), shades[:, 0].min(), shades[:, -1].min())
@@ -118,7 +118,7 @@ def test_nothing_that_was_published_reaches_over_the_edge_of_its_picture(folder:
 
 
 @pytest.mark.parametrize("folder", WITH_LEDGERS, ids=lambda path: path.name)
-def test_a_narrow_drawing_is_narrow_and_nothing_reaches_over_its_edge(folder: Path) -> None:
+def test_no_text_of_a_narrow_figure_crosses_its_edge(folder: Path) -> None:
     pictures = build(states.snapshot(read_export(folder))).pictures
     drawn = 0
     for each in pictures:

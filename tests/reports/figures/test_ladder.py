@@ -1,4 +1,4 @@
-"""A ladder is found by what its arms have, whatever order a ledger keeps names in, and its steps are paired."""
+"""A ladder follows from the components of its arms in any order of names, and its steps are paired."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -14,45 +14,45 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from tests.factories.reports import Trial, document, figure_data, picture, snapshot
 
-PARTS = ("wide", "bottleneck", "convolution")  # not in the order of the alphabet
+PARTS = ("wide", "bottleneck", "convolution")  # not in alphabetical order
 LOSSES = {"baseline": 5.0, "+wide": 4.8, "+bottleneck": 4.9, "+convolution": 4.5}
 
 
 def view(extra: dict[str, dict[str, bool]] | None = None, seeds: tuple[int, ...] = (1, 2, 3)) -> Snapshot:
     levels: dict[str, Any] = {"baseline": {}}
     for rung, part in enumerate(PARTS):
-        levels[f"+{part}"] = {one: place <= rung for place, one in enumerate(PARTS)}
+        levels[f"+{part}"] = {one: position <= rung for position, one in enumerate(PARTS)}
     levels |= extra or {}
     arms = tuple(
         ArmRow(
             name,
-            Candidate(architecture=Architecture(heads=2 ** (place % 3))),
+            Candidate(architecture=Architecture(heads=2 ** (position % 3))),
             {},
             given,
-            position=place,
+            position=position,
             cohort=0,
-            parameters=1000 + place,
+            parameters=1000 + position,
             forward_flops=10,
-            train_flops=10**12 + place,
+            train_flops=10**12 + position,
         )
-        for place, (name, given) in enumerate(levels.items())
+        for position, (name, given) in enumerate(levels.items())
     )
     trials = [
-        Trial(name, seed).pretrained(LOSSES.get(name, 6.0) + seed / 20 + (place * seed) % 3 / 100)
-        for place, name in enumerate(levels)
+        Trial(name, seed).pretrained(LOSSES.get(name, 6.0) + seed / 20 + (position * seed) % 3 / 100)
+        for position, name in enumerate(levels)
         for seed in seeds
     ]
     design = {"kind": "ladder", "components": {part: {} for part in sorted(PARTS)}}
     return replace(snapshot(trials, {}, resolved=document(seeds=seeds, design=design)), arms=arms)
 
 
-def ladder(found: Snapshot) -> Ladder:
-    data = figure_data(build(found), Ladder)
+def ladder(result: Snapshot) -> Ladder:
+    data = figure_data(build(result), Ladder)
     assert data is not None
     return data
 
 
-def test_rungs_stand_in_the_order_in_which_parts_were_added() -> None:
+def test_rungs_are_in_the_order_in_which_components_were_added() -> None:
     assert [rung.name for rung in ladder(view()).rungs] == ["baseline", "+ wide", "+ bottleneck", "+ convolution"]
 
 
@@ -67,7 +67,7 @@ def test_a_step_is_the_paired_difference_to_the_rung_below() -> None:
         assert step.pairs == 3
 
 
-def test_other_designs_over_the_same_parts_do_not_bend_the_ladder() -> None:
+def test_other_designs_over_the_same_components_do_not_change_the_ladder() -> None:
     others = {
         "bottleneck only": {"wide": False, "bottleneck": True, "convolution": False},
         "without wide": {"wide": False, "bottleneck": True, "convolution": True},
@@ -76,8 +76,8 @@ def test_other_designs_over_the_same_parts_do_not_bend_the_ladder() -> None:
 
 
 def test_a_ladder_of_which_nothing_was_measured_is_none() -> None:
-    whole = view()
-    assert picture(build(replace(whole, histories=())), "ladder") is None
+    full = view()
+    assert picture(build(replace(full, histories=())), "ladder") is None
 
 
 def test_one_seed_draws_steps_without_intervals() -> None:

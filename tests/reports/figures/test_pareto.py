@@ -1,4 +1,4 @@
-"""Nobody on the front is beaten, everybody behind it is; and what is drawn is what was measured."""
+"""Points of the front are not dominated, all others are; drawn values are the measured ones."""
 
 from dataclasses import replace
 
@@ -17,19 +17,21 @@ def beats(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
 
 
 @given(POINTS)
-def test_the_front_is_who_is_not_beaten(points: list[tuple[int, int, int]]) -> None:
+def test_the_front_is_the_set_of_non_dominated_points(points: list[tuple[int, int, int]]) -> None:
     best = front(points)
-    assert list(best) == [place for place, one in enumerate(points) if not any(beats(two, one) for two in points)]
+    assert list(best) == [
+        position for position, one in enumerate(points) if not any(beats(two, one) for two in points)
+    ]
     assert bool(best) == bool(points)
 
 
-def test_a_search_shows_who_is_better_for_less() -> None:
-    losses = {"baseline": 5.0, "c001": 4.9, "c002": 5.2, "c003": 5.1}  # each arm is smaller than the one before
+def test_the_figure_of_a_search_marks_the_front() -> None:
+    losses = {"baseline": 5.0, "c001": 4.9, "c002": 5.2, "c003": 5.1}  # each arm is smaller than the previous one
     trials = [Trial(arm, 1).pretrained(loss) for arm, loss in losses.items()]
     resolved = document(seeds=(1,), design=search_design(objectives=["held_out_loss", "parameters"]))
     report = build(snapshot(trials, arms={arm: {} for arm in losses}, resolved=resolved))
     (table,) = (table for table in report.tables if table.name == "pareto")
-    assert {row["cost"] for row in table.rows} == {"parameters"}  # the other costs tell nobody apart
+    assert {row["cost"] for row in table.rows} == {"parameters"}  # arms do not differ in the other costs
     assert {row["arm"] for row in table.rows if row["front"]} == {"c001", "c003"}
     drawn = picture(report, "pareto")
     assert drawn is not None
@@ -44,18 +46,18 @@ def test_one_measured_candidate_makes_no_front() -> None:
     assert all(table.name != "pareto" for table in report.tables)
 
 
-def test_a_table_of_three_arms_stands_against_training_flops() -> None:
+def test_a_table_of_three_arms_is_drawn_against_training_flops() -> None:
     losses = {"baseline": 5.0, "small": 4.9, "smaller": 5.2}
     trials = [Trial(arm, seed).pretrained(loss + seed / 10) for arm, loss in losses.items() for seed in (1, 2)]
-    whole = snapshot(trials, arms={arm: {} for arm in losses}, resolved=document(seeds=(1, 2)))
+    view = snapshot(trials, arms={arm: {} for arm in losses}, resolved=document(seeds=(1, 2)))
     costs = {"baseline": 30, "small": 20, "smaller": 10}
-    priced = tuple(replace(arm, train_flops=costs[arm.name]) for arm in whole.arms)
-    found = figure_data(build(replace(whole, arms=priced)), Pareto)
-    assert found is not None
-    (trade_off,) = found.trade_offs
+    priced = tuple(replace(arm, train_flops=costs[arm.name]) for arm in view.arms)
+    data = figure_data(build(replace(view, arms=priced)), Pareto)
+    assert data is not None
+    (trade_off,) = data.trade_offs
     assert (trade_off.cost, {point.arm for point in trade_off.points if point.front}) == (
         "train_flops",
         {"small", "smaller"},
     )
     assert all(point.spread is not None for point in trade_off.points)
-    assert picture(build(whole), "pareto") is None  # the same cost for all tells nobody apart
+    assert picture(build(view), "pareto") is None  # no front if all arms have the same cost

@@ -1,4 +1,4 @@
-"""The palettes by WCAG 2.2 and for eyes that see fewer colours; both computed here, from the definitions."""
+"""Palettes: contrast by WCAG 2.2 and differences under colour vision deficiency, computed from the definitions."""
 
 from itertools import combinations
 
@@ -22,7 +22,7 @@ APART = 0.06
 
 
 def linear(colour: str) -> np.ndarray:
-    values = np.array([int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)])
+    values = np.array([int(colour[position : position + 2], 16) / 255 for position in (1, 3, 5)])
     return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
 
 
@@ -47,24 +47,24 @@ def test_the_measures_are_right() -> None:
 
 
 @pytest.mark.parametrize("palette", PALETTES.values(), ids=PALETTES)
-def test_every_colour_can_be_read_on_its_ground(palette: Palette) -> None:
+def test_every_colour_has_contrast_on_its_background(palette: Palette) -> None:
     assert {colour: contrast(colour, palette.ground) for colour in palette.series if _low(colour, palette)} == {}
-    for text in (palette.series[0], palette.series[1], palette.quiet):  # text, links and notes also lie on the shade
+    for text in (palette.series[0], palette.series[1], palette.quiet):  # text, links and notes are also on the shade
         assert min(contrast(text, ground) for ground in (palette.ground, palette.shade)) >= TEXT
     assert contrast(palette.quiet, palette.ground) >= LINES
 
 
 def _low(colour: str, palette: Palette) -> bool:
-    return contrast(colour, palette.ground) < TEXT  # lines are named in their colour, and text asks for more
+    return contrast(colour, palette.ground) < TEXT  # lines are labelled in their colour, and text needs more contrast
 
 
 @pytest.mark.parametrize("palette", PALETTES.values(), ids=PALETTES)
 @pytest.mark.parametrize("vision", VISION)
-def test_any_two_series_differ_for_every_eye(palette: Palette, vision: str) -> None:
+def test_any_two_series_differ_for_every_colour_vision(palette: Palette, vision: str) -> None:
     seen = {colour: oklab(np.array(VISION[vision]) @ linear(colour)) for colour in palette.series}
     close = [pair for pair in combinations(seen, 2) if np.linalg.norm(seen[pair[0]] - seen[pair[1]]) < APART]
     assert close == []
 
 
-def test_each_series_has_a_shape_and_a_line_style_of_its_own() -> None:
+def test_each_series_has_its_own_marker_and_line_style() -> None:
     assert len(LIGHT.series) == len(DARK.series) == len(set(MARKERS)) == len(set(LINE_STYLES))

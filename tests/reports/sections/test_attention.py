@@ -1,4 +1,4 @@
-"""C as recorded becomes C as reported: every reading, paired by seed, with what even attention would have."""
+"""Attention locality: recorded C is the reported C in every reading, with paired differences."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def rows(report: Report, reading: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("length", "facts"), [(32, 0.355), (64, 0.157), (128, 0.074), (256, 0.036), (512, 0.018)])
-def test_even_attention_has_the_c_of_the_facts(length: int, facts: float) -> None:
+def test_uniform_attention_has_the_c_of_the_closed_form(length: int, facts: float) -> None:
     assert uniform_concentration(length, 4) == pytest.approx(facts, abs=6e-4)  # worked out by hand
 
 
@@ -56,23 +56,23 @@ def test_c_is_mass_near_over_mass_far_in_every_reading() -> None:
     assert rows(report, PER_HEAD)["baseline"]["mean"] == pytest.approx(sum(by_head) / 3)
 
 
-def test_differences_are_paired_and_the_claim_is_judged_on_them() -> None:
+def test_differences_are_paired_and_the_claim_is_tested_on_them() -> None:
     report = build(view())
     mixed = rows(report, ALL)["mixed"]
     assert (mixed["n"], mixed["high"] < 0) == (3, True)
     (claims,) = (table for table in report.tables if table.name == "claims")
     assert claims.rows[0]["verdict"] == "supported"
-    assert "near the diagonal, mixed differs most" in report.finding
+    assert "in attention locality, mixed differs most" in report.finding
 
 
-def test_what_describes_is_never_judged_better() -> None:
+def test_a_description_has_no_verdict() -> None:
     report = build(view())
     for table in report.tables:
         if table.name in ("results", "effects", "noise"):
             assert all(row["metric"] != "attention_diagonal" for row in table.rows)
 
 
-def test_an_arm_that_was_not_looked_at_is_left_out_and_without_any_there_is_no_section() -> None:
+def test_an_arm_without_attention_is_left_out_and_without_any_there_is_no_section() -> None:
     trials = [Trial("baseline", seed).pretrained(5.0) for seed in (1, 2)]
     plain = build(snapshot(trials, {"baseline": {}}))
     assert picture(plain, "attention") is None
@@ -84,7 +84,7 @@ def test_an_arm_that_was_not_looked_at_is_left_out_and_without_any_there_is_no_s
 
 
 @pytest.mark.parametrize("layers", [1, 3, 12])
-def test_the_maps_of_the_ends_are_shown_and_of_many_layers_some(layers: int) -> None:
+def test_first_and_last_layers_are_drawn_and_some_of_many_others(layers: int) -> None:
     maps = figure_data(build(view(layers)), AttentionMaps)
     assert maps is not None
     assert (maps.layers[0], maps.layers[-1], len(maps.layers)) == (1, layers, min(layers, 6))
@@ -99,7 +99,7 @@ def test_mass_that_is_not_finite_shows_nothing() -> None:
     assert picture(build(snapshot([trial], {"baseline": {}})), "attention") is None
 
 
-def test_every_format_tells_of_it() -> None:
+def test_every_format_has_the_section() -> None:
     report = build(view())
     for name in format_names():
         if name != "csv":

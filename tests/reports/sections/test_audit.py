@@ -1,4 +1,4 @@
-"""What the audit tells: that early hurdles favour quick starters where curves cross, and are right elsewhere."""
+"""Audit of hurdles: early hurdles are wrong if curves cross, and right otherwise."""
 
 import random
 from collections.abc import Callable
@@ -23,7 +23,7 @@ MARK = 200_000
 
 
 def crossing(early: float) -> float:
-    """Return an end that is the better, the worse the beginning was."""
+    """Return a final loss that decreases with the early loss."""
     return 12.0 - early
 
 
@@ -32,7 +32,7 @@ def benign(early: float) -> float:
 
 
 def raced(final: Callable[[float], float], share: float, count: int = 40) -> Snapshot:
-    """Return a search in which the better half at the mark went on, and a share of the others was audited."""
+    """Return a search in which the better half at the rung continued and a share of the others was audited."""
     chance = random.Random(4)
     early = {f"c{number:03d}": 5.0 + chance.random() for number in range(count)}
     bar = median(early.values())
@@ -52,20 +52,20 @@ def raced(final: Callable[[float], float], share: float, count: int = 40) -> Sna
         seeds=(1,), design=search_design(), pretraining={"tokens": TOKENS, "seeds": [1], "hurdle": hurdle}
     )
     arms = {"baseline": {}, **{arm: {"bottleneck_ratio": 2} for arm in early}}
-    found = snapshot(trials, arms=arms, resolved=resolved, rungs=(MARK, TOKENS), experiment="search")
+    view = snapshot(trials, arms=arms, resolved=resolved, rungs=(MARK, TOKENS), experiment="search")
     audits = {record.trial: (record,) for record in histories}
     audited = [
         type(one)(one.trial, one.records, one.decisions, one.status, audits.get(one.trial.name, ()))
-        for one in found.histories
+        for one in view.histories
     ]
-    return Snapshot(**{**vars(found), "histories": tuple(audited)})
+    return Snapshot(**{**vars(view), "histories": tuple(audited)})
 
 
-def results(found: Snapshot) -> Results:
-    return results_of(found, primary_metric)
+def results(view: Snapshot) -> Results:
+    return results_of(view, primary_metric)
 
 
-def test_where_curves_cross_the_audit_shows_that_every_stop_was_wrong() -> None:
+def test_with_crossing_curves_every_audited_stop_is_wrong() -> None:
     table = audit_table(results(raced(crossing, share=0.3)))
     hurdle, whole = table.rows
     assert (hurdle["stopped"], hurdle["audited"], hurdle["wrong"], hurdle["beat_worst"]) == (20, 6, 6, 6)
@@ -75,14 +75,14 @@ def test_where_curves_cross_the_audit_shows_that_every_stop_was_wrong() -> None:
     assert "6 ended better than the median survivor" in audit_sentence(results(raced(crossing, share=0.3)))
 
 
-def test_where_the_order_stays_no_stop_was_wrong_and_nothing_was_lost() -> None:
+def test_with_a_constant_order_no_stop_is_wrong_and_regret_is_zero() -> None:
     hurdle, whole = audit_table(results(raced(benign, share=0.3))).rows
     assert (hurdle["wrong"], hurdle["beat_worst"], hurdle["correlation"]) == (0, 0, pytest.approx(1.0))
     assert (whole["share"], whole["regret"]) == (0.0, 0.0)
     assert hurdle["high"] < 0.4
 
 
-def test_the_audited_rank_no_higher_for_it_and_the_report_says_so() -> None:
+def test_the_audit_changes_no_rank_and_the_report_states_it() -> None:
     report = build(raced(crossing, share=1.0))
     tables = {table.name: table for table in report.tables}
     reached = {row["arm"]: row["tokens"] for row in tables["candidates"].rows}
@@ -91,18 +91,18 @@ def test_the_audited_rank_no_higher_for_it_and_the_report_says_so() -> None:
     assert all(reached[arm] == MARK for arm in stopped)
     assert all("audited" in str(row["status"]) for row in tables["candidates"].rows if row["arm"] in stopped)
     assert {row["mean"] for row in tables["results"].rows if row["arm"] in stopped} == {None}
-    assert "Of 40 candidates 20 came through" in report.finding
+    assert "Of 40 candidates 20 passed every hurdle" in report.finding
     assert "The audit trained 20 of 20" in report.finding
     assert "audit" in {grid.name for grid in report.grids}
 
 
-def test_without_an_audit_there_is_no_word_of_it() -> None:
-    found = results(raced(benign, share=0.3))
+def test_without_an_audit_the_report_does_not_mention_it() -> None:
+    measured = results(raced(benign, share=0.3))
     silent = Snapshot(
         **{
-            **vars(found.snapshot),
+            **vars(measured.snapshot),
             "histories": tuple(
-                type(one)(one.trial, one.records, one.decisions, one.status) for one in found.snapshot.histories
+                type(one)(one.trial, one.records, one.decisions, one.status) for one in measured.snapshot.histories
             ),
         }
     )
@@ -112,24 +112,24 @@ def test_without_an_audit_there_is_no_word_of_it() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=12))
 def test_unweighted_without_ties_it_is_kendalls_tau(pairs: list[tuple[int, int]]) -> None:
-    told = [(a, b) for a, b in pairs]
-    if all(one[0] != two[0] and one[1] != two[1] for one, two in combinations(told, 2)):
-        values, finals = zip(*told, strict=True)
-        found, low, high = weighted_tau(told, [1.0] * len(told), [0] * len(told))
+    text = [(a, b) for a, b in pairs]
+    if all(one[0] != two[0] and one[1] != two[1] for one, two in combinations(text, 2)):
+        values, finals = zip(*text, strict=True)
+        found, low, high = weighted_tau(text, [1.0] * len(text), [0] * len(text))
         assert found == pytest.approx(kendalltau(values, finals).statistic)
         assert low is None or low <= high
 
 
-def test_a_share_of_the_stopped_weighs_as_many_as_it_stands_for() -> None:
-    pairs = [(1.0, 1.0), (2.0, 2.0), (3.0, 0.5)]  # the last, audited, ended best
+def test_an_audited_trial_is_weighted_by_the_stopped_trials_it_represents() -> None:
+    pairs = [(1.0, 1.0), (2.0, 2.0), (3.0, 0.5)]  # the last one, audited, has the lowest final loss
     alone, _, _ = weighted_tau(pairs, [1.0, 1.0, 1.0], [-1, -1, 0])
     for_many, _, _ = weighted_tau(pairs, [1.0, 1.0, 10.0], [-1, -1, 0])
     assert alone == pytest.approx(-1 / 3)
     assert for_many == pytest.approx((1 - 20) / 21)
 
 
-def test_one_audited_trial_tells_no_interval() -> None:
-    pairs = [(float(place), float(place)) for place in range(6)]
+def test_one_audited_trial_has_no_interval() -> None:
+    pairs = [(float(position), float(position)) for position in range(6)]
     assert weighted_tau(pairs, [1.0] * 6, [0] * 5 + [1]) == (pytest.approx(1.0), None, None)
     found, low, high = weighted_tau([*pairs, (2.5, 0.5)], [1.0] * 7, [0, 0, 0, 1, 1, 1, 1])
     assert low is not None
@@ -137,7 +137,7 @@ def test_one_audited_trial_tells_no_interval() -> None:
     assert low < found < high
 
 
-def test_wilson_intervals_hold_the_share_and_known_values() -> None:
+def test_wilson_intervals_contain_the_share_and_match_known_values() -> None:
     assert interval_of_share(0, 0) == (None, None)
     known = pytest.approx(0.2775, abs=1e-3)  # Brown, Cai and DasGupta 2001
     assert interval_of_share(0, 10) == (pytest.approx(0.0), known)
@@ -148,7 +148,7 @@ def test_wilson_intervals_hold_the_share_and_known_values() -> None:
 
 
 @given(st.sets(st.text("abc/12", min_size=1), min_size=1, max_size=30), st.floats(0.01, 1), st.integers(0, 99))
-def test_whom_the_audit_chooses_depends_on_names_and_seed_alone(names: set[str], share: float, seed: int) -> None:
+def test_the_audited_sample_depends_on_names_and_seed_only(names: set[str], share: float, seed: int) -> None:
     audit, order = Audit(share=share, seed=seed), sorted(names)
     chosen = audit.chosen(order)
     random.Random(seed).shuffle(order)

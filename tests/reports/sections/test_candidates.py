@@ -1,4 +1,4 @@
-"""How candidates are ranked: by differences at the same seeds, so that what a seed adds to all results cancels."""
+"""Ranking of candidates: by differences at the same seeds, so that effects of the seed cancel."""
 
 import random
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from tests.factories.reports import TOKENS, Trial, document, search_design, snap
 RUNGS = (500_000, TOKENS)
 ARMS = {"baseline": {}, "c001": {"bottleneck_ratio": 2}, "c002": {"bottleneck_ratio": 4}, "c003": {"heads": 2}}
 Losses = Mapping[str, Mapping[int, tuple[float, ...]]]
-"""By arm and seed, the loss at every mark that the trial reached."""
+"""Loss at every rung reached, by arm and seed."""
 
 
 def searched(losses: Losses, seeds: tuple[int, ...] = (1, 2)) -> Snapshot:
@@ -41,8 +41,8 @@ def searched(losses: Losses, seeds: tuple[int, ...] = (1, 2)) -> Snapshot:
 
 
 def results(losses: Losses) -> Results:
-    found = searched(losses)
-    return results_of(found, primary_metric)
+    view = searched(losses)
+    return results_of(view, primary_metric)
 
 
 def table(losses: Losses) -> list[Mapping[str, Any]]:
@@ -54,9 +54,9 @@ def order(losses: Losses) -> list[str]:
 
 
 def values_of(losses: Losses) -> dict[str, float]:
-    """Return the values by which the Pareto front is found."""
-    found = pareto_of(results(losses))
-    return {} if found is None else {point.arm: point.value for point in found.trade_offs[0].points}
+    """Return the values of the Pareto front."""
+    result = pareto_of(results(losses))
+    return {} if result is None else {point.arm: point.value for point in result.trade_offs[0].points}
 
 
 LOSS = st.integers(0, 3)
@@ -66,10 +66,10 @@ SHIFTS = st.fixed_dictionaries({seed: st.floats(-90, 90) for seed in (1, 2, 3)})
 
 @given(st.fixed_dictionaries(dict.fromkeys(ARMS, OF_ARM)), SHIFTS)
 @settings(max_examples=60, deadline=None)
-def test_what_all_results_of_a_seed_have_in_common_changes_no_rank(
+def test_an_effect_of_the_seed_changes_no_rank(
     drawn: Mapping[str, Mapping[int, tuple[int, ...]]], shifts: Mapping[int, float]
 ) -> None:
-    chance = random.Random(1)  # a little noise, so that no two differences are equal and decided by a last bit
+    chance = random.Random(1)  # noise, so that no two differences are equal
     losses = {
         arm: {seed: tuple(value + chance.random() / 4 for value in values) for seed, values in by_seed.items()}
         for arm, by_seed in drawn.items()
@@ -85,7 +85,7 @@ def test_what_all_results_of_a_seed_have_in_common_changes_no_rank(
     assert max(apart, default=0.0) - min(apart, default=0.0) < 1e-9
 
 
-def test_a_candidate_kept_at_the_easy_seed_alone_is_not_best_for_it() -> None:
+def test_a_candidate_at_an_easy_seed_only_is_not_ranked_first_for_it() -> None:
     base, kept = {1: (7.9, 7.80), 2: (7.9, 7.90)}, {1: (7.9, 7.81), 2: (8.1,)}
     losses = {"baseline": base, "c001": kept, "c002": {1: (7.9, 7.79), 2: (7.9, 7.88)}}
     assert order(losses)[:3] == ["c002", "baseline", "c001"]
@@ -94,10 +94,10 @@ def test_a_candidate_kept_at_the_easy_seed_alone_is_not_best_for_it() -> None:
     assert (last["seeds"], last["n"], last["delta"]) == ("1", 1, pytest.approx(0.01))
     finding = build(searched(losses)).finding
     assert "the best is c002" in finding
-    assert "not distinguishable from the only other candidate that came as far (c001, Δ" in finding
+    assert "not significantly different from the only other candidate at that rung (c001, Δ" in finding
 
 
-def test_a_seed_that_the_baseline_lacks_is_not_ranked_and_the_report_says_so() -> None:
+def test_a_seed_without_the_baseline_is_not_ranked_and_the_report_states_it() -> None:
     losses = {"baseline": {1: (7.0, 6.0)}, "c001": {1: (6.9,), 2: (6.0, 4.0)}, "c002": {1: (6.8, 5.9)}}
     report = build(searched(losses, seeds=(1,)))
     rows = next(found for found in report.tables if found.name == "candidates").rows
@@ -107,15 +107,15 @@ def test_a_seed_that_the_baseline_lacks_is_not_ranked_and_the_report_says_so() -
 
 def test_where_the_baseline_diverged_candidates_are_ranked_among_themselves() -> None:
     losses = {"c001": {1: (7.0, 6.0), 2: (9.0, 8.0)}, "c002": {1: (7.0, 5.9), 2: (9.0, 7.9)}}
-    found = searched(losses)
-    diverged = snapshot([Trial("baseline", 1).diverged()], arms=ARMS, resolved=found.document, rungs=RUNGS)
-    report = build(replace(found, histories=(*diverged.histories, *found.histories)))
+    view = searched(losses)
+    diverged = snapshot([Trial("baseline", 1).diverged()], arms=ARMS, resolved=view.document, rungs=RUNGS)
+    report = build(replace(view, histories=(*diverged.histories, *view.histories)))
     assert "the best is c002" in report.finding
-    assert "no mark that the baseline has reached" in report.finding
+    assert "which shares no rung with the baseline" in report.finding
 
 
 def ended(standings: Mapping[str, tuple[TrialStatus, ...]]) -> str:
-    """Return the finding on trials that reached no mark."""
+    """Return the finding on trials that reached no rung."""
     trials = []
     for arm, each in standings.items():
         for seed, standing in enumerate(each, start=1):
@@ -126,7 +126,7 @@ def ended(standings: Mapping[str, tuple[TrialStatus, ...]]) -> str:
     return build(snapshot(trials, arms={arm: {} for arm in standings}, resolved=resolved)).finding
 
 
-def test_a_search_without_a_result_says_why() -> None:
+def test_a_search_without_a_result_reports_the_reason() -> None:
     bad, lost, ahead = (TrialStatus.DIVERGED,), (TrialStatus.FAILED,), (TrialStatus.WAITING,)
     every = ended({"baseline": bad, "c001": bad, "c002": bad})
     assert every == "No result: the baseline and all 2 candidates diverged."
@@ -139,11 +139,11 @@ def test_a_search_without_a_result_says_why() -> None:
 
 def with_audit(final: float) -> Snapshot:
     losses = {"baseline": {1: (7.0, 6.0)}, "c001": {1: (7.5,)}, "c002": {1: (6.8, 5.9)}}
-    found = searched(losses, seeds=(1,))
+    view = searched(losses, seeds=(1,))
     result = PretrainResult(tokens=TOKENS, held_out_loss=final)
     record = Record(9, "c001/1", "pretrain", f"pretrain@{TOKENS}", "key", Status.FINISHED, result, 1.0, False)
-    histories = (replace(one, audit=(record,)) if one.trial.name == "c001/1" else one for one in found.histories)
-    return replace(found, histories=tuple(histories))
+    histories = (replace(one, audit=(record,)) if one.trial.name == "c001/1" else one for one in view.histories)
+    return replace(view, histories=tuple(histories))
 
 
 def test_an_audited_trial_that_ended_best_is_named_and_its_absence_from_the_ranks_is_noted() -> None:
@@ -152,18 +152,18 @@ def test_an_audited_trial_that_ended_best_is_named_and_its_absence_from_the_rank
         "Audited trial that ended better than every survivor: c001/1, stopped at hurdle 1, at 5.1000"
         in report.finding
     )
-    assert any(note.startswith("Audited: c001/1 trained on to the end") for note in report.notes)
+    assert any(note.startswith("Audited: c001/1, trained to the end of the budget") for note in report.notes)
     assert "the best is c002" in report.finding
     assert "better than every survivor" not in build(with_audit(5.95)).finding
 
 
-def test_a_candidate_that_sets_a_hurdle_is_not_counted_as_judged_by_it() -> None:
+def test_a_candidate_that_sets_a_hurdle_is_not_counted_as_stopped_by_its_threshold() -> None:
     trials = [Trial("baseline", 1).pretrained(7.0, RUNGS[0]).pretrained(6.0)]
     trials += [Trial("c001", 1).pretrained(7.5, RUNGS[0]).judged(0, False, 7.5, None)]
     trials += [Trial("c002", 1).pretrained(7.6, RUNGS[0]).judged(0, False, 7.6, 7.5)]
     trials += [Trial("c003", 1).pretrained(6.9, RUNGS[0]).judged(0, True, 6.9, 7.5).pretrained(5.9)]
-    found = searched({})
-    found = replace(found, histories=tuple(trial.history() for trial in trials))
+    view = searched({})
+    view = replace(view, histories=tuple(trial.history() for trial in trials))
     audits = {
         name: Record(
             9,
@@ -179,9 +179,9 @@ def test_a_candidate_that_sets_a_hurdle_is_not_counted_as_judged_by_it() -> None
         for name in ("c001/1", "c002/1")
     }
     audited = (
-        replace(one, audit=(audits[one.trial.name],)) if one.trial.name in audits else one for one in found.histories
+        replace(one, audit=(audits[one.trial.name],)) if one.trial.name in audits else one for one in view.histories
     )
-    tables = {table.name: table for table in build(replace(found, histories=tuple(audited))).tables}
+    tables = {table.name: table for table in build(replace(view, histories=tuple(audited))).tables}
     counts = {row["hurdle"]: (row["stopped"], row["audited"]) for row in tables["audit"].rows}
     assert counts == {1: (1, 1), "1, set here": (1, 1), "all": (2, 2)}
     assert {row["arm"]: row["status"].partition(",")[0] for row in tables["candidates"].rows}[
@@ -191,15 +191,15 @@ def test_a_candidate_that_sets_a_hurdle_is_not_counted_as_judged_by_it() -> None
 
 
 @given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
-def test_different_numbers_look_different(one: float, other: float) -> None:
+def test_unequal_numbers_differ_as_text(one: float, other: float) -> None:
     shown = distinct(one, other, 4)
     assert (shown[0] == shown[1]) == (one == other) or abs(one - other) < 1e-16
     assert distinct(5.9590, 5.9, 4) == ("5.9590", "5.9000")
 
 
-def test_a_value_and_the_bar_it_met_can_be_told_apart_everywhere() -> None:
+def test_a_value_and_its_threshold_differ_as_text_everywhere() -> None:
     trial = Trial("c001", 1).pretrained(5.95904, RUNGS[0]).judged(0, False, 5.95904, 5.95901)
     assert stop_reason(trial.history()) == "hurdle 1: 5.95904 against 5.95901"
-    found = replace(searched({}), histories=(trial.history(),))
-    (grid,) = (grid for grid in build(found).grids if grid.name == "candidates")
+    view = replace(searched({}), histories=(trial.history(),))
+    (grid,) = (grid for grid in build(view).grids if grid.name == "candidates")
     assert any("5.95904 / 5.95901" in cell.text for row in grid.rows for cell in row)

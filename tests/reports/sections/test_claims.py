@@ -1,4 +1,4 @@
-"""Claims: what is a claim, what the seeds say of it, with which probability and power."""
+"""Claims: syntax, outcome, probability and power."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -14,7 +14,7 @@ from configuration.claims import Ordering, Sign, UnclearClaim, claim_of, parse_c
 from ledger.amendments import Amendment
 from ledger.snapshot import Snapshot
 from reports.report import build
-from reports.sections.claims import Judgement, judge
+from reports.sections.claims import ClaimOutcome, decide
 from reports.table import Row
 from tests.factories.reports import Trial, document, snapshot, table2
 
@@ -50,24 +50,24 @@ def test_a_matched_arm_needs_no_quotes_in_a_claim() -> None:
 
 
 @given(NAMES, st.lists(st.tuples(st.sampled_from(">~"), NAMES), min_size=1, max_size=5))
-def test_a_chain_is_its_neighbours(first: str, rest: list[tuple[str, str]]) -> None:
+def test_a_chain_is_its_pairs_of_neighbours(first: str, rest: list[tuple[str, str]]) -> None:
     names = [first, *(name for _, name in rest)]
     if any(a == b for a, b in pairwise(names)):
         return
-    found = parse_orderings(" ".join([first, *(f"{sign} {name}" for sign, name in rest)]))
-    assert [found[0].first, *(ordering.second for ordering in found)] == names
-    assert [ordering.level for ordering in found] == [sign == "~" for sign, _ in rest]
+    orderings = parse_orderings(" ".join([first, *(f"{sign} {name}" for sign, name in rest)]))
+    assert [orderings[0].first, *(ordering.second for ordering in orderings)] == names
+    assert [ordering.level for ordering in orderings] == [sign == "~" for sign, _ in rest]
 
 
 @pytest.mark.parametrize(
     "text", ["a", "a < b", "a >", "", "a > > b", 'a "b > c', '"a > b', "a > a", '"a"b > c', "a b > c"]
 )
-def test_what_is_no_ordering_is_told(text: str) -> None:
+def test_an_invalid_ordering_is_reported(text: str) -> None:
     with pytest.raises(UnclearClaim):
         parse_orderings(text)
 
 
-def test_an_ordering_claims_of_every_metric_the_side_that_is_better() -> None:
+def test_an_ordering_claims_the_better_direction_of_every_metric() -> None:
     better, level = parse_orderings("a > b ~ c")
     assert str(better.on("held_out_loss", True, None)) == "held_out_loss(a) < held_out_loss(b)"
     assert str(better.on("score", False, 2.0)) == "score(a) > score(b)"
@@ -76,7 +76,7 @@ def test_an_ordering_claims_of_every_metric_the_side_that_is_better() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("a > b", "is not a claim"),
         ("score(a) > loss(b)", "both sides must be one metric"),
@@ -87,40 +87,40 @@ def test_an_ordering_claims_of_every_metric_the_side_that_is_better() -> None:
         ("score(a) > score(b) by -1", "is not a claim"),
     ],
 )
-def test_what_is_no_claim_is_told_why(text: str, told: str) -> None:
-    with pytest.raises(UnclearClaim, match=told):
+def test_an_invalid_claim_is_reported_with_the_reason(text: str, expected: str) -> None:
+    with pytest.raises(UnclearClaim, match=expected):
         parse_claim(text)
 
 
-def test_names_that_are_not_there_are_told_with_the_nearest() -> None:
+def test_unknown_names_are_reported_with_the_nearest() -> None:
     wrong = unknown_names(parse_claim("scor(dynamc) > scor(wide)"), ["dynamic", "wide"], ["score"])
     assert ["Did you mean 'score'?" in wrong[0], "Did you mean 'dynamic'?" in wrong[1], len(wrong)] == [True, True, 2]
 
 
-def judged(differences: list[float], text: str) -> tuple[Judgement, float | None]:
+def judged(differences: list[float], text: str) -> tuple[ClaimOutcome, float | None]:
     values = dict(enumerate(differences))
-    found = judge(parse_claim(text), differences, paired(values, dict.fromkeys(values, 0.0)))
-    return found.judgement, found.probability
+    verdict = decide(parse_claim(text), differences, paired(values, dict.fromkeys(values, 0.0)))
+    return verdict.outcome, verdict.probability
 
 
 @pytest.mark.parametrize(
-    ("differences", "text", "judgement"),
+    ("differences", "text", "outcome"),
     [
-        ([1.0, 1.1, 0.9], "score(a) > score(b)", Judgement.SUPPORTED),
-        ([1.0, 1.1, 0.9], "score(a) > score(b) by 0.5", Judgement.SUPPORTED),
-        ([1.0, 1.1, 0.9], "score(a) > score(b) by 1", Judgement.UNDECIDED),
-        ([1.0, 1.1, 0.9], "score(a) > score(b) by 2", Judgement.CONTRADICTED),
-        ([1.0, 1.1, 0.9], "score(a) < score(b)", Judgement.CONTRADICTED),
-        ([1.0, 1.1, 0.9], "score(a) ~ score(b) within 2", Judgement.SUPPORTED),
-        ([1.0, 1.1, 0.9], "score(a) ~ score(b) within 0.1", Judgement.CONTRADICTED),
-        ([1.0, -1.0, 0.9], "score(a) > score(b)", Judgement.UNDECIDED),
-        ([1.0], "score(a) > score(b)", Judgement.UNDECIDED),
-        ([1.0, 1.0, 1.0], "score(a) > score(b)", Judgement.UNDECIDED),
-        ([0.1, -0.1, 0.05], "score(a) ~ score(b) within 1e-9", Judgement.UNDECIDED),
+        ([1.0, 1.1, 0.9], "score(a) > score(b)", ClaimOutcome.SUPPORTED),
+        ([1.0, 1.1, 0.9], "score(a) > score(b) by 0.5", ClaimOutcome.SUPPORTED),
+        ([1.0, 1.1, 0.9], "score(a) > score(b) by 1", ClaimOutcome.UNDECIDED),
+        ([1.0, 1.1, 0.9], "score(a) > score(b) by 2", ClaimOutcome.CONTRADICTED),
+        ([1.0, 1.1, 0.9], "score(a) < score(b)", ClaimOutcome.CONTRADICTED),
+        ([1.0, 1.1, 0.9], "score(a) ~ score(b) within 2", ClaimOutcome.SUPPORTED),
+        ([1.0, 1.1, 0.9], "score(a) ~ score(b) within 0.1", ClaimOutcome.CONTRADICTED),
+        ([1.0, -1.0, 0.9], "score(a) > score(b)", ClaimOutcome.UNDECIDED),
+        ([1.0], "score(a) > score(b)", ClaimOutcome.UNDECIDED),
+        ([1.0, 1.0, 1.0], "score(a) > score(b)", ClaimOutcome.UNDECIDED),
+        ([0.1, -0.1, 0.05], "score(a) ~ score(b) within 1e-9", ClaimOutcome.UNDECIDED),
     ],
 )
-def test_judgements(differences: list[float], text: str, judgement: Judgement) -> None:
-    assert judged(differences, text)[0] is judgement
+def test_outcomes(differences: list[float], text: str, outcome: ClaimOutcome) -> None:
+    assert judged(differences, text)[0] is outcome
 
 
 @given(st.lists(st.integers(-40, 40).map(lambda v: v / 8), min_size=2, max_size=8), SIZES)
@@ -139,7 +139,7 @@ def rows(view: object) -> list[Row]:
     return list(found.rows)
 
 
-def test_a_report_judges_the_experiments_claims_and_the_papers() -> None:
+def test_a_report_tests_the_claims_of_experiment_and_paper() -> None:
     claims = ["held_out_loss(span_dynamic) < held_out_loss(dynamic) by 0.1", "score(dynamic) > score(nobody)"]
     view = table2()
     first, second, *stated = rows(replace(view, document={**view.document, "claims": claims}))
@@ -147,19 +147,19 @@ def test_a_report_judges_the_experiments_claims_and_the_papers() -> None:
     assert first["probability"] == pytest.approx(0.972, abs=0.01)
     assert (second["verdict"], second["probability"], second["afterwards"]) == ("undecided", None, None)
     assert {row["by"] for row in stated} == {"paper"}
-    told = {str(row["claim"]): row["verdict"] for row in stated}
-    assert told["held_out_loss(span_dynamic) < held_out_loss(dynamic)"] == "supported"
-    assert told["held_out_loss(bottleneck) < held_out_loss(depthwise)"] == "supported"
-    assert told["score(dynamic) ~ score(bottleneck) within 5"] == "supported"
-    assert told["held_out_loss(dynamic) ~ held_out_loss(bottleneck)"] in ("undecided", "contradicted")
+    verdicts_by_claim = {str(row["claim"]): row["verdict"] for row in stated}
+    assert verdicts_by_claim["held_out_loss(span_dynamic) < held_out_loss(dynamic)"] == "supported"
+    assert verdicts_by_claim["held_out_loss(bottleneck) < held_out_loss(depthwise)"] == "supported"
+    assert verdicts_by_claim["score(dynamic) ~ score(bottleneck) within 5"] == "supported"
+    assert verdicts_by_claim["held_out_loss(dynamic) ~ held_out_loss(bottleneck)"] in ("undecided", "contradicted")
     assert len(stated) == 6
 
 
-def test_level_without_a_margin_has_no_probability_and_is_never_supported() -> None:
-    found = judge(
+def test_equivalence_without_a_margin_has_no_probability_and_is_never_supported() -> None:
+    verdict = decide(
         claim_of("score", "a", Sign.LEVEL, "b", 0.0), [0.1, -0.2, 0.1], paired({1: 0.1, 2: -0.2, 3: 0.1}, {})
     )
-    assert (found.judgement, found.probability, found.power) == (Judgement.UNDECIDED, None, None)
+    assert (verdict.outcome, verdict.probability, verdict.power) == (ClaimOutcome.UNDECIDED, None, None)
 
 
 def late_view(cached: bool) -> Snapshot:
@@ -171,26 +171,28 @@ def late_view(cached: bool) -> Snapshot:
     return snapshot([*trials, *late], {"baseline": {}, "late": {"width": 512}}, resolved=resolved)
 
 
-def test_whose_pretraining_was_in_the_cache_is_told_once_and_beside_no_claim() -> None:
+def test_cached_pretraining_is_reported_once_and_not_at_claims() -> None:
     known = "baseline (pretrained for other experiments of this cache), not late"
-    for cached, told in ((True, known), (False, None)):
+    for cached, expected in ((True, known), (False, None)):
         view = late_view(cached)
         (found,) = rows(view)
         assert (found["verdict"], found["afterwards"]) == ("supported", None)
-        assert dict(build(view).footer).get("Known when this was begun") == told
+        assert dict(build(view).footer).get("Results before the start") == expected
 
 
 def numbered(view: Snapshot) -> Snapshot:
     """Return the view with its records numbered in the order of the trials, as a ledger does."""
     count, histories = 0, []
     for history in view.histories:
-        records = tuple(replace(record, sequence=count + place) for place, record in enumerate(history.records, 5))
+        records = tuple(
+            replace(record, sequence=count + position) for position, record in enumerate(history.records, 5)
+        )
         count += len(records)
         histories.append(replace(history, records=records))
     return replace(view, histories=tuple(histories))
 
 
-def test_an_arm_and_a_claim_tell_after_how_many_results_they_came() -> None:
+def test_an_arm_and_a_claim_added_after_results_have_the_number_of_results() -> None:
     view = numbered(late_view(cached=False))
     arms = tuple(replace(arm, after_record=7 if arm.name == "late" else 0) for arm in view.arms)
     before = {**view.document, "claims": []}
@@ -209,7 +211,7 @@ def test_what_was_added_before_any_result_is_not_late() -> None:
     assert found["afterwards"] is None
 
 
-def test_margins_that_changed_after_results_are_told() -> None:
+def test_margins_changed_after_results_are_reported() -> None:
     view = numbered(late_view(cached=False))
     wider = {**view.document, "equivalence_margin": {"held_out_loss": 2.0}}
     added = Amendment(10, "then", ("equivalence_margin",), wider, None, None)

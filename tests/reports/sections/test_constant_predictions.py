@@ -1,4 +1,4 @@
-"""A model that gives one answer everywhere is named beneath the tables: arm, task, and in how many fine-tunings."""
+"""Constant predictions are reported in the footer by arm, task and number of fine-tunings."""
 
 from reports.formats import render
 from reports.report import Report, build
@@ -9,7 +9,7 @@ TASK = "docs_pair"
 
 
 def report(constant: dict[tuple[str, int, int], tuple[str, ...]]) -> Report:
-    """Return two arms at three seeds, each fine-tuned twice; the flags of some (arm, seed, fine-tuning seed)."""
+    """Return two arms at three seeds, each fine-tuned twice, with flags by (arm, seed, fine-tuning seed)."""
     trials = []
     for arm in ("baseline", "dynamic"):
         for seed in (1, 2, 3):
@@ -30,14 +30,14 @@ def report(constant: dict[tuple[str, int, int], tuple[str, ...]]) -> Report:
 
 
 def test_arm_task_and_count_are_named_in_every_form() -> None:
-    found = report({("dynamic", 1, 1): ("constant", "constant mismatched"), ("dynamic", 3, 2): ("constant",)})
-    told = dict(found.footer)[TERM]
-    assert told == (
-        "one answer for every example: dynamic on docs_pair in 2 of 6 fine-tunings; dynamic on docs_pair mismatched "
+    built = report({("dynamic", 1, 1): ("constant", "constant mismatched"), ("dynamic", 3, 2): ("constant",)})
+    text = dict(built.footer)[TERM]
+    assert text == (
+        "constant predictions: dynamic on docs_pair in 2 of 6 fine-tunings; dynamic on docs_pair mismatched "
         "in 1 of 6 fine-tunings; their correlation is set to 0"
     )
     for form in ("markdown", "html"):
-        assert "in 2 of 6 fine-tunings" in render(found, form)
+        assert "in 2 of 6 fine-tunings" in render(built, form)
 
 
 def test_nothing_is_said_where_no_model_has_collapsed() -> None:

@@ -1,4 +1,4 @@
-"""An option that is not the paper's is named wherever an arm has it, and beside the paper's claims on such an arm."""
+"""An option that differs from the paper's is reported for its arms and at the paper's claims on them."""
 
 from dataclasses import replace
 from typing import Any
@@ -28,17 +28,17 @@ DYNAMIC = published().option_departures["dynamic"]
 
 def report(arms: tuple[str, ...], **more: Any) -> Report:
     trials = [Trial(name, seed).pretrained(3.0 + seed / 100 + len(name) / 50) for name in arms for seed in (1, 2, 3)]
-    found = snapshot(trials, {name: CHANGES[name] for name in arms}, (), resolved=document((), **more))
-    rows = (replace(arm, candidate=written(arm.name)) for arm in found.arms)
-    return build(replace(found, arms=tuple(rows)), primary=primary)
+    view = snapshot(trials, {name: CHANGES[name] for name in arms}, (), resolved=document((), **more))
+    rows = (replace(arm, candidate=written(arm.name)) for arm in view.arms)
+    return build(replace(view, arms=tuple(rows)), primary=primary)
 
 
 def written(arm: str) -> Candidate:
     return apply(Candidate(), CHANGES[arm])
 
 
-def rows(found: Report, name: str) -> list[dict[str, Any]]:
-    return [dict(row) for table in found.tables if table.name == name for row in table.rows]
+def rows(report: Report, name: str) -> list[dict[str, Any]]:
+    return [dict(row) for table in report.tables if table.name == name for row in table.rows]
 
 
 def test_without_a_published_table_it_is_a_condition() -> None:
@@ -46,20 +46,20 @@ def test_without_a_published_table_it_is_a_condition() -> None:
     assert TERM not in dict(report(("baseline", "span_dynamic")).footer)
 
 
-def test_with_one_it_is_among_what_differs_with_what_is_assumed() -> None:
+def test_with_a_table_of_the_paper_it_is_among_differences_and_assumptions() -> None:
     paper = {**PAPER, "table": "table2", "rows": {"baseline": "none", "dynamic": "dynamic"}}
-    found = report(tuple(CHANGES), paper=paper)
-    told = {row["where"]: row["what"] for row in rows(found, "departures")}
-    assert told["convolution dynamic"] == DYNAMIC.what
-    assert told["assumed"] == published().tables["table2"].assumptions[0]
-    assert "bottleneck ratio 2" in told["assumed"]
-    assert TERM not in dict(found.footer)
+    built = report(tuple(CHANGES), paper=paper)
+    departures = {row["where"]: row["what"] for row in rows(built, "departures")}
+    assert departures["convolution dynamic"] == DYNAMIC.what
+    assert departures["assumed"] == published().tables["table2"].assumptions[0]
+    assert "bottleneck ratio 2" in departures["assumed"]
+    assert TERM not in dict(built.footer)
 
 
-def test_it_stands_beside_the_papers_claims_on_that_arm_alone() -> None:
-    found = report(tuple(CHANGES), paper=PAPER, claims=["held_out_loss(dynamic) < held_out_loss(baseline)"])
-    told = {row["claim"]: row["departure"] for row in rows(found, "claims")}
-    assert told == {
+def test_the_difference_is_at_claims_of_the_paper_on_that_arm_only() -> None:
+    built = report(tuple(CHANGES), paper=PAPER, claims=["held_out_loss(dynamic) < held_out_loss(baseline)"])
+    text = {row["claim"]: row["departure"] for row in rows(built, "claims")}
+    assert text == {
         "held_out_loss(dynamic) < held_out_loss(baseline)": None,  # the experiment's own
         "held_out_loss(span_dynamic) < held_out_loss(dynamic)": DYNAMIC.brief,
         "held_out_loss(span_dynamic) < held_out_loss(baseline)": None,
@@ -68,5 +68,5 @@ def test_it_stands_beside_the_papers_claims_on_that_arm_alone() -> None:
 
 @pytest.mark.parametrize("form", ["terminal", "markdown", "latex", "html"])
 def test_people_read_it_beside_the_verdict(form: str) -> None:
-    found = " ".join(render(report(tuple(CHANGES), paper=PAPER), form).split())
-    assert "without the paper" in found
+    result = " ".join(render(report(tuple(CHANGES), paper=PAPER), form).split())
+    assert "without the paper" in result

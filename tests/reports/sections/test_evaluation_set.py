@@ -1,4 +1,4 @@
-"""The conditions state how many held-out tokens all seeds share, and which variation the intervals leave out."""
+"""The conditions state the number of held-out tokens and the variation that intervals do not contain."""
 
 from dataclasses import replace
 
@@ -16,18 +16,18 @@ def test_the_number_of_tokens_is_the_records_own() -> None:
     ((term, text),) = evaluation_set_notes([MADE], MaskedLanguageModel().kind, tasks=False)
     assert term == TERM
     assert text == (
-        "all arms and seeds are evaluated on the same 4,096 held-out masked tokens; the intervals contain the "
-        "variation between seeds, not between questions"
+        "all arms and seeds are evaluated on the same 4,096 held-out masked tokens; intervals contain the "
+        "variation between seeds, not the sampling error of this set"
     )
 
 
-def test_judged_tokens_are_not_called_masked_and_tasks_share_their_dev_examples() -> None:
+def test_tokens_of_other_objectives_are_not_called_masked_and_tasks_share_dev_examples() -> None:
     ((_, text),) = evaluation_set_notes([MADE], "replaced_token_detection", tasks=True)
     assert "4,096 held-out tokens and, for each task, on the same dev examples;" in text
 
 
 @pytest.mark.parametrize("made", [True, False])
-def test_a_report_has_the_line_once_the_set_is_made(made: bool) -> None:
-    found = snapshot([Trial("baseline", 1).pretrained(3.0)], {"baseline": {}}, (), resolved=document(()))
-    found = replace(found, shared=(*found.shared, MADE)) if made else found
-    assert (TERM in dict(build(found, primary=primary).footer)) is made
+def test_a_report_has_the_condition_once_the_set_exists(made: bool) -> None:
+    view = snapshot([Trial("baseline", 1).pretrained(3.0)], {"baseline": {}}, (), resolved=document(()))
+    view = replace(view, shared=(*view.shared, MADE)) if made else view
+    assert (TERM in dict(build(view, primary=primary).footer)) is made

@@ -1,4 +1,4 @@
-"""Names of effects, over every kind of design: no two of a table share one, and each names what the design varied."""
+"""Names of effects are unique in every kind of design and name the varied field."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -53,8 +53,8 @@ def report_of(designs: Iterable[PointDesign]) -> Report:
     assert not arm_table.violations
     arms = {arm.name: dict(arm.changes) for arm in arm_table.arms}
     trials = [
-        Trial(name, seed).pretrained(6 + 0.01 * ((seed + 3 * place) * place % 7))
-        for place, name in enumerate(arms)
+        Trial(name, seed).pretrained(6 + 0.01 * ((seed + 3 * position) * position % 7))
+        for position, name in enumerate(arms)
         for seed in SEEDS
     ]
     baseline = BASELINE.model_dump(mode="json")
@@ -97,7 +97,7 @@ def test_a_factorial_names_every_level_of_every_axis_once(paths: list[str]) -> N
 
 
 @given(axes)
-def test_pairs_with_each_value_alone_are_named_as_the_factorial_is(paths: list[str]) -> None:
+def test_pairs_with_each_value_are_named_like_the_factorial(paths: list[str]) -> None:
     vary = {path: AXES[path] for path in paths}
     report = report_of([OneFactor(vary=vary), Pairs(vary=vary)])
     assert_each_named_once(report)
@@ -167,9 +167,9 @@ def test_a_factorial_beside_other_arms_keeps_its_own_effects() -> None:
 
 def test_a_main_effect_names_the_level_that_it_is_the_difference_from() -> None:
     report = report_of([Factorial(vary={"heads": (2, 4), "convolution.kernel_size": (3, 9, 15)})])
-    found = {effect: against for effect, against, _ in names_of(report, "factors", "effect", "against")}
-    assert found["heads=2"] == "4"
-    assert found["convolution.kernel_size=3"] == found["convolution.kernel_size=15"] == "9"
+    result = {effect: against for effect, against, _ in names_of(report, "factors", "effect", "against")}
+    assert result["heads=2"] == "4"
+    assert result["convolution.kernel_size=3"] == result["convolution.kernel_size=15"] == "9"
     elsewhere = report_of([Factorial(vary={"heads": (2, 8), "convolution.kernel_size": (3, 15)})])
-    found = {effect: against for effect, against, _ in names_of(elsewhere, "factors", "effect", "against")}
-    assert (found["heads=8"], found["convolution.kernel_size=15"]) == ("2", "3")  # the baseline is no run of it
+    result = {effect: against for effect, against, _ in names_of(elsewhere, "factors", "effect", "against")}
+    assert (result["heads=8"], result["convolution.kernel_size=15"]) == ("2", "3")  # the baseline is not a run of it

@@ -1,4 +1,4 @@
-"""Main effects, interactions and aliases: planted effects come back, and agree with ordinary least squares."""
+"""Main effects, interactions and aliases: planted effects are recovered and agree with ordinary least squares."""
 
 from dataclasses import replace
 from itertools import product
@@ -36,44 +36,44 @@ def rows(points: list[tuple[int, ...]], losses: Any, paths: dict[str, Any] | Non
 
 
 @given(NUMBERS, NUMBERS, NUMBERS, NUMBERS)
-def test_a_full_factorial_gives_back_what_was_planted(a: float, b: float, c: float, ab: float) -> None:
+def test_a_full_factorial_recovers_planted_effects(a: float, b: float, c: float, ab: float) -> None:
     def loss(point: tuple[int, ...], seed: int) -> float:
         x, y, z = point
         return 6 + seed / 10 + a * x + b * y + c * z + ab * x * y
 
-    found = rows(list(product((0, 1), repeat=3)), loss)
-    assert len(found) == 6
-    assert found["depth=6"]["delta"] == pytest.approx(c, abs=1e-9)
-    assert found["bottleneck_ratio=2"]["delta"] == pytest.approx(a + ab / 2, abs=1e-9)
-    assert found["bottleneck_ratio=2 x width=512"]["delta"] == pytest.approx(ab, abs=1e-9)
-    assert found["bottleneck_ratio=2 x depth=6"]["delta"] == pytest.approx(0, abs=1e-9)
-    assert all(row["aliases"] is None for row in found.values())
+    table_rows = rows(list(product((0, 1), repeat=3)), loss)
+    assert len(table_rows) == 6
+    assert table_rows["depth=6"]["delta"] == pytest.approx(c, abs=1e-9)
+    assert table_rows["bottleneck_ratio=2"]["delta"] == pytest.approx(a + ab / 2, abs=1e-9)
+    assert table_rows["bottleneck_ratio=2 x width=512"]["delta"] == pytest.approx(ab, abs=1e-9)
+    assert table_rows["bottleneck_ratio=2 x depth=6"]["delta"] == pytest.approx(0, abs=1e-9)
+    assert all(row["aliases"] is None for row in table_rows.values())
 
 
 def test_three_levels_agree_with_least_squares() -> None:
     random = np.random.default_rng(5)
     points = list(product((0, 1, 2), (0, 1)))
     noise = {(point, seed): random.normal() for point in points for seed in SEEDS}
-    found = rows(points, lambda point, seed: 6 + noise[point, seed], {"bottleneck_ratio": [2, 4], "width": 512})
+    table_rows = rows(points, lambda point, seed: 6 + noise[point, seed], {"bottleneck_ratio": [2, 4], "width": 512})
     design = [[1, (x == 1) - 1 / 3, (x == 2) - 1 / 3, y - 0.5] for x, y in points for _ in SEEDS]
     fitted = np.linalg.lstsq(np.array(design, dtype=float), [noise[p, s] for p in points for s in SEEDS], rcond=None)[
         0
     ]
     names = ("bottleneck_ratio=2", "bottleneck_ratio=4", "width=512")
-    assert [found[name]["delta"] for name in names] == pytest.approx(list(fitted[1:]), abs=1e-9)
+    assert [table_rows[name]["delta"] for name in names] == pytest.approx(list(fitted[1:]), abs=1e-9)
 
 
 def test_a_half_fraction_names_its_aliases() -> None:
     half = [point for point in product((0, 1), repeat=3) if sum(point) % 2 == 0]
-    found = rows(half, lambda point, seed: 6 + seed / 10 + 0.5 * point[0])
-    assert found["bottleneck_ratio=2"]["delta"] == pytest.approx(0.5)
-    assert found["bottleneck_ratio=2"]["aliases"] == "−depth x width"
-    assert len(found) == 3
+    table_rows = rows(half, lambda point, seed: 6 + seed / 10 + 0.5 * point[0])
+    assert table_rows["bottleneck_ratio=2"]["delta"] == pytest.approx(0.5)
+    assert table_rows["bottleneck_ratio=2"]["aliases"] == "−depth x width"
+    assert len(table_rows) == 3
 
 
 def test_intervals_are_paired_by_seed() -> None:
-    found = rows(list(product((0, 1), repeat=3)), lambda point, seed: 6 + 100 * seed + point[0])
-    row = found["bottleneck_ratio=2"]
+    table_rows = rows(list(product((0, 1), repeat=3)), lambda point, seed: 6 + 100 * seed + point[0])
+    row = table_rows["bottleneck_ratio=2"]
     assert (row["low"], row["high"]) == pytest.approx((1, 1))
 
 
@@ -87,7 +87,7 @@ FACTORIAL = {**{key: value for key, value in DESIGN.items() if key != "resolutio
 
 
 def report_of_levels(points: list[tuple[int, ...]], design: dict[str, Any], loss: Any, left_out: int) -> Report:
-    """Return the report of arms that know their levels, some points of the design being left out."""
+    """Return the report of arms with levels, without some points of the design."""
     vary = design["vary"]
     arms: dict[str, dict[str, Any]] = {}
     levels: dict[str, dict[str, Any]] = {}
@@ -108,28 +108,28 @@ def factors_of(report: Report) -> dict[str, Row]:
     return {str(row["effect"]): row for row in found.rows}
 
 
-def test_a_factorial_with_a_point_left_out_tells_what_it_still_can() -> None:
+def test_a_factorial_without_a_point_reports_estimable_effects() -> None:
     points = [point for point in product((0, 1), repeat=3) if point != (1, 1, 1)]
     report = report_of_levels(points, FACTORIAL, lambda p, seed: 6 + seed / 10 + 0.5 * p[0] + 0.25 * p[0] * p[1], 1)
-    found = factors_of(report)
-    assert found["bottleneck_ratio=2"]["delta"] == pytest.approx(0.5 + 0.25 / 2)
-    assert found["bottleneck_ratio=2 x width=512"]["delta"] == pytest.approx(0.25)
-    assert found["bottleneck_ratio=2 x depth=6"]["delta"] == pytest.approx(0, abs=1e-9)
-    assert all(row["reason"] is None for row in found.values())
-    (told,) = [note for note in report.notes if note.startswith("The factorial")]
-    assert "1 of 8 runs are impossible and the factorial is not full" in told
-    assert "every effect is estimable" in told
+    table_rows = factors_of(report)
+    assert table_rows["bottleneck_ratio=2"]["delta"] == pytest.approx(0.5 + 0.25 / 2)
+    assert table_rows["bottleneck_ratio=2 x width=512"]["delta"] == pytest.approx(0.25)
+    assert table_rows["bottleneck_ratio=2 x depth=6"]["delta"] == pytest.approx(0, abs=1e-9)
+    assert all(row["reason"] is None for row in table_rows.values())
+    (note_text,) = [note for note in report.notes if note.startswith("The factorial")]
+    assert "1 of 8 runs are impossible and the factorial is not full" in note_text
+    assert "every effect is estimable" in note_text
 
 
-def test_a_fraction_with_a_point_left_out_says_what_it_cannot_tell() -> None:
+def test_a_fraction_without_a_point_reports_confounded_effects() -> None:
     half = [point for point in product((0, 1), repeat=3) if sum(point) % 2 == 0]
-    whole = report_of_levels(half, DESIGN, lambda p, seed: 6 + seed / 10 + 0.5 * p[0], 0)
-    assert factors_of(whole)["bottleneck_ratio=2"]["delta"] == pytest.approx(0.5)
+    full = report_of_levels(half, DESIGN, lambda p, seed: 6 + seed / 10 + 0.5 * p[0], 0)
+    assert factors_of(full)["bottleneck_ratio=2"]["delta"] == pytest.approx(0.5)
     report = report_of_levels(half[:-1], DESIGN, lambda p, seed: 6 + seed / 10 + 0.5 * p[0], 1)
     for row in factors_of(report).values():
         assert (row["n"], row["delta"]) == (0, None)
         assert "is confounded with" in str(row["reason"])
-    (told,) = [note for note in report.notes if note.startswith("The fraction")]
-    assert "no longer balanced: bottleneck_ratio, width, depth" in told
+    (note_text,) = [note for note in report.notes if note.startswith("The fraction")]
+    assert "no longer balanced: bottleneck_ratio, width, depth" in note_text
     (grid,) = [grid for grid in report.grids if grid.name == "factors main"]
     assert grid.columns[-1].title == "not estimable: it"

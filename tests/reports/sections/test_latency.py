@@ -1,4 +1,4 @@
-"""The report of latencies in every format, from an unfinished ledger as well; what others named stays text."""
+"""Latency reports in every format, also from an unfinished ledger; names are escaped."""
 
 import csv
 import io
@@ -59,7 +59,7 @@ def test_the_page_holds_the_picture_and_fetches_nothing() -> None:
     assert "<script" not in page
 
 
-def test_what_a_file_says_stays_text() -> None:
+def test_text_of_a_file_is_escaped() -> None:
     asked = experiment(CONTROLLED).model_copy(update={"question": HOSTILE})
     for form in ("html", "markdown", "terminal"):
         text = render(snapshot_of({8: TIMES}, asked), form)
@@ -81,13 +81,13 @@ def test_a_brief_report_keeps_the_ratios_and_the_verdicts() -> None:
 @pytest.mark.parametrize(
     "kept", [WHOLE, snapshot_of({8: {"attention": (1.0,), "mixed": (0.5,)}}, experiment(rounds=1))]
 )
-def test_the_figure_lies_beside_the_report_with_its_numbers(kept: Snapshot, tmp_path: Path) -> None:
+def test_the_figure_is_written_with_its_numbers(kept: Snapshot, tmp_path: Path) -> None:
     write_report(kept, tmp_path)
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {"latency.svg", "latency.pdf", "latency.csv"}
     assert (tmp_path / "figures" / "latency.csv").read_text() == (tmp_path / "report.csv").read_text()
 
 
-def test_what_was_not_timed_has_no_figure_and_says_so(tmp_path: Path) -> None:
+def test_an_experiment_without_times_has_no_figure_and_states_it(tmp_path: Path) -> None:
     write_report(snapshot_of({}), tmp_path)
     assert not (tmp_path / "figures").exists()
     assert "No result yet" in (tmp_path / "report.md").read_text()

@@ -1,4 +1,4 @@
-"""The rows of the tables: what is counted, what is averaged, what is only shown."""
+"""Rows of the main tables: counted, averaged and displayed values."""
 
 import random
 from dataclasses import replace
@@ -39,13 +39,13 @@ def status(view: Snapshot, arm: str) -> object:
 
 
 def test_columns_and_order_are_as_promised() -> None:
-    found = build(table2()).tables[0]
-    assert found.columns == (
+    report = build(table2()).tables[0]
+    assert report.columns == (
         *("arm", "metric", "n", "mean", "sd", "delta", "low", "high"),
         *("parameters", "train_flops", "status"),
     )
-    assert list(dict.fromkeys(row["arm"] for row in found.rows)) == list(ARMS)
-    metrics = [row["metric"] for row in found.rows if row["arm"] == "baseline"]
+    assert list(dict.fromkeys(row["arm"] for row in report.rows)) == list(ARMS)
+    metrics = [row["metric"] for row in report.rows if row["arm"] == "baseline"]
     further = ["docs_acceptability:other", "docs_pair:other"]
     assert metrics == ["held_out_loss", "score", TASKS[0], further[0], TASKS[1], further[1]]
 
@@ -53,17 +53,17 @@ def test_columns_and_order_are_as_promised() -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_order_of_trials_records_and_tasks_never_changes_the_csv(shuffler: random.Random) -> None:
-    whole = table2()
-    histories = [replace(h, records=tuple(_mixed(h.records, shuffler))) for h in whole.histories]
+    view = table2()
+    histories = [replace(h, records=tuple(_mixed(h.records, shuffler))) for h in view.histories]
     tasks = _mixed(TASKS, shuffler)
     mixed = replace(
-        whole,
+        view,
         histories=tuple(_mixed(histories, shuffler)),
-        arms=tuple(_mixed(whole.arms, shuffler)),
-        shared=tuple(_mixed(whole.shared, shuffler)),
-        document={**whole.document, "fine_tuning": {"tasks": tasks, "seeds": [1, 2]}},
+        arms=tuple(_mixed(view.arms, shuffler)),
+        shared=tuple(_mixed(view.shared, shuffler)),
+        document={**view.document, "fine_tuning": {"tasks": tasks, "seeds": [1, 2]}},
     )
-    assert csv.render(build(mixed)) == csv.render(build(whole))
+    assert csv.render(build(mixed)) == csv.render(build(view))
 
 
 def _mixed(items: object, shuffler: random.Random) -> list[object]:
@@ -83,21 +83,21 @@ def test_fine_tuning_seeds_are_averaged_within_a_pretraining_seed() -> None:
 
 def test_a_task_counts_once_all_its_fine_tuning_seeds_are_in() -> None:
     trial = Trial("baseline", 1, TrialStatus.RUNNING).pretrained(6.0).tuned("docs_pair", 1, accuracy=50)
-    found = build(snapshot([trial], tasks=("docs_pair",)))
-    assert rows(found, "results", arm="baseline", metric="docs_pair")[0]["n"] == 0
-    assert rows(found, "results", arm="baseline", metric="held_out_loss")[0]["n"] == 1
+    report = build(snapshot([trial], tasks=("docs_pair",)))
+    assert rows(report, "results", arm="baseline", metric="docs_pair")[0]["n"] == 0
+    assert rows(report, "results", arm="baseline", metric="held_out_loss")[0]["n"] == 1
 
 
-def test_score_is_the_mean_of_the_tasks_where_all_are_there() -> None:
+def test_score_is_the_mean_of_the_tasks_if_all_are_measured() -> None:
     def trial(seed: int) -> Trial:
         made = Trial("baseline", seed).pretrained(6.0)
         return made.tuned("docs_pair", 1, accuracy=80.0).tuned("docs_pair", 2, accuracy=80.0)
 
-    whole = trial(1)
+    full = trial(1)
     for tuning in (1, 2):
-        whole.tuned("docs_acceptability", tuning, matthews=20.0, accuracy=90.0)
-    found = build(snapshot([whole, trial(2)], tasks=TASKS))
-    (row,) = rows(found, "results", arm="baseline", metric="score")
+        full.tuned("docs_acceptability", tuning, matthews=20.0, accuracy=90.0)
+    report = build(snapshot([full, trial(2)], tasks=TASKS))
+    (row,) = rows(report, "results", arm="baseline", metric="score")
     assert (row["n"], row["mean"]) == (1, fmean([80.0, 20.0]))
 
 
@@ -107,16 +107,16 @@ def test_a_loss_short_of_the_budget_is_not_averaged_in() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_what_is_no_finite_number_is_no_value(value: float) -> None:
+def test_a_non_finite_number_is_not_a_value(value: float) -> None:
     result = {"tokens": TOKENS, "held_out_loss": value}
     trial = Trial("baseline", 1).record("pretrain", f"pretrain@{TOKENS}", result)
     assert rows(build(snapshot([trial])), "results", arm="baseline")[0]["mean"] is None
 
 
-def test_trouble_is_told_in_words_and_never_averaged_in() -> None:
+def test_diverged_stopped_and_failed_trials_are_named_and_not_averaged() -> None:
     view = troubled()
-    told = {arm: status(view, arm) for arm in ARMS}
-    assert told == {
+    text = {arm: status(view, arm) for arm in ARMS}
+    assert text == {
         "baseline": "finished",
         "bottleneck": "finished",
         "depthwise": "diverged (1 of 3 seeds)",
@@ -127,7 +127,7 @@ def test_trouble_is_told_in_words_and_never_averaged_in() -> None:
     assert row["n"] == 2
 
 
-def test_waiting_running_and_stopped_are_told() -> None:
+def test_waiting_running_and_stopped_trials_are_named() -> None:
     assert status(snapshot([]), "baseline") == "waiting"
     assert status(snapshot([Trial("baseline", 1, TrialStatus.RUNNING)]), "baseline") == "running"
     stopped = Trial("baseline", 1).pretrained(6.25).judged(0, True, 6.5, 6.6).judged(1, False, 6.25, 6.2)
@@ -138,35 +138,44 @@ def test_waiting_running_and_stopped_are_told() -> None:
     assert status(snapshot(mixed), "baseline") == expected
 
 
-def test_references_stand_beside_the_tasks() -> None:
-    found = rows(build(table2()), "reference", task="docs_pair", metric="accuracy")
+def test_tasks_have_reference_scores() -> None:
+    table_rows = rows(build(table2()), "reference", task="docs_pair", metric="accuracy")
     keys = {"chance": 50.0, "bag_of_words": 51.25, "train_examples": 4000, "dev_examples": 1000}
-    assert found == [{"task": "docs_pair", "metric": "accuracy", **keys}]
+    assert table_rows == [{"task": "docs_pair", "metric": "accuracy", **keys}]
 
 
-def test_isolated_pairs_differ_in_one_path_and_spare_the_baseline() -> None:
-    found = rows(build(table2()), "isolated", metric="held_out_loss")
-    pairs = [(row["arm"], row["reference"], row["path"]) for row in found]
+def test_single_change_pairs_differ_in_one_path_and_exclude_the_baseline() -> None:
+    table_rows = rows(build(table2()), "isolated", metric="held_out_loss")
+    pairs = [(row["arm"], row["reference"], row["path"]) for row in table_rows]
     assert pairs == [(arm, "bottleneck", "convolution") for arm in ("depthwise", "dynamic", "span_dynamic")]
-    assert found[2]["delta"] == pytest.approx(-0.2017, abs=1e-4)
+    assert table_rows[2]["delta"] == pytest.approx(-0.2017, abs=1e-4)
 
 
-def test_candidates_are_ranked_by_mark_then_loss_and_a_diverged_one_is_not() -> None:
-    found = rows(build(replace(search(), importance={"convolution": 0.2, "bottleneck_ratio": 0.7})), "candidates")
-    assert [(row["arm"], row["rank"]) for row in found] == [("c001", 1), ("baseline", 2), ("c002", 3), ("c003", None)]
-    assert (found[2]["stopped_at_hurdle"], found[2]["value"], found[2]["threshold"]) == (1, 7.2, 7.0)
-    assert found[0]["changes"] == "convolution span_dynamic (kernel_size 5)"
+def test_candidates_are_ranked_by_rung_then_loss_and_a_diverged_one_is_not() -> None:
+    table_rows = rows(
+        build(replace(search(), importance={"convolution": 0.2, "bottleneck_ratio": 0.7})), "candidates"
+    )
+    assert [(row["arm"], row["rank"]) for row in table_rows] == [
+        ("c001", 1),
+        ("baseline", 2),
+        ("c002", 3),
+        ("c003", None),
+    ]
+    assert (table_rows[2]["stopped_at_hurdle"], table_rows[2]["value"], table_rows[2]["threshold"]) == (1, 7.2, 7.0)
+    assert table_rows[0]["changes"] == "convolution span_dynamic (kernel_size 5)"
 
 
-def test_importance_is_shown_where_it_is_known() -> None:
+def test_importance_is_reported_if_known() -> None:
     assert all(table.name != "importance" for table in build(search()).tables)
-    found = rows(build(replace(search(), importance={"convolution": 0.2, "bottleneck_ratio": 0.7})), "importance")
-    assert [(row["path"], row["candidates"]) for row in found] == [("bottleneck_ratio", 3), ("convolution", 3)]
+    table_rows = rows(
+        build(replace(search(), importance={"convolution": 0.2, "bottleneck_ratio": 0.7})), "importance"
+    )
+    assert [(row["path"], row["candidates"]) for row in table_rows] == [("bottleneck_ratio", 3), ("convolution", 3)]
 
 
 def test_a_diverged_fine_tuning_leaves_the_pretraining_counted() -> None:
     trial = Trial("baseline", 1, TrialStatus.DIVERGED).pretrained(6.0)
     trial.record("fine_tune", "docs_pair#1", {"step": 1, "loss": "nan"}, Status.DIVERGED)
-    found = build(snapshot([trial], tasks=("docs_pair",)))
-    counts = {row["metric"]: row["n"] for row in rows(found, "results", arm="baseline")}
+    report = build(snapshot([trial], tasks=("docs_pair",)))
+    counts = {row["metric"]: row["n"] for row in rows(report, "results", arm="baseline")}
     assert counts == {"held_out_loss": 1, "score": 0, "docs_pair": 0}

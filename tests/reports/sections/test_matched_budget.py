@@ -1,4 +1,4 @@
-"""Raw and matched differences stand side by side, each paired with the baseline by seed."""
+"""Raw and budget-matched differences, each paired with the baseline by seed."""
 
 from dataclasses import replace
 
@@ -18,9 +18,9 @@ LOSSES = {
 def report(matches: dict[str, str]) -> Report:
     trials = [Trial(arm, seed).pretrained(loss) for arm, row in LOSSES.items() for seed, loss in enumerate(row, 1)]
     arms = {arm: {} if arm == "baseline" else {"heads": at + 1} for at, arm in enumerate(LOSSES)}
-    found = snapshot(trials, arms)
-    rows = tuple(replace(arm, matches=matches.get(arm.name)) for arm in found.arms)
-    return build(replace(found, arms=rows), primary=primary)
+    view = snapshot(trials, arms)
+    rows = tuple(replace(arm, matches=matches.get(arm.name)) for arm in view.arms)
+    return build(replace(view, arms=rows), primary=primary)
 
 
 def test_each_arm_with_a_copy_has_both_differences_as_the_main_table_has_them() -> None:
@@ -30,39 +30,41 @@ def test_each_arm_with_a_copy_has_both_differences_as_the_main_table_has_them() 
     shown = {(row["arm"], row["metric"]): row for row in tables["results"].rows}
     for row in rows:
         for side, arm in (("raw", row["arm"]), ("matched", row["matched_arm"])):
-            whole = shown[arm, row["metric"]]
+            full = shown[arm, row["metric"]]
             assert [row[f"{side}_{part}"] for part in ("delta", "low", "high")] == [
-                whole[part] for part in ("delta", "low", "high")
+                full[part] for part in ("delta", "low", "high")
             ]
             assert row[f"{side}_n"] == 3
     assert rows[0]["raw_delta"] == pytest.approx(1.7 / 3)
     assert rows[0]["matched_delta"] == pytest.approx(-0.3 / 3)
 
 
-def test_the_two_differences_are_read_in_one_line() -> None:
+def test_the_two_differences_are_on_one_line() -> None:
     grids = {grid.name: grid for grid in report({"small (matched)": "small"}).grids}
     grid = grids["matched"]
     assert [column.title for column in grid.columns] == ["arm", "matched_arm", "metric", "raw", "matched"]
-    assert grid.columns[3].group == grid.columns[4].group == "Δ [95%] (n)"  # they stay together, however narrow
+    assert (
+        grid.columns[3].group == grid.columns[4].group == "Δ [95%] (n)"
+    )  # columns of a group stay together at every width
     (row,) = grid.rows
     assert row[3].text.startswith("+0.57")
     assert row[4].text.startswith("−0.10")
 
 
 def shared_copy() -> Report:
-    """Return two arms with one copy, as ledgers tell it since arms name theirs."""
+    """Return two arms with one copy, as ledgers with named copies have it."""
     trials = [Trial(arm, seed).pretrained(loss) for arm, row in LOSSES.items() for seed, loss in enumerate(row, 1)]
     arms = {arm: {} if arm == "baseline" else {"heads": at + 1} for at, arm in enumerate(LOSSES)}
     match = {"budget": "parameters", "by": "feed_forward_width", "tolerance": 0.02}
-    found = snapshot(trials, arms, resolved=document(match=match))
+    view = snapshot(trials, arms, resolved=document(match=match))
     spends = {"small": 0.99, "level": 0.99}
     rows = tuple(
         replace(
             arm, matched_arm="small (matched)" if arm.name in spends else None, matched_spend=spends.get(arm.name)
         )
-        for arm in found.arms
+        for arm in view.arms
     )
-    return build(replace(found, arms=rows), primary=primary)
+    return build(replace(view, arms=rows), primary=primary)
 
 
 def test_the_main_table_has_both_differences_side_by_side_and_what_the_copy_spends() -> None:
@@ -71,17 +73,17 @@ def test_the_main_table_has_both_differences_side_by_side_and_what_the_copy_spen
     titles = [column.title for column in grids["results"].columns]
     assert titles[titles.index("Δ [95%]") + 1] == "matched Δ [95%] (n)"
     cells = {row[0].text: [cell.text for cell in row] for row in grids["results"].rows}
-    for arm in ("small", "level"):  # both by the one copy
+    for arm in ("small", "level"):  # one copy for both arms
         assert cells[arm][titles.index("matched Δ [95%] (n)")].startswith("−0.10")
-        assert cells[arm][titles.index("copy spends")] == "12.9M (−1.00%)"
+        assert cells[arm][titles.index("copy's budget")] == "12.9M (−1.00%)"
     assert cells["small (matched)"][titles.index("matched Δ [95%] (n)")] == "–"
     rows = {row["arm"]: row for row in tables["results"].rows if row["metric"] == "held_out_loss"}
     assert (rows["level"]["matched_arm"], rows["level"]["matched_spend"]) == ("small (matched)", 0.99)
     assert rows["baseline"]["matched_arm"] is None
     assert rows["small"]["matched_delta"] == rows["small (matched)"]["delta"]
-    (told,) = [note for note in report.notes if note.startswith("matched Δ")]
-    assert "parameters within 2%, feed forward width giving way" in told
-    assert "share a copy" in told
+    (note_text,) = [note for note in report.notes if note.startswith("matched Δ")]
+    assert "feed forward width is chosen so that its parameters are within 2% of the baseline's" in note_text
+    assert "may share one copy" in note_text
     row = tables["matched"].rows[0]
     assert (row["budget"], row["tolerance"], row["share"]) == ("parameters", 0.02, 0.99)
     assert (row["spends"], row["baseline_spends"]) == (13_483_008 - 600_000, 13_483_008)
@@ -89,7 +91,7 @@ def test_the_main_table_has_both_differences_side_by_side_and_what_the_copy_spen
 
 def test_without_copies_the_main_table_has_no_such_columns() -> None:
     plain = report({})
-    assert "copy spends" not in [column.title for column in plain.grids[0].columns]
+    assert "copy's budget" not in [column.title for column in plain.grids[0].columns]
     assert "matched_arm" not in plain.tables[0].columns
 
 
@@ -98,9 +100,9 @@ def test_an_experiment_without_copies_has_no_such_table() -> None:
 
 
 def test_the_footer_names_the_points_that_were_left_out() -> None:
-    found = snapshot([Trial("baseline", 1).pretrained(4.0)], {"baseline": {}})
+    view = snapshot([Trial("baseline", 1).pretrained(4.0)], {"baseline": {}})
     left_out = tuple((f"point-{at}", "too wide") for at in range(5))
-    notes = dict(build(replace(found, impossible=left_out), primary=primary).footer)
-    told = "5: point-0: too wide; point-1: too wide; point-2: too wide; …"
-    assert notes["Impossible points left out"] == told
-    assert "Impossible points left out" not in dict(build(found, primary=primary).footer)
+    notes = dict(build(replace(view, impossible=left_out), primary=primary).footer)
+    text = "5: point-0: too wide; point-1: too wide; point-2: too wide; …"
+    assert notes["Impossible points left out"] == text
+    assert "Impossible points left out" not in dict(build(view, primary=primary).footer)

@@ -1,4 +1,4 @@
-"""A report on SQuAD says which files and how many questions its scores rest on, and where the threshold is from."""
+"""A report on SQuAD states files, numbers of questions and the data of the threshold."""
 
 from foundation.schema import JsonValue
 from ledger.records import Record, Status, TrialRow, TrialStatus
@@ -13,8 +13,13 @@ def examples(task: str, **parts: JsonValue) -> Record:
 
 
 def tuned(trial: str, task: str, threshold: float) -> TrialHistory:
-    found = {"task": task, "null_threshold": threshold, "threshold_questions": 40, "threshold_unanswerable": 12}
-    result = result_of("fine_tune", {**PLAUSIBLE["fine_tune"], **found})
+    result_found = {
+        "task": task,
+        "null_threshold": threshold,
+        "threshold_questions": 40,
+        "threshold_unanswerable": 12,
+    }
+    result = result_of("fine_tune", {**PLAUSIBLE["fine_tune"], **result_found})
     record = Record(0, trial, "fine_tune", f"{task}#1", "key", Status.FINISHED, result, 1.0, False)
     return TrialHistory(TrialRow(trial, "baseline", 1, None), (record,), (), TrialStatus.FINISHED)
 
@@ -41,20 +46,20 @@ CUT: JsonValue = {
 }
 
 
-def test_files_and_counts_are_told() -> None:
+def test_files_and_counts_are_reported() -> None:
     ((task, note),) = squad_notes(snapshot(examples("squad_v1_1", train=CUT, dev=WHOLE), examples("docs_pair")))
     assert task == "squad_v1_1"
     assert note == (
-        "learned from 50 of 90 questions of train-v1.1.cut.json, not the official file, 3 without a whole answer "
-        "in a window; asked all 10570 questions of dev-v1.1.json"
+        "trained on 50 of 90 questions of train-v1.1.cut.json, not the official file, 3 without a complete answer "
+        "in any window; evaluated on all 10570 questions of dev-v1.1.json"
     )
 
 
-def test_the_range_of_thresholds_and_what_they_were_chosen_on_are_told() -> None:
+def test_the_range_of_thresholds_and_their_selection_data_are_reported() -> None:
     histories = (tuned("baseline/1", "squad_v2_0", 2.5), tuned("baseline/2", "squad_v2_0", -1.0))
-    found = snapshot(examples("squad_v2_0", train=CUT, dev=WHOLE), histories=histories)
-    ((_, note),) = squad_notes(found)
+    view = snapshot(examples("squad_v2_0", train=CUT, dev=WHOLE), histories=histories)
+    ((_, note),) = squad_notes(view)
     assert note.endswith(
-        "; threshold of no answer -1.00 to 2.50, the best for F1 on 40 held-out train questions, 12 of them without "
-        "an answer; never chosen on dev"
+        "; no-answer threshold -1.00 to 2.50, the best F1 on 40 held-out train questions, 12 of them without "
+        "an answer; not selected on dev"
     )

@@ -1,4 +1,4 @@
-"""Inputs that were cut and answers that were lost are stated under every report whose tasks have them."""
+"""Truncated inputs and lost answers are stated in every report whose tasks have them."""
 
 import json
 from dataclasses import replace
@@ -35,26 +35,26 @@ def examples(task: str, parts: dict[str, JsonValue]) -> Record:
 
 def report(*records: Record) -> Report:
     tasks = tuple(result.task for _, result in with_results(records, ExamplesResult))
-    found = snapshot([Trial("baseline", 1).pretrained(3.0)], {"baseline": {}}, (), resolved=document(tasks))
-    return build(replace(found, shared=(*found.shared, *records)), primary=primary)
+    view = snapshot([Trial("baseline", 1).pretrained(3.0)], {"baseline": {}}, (), resolved=document(tasks))
+    return build(replace(view, shared=(*view.shared, *records)), primary=primary)
 
 
 def test_shares_and_lost_answers_are_stated_by_task_dev_first() -> None:
     ((term, text),) = truncation_notes([examples("docs_answer", ANSWERS), examples("mrpc", PAIRS)])
     assert term == TERM
     assert text == (
-        "cut to the sequence length, docs_answer 71.9% of 1000 dev inputs (380 answers cut off) and 71.6% of 1999 "
-        "train inputs (754 answers cut off); mrpc 87.5% of 408 dev inputs. An answer that was cut off can be "
-        "found by no model"
+        "truncated to the sequence length: docs_answer 71.9% of 1000 dev inputs (380 answers cut off) and 71.6% of "
+        "1999 train inputs (754 answers cut off); mrpc 87.5% of 408 dev inputs. No model can give an "
+        "answer that was cut off"
     )
 
 
-def test_without_a_lost_answer_nothing_is_said_of_answers() -> None:
+def test_without_a_lost_answer_the_note_does_not_mention_answers() -> None:
     ((_, text),) = truncation_notes([examples("mrpc", PAIRS)])
     assert "answer" not in text
 
 
-def test_whole_inputs_windows_and_older_records_need_no_line() -> None:
+def test_untruncated_inputs_windows_and_older_records_have_no_note() -> None:
     whole: dict[str, JsonValue] = {"dev": {"examples": 9, "truncated_share": 0.0, "answers_lost": 0}}
     older: dict[str, JsonValue] = {"dev": {"examples": 9}}
     records = [examples("cola", whole), examples("squad_v1_1", WINDOWS), examples("rte", older)]
@@ -79,8 +79,8 @@ def test_every_format_with_conditions_has_the_line(form: str) -> None:
 
 
 def test_the_table_is_in_the_json_report() -> None:
-    found = json.loads(render(report(examples("docs_answer", ANSWERS)), "json"))
-    (table,) = [each for each in found["evidence"] if each["name"] == TRUNCATION]
+    document_read = json.loads(render(report(examples("docs_answer", ANSWERS)), "json"))
+    (table,) = [each for each in document_read["evidence"] if each["name"] == TRUNCATION]
     assert {
         "task": "docs_answer",
         "split": "dev",

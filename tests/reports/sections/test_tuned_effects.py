@@ -1,4 +1,4 @@
-"""Arms at the shared recipe and at their own: two columns, two families, and the first is as if nothing was tuned."""
+"""Arms at the shared recipe and at their own: two columns and two families, the first independent of tuning."""
 
 from dataclasses import replace
 from typing import Any
@@ -24,15 +24,15 @@ def tuning_of(view: Snapshot) -> Tuning:
 
 
 def test_the_tables_at_the_shared_recipe_are_those_of_the_same_trials_without_tuning() -> None:
-    whole = tuned()
-    own = {arm.name for arm in whole.arms if arm.tuned_from is not None}
+    full = tuned()
+    own = {arm.name for arm in full.arms if arm.tuned_from is not None}
     without = replace(
-        whole,
-        arms=tuple(arm for arm in whole.arms if arm.name not in own),
-        histories=tuple(one for one in whole.histories if one.trial.arm not in own),
+        full,
+        arms=tuple(arm for arm in full.arms if arm.name not in own),
+        histories=tuple(one for one in full.histories if one.trial.arm not in own),
         tuning=None,
     )
-    with_tuning, plain = build(whole, primary=primary), build(without, primary=primary)
+    with_tuning, plain = build(full, primary=primary), build(without, primary=primary)
     extra = {"tuned", "own_recipe", "tuning"}
     assert [table for table in with_tuning.tables if table.name not in extra] == list(plain.tables)
     assert {table.name for table in with_tuning.tables} - {table.name for table in plain.tables} == extra
@@ -54,14 +54,14 @@ def test_both_differences_are_those_of_their_own_tables_and_families() -> None:
                 results.effect(row["arm"], metric).difference,
                 results.comparison(row["arm"], metric),
             )
-            told = [row[f"{side}_{part}"] for part in ("n", "delta", "low", "high", "p_holm", "verdict")]
+            text = [row[f"{side}_{part}"] for part in ("n", "delta", "low", "high", "p_holm", "verdict")]
             parts = (difference.pairs, difference.delta, difference.low, difference.high)
-            assert told == [*parts, compared.p_holm, str(compared.verdict)]
+            assert text == [*parts, compared.p_holm, str(compared.verdict)]
     assert len(shared.families[0]) == len(own.families[0]) == 2
     assert any(row["shared_p_holm"] != row["own_p_holm"] for row in rows(report, "tuned"))
 
 
-def test_an_arm_at_its_own_recipe_is_held_against_the_baseline_at_its_own() -> None:
+def test_an_arm_at_its_own_recipe_is_compared_with_the_baseline_at_its_own() -> None:
     view = tuned()
     values = {arm.name: [final_loss_of(one.records[-1]) or 0.0 for one in view.of_arm(arm.name)] for arm in view.arms}
     pairs = {"narrow": ("narrow", "baseline@own"), "dynamic": ("dynamic@own", "baseline@own")}
@@ -70,7 +70,7 @@ def test_an_arm_at_its_own_recipe_is_held_against_the_baseline_at_its_own() -> N
         assert row["own_delta"] == pytest.approx(sum(a - b for a, b in zip(mine, its, strict=True)) / len(mine))
 
 
-def test_a_choice_at_the_edge_is_warned_of_and_one_inside_is_not() -> None:
+def test_a_selection_at_the_edge_has_a_warning_and_one_inside_has_none() -> None:
     view = tuned()
     tuning = tuning_of(view)
     numbers = list(tuning.tried.values("recipe.peak_learning_rate"))
@@ -78,13 +78,13 @@ def test_a_choice_at_the_edge_is_warned_of_and_one_inside_is_not() -> None:
         choices = tuple(replace(choice, point=point) for choice in tuning.choices)
         report = build(replace(view, tuning=replace(tuning, choices=choices)), primary=primary)
         edges = [row["edge"] for row in rows(report, "tuning") if row["chosen"] and row["value"] is not None]
-        warned = any(note.startswith("Warning: chosen at the edge") for note in report.notes)
+        warned = any(note.startswith("Warning: selected at the edge") for note in report.notes)
         end = {min(numbers): ", the smallest", max(numbers): ", the largest"}.get(rate)
         assert warned is (end is not None)
         assert set(edges) == {f"peak_learning_rate {rate:g}{end}" if end else None}
 
 
-def test_nothing_tried_is_no_edge_of_what_was_tried() -> None:
+def test_zero_is_not_an_edge_of_the_tried_range() -> None:
     tuning = tuning_of(tuned())
     lost = tuple(Choice(choice.arm, 0, (None,) * len(choice.values), choice.arm) for choice in tuning.choices)
     report = build(replace(tuned(), tuning=replace(tuning, choices=lost)), primary=primary)
@@ -92,7 +92,7 @@ def test_nothing_tried_is_no_edge_of_what_was_tried() -> None:
     assert any("narrow diverged at every point" in note for note in report.notes)
 
 
-def test_before_anything_is_chosen_there_is_one_column_and_no_finding_at_own_recipes() -> None:
+def test_before_the_selection_there_is_one_column_and_no_finding_at_own_recipes() -> None:
     view = tuned()
     open_ = replace(view, tuning=replace(tuning_of(view), choices=()), arms=view.arms[:3])
     report = build(open_, primary=primary)
@@ -101,11 +101,11 @@ def test_before_anything_is_chosen_there_is_one_column_and_no_finding_at_own_rec
     assert all(row["value"] is None and row["chosen"] is None for row in rows(report, "tuning"))
 
 
-def test_every_arm_has_a_row_for_each_point_with_the_one_that_was_chosen() -> None:
+def test_every_arm_has_a_row_for_each_point_and_one_is_selected() -> None:
     view = tuned()
-    found = rows(build(view, primary=primary), "tuning")
-    assert len(found) == 3 * len(TUNED_RATES)
+    table_rows = rows(build(view, primary=primary), "tuning")
+    assert len(table_rows) == 3 * len(TUNED_RATES)
     for choice in tuning_of(view).choices:
-        mine = [row for row in found if row["arm"] == choice.arm]
+        mine = [row for row in table_rows if row["arm"] == choice.arm]
         assert [row["value"] for row in mine] == list(choice.values)
         assert [row["point"] for row in mine if row["chosen"]] == [choice.point]

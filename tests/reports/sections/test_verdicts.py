@@ -1,4 +1,4 @@
-"""Verdicts, diverged seeds shown both ways, two levels of seeds, and marks of low variance."""
+"""Verdicts, diverged seeds, two levels of seeds, and marks of low variance."""
 
 from dataclasses import replace
 from statistics import fmean
@@ -11,7 +11,7 @@ from analysis.effects import paired
 from analysis.proportions import wilson
 from analysis.variance_components import hierarchical_bootstrap, spread_of
 from reports.report import Report, build
-from reports.statistics.comparisons import Judging, Verdict, verdict_of
+from reports.statistics.comparisons import CellTest, Verdict, verdict_of
 from reports.statistics.metrics import Metric
 from reports.table import Row
 from tests.factories.reports import Trial, document, primary, snapshot, table2
@@ -24,10 +24,10 @@ def rows(report: Report, name: str, **where: object) -> list[Row]:
     return [row for row in found.rows if all(row[key] == value for key, value in where.items())]
 
 
-def judging(differences: list[float], metric: Metric, margin: float | None) -> Judging:
+def judging(differences: list[float], metric: Metric, margin: float | None) -> CellTest:
     values = dict(enumerate(differences))
     nothing = dict.fromkeys(values, 0.0)
-    return Judging(metric, values, nothing, paired(values, nothing), margin, 1.0)
+    return CellTest(metric, values, nothing, paired(values, nothing), margin, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -49,13 +49,13 @@ def test_verdict_words(
     assert verdict_of(judging(differences, metric, margin), p_holm) is verdict
 
 
-def test_holm_runs_over_the_headline_cells_and_over_the_rest_apart() -> None:
-    found = rows(build(table2(), primary=primary), "effects")
-    assert len(found) == 4 * 6
-    headline = [row for row in found if row["metric"] in ("held_out_loss", "score")]
+def test_holm_corrects_headline_cells_and_further_cells_separately() -> None:
+    table_rows = rows(build(table2(), primary=primary), "effects")
+    assert len(table_rows) == 4 * 6
+    headline = [row for row in table_rows if row["metric"] in ("held_out_loss", "score")]
     smallest = min(headline, key=lambda row: row["p"])  # type: ignore[arg-type,return-value]
     assert smallest["p_holm"] == pytest.approx(8 * smallest["p"])  # type: ignore[operator]
-    assert all(row["p_holm"] >= row["p"] for row in found)  # type: ignore[operator]
+    assert all(row["p_holm"] >= row["p"] for row in table_rows)  # type: ignore[operator]
 
 
 def test_the_experiments_own_margin_comes_before_the_papers() -> None:
@@ -65,7 +65,7 @@ def test_the_experiments_own_margin_comes_before_the_papers() -> None:
     assert {row["margin"] for row in rows(build(named), "effects", metric="score")} == {0.001}
 
 
-def test_diverged_seeds_are_counted_and_shown_both_ways() -> None:
+def test_diverged_seeds_are_counted_left_out_and_replaced_by_the_worst() -> None:
     trials = [Trial("baseline", seed).pretrained(6.0 + seed / 100) for seed in (1, 2, 3)]
     trials += [Trial("wide", 1).pretrained(5.9), Trial("wide", 2).pretrained(5.92), Trial("wide", 3).diverged()]
     view = snapshot(trials, arms={"baseline": {}, "wide": {"width": 512}}, resolved=document(seeds=(1, 2, 3)))
@@ -83,15 +83,15 @@ def test_rates_have_wilsons_interval(count: int, total: int) -> None:
     assert wilson(count, total) == pytest.approx((oracle.low, oracle.high), abs=1e-9)
 
 
-def test_components_of_variance_come_back() -> None:
+def test_planted_components_of_variance_are_recovered() -> None:
     random = np.random.default_rng(2)
     arms = []
     for _ in range(40):
         means = random.normal(0, 2.0, 8)
         arms.append({seed: (mean + random.normal(0, 3.0, 4)).tolist() for seed, mean in enumerate(means)})
-    found = spread_of(arms)
-    assert found.pretraining == pytest.approx(2.0, abs=0.3)
-    assert found.fine_tuning == pytest.approx(3.0, abs=0.3)
+    spread = spread_of(arms)
+    assert spread.pretraining == pytest.approx(2.0, abs=0.3)
+    assert spread.fine_tuning == pytest.approx(3.0, abs=0.3)
 
 
 def test_the_hierarchical_bootstrap_is_too_narrow_for_few_seeds_where_students_t_is_not() -> None:
@@ -122,12 +122,14 @@ def test_a_task_of_low_variance_is_marked() -> None:
             trials.append(trial)
     tasks = ("docs_acceptability", "docs_answer", "docs_pair")
     resolved = document(tasks, (1, 2, 3, 4))
-    found = rows(build(snapshot(trials, {"baseline": {}, "wide": {"width": 512}}, tasks, resolved=resolved)), "noise")
-    marks = {row["metric"]: row["low_variance"] for row in found}
+    table_rows = rows(
+        build(snapshot(trials, {"baseline": {}, "wide": {"width": 512}}, tasks, resolved=resolved)), "noise"
+    )
+    marks = {row["metric"]: row["low_variance"] for row in table_rows}
     assert marks == {"held_out_loss": None, "score": None, **dict.fromkeys(tasks, False), "docs_pair": True}
 
 
-def test_more_seeds_would_decide_what_a_few_leave_open() -> None:
+def test_an_undecided_arm_has_a_number_of_seeds_to_decide() -> None:
     trials = [Trial("baseline", seed).pretrained(6.0) for seed in (1, 2, 3)]
     trials += [Trial("wide", seed).pretrained(6.0 + x) for seed, x in ((1, -0.1), (2, -0.3), (3, 0.05))]
     view = snapshot(trials, arms={"baseline": {}, "wide": {"width": 512}}, resolved=document(seeds=(1, 2, 3)))

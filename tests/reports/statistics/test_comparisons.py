@@ -1,7 +1,7 @@
-"""Tables of identical arms: how often a report says that something differs, and how often an interval holds 0.
+"""Tables of identical arms: rates of significant verdicts and of intervals that contain 0.
 
-Every table goes the way a real one goes: trials in a snapshot, results, comparisons. 400 tables are drawn anew from
-fixed seeds; 5% of them is 20, give or take 8.8 at two standard errors.
+Every table passes through snapshot, results and comparisons. 400 tables are drawn from fixed seeds; 5% of them is
+20 ± 8.8 at two standard errors.
 """
 
 from functools import cache
@@ -29,34 +29,37 @@ LOSS = Metric("held_out_loss")
 
 @cache
 def drawn(number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return what pretraining (arm, seed, metric) and fine-tuning (arm, seed, task, seed) add to equal arms."""
+    """Return the random effects of pretraining (arm, seed, metric) and fine-tuning (arm, seed, task, seed)."""
     random = np.random.default_rng(number)
     of_seed, of_arm = random.normal(0, 1, (MOST, 4)), random.normal(0, 1, (ARMS, MOST, 4))
     return of_seed + of_arm, random.normal(0, 1, (ARMS, MOST, 3, 2))
 
 
 def table(number: int, counts: dict[str, int], resolved: dict[str, object] | None = None) -> Results:
-    """Return a table of arms that differ in nothing, with so many seeds each; two fine-tuning seeds per task."""
+    """Return a table of identical arms with that many seeds each and two fine-tuning seeds per task."""
     pretrained, tuning = drawn(number)
     trials = []
-    for place, name in enumerate(NAMES):
+    for position, name in enumerate(NAMES):
         for seed in range(counts[name]):
-            values = pretrained[place, seed]
+            values = pretrained[position, seed]
             trial = Trial(name, seed + 1).pretrained(6.0 + 0.02 * values[0])
-            for task, value, tuned in zip(TASKS, values[1:], tuning[place, seed], strict=True):
+            for task, value, tuned in zip(TASKS, values[1:], tuning[position, seed], strict=True):
                 for tuning_seed in (1, 2):
                     score = 60.0 + value + tuned[tuning_seed - 1]
                     trial.tuned(task, tuning_seed, **{primary(task): float(score)})
             trials.append(trial)
     seeds = tuple(range(1, min(counts.values()) + 1))
-    whole = snapshot(trials, {name: {} for name in NAMES}, TASKS, resolved=resolved or document(TASKS, seeds))
-    return results_of(whole, primary)
+    view = snapshot(trials, {name: {} for name in NAMES}, TASKS, resolved=resolved or document(TASKS, seeds))
+    return results_of(view, primary)
 
 
-def measured(number: int, place: int, count: int) -> dict[str, dict[int, float]]:
-    """Return an arm's first values by metric and seed: what the ledger of such a table gives."""
+def measured(number: int, position: int, count: int) -> dict[str, dict[int, float]]:
+    """Return an arm's first values by metric and seed, as in the ledger of such a table."""
     pretrained, tuning = drawn(number)
-    losses, tasks = 6.0 + 0.02 * pretrained[place, :, 0], 60.0 + pretrained[place, :, 1:] + tuning[place].mean(axis=2)
+    losses, tasks = (
+        6.0 + 0.02 * pretrained[position, :, 0],
+        60.0 + pretrained[position, :, 1:] + tuning[position].mean(axis=2),
+    )
     columns = {"held_out_loss": losses, "score": tasks.mean(axis=1), **dict(zip(TASKS, tasks.T, strict=True))}
     return {name: dict(enumerate(column[:count].tolist(), 1)) for name, column in columns.items()}
 
@@ -68,7 +71,7 @@ def until_decided(number: int, rule: SequentialSeeds) -> Results:
     resolved = document(TASKS, pretraining=pretraining)
     while True:
         run = {name: set(range(1, count + 1)) for name, count in counts.items()}
-        values = {name: measured(number, place, counts[name]) for place, name in enumerate(NAMES)}
+        values = {name: measured(number, position, counts[name]) for position, name in enumerate(NAMES)}
         added = next_seeds(rule, values, run, "baseline")
         if not added:
             return table(number, counts, resolved)
@@ -86,10 +89,10 @@ KINDS = ["3 seeds", "5 seeds", *RULES]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_table_in_twenty_sees_a_difference_where_there_is_none(kind: str) -> None:
+def test_false_positives_are_one_table_in_twenty(kind: str) -> None:
     alarms = [any(results.comparison(*cell).significant for cell in _headlines(results)) for results in tables(kind)]
     low, high = FALSE_ALARMS
-    if kind in RULES:  # splitting the error over looks is safe and not sharp
+    if kind in RULES:  # splitting α over looks is conservative
         low = 0.01
     assert low <= float(np.mean(alarms)) <= high
 
@@ -108,10 +111,10 @@ def test_intervals_hold_the_truth(kind: str) -> None:
     assert float(np.mean(held)) >= 0.93
 
 
-def test_what_seeds_are_decided_on_is_what_the_table_shows() -> None:
+def test_sequential_decisions_use_the_values_of_the_table() -> None:
     results = table(0, dict.fromkeys(NAMES, 4))
-    for place, name in enumerate(NAMES):
-        for metric, values in measured(0, place, 4).items():
+    for position, name in enumerate(NAMES):
+        for metric, values in measured(0, position, 4).items():
             assert results.values[name][metric] == pytest.approx(values)
 
 
@@ -123,11 +126,11 @@ def test_seeds_are_added_where_they_are_needed_and_a_margin_ends_it() -> None:
     assert Verdict.NO_DIFFERENCE in verdicts
 
 
-def test_a_real_difference_is_seen() -> None:
-    found = 0
+def test_a_true_difference_is_detected() -> None:
+    result = 0
     for number in range(20):
         results = table(number, dict.fromkeys(NAMES, 5))
         moved = {seed: value - 0.2 for seed, value in results.values["same-1"]["held_out_loss"].items()}
         results.values["same-1"]["held_out_loss"].update(moved)  # type: ignore[attr-defined]
-        found += results.comparison("same-1", LOSS).verdict is Verdict.HELPS
-    assert found >= 16
+        result += results.comparison("same-1", LOSS).verdict is Verdict.HELPS
+    assert result >= 16

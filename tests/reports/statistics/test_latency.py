@@ -1,4 +1,4 @@
-"""What times say: the same whatever the order, agreed with scipy, silent where there is nothing to say."""
+"""Statistics of latencies: independent of order, in agreement with scipy, undecided within noise."""
 
 from collections.abc import Mapping
 
@@ -11,8 +11,8 @@ from scipy.stats import bootstrap
 from analysis.bootstrap import RESAMPLES, median, median_ratio
 from configuration.latency import LatencyExperiment
 from reports.latency_finding import latency_finding
-from reports.sections.claims import Judgement
-from reports.sections.latency_verdicts import OPERATIONS, TIME, judged_statements
+from reports.sections.claims import ClaimOutcome
+from reports.sections.latency_verdicts import OPERATIONS, TIME, statement_verdicts
 from reports.statistics.latency import LatencyEvidence, latency_evidence_of
 from tests.factories.latencies import ARMS, Seconds, experiment, snapshot_of
 
@@ -22,7 +22,7 @@ seconds = some.floats(1e-6, 1e3)
 
 
 def steady(*speedups: float, baseline: float = 1.0) -> tuple[float, ...]:
-    """Return twelve seconds of an arm that is so many times as fast as the baseline, in turn."""
+    """Return twelve times of an arm with these speedups over the baseline in turn."""
     return tuple(baseline / speedups[number % len(speedups)] for number in range(ROUNDS))
 
 
@@ -35,24 +35,24 @@ def analysis(by_length: Mapping[int, Mapping[str, tuple[float, ...]]], arms: obj
 
 
 @given(some.lists(seconds, min_size=2, max_size=30), some.randoms())
-def test_an_estimate_holds_its_median_and_ignores_the_order(values: list[float], chance: object) -> None:
-    found = median(values)
-    assert found.low is not None
-    assert found.high is not None
-    assert min(values) <= found.low <= found.value <= found.high <= max(values)
+def test_an_interval_contains_its_median_and_ignores_the_order(values: list[float], chance: object) -> None:
+    estimate = median(values)
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert min(values) <= estimate.low <= estimate.value <= estimate.high <= max(values)
     shuffled = list(values)
     chance.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert median(shuffled) == found
+    assert median(shuffled) == estimate
 
 
 @given(some.lists(seconds, min_size=1, max_size=30), some.lists(seconds, min_size=1, max_size=30))
 @settings(max_examples=30)
-def test_a_ratio_of_medians_seen_from_the_other_side_is_its_inverse(one: list[float], other: list[float]) -> None:
+def test_the_inverse_ratio_of_medians_has_the_inverse_interval(one: list[float], other: list[float]) -> None:
     assert median_ratio(one, other).value == pytest.approx(median_ratio(other, one).inverse.value)
 
 
 @pytest.mark.parametrize("values", [[], [float("nan"), 1.0], [1.0, float("inf")]])
-def test_what_is_not_finite_is_refused(values: list[float]) -> None:
+def test_non_finite_values_are_rejected(values: list[float]) -> None:
     with pytest.raises(ValueError, match="finite"):
         median(values)
 
@@ -63,10 +63,10 @@ def test_a_single_round_tells_no_interval() -> None:
 
 def test_intervals_are_those_of_scipy() -> None:
     values = np.random.default_rng(3).lognormal(sigma=0.2, size=40)
-    found = median(list(values))
+    estimate = median(list(values))
     expected = bootstrap((values,), np.median, n_resamples=4 * RESAMPLES, method="percentile", rng=1)
     low, high = expected.confidence_interval
-    assert (found.low, found.high) == (pytest.approx(low, rel=0.01), pytest.approx(high, rel=0.01))
+    assert (estimate.low, estimate.high) == (pytest.approx(low, rel=0.01), pytest.approx(high, rel=0.01))
 
 
 @given(some.permutations(range(ROUNDS)), some.permutations(["attention", "control", "mixed"]), some.booleans())
@@ -80,12 +80,12 @@ def test_the_order_of_arms_lengths_and_rounds_never_shows(rounds: list[int], nam
     key = {(each.arm, each.length): each for each in other.timed}
     assert {(each.arm, each.length): each for each in one.timed} == key
     assert one.noise == other.noise
-    assert list(judged_statements(one)) == list(judged_statements(other))
+    assert list(statement_verdicts(one)) == list(statement_verdicts(other))
     assert latency_finding(one) == latency_finding(other)
 
 
 @given(some.floats(0.1, 10), some.integers(0, 11))
-def test_what_slows_both_arms_of_a_round_changes_no_ratio(slower: float, at: int) -> None:
+def test_slowing_both_arms_of_a_round_changes_no_ratio(slower: float, at: int) -> None:
     plain = {"attention": steady(1.0), "mixed": steady(1.2, 1.3)}
     slowed = {arm: (*took[:at], took[at] * slower, *took[at + 1 :]) for arm, took in plain.items()}
     one, other = (analysis({8: each}).of_arm("mixed")[0].speedup for each in (plain, slowed))
@@ -99,50 +99,50 @@ def test_the_baseline_is_once_as_fast_as_itself() -> None:
 
 def test_seconds_are_of_one_sequence_of_the_batch() -> None:
     asked = experiment(lengths=(8,), batch_sequences=4)
-    found = results({8: {"attention": (4.0,) * 3, "mixed": (2.0,) * 3}}, asked)
-    assert [each.seconds.value for each in found.timed] == [1.0, 0.5]
-    assert [each.speedup.value for each in found.timed] == [1.0, 2.0]
+    measured = results({8: {"attention": (4.0,) * 3, "mixed": (2.0,) * 3}}, asked)
+    assert [each.seconds.value for each in measured.timed] == [1.0, 0.5]
+    assert [each.speedup.value for each in measured.timed] == [1.0, 2.0]
 
 
-def verdicts(by_length: Seconds, arms: object = None) -> dict[tuple[str, str], Judgement]:
-    return {(found.measure, found.at): found.verdict for found in judged_statements(analysis(by_length, arms))}
+def verdicts(by_length: Seconds, arms: object = None) -> dict[tuple[str, str], ClaimOutcome]:
+    return {(found.measure, found.at): found.verdict for found in statement_verdicts(analysis(by_length, arms))}
 
 
 def test_a_verdict_follows_the_interval() -> None:
-    found = verdicts(
+    outcomes = verdicts(
         {
             8: {"attention": steady(1.0), "mixed": steady(0.8, 0.81)},
             16: {"attention": steady(1.0), "mixed": steady(0.9, 1.1)},
             32: {"attention": steady(1.0), "mixed": steady(1.4, 1.5)},
         }
     )
-    assert found[TIME, "n = 8"] is Judgement.CONTRADICTED
-    assert found[TIME, "n = 16"] is Judgement.UNDECIDED
-    assert found[TIME, "n = 32"] is Judgement.SUPPORTED
-    assert found[TIME, "n = 8 to 32"] is Judgement.SUPPORTED
-    assert found[OPERATIONS, "n = 32"] is Judgement.SUPPORTED
+    assert outcomes[TIME, "n = 8"] is ClaimOutcome.CONTRADICTED
+    assert outcomes[TIME, "n = 16"] is ClaimOutcome.UNDECIDED
+    assert outcomes[TIME, "n = 32"] is ClaimOutcome.SUPPORTED
+    assert outcomes[TIME, "n = 8 to 32"] is ClaimOutcome.SUPPORTED
+    assert outcomes[OPERATIONS, "n = 32"] is ClaimOutcome.SUPPORTED
 
 
-def test_a_difference_that_a_control_shows_too_is_not_told_apart() -> None:
+def test_a_difference_within_that_of_a_control_is_not_significant() -> None:
     close = {"attention": steady(1.0), "mixed": steady(1.02, 1.03)}
-    assert verdicts({8: close})[TIME, "n = 8"] is Judgement.SUPPORTED
+    assert verdicts({8: close})[TIME, "n = 8"] is ClaimOutcome.SUPPORTED
     noisy = {8: {**close, "control": steady(1.0)}, 16: {**close, "control": steady(1.05, 0.96)}}
-    assert verdicts(noisy, CONTROLLED)[TIME, "n = 8"] is Judgement.UNDECIDED
+    assert verdicts(noisy, CONTROLLED)[TIME, "n = 8"] is ClaimOutcome.UNDECIDED
     assert analysis(noisy, CONTROLLED).noise >= 1.04
 
 
 def test_no_statement_makes_no_verdict_and_nothing_timed_makes_none() -> None:
     silent = experiment().model_copy(update={"paper": None})
     times = {"attention": (1.0,) * 3, "mixed": (0.5,) * 3}
-    assert list(judged_statements(results({8: times}, silent))) == []
-    assert list(judged_statements(results({}))) == []
+    assert list(statement_verdicts(results({8: times}, silent))) == []
+    assert list(statement_verdicts(results({}))) == []
 
 
-def test_the_finding_says_how_far_the_run_is() -> None:
+def test_the_finding_reports_the_progress_of_the_run() -> None:
     times = {"attention": (1.0, 1.1, 1.0), "mixed": (0.5, 0.55, 0.5)}
     assert latency_finding(results({})) == "No result yet: none of 2 lengths has been timed."
     assert latency_finding(results({8: times})).startswith("So far, with 1 of 2 lengths timed: At n = 8 mixed is 2.0")
-    whole = latency_finding(results({16: times, 8: times}))
-    assert whole.startswith("At n = 16 mixed is 2.0")
-    assert "as fast as attention [2.0" in whole
-    assert whole.endswith("(3 paired rounds per length). Faster at n = 8, 16.")
+    finding = latency_finding(results({16: times, 8: times}))
+    assert finding.startswith("At n = 16 mixed is 2.0")
+    assert "as fast as attention [2.0" in finding
+    assert finding.endswith("(3 paired rounds per length). Faster at n = 8, 16.")

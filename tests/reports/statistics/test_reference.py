@@ -1,4 +1,4 @@
-"""Whether a score exceeds chance: the one-sided t agrees with scipy; the score's chance is the mean of its tasks'."""
+"""Tests against chance: the one-sided t agrees with scipy; the score's chance is the mean over its tasks."""
 
 import pytest
 from hypothesis import given
@@ -24,17 +24,17 @@ def test_the_test_against_chance_is_scipys(values: list[int], chance: int) -> No
     assert exceeds_p(sample, reference) == pytest.approx(expected, abs=1e-9)
 
 
-def test_without_a_spread_or_with_one_seed_nothing_is_shown() -> None:
+def test_without_variance_or_with_one_seed_there_is_no_p() -> None:
     assert exceeds_p([60.0, 60.0, 60.0], 50.0) is None
     assert exceeds_p([60.0], 50.0) is None
 
 
-def test_chance_on_the_score_is_the_mean_over_tasks_and_unknown_where_one_is() -> None:
-    found = results(table2())
-    assert chance_of(found, Metric("score")) == 50.0
-    assert chance_of(found, Metric("docs_pair")) == 50.0
-    assert chance_of(found, Metric("held_out_loss")) is None
-    assert above_chance(found, Metric("held_out_loss")) is None
+def test_chance_on_the_score_is_the_mean_over_tasks_and_unknown_if_one_is() -> None:
+    measured = results(table2())
+    assert chance_of(measured, Metric("score")) == 50.0
+    assert chance_of(measured, Metric("docs_pair")) == 50.0
+    assert chance_of(measured, Metric("held_out_loss")) is None
+    assert above_chance(measured, Metric("held_out_loss")) is None
     view = table2()
     missing = snapshot([], tasks=("docs_pair",)).shared[:1]
     partly: tuple[Record, ...] = (*missing, examples_record("docs_pair"))

@@ -29,7 +29,7 @@ def test_the_arm_is_better_at_the_shared_recipe_only(tmp_path: Path) -> None:
     assert narrow["own_low"] < 0 < narrow["own_high"]
     assert (narrow["recipe"], rows["dynamic"]["recipe"]) == ("shared", "peak_learning_rate=0.003")
     shared, _, own = report.finding.partition(" With every arm at its own recipe: ")
-    assert "narrow is best and better than the baseline" in shared
+    assert "narrow has the best mean and is significantly better than the baseline" in shared
     assert "differ significantly" in own
 
 

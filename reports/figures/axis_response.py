@@ -1,12 +1,19 @@
-"""The curve along a numeric axis: paired differences with intervals, and where a stack sees all its input."""
+"""Figure of results along a numeric axis: paired differences with intervals, and the kernel size of full coverage."""
 
 from dataclasses import dataclass
 from math import log10
 from typing import Any
 
-from reports.figures.axis_curve_data import AxisCurve, AxisLine, AxisPanel, AxisPoint, axis_curve_of, axis_table
+from reports.figures.axis_response_data import (
+    AxisLine,
+    AxisPanel,
+    AxisPoint,
+    AxisResponse,
+    axis_response_of,
+    axis_table,
+)
 from reports.figures.figure import ReportFigure
-from reports.figures.matplotlib_style import Figure, draw_sample, look, new_figure, text_inches
+from reports.figures.matplotlib_style import Figure, draw_sample, new_figure, series_style, text_inches
 from reports.figures.style import COLOURS, QUIET
 from reports.number_format import difference_text, fixed
 
@@ -14,17 +21,17 @@ LEFT_INCHES, PLOT_INCHES, KEY_INCHES, PANEL_INCHES = 0.74, 4.7, 2.56, 2.75
 KEY_BEGINS, KEY_POINTS, PAD_INCHES = 1.08, 9, 0.1
 NARROW_INCHES, NARROW_PANEL_INCHES, NARROW_KEY_INCHES = 3.9, 3.2, 0.2
 NARROW_TITLE_INCHES, NARROW_AXIS_INCHES = 0.65, 0.5
-LOGARITHMIC_FROM = 40  # times the smallest value, and only where values are multiples of each other
-CUT_LABEL_OFFSET = 9  # points, from the sign of what lies beyond the axis
-SIDESTEP = 0.006  # of the axis, so that intervals of two lines at one value stay apart
+LOGARITHMIC_FROM = 40  # ratio of largest to smallest value from which the axis is logarithmic
+CUT_LABEL_OFFSET = 9  # points, from the marker of a value outside the limits
+SIDESTEP = 0.006  # of the axis, between intervals of two lines at the same value
 ROOM_AT_THE_CUT, ROOM = 0.3, 0.08
 EDGE = 0.2
-"""Shares of what the others reach: what is drawn beyond them, and where the far point's marker is drawn."""
+"""Shares of the range of the other points: room at the limits, and the position of the marker outside the limits."""
 
 
 @dataclass(frozen=True)
 class Cut:
-    """The value whose points lie outside the limits, and the height at which their values are written."""
+    """A value on the axis whose points lie outside the limits, with the height of their labels."""
 
     value: float
     above: bool
@@ -32,7 +39,7 @@ class Cut:
     edge: float
 
 
-def draw(curve: AxisCurve) -> Figure:
+def draw(curve: AxisResponse) -> Figure:
     """Return a panel per metric, one above the other, on one axis."""
     panels = curve.panels
     height = PANEL_INCHES * len(panels) + 0.55
@@ -53,8 +60,8 @@ def draw(curve: AxisCurve) -> Figure:
     return figure
 
 
-def draw_narrow(curve: AxisCurve) -> Figure:
-    """Return the same with the lines named below each panel."""
+def draw_narrow(curve: AxisResponse) -> Figure:
+    """Return the same for a narrow page, with the lines named below each panel."""
     blocks = [NARROW_PANEL_INCHES + NARROW_KEY_INCHES * len(panel.lines) for panel in curve.panels]
     figure = new_figure(NARROW_INCHES, sum(blocks))
     left, top = 0.52 / NARROW_INCHES, sum(blocks)
@@ -66,16 +73,21 @@ def draw_narrow(curve: AxisCurve) -> Figure:
         title, marked = _title(panel, curve.axis)
         axes.set_title(title.replace(", 95%", ",\n95%"), pad=18 if marked else 6)
         axes.set_xlabel(curve.axis, labelpad=1)
-        for place, line in enumerate(panel.lines):
-            height = -(NARROW_AXIS_INCHES + NARROW_KEY_INCHES * place) / plot
-            draw_sample(axes, place, (0.0, 0.08), height)
+        for position, line in enumerate(panel.lines):
+            height = -(NARROW_AXIS_INCHES + NARROW_KEY_INCHES * position) / plot
+            draw_sample(axes, position, (0.0, 0.08), height)
             name, start = _line_texts(line, panel, curve.axis)
-            below = {"transform": axes.transAxes, "color": look(place)["color"], "va": "center", "fontsize": 8}
+            below = {
+                "transform": axes.transAxes,
+                "color": series_style(position)["color"],
+                "va": "center",
+                "fontsize": 8,
+            }
             axes.text(0.11, height, f"{name}; {start}", clip_on=False, **below)
     return figure
 
 
-def _draw_panel(axes: Any, panel: AxisPanel, curve: AxisCurve) -> None:
+def _draw_panel(axes: Any, panel: AxisPanel, curve: AxisResponse) -> None:
     _draw_values(axes, panel, curve)
     title, marked = _title(panel, curve.axis)
     axes.set_title(title, pad=18 if marked else 6)
@@ -83,7 +95,7 @@ def _draw_panel(axes: Any, panel: AxisPanel, curve: AxisCurve) -> None:
 
 
 def _title(panel: AxisPanel, axis: str) -> tuple[str, bool]:
-    """Return the title, and whether something is written between it and the plot."""
+    """Return the title, and whether the panel has a label between title and plot."""
     better = "lower" if panel.metric.lower_is_better else "higher"
     references = {line.reference for line in panel.lines}
     compared = f"{axis} {min(references):g}" if len(references) == 1 else f"each line's smallest {axis}"
@@ -91,7 +103,7 @@ def _title(panel: AxisPanel, axis: str) -> tuple[str, bool]:
     return f"Δ {panel.metric.title} to {compared}, 95% interval ({better} is better)", marked
 
 
-def _draw_values(axes: Any, panel: AxisPanel, curve: AxisCurve) -> None:
+def _draw_values(axes: Any, panel: AxisPanel, curve: AxisResponse) -> None:
     values = sorted({point.value for line in panel.lines for point in line.points})
     if len(values) > 2 and values[0] > 0 and values[-1] / values[0] > LOGARITHMIC_FROM:
         axes.set_xscale("log")
@@ -104,21 +116,21 @@ def _draw_values(axes: Any, panel: AxisPanel, curve: AxisCurve) -> None:
     axes.minorticks_off()
     axes.axhline(0, color=QUIET, linewidth=0.9, zorder=0)
     cut = cut_of(panel)
-    for place, line in enumerate(panel.lines):
-        shift = (place - (len(panel.lines) - 1) / 2) * SIDESTEP * (values[-1] - values[0])
-        _draw_line(axes, line, place, shift if axes.get_xscale() == "linear" else 0.0, cut)
-        _draw_cover(axes, line, place, reach + margin)
+    for position, line in enumerate(panel.lines):
+        shift = (position - (len(panel.lines) - 1) / 2) * SIDESTEP * (values[-1] - values[0])
+        _draw_line(axes, line, position, shift if axes.get_xscale() == "linear" else 0.0, cut)
+        _draw_cover(axes, line, position, reach + margin)
     if cut is not None:
         _draw_cut(axes, panel, cut, (values[0] + values[-1]) / 2)
     axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
 
 
-def _draw_line(axes: Any, line: AxisLine, place: int, shift: float, cut: Cut | None) -> None:
-    style = look(place)
+def _draw_line(axes: Any, line: AxisLine, position: int, shift: float, cut: Cut | None) -> None:
+    style = series_style(position)
     deltas = [point.difference.delta or 0.0 for point in line.points]
-    at = [point.value + shift for point in line.points]
-    axes.plot(at, deltas, **style)
-    for x, delta, point in zip(at, deltas, line.points, strict=True):
+    x_values = [point.value + shift for point in line.points]
+    axes.plot(x_values, deltas, **style)
+    for x, delta, point in zip(x_values, deltas, line.points, strict=True):
         low, high = point.difference.low, point.difference.high
         if low is not None and high is not None and (cut is None or point.value != cut.value):
             reach = [[delta - low], [high - delta]]
@@ -126,26 +138,29 @@ def _draw_line(axes: Any, line: AxisLine, place: int, shift: float, cut: Cut | N
 
 
 def _draw_cut(axes: Any, panel: AxisPanel, cut: Cut, middle: float) -> None:
-    """Tell what lies beyond the axis in numbers, so that what is near can be seen."""
+    """Set the limits to the other points, and write the values of the points outside them as text."""
     axes.set_ylim(*cut.limits)
-    for place, line in enumerate(panel.lines):
+    for position, line in enumerate(panel.lines):
         for point in (point for point in line.points if point.value == cut.value):
-            colour, height = COLOURS[place % len(COLOURS)], cut.edge - 0.08 * place * (cut.limits[1] - cut.limits[0])
+            colour, height = (
+                COLOURS[position % len(COLOURS)],
+                cut.edge - 0.08 * position * (cut.limits[1] - cut.limits[0]),
+            )
             label = difference_text(point.difference, panel.decimals)
-            aside, side = (CUT_LABEL_OFFSET, "left") if point.value <= middle else (-CUT_LABEL_OFFSET, "right")
+            offset, alignment = (CUT_LABEL_OFFSET, "left") if point.value <= middle else (-CUT_LABEL_OFFSET, "right")
             axes.plot([point.value], [height], marker="^" if cut.above else "v", color=colour, markersize=5)
             text = axes.annotate(
-                label, (point.value, height), (aside, 0), textcoords="offset points", va="center", ha=side
+                label, (point.value, height), (offset, 0), textcoords="offset points", va="center", ha=alignment
             )
             text.set(color=colour, fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})
 
 
-def _draw_cover(axes: Any, line: AxisLine, place: int, right: float) -> None:
-    """Mark the kernel size from which on the layers together see the whole sequence."""
+def _draw_cover(axes: Any, line: AxisLine, position: int, right: float) -> None:
+    """Mark the kernel size from which the receptive field of all layers covers the whole sequence."""
     if line.cover is None:
         return
-    colour = COLOURS[place % len(COLOURS)]
-    label = f"whole input seen from {line.cover:.3g}"
+    colour = COLOURS[position % len(COLOURS)]
+    label = f"full receptive field from {line.cover:.3g}"
     above = {"transform": axes.get_xaxis_transform(), "color": colour, "fontsize": 8, "ha": "right", "va": "bottom"}
     if line.cover > right:
         axes.text(right, 1.015, f"{label} →", **above)
@@ -155,48 +170,48 @@ def _draw_cover(axes: Any, line: AxisLine, place: int, right: float) -> None:
 
 
 def _draw_key(axes: Any, panel: AxisPanel, axis: str) -> None:
-    """Name the lines at the right, each with what its reference measured and over how many seeds."""
-    for place, line in enumerate(panel.lines):
-        height = 0.93 - 0.23 * place
-        draw_sample(axes, place, (1.025, 1.065), height)
-        outside = {"transform": axes.transAxes, "color": look(place)["color"], "clip_on": False}
+    """Name the lines at the right, each with its number of seeds and its reference value."""
+    for position, line in enumerate(panel.lines):
+        height = 0.93 - 0.23 * position
+        draw_sample(axes, position, (1.025, 1.065), height)
+        outside = {"transform": axes.transAxes, "color": series_style(position)["color"], "clip_on": False}
         name, start = _line_texts(line, panel, axis)
         axes.text(KEY_BEGINS, height, name, va="center", fontsize=KEY_POINTS, **outside)
         axes.text(KEY_BEGINS, height - 0.095, start, va="center", fontsize=8, **outside)
 
 
 def _line_texts(line: AxisLine, panel: AxisPanel, axis: str) -> tuple[str, str]:
-    """Return a line's name with its seeds, and what its reference measured."""
+    """Return a line's name with its number of seeds, and the mean at its reference value."""
     start = next(point for point in line.points if point.value == line.reference)
     seeds = sorted({point.n for point in line.points})
     n = f"n = {seeds[0]}" if len(seeds) == 1 else f"n = {seeds[0]} to {seeds[-1]}"
-    first = f"{axis} {start.value:g}: {fixed(start.mean, panel.decimals)}"
-    return f"{line.label}, {n}" if line.label else n, first
+    reference_text = f"{axis} {start.value:g}: {fixed(start.mean, panel.decimals)}"
+    return f"{line.label}, {n}" if line.label else n, reference_text
 
 
 def _ticks(values: list[float]) -> list[float]:
-    """Return the values themselves, without those whose numbers would run into their neighbours'."""
-    kept: list[float] = []
+    """Return the values as ticks, without those whose labels would overlap."""
+    ticks: list[float] = []
     span = values[-1] - values[0]
     for value in values:
         wide = 0.028 + 0.012 * round(log10(max(1.0, abs(value))))
-        if not kept or value - kept[-1] >= wide * span:
-            kept.append(value)
-    return kept
+        if not ticks or value - ticks[-1] >= wide * span:
+            ticks.append(value)
+    return ticks
 
 
 def cut_of(panel: AxisPanel) -> Cut | None:
-    """Return the cut, None where the farthest value is no farther from the others than they reach themselves."""
+    """Return the cut; None if the farthest value is no farther from the others than their own range."""
     points = [point for line in panel.lines for point in line.points]
     farthest = max(points, key=lambda point: abs(_delta(point)))
     others = [point for point in points if point.value != farthest.value]
     low = min(0.0, *(_delta(point) if (end := point.difference.low) is None else end for point in others))
     high = max(0.0, *(_delta(point) if (end := point.difference.high) is None else end for point in others))
     reach = high - low
-    off = [_delta(point) for point in points if point.value == farthest.value]
-    if reach and min(off) - high > reach:
+    far_deltas = [_delta(point) for point in points if point.value == farthest.value]
+    if reach and min(far_deltas) - high > reach:
         return Cut(farthest.value, True, (low - ROOM * reach, high + ROOM_AT_THE_CUT * reach), high + EDGE * reach)
-    if reach and low - max(off) > reach:
+    if reach and low - max(far_deltas) > reach:
         return Cut(farthest.value, False, (low - ROOM_AT_THE_CUT * reach, high + ROOM * reach), low - EDGE * reach)
     return None
 
@@ -205,4 +220,6 @@ def _delta(point: AxisPoint) -> float:
     return point.difference.delta or 0.0
 
 
-FIGURE = ReportFigure("axis", lambda curve: f"Results by {curve.axis}", axis_curve_of, axis_table, draw, draw_narrow)
+FIGURE = ReportFigure(
+    "axis", lambda curve: f"Results by {curve.axis}", axis_response_of, axis_table, draw, draw_narrow
+)

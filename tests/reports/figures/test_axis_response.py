@@ -1,4 +1,4 @@
-"""Which arms form a curve follows from the candidates alone, and what it shows from the results alone."""
+"""Curves along an axis: their arms follow from the candidates, their values from the results."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ledger.records import ArmRow
 from ledger.snapshot import Snapshot
-from reports.figures.axis_curve import cut_of
-from reports.figures.axis_curve_data import AxisCurve, AxisPanel
+from reports.figures.axis_response import cut_of
+from reports.figures.axis_response_data import AxisPanel, AxisResponse
 from reports.report import build
 from search_space.candidate import Candidate
 from tests.factories.reports import Trial, document, figure_data, picture, snapshot, table2
@@ -25,9 +25,9 @@ def candidate(kernel: int | None, length: int = 64, depth: int = 2) -> dict[str,
     return {"architecture": sizes, "recipe": {"sequence_length": length}}
 
 
-def row(name: str, place: int, given: Mapping[str, Any]) -> ArmRow:
+def row(name: str, position: int, given: Mapping[str, Any]) -> ArmRow:
     costs = {"parameters": 10, "forward_flops": 10, "train_flops": 10}
-    return ArmRow(name, Candidate.model_validate(given), {}, position=place, cohort=0, **costs)
+    return ArmRow(name, Candidate.model_validate(given), {}, position=position, cohort=0, **costs)
 
 
 def view(candidates: Mapping[str, Mapping[str, Any]], seeds: tuple[int, ...] = (1, 2, 3)) -> Snapshot:
@@ -36,13 +36,13 @@ def view(candidates: Mapping[str, Mapping[str, Any]], seeds: tuple[int, ...] = (
         for position, arm in enumerate(candidates)
         for seed in seeds
     ]
-    rows = tuple(row(arm, place, given) for place, (arm, given) in enumerate(candidates.items()))
-    whole = snapshot(trials, {}, resolved=document(seeds=seeds))
-    return Snapshot(whole.experiment, whole.scale, whole.document, whole.labels, rows, whole.histories, whole.shared)
+    rows = tuple(row(arm, index, given) for index, (arm, given) in enumerate(candidates.items()))
+    view = snapshot(trials, {}, resolved=document(seeds=seeds))
+    return Snapshot(view.experiment, view.scale, view.document, view.labels, rows, view.histories, view.shared)
 
 
-def curve_of(candidates: Mapping[str, Mapping[str, Any]], seeds: tuple[int, ...] = (1, 2, 3)) -> AxisCurve:
-    curve = figure_data(build(view(candidates, seeds)), AxisCurve)
+def curve_of(candidates: Mapping[str, Mapping[str, Any]], seeds: tuple[int, ...] = (1, 2, 3)) -> AxisResponse:
+    curve = figure_data(build(view(candidates, seeds)), AxisResponse)
     assert curve is not None
     return curve
 
@@ -52,7 +52,7 @@ def kernels(*lengths: int, depth: int = 2) -> dict[str, dict[str, Any]]:
     return {"baseline": candidate(None, lengths[0], depth), **arms}
 
 
-def test_a_line_per_length_each_with_where_its_stack_sees_everything() -> None:
+def test_a_line_per_length_each_with_its_kernel_size_of_full_coverage() -> None:
     (panel,) = curve_of(kernels(64, 32)).panels
     assert [line.label for line in panel.lines] == ["sequence length 64", "sequence length 32"]
     assert [line.cover for line in panel.lines] == [32.5, 16.5]  # 1 + (n - 1) / L
@@ -88,20 +88,20 @@ def test_differences_are_paired_with_the_smallest_value_where_the_declarations_o
 
 
 def far_off(by: float) -> AxisPanel:
-    """Return a panel on which kernel size 1 is worse than 9 by so much, and the others by next to nothing."""
+    """Return a panel with a given difference of kernel size 1 to 9 and small differences of the others."""
     losses = {1: 3 + by, 3: 3.01, 9: 3.0, 33: 3.02}
     arms = {f"k{kernel}": candidate(kernel) for kernel in losses}
     trials = [
         Trial(f"k{k}", seed).pretrained(loss + (k * seed) % 5 / 200) for k, loss in losses.items() for seed in (1, 2)
     ]
-    rows = tuple(row(arm, place, given) for place, (arm, given) in enumerate(arms.items()))
-    whole = snapshot(trials, {}, resolved=document(seeds=(1, 2)))
-    curve = figure_data(build(replace(whole, arms=rows)), AxisCurve)
+    rows = tuple(row(arm, position, given) for position, (arm, given) in enumerate(arms.items()))
+    view = snapshot(trials, {}, resolved=document(seeds=(1, 2)))
+    curve = figure_data(build(replace(view, arms=rows)), AxisResponse)
     assert curve is not None
     return curve.panels[0]
 
 
-def test_one_value_far_off_is_told_in_numbers_and_the_rest_is_drawn() -> None:
+def test_an_outlying_value_is_written_as_text_and_the_others_are_drawn() -> None:
     panel = far_off(4.0)
     cut = cut_of(panel)
     assert cut is not None
@@ -132,9 +132,9 @@ def test_two_points_are_no_curve_and_a_table_of_kinds_has_none() -> None:
 
 @given(st.permutations(list(kernels(64, 32).items())))
 def test_the_order_of_the_arms_is_no_matter_beyond_that_of_the_lines(arms: list[tuple[str, dict[str, Any]]]) -> None:
-    found = figure_data(build(view(dict(arms))), AxisCurve)
-    assert found is not None
-    assert {line.cover: [point.value for point in line.points] for line in found.panels[0].lines} == {
+    data = figure_data(build(view(dict(arms))), AxisResponse)
+    assert data is not None
+    assert {line.cover: [point.value for point in line.points] for line in data.panels[0].lines} == {
         32.5: list(KERNELS),
         16.5: list(KERNELS),
     }

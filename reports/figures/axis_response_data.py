@@ -1,9 +1,8 @@
-"""Results along one numeric axis, such as the kernel size: which arms lie on it, and how each differs from the usual.
+"""Results along one numeric axis, such as the kernel size: the arms on it and their differences to a reference value.
 
-Arms that differ in one number alone form a line; where they differ in a second thing too, such as the length of the
-sequences, there is a line for each. Differences are paired by seed with the value that a declaration has when it does
-not say, or else with the line's smallest, so that what seeds have in common is not part of the interval, and lines
-whose losses cannot be compared still can be.
+Arms that differ in this field only form a line; for each value of a second field, such as the sequence length, there
+is a separate line. Differences are paired by seed with the arm at the field's default value, or else with the line's
+smallest value. This removes effects of the seed and makes lines with different losses comparable.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +26,7 @@ FEWEST_POINTS = 3
 MOST_LINES = 8
 KERNEL_SIZE, LENGTH, DEPTH = "architecture.convolution.kernel_size", "recipe.sequence_length", "architecture.depth"
 PREFERRED = (LENGTH,)
-"""Of several fields in which lines differ, those that name them."""
+"""Fields preferred for the lines' labels if lines differ in several."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +42,14 @@ class AxisPoint:
 
 @dataclass(frozen=True)
 class AxisLine:
-    """Arms that differ in the axis alone, by rising value."""
+    """Arms that differ in the axis only, by increasing value."""
 
     label: str
     points: tuple[AxisPoint, ...]
     reference: float
-    """The value that the others are compared with: the same on every line of a panel, or each line's smallest."""
+    """The reference value: the same on every line of a panel, or each line's smallest."""
     cover: float | None = None
-    """The kernel size 1 + (n - 1) / L from which on L layers see a whole sequence of n tokens."""
+    """The kernel size 1 + (n - 1) / L from which L layers cover a whole sequence of n tokens."""
 
 
 @dataclass(frozen=True)
@@ -63,50 +62,53 @@ class AxisPanel:
 
 
 @dataclass(frozen=True)
-class AxisCurve:
-    """What becomes of the headline metrics along one axis."""
+class AxisResponse:
+    """The headline metrics along one axis."""
 
     axis: str
-    """The axis in words."""
+    """The axis for display."""
     panels: tuple[AxisPanel, ...]
 
 
-def axis_curve_of(evidence: Evidence) -> AxisCurve | None:
-    """Return the curve along the axis that most arms lie on, None where no three arms differ in one number alone.
+def axis_response_of(evidence: Evidence) -> AxisResponse | None:
+    """Return the curve along the axis with the most arms; None without three arms that differ in one number only.
 
-    A search proposes its arms along many axes at once and has no such curve.
+    None for a search, whose arms vary along many axes at once.
     """
     results = evidence.results
     if results.is_search:
         return None
     fields = {arm.name: fields_of(arm) for arm in results.arms}
-    found = _axis(fields)
-    if found is None:
+    path_and_lines = _axis(fields)
+    if path_and_lines is None:
         return None
-    path, lines = found
-    first = [fields[line[0]] for line in lines]
-    named = [(label, _cover(path, of_first)) for label, of_first in zip(_labels(first, path), first, strict=True)]
-    usual = usual_value(next(arm for arm in results.arms if arm.name == lines[0][0]), path)
+    path, lines = path_and_lines
+    fields_of_first = [fields[line[0]] for line in lines]
+    labels_and_covers = [
+        (label, _cover(path, first_fields))
+        for label, first_fields in zip(_labels(fields_of_first, path), fields_of_first, strict=True)
+    ]
+    default = default_value(next(arm for arm in results.arms if arm.name == lines[0][0]), path)
     panels = []
     for metric in results.headlines:
-        placed = [_measured(results, metric, {arm: fields[arm][path] for arm in line}) for line in lines]
-        shared = usual if all(usual in on_line for on_line in placed if len(on_line) > 1) else None
-        shown = tuple(
-            _line(results, metric, label, cover, on_line, shared)
-            for (label, cover), on_line in zip(named, placed, strict=True)
-            if len(on_line) > 1
+        arms_by_value = [_measured(results, metric, {arm: fields[arm][path] for arm in line}) for line in lines]
+        shared = default if all(default in by_value for by_value in arms_by_value if len(by_value) > 1) else None
+        axis_lines = tuple(
+            _line(results, metric, label, cover, by_value, shared)
+            for (label, cover), by_value in zip(labels_and_covers, arms_by_value, strict=True)
+            if len(by_value) > 1
         )
-        if shown:
-            panels.append(AxisPanel(metric, results.decimals(metric), shown))
-    return AxisCurve(_words(path), tuple(panels)) if panels else None
+        if axis_lines:
+            panels.append(AxisPanel(metric, results.decimals(metric), axis_lines))
+    return AxisResponse(_words(path), tuple(panels)) if panels else None
 
 
-def axis_table(curve: AxisCurve) -> Table:
-    """Return a row per point, metric by metric and line by line."""
+def axis_table(curve: AxisResponse) -> Table:
+    """Return one row per point, ordered by metric and line."""
     return table("axis", "axis metric line cover reference value arm n mean pairs delta low high", _rows(curve))
 
 
-def _rows(curve: AxisCurve) -> Iterator[Row]:
+def _rows(curve: AxisResponse) -> Iterator[Row]:
     for panel in curve.panels:
         for line in panel.lines:
             for point in line.points:
@@ -126,7 +128,7 @@ def _rows(curve: AxisCurve) -> Iterator[Row]:
 
 
 def _measured(results: Results, metric: Metric, values: Mapping[str, JsonValue]) -> dict[float, str]:
-    """Return the arms of a line that were measured, by their rising values."""
+    """Return the measured arms of a line by increasing value."""
     return {
         float(value): arm
         for arm, value in values.items()
@@ -135,45 +137,52 @@ def _measured(results: Results, metric: Metric, values: Mapping[str, JsonValue])
 
 
 def _line(
-    results: Results, metric: Metric, label: str, cover: float | None, placed: dict[float, str], usual: float | None
+    results: Results,
+    metric: Metric,
+    label: str,
+    cover: float | None,
+    arms_by_value: dict[float, str],
+    default: float | None,
 ) -> AxisLine:
-    reference = min(placed) if usual is None else usual
+    reference = min(arms_by_value) if default is None else default
     points = []
-    for value, arm in placed.items():
+    for value, arm in arms_by_value.items():
         effect = results.effect(arm, metric)
-        difference = Difference() if value == reference else results.difference(arm, placed[reference], metric)
+        difference = Difference() if value == reference else results.difference(arm, arms_by_value[reference], metric)
         assert effect.mean is not None
         points.append(AxisPoint(value, printable(arm), effect.n, effect.mean, difference))
     return AxisLine(printable(label), tuple(points), reference, cover)
 
 
 def _axis(fields: Mapping[str, Fields]) -> tuple[str, tuple[tuple[str, ...], ...]] | None:
-    """Return the path of the axis with its lines, each the names of arms by rising value."""
-    paths = sorted({path for of_arm in fields.values() for path, value in of_arm.items() if _numeric(value)})
+    """Return the path of the axis with its lines, each the names of arms by increasing value."""
+    paths = sorted({path for arm_fields in fields.values() for path, value in arm_fields.items() if _numeric(value)})
     candidates = [(path, lines) for path in paths if (lines := _lines(path, fields))]
     if not candidates:
         return None
-    path, lines = max(candidates, key=lambda found: (sum(map(len, found[1])), max(map(len, found[1]))))
+    path, lines = max(candidates, key=lambda candidate: (sum(map(len, candidate[1])), max(map(len, candidate[1]))))
     return path, tuple(sorted(lines, key=lambda line: -len(line))[:MOST_LINES])
 
 
 def _lines(path: str, fields: Mapping[str, Fields]) -> list[tuple[str, ...]]:
     groups: dict[str, dict[float, str]] = {}
-    for arm, of_arm in fields.items():
-        value = of_arm.get(path)
+    for arm, arm_fields in fields.items():
+        value = arm_fields.get(path)
         if isinstance(value, int | float) and _numeric(value):
-            others = canonical_text({name: entry for name, entry in of_arm.items() if name != path})
-            groups.setdefault(others, {}).setdefault(float(value), arm)
-    kept = (group for group in groups.values() if len(group) >= FEWEST_POINTS)
-    return [tuple(group[value] for value in sorted(group)) for group in kept]
+            other_fields = canonical_text({name: entry for name, entry in arm_fields.items() if name != path})
+            groups.setdefault(other_fields, {}).setdefault(float(value), arm)
+    long_enough = (group for group in groups.values() if len(group) >= FEWEST_POINTS)
+    return [tuple(group[value] for value in sorted(group)) for group in long_enough]
 
 
 def _labels(lines: Sequence[Fields], path: str) -> list[str]:
-    """Return the fields in which the lines differ; a single line needs no name."""
-    named = {name for fields in lines for name in fields} - {path}
-    apart = sorted(name for name in named if len({canonical_text(fields.get(name)) for fields in lines}) > 1)
-    chosen = [name for name in PREFERRED if name in apart] or apart
-    return [", ".join(f"{_words(name)} {_shown(fields.get(name))}" for name in chosen[:2]) for fields in lines]
+    """Return a label per line, from the fields in which lines differ; empty for a single line."""
+    names = {name for fields in lines for name in fields} - {path}
+    differing = sorted(name for name in names if len({canonical_text(fields.get(name)) for fields in lines}) > 1)
+    label_fields = [name for name in PREFERRED if name in differing] or differing
+    return [
+        ", ".join(f"{_words(name)} {_value_text(fields.get(name))}" for name in label_fields[:2]) for fields in lines
+    ]
 
 
 def _cover(path: str, fields: Fields) -> float | None:
@@ -191,12 +200,12 @@ def _words(path: str) -> str:
     return path.rpartition(".")[2].replace("_", " ")
 
 
-def _shown(value: JsonValue) -> str:
+def _value_text(value: JsonValue) -> str:
     return "none" if value is None else str(value)
 
 
 def fields_of(arm: ArmRow) -> Fields:
-    """Return every value of an arm's candidate by its dotted path, defaults included."""
+    """Return all values of an arm's candidate by dotted path, defaults included."""
     return _values(arm.candidate)
 
 
@@ -212,8 +221,8 @@ def _flat(document: Mapping[str, JsonValue], above: str) -> Iterator[tuple[str, 
             yield f"{above}{name}", value
 
 
-def usual_value(arm: ArmRow, path: str) -> float | None:
-    """Return the default at a path, all else as in the arm."""
+def default_value(arm: ArmRow, path: str) -> float | None:
+    """Return the default value at a path, with all other fields as in the arm."""
     document: dict[str, JsonValue] = canonical(arm.candidate)
     *above, name = path.split(".")
     holder: JsonValue = document
@@ -223,6 +232,6 @@ def usual_value(arm: ArmRow, path: str) -> float | None:
         holder.pop(name, None)
     try:
         value = _values(Candidate.model_validate_json(canonical_text(document))).get(path)
-    except ValidationError:  # a field that every declaration must fill
+    except ValidationError:  # the field has no default
         return None
     return float(value) if isinstance(value, int | float) else None

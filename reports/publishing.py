@@ -8,19 +8,22 @@ from pathlib import Path
 from foundation.atomic_files import make_folder, sha256_of
 from foundation.errors import MachineError
 from ledger.csv_export import has_export, read_export, write_export
+from ledger.example_tables import attachments, example_tables
 from ledger.reading import opened, refuse_former_timings
 from ledger.snapshot import snapshot
 from reports.write import write_report
 
 
 def publish(source: Path, folder: Path) -> None:
-    """Put the rows of a results folder into another folder and build the report there.
+    """Put the rows of a results folder, with the values of single examples, into another and build the report there.
 
-    Raises MachineError where the source holds no results, CorruptionError where they cannot be trusted.
+    Raises MachineError where the source holds no results or its stages have been moved away, CorruptionError where
+    they cannot be trusted.
     """
     with opened(source) as rows:
+        files = attachments(example_tables(source, rows))
         make_folder(folder)
-        write_export(rows, folder)
+        write_export(rows, folder, files)
     rebuild(folder)
 
 

@@ -1,9 +1,8 @@
-"""Variance components of pretraining seeds, the replicates, and fine-tuning seeds, crossed with them.
+"""Variance components of pretraining seeds, the replicates, and of fine-tuning seeds, nested in them.
 
 MultiBERTs (Sellam et al. 2021, arXiv 2106.16163): further fine-tuning runs of one pretrained model are not replicates
-of pretraining, so intervals are over pretraining seeds. A fine-tuning seed draws the same head, order and dropout in
-every pretraining seed and arm, so its effect on an arm is common to all replicates, and intervals over pretraining
-seeds do not include it.
+of pretraining, so intervals are over pretraining seeds. Head, order and dropout of a fine-tuning are drawn from both
+seeds, so the values within a pretraining seed are independent draws, and the intervals include their variance.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,9 +29,6 @@ class Spread:
 
 def spread_of(samples: Sequence[NestedValues]) -> Spread:
     """Return the components of variance, pooled over arms: a one-way analysis of variance within each arm.
-
-    Fine-tuning values are assumed independent within a pretraining seed, so that the common effect of a fine-tuning
-    seed over pretraining seeds counts as fine-tuning variance.
 
     The variance of a pretraining seed's mean is its own component plus the fine-tuning variance divided by the
     number of values; the latter is subtracted, and a negative result is set to 0.

@@ -2,7 +2,8 @@
 
 Nothing is rounded: reading an export gives the rows of the ledger back. A cell holds plain text, or JSON where the
 row holds a number, a truth value or something nested; None is empty. Text that a spreadsheet would run as a formula
-starts with an apostrophe (CWE-1236), which reading takes off again. `export.json` has the sha256 of each file.
+starts with an apostrophe (CWE-1236), which reading takes off again. `export.json` has the sha256 of each file, of
+attached ones in `examples/` too: the values of single examples, which `ledger.example_tables` writes and reads.
 """
 
 import csv
@@ -11,9 +12,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from foundation.atomic_files import sha256_of, write_whole
+from foundation.atomic_files import remove_directory, replaced_directory, sha256_of, write_whole
 from foundation.errors import CorruptionError, MachineError
 from foundation.schema import JsonValue, canonical_text
 from ledger.amendments import FACT, amendments
@@ -25,6 +27,7 @@ from ledger.sessions import session_facts
 from ledger.tuning_plan import CHOICES, TUNING
 
 EXPORT_FOLDER, SEAL = "ledger", "export.json"
+ATTACHMENTS = "examples"
 FORMAT_VERSION = 1
 FACTS = ("experiment", "scale", "document", "labels", "importance", "impossible", "manifest", TUNING, CHOICES)
 """What a report reads of the experiment as a whole, and what the numbers were made with."""
@@ -80,8 +83,12 @@ def has_export(folder: Path) -> bool:
     return (folder / EXPORT_FOLDER / SEAL).is_file()
 
 
-def write_export(ledger: LedgerRows, folder: Path) -> tuple[Path, ...]:
+def write_export(
+    ledger: LedgerRows, folder: Path, attachments: Mapping[str, bytes] = MappingProxyType({})
+) -> tuple[Path, ...]:
     """Write the export into a subfolder of a folder that exists and return its files; equal rows, equal bytes.
+
+    Attached files replace those of a former export.
 
     Raises MachineError where the subfolder is a link.
     """
@@ -102,9 +109,20 @@ def write_export(ledger: LedgerRows, folder: Path) -> tuple[Path, ...]:
     texts["facts.csv"] = _csv(("name", "content"), ((name, canonical_text(fact)) for name, fact in told if fact))
     for name, text in texts.items():
         write_whole(target / name, text.encode())
-    seal = {"format": FORMAT_VERSION, "sha256": {name: sha256_of(target / name) for name in sorted(texts)}}
+    _attach(target / ATTACHMENTS, attachments)
+    names_of_files = [*sorted(texts), *(f"{ATTACHMENTS}/{name}" for name in sorted(attachments))]
+    seal = {"format": FORMAT_VERSION, "sha256": {name: sha256_of(target / name) for name in names_of_files}}
     write_whole(target / SEAL, (json.dumps(seal, indent=1) + "\n").encode())
-    return tuple(target / name for name in [*sorted(texts), SEAL])
+    return tuple(target / name for name in [*names_of_files, SEAL])
+
+
+def _attach(folder: Path, files: Mapping[str, bytes]) -> None:
+    if not files:
+        remove_directory(folder)
+        return
+    with replaced_directory(folder) as temporary:
+        for name, content in files.items():
+            (temporary / name).write_bytes(content)
 
 
 def read_export(folder: Path) -> ExportedLedger:
@@ -120,6 +138,19 @@ def read_export(folder: Path) -> ExportedLedger:
         _rows(source / "records.csv", Record),
         _rows(source / "decisions.csv", Decision),
     )
+
+
+def attached(source: Path) -> tuple[str, ...]:
+    """Return the names of an export's attached files, from the seal in its folder. Raises CorruptionError."""
+    prefix = f"{ATTACHMENTS}/"
+    return tuple(name.removeprefix(prefix) for name in _sealed(source) if name.startswith(prefix))
+
+
+def read_attached(source: Path, name: str) -> bytes:
+    """Return an attached file's content. Raises CorruptionError where it is not what was written."""
+    path = source / ATTACHMENTS / name
+    _refuse_changed(path, _sealed(source).get(f"{ATTACHMENTS}/{name}"))
+    return path.read_bytes()
 
 
 KINDS: dict[str, type[Row]] = {"arms": ArmRow, "trials": TrialRow, "records": Record, "decisions": Decision}
@@ -183,6 +214,18 @@ def _lines(path: Path, known: tuple[str, ...]) -> Iterator[tuple[int, dict[str, 
 
 
 def _verify(source: Path) -> None:
+    hashes = _sealed(source)
+    for name in (*(f"{table}.csv" for table in KINDS), "facts.csv"):
+        _refuse_changed(source / name, hashes.get(name))
+
+
+def _refuse_changed(path: Path, expected: str | None) -> None:
+    if not path.is_file() or sha256_of(path) != expected:
+        raise CorruptionError(f"{path}: is not what was exported; restore the file or publish the report anew")
+
+
+def _sealed(source: Path) -> dict[str, str]:
+    """Return the sha256 of every file by name. Raises CorruptionError."""
     try:
         seal = json.loads((source / SEAL).read_text(encoding="utf-8"))
         version, hashes = seal["format"], dict(seal["sha256"])
@@ -192,7 +235,4 @@ def _verify(source: Path) -> None:
         ) from fault
     if version != FORMAT_VERSION:
         raise CorruptionError(f"{source / SEAL}: format {version}, this version reads {FORMAT_VERSION}")
-    for name in (*(f"{table}.csv" for table in KINDS), "facts.csv"):
-        path = source / name
-        if not path.is_file() or sha256_of(path) != hashes.get(name):
-            raise CorruptionError(f"{path}: is not what was exported; restore the file or publish the report anew")
+    return hashes

@@ -11,7 +11,7 @@ from configuration.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, SCORE, Prim
 from configuration.seeds import Values
 from configuration.stage_label import PRETRAIN, StageLabel, fine_tuning_cells, pretraining_marks
 from ledger.attention_locality import ALL, attention_of
-from ledger.records import TrialRow, final_loss_of, with_results
+from ledger.records import Record, TrialRow, final_loss_of, with_results
 from ledger.selected_settings import chosen_records
 from ledger.snapshot import TrialHistory
 from ledger.stage_results import FineTuneResult
@@ -61,10 +61,16 @@ def _mean_over_tasks(values_by_task: list[tuple[float, ...]]) -> tuple[float, ..
 
 def final_loss(history: TrialHistory, labels: tuple[str, ...]) -> float | None:
     """Return the held-out loss after the full budget, None if the trial has not spent it."""
+    record = final_record(history, labels)
+    return None if record is None else final_loss_of(record)
+
+
+def final_record(history: TrialHistory, labels: tuple[str, ...]) -> Record | None:
+    """Return the record of the last pretraining stage, None if the trial has not spent its budget."""
     marks, finished = pretraining_marks(labels), history.finished(PRETRAIN)
     if not finished or (marks and marks[-1] != finished[-1].label):
         return None
-    return final_loss_of(finished[-1])
+    return finished[-1]
 
 
 def _task_values(

@@ -2,10 +2,18 @@
 
 from pathlib import Path
 
+HELD_OUT_LOSSES = "held_out_losses.npy"
+"""The file that keeps the loss of every held-out prediction at the end of a stage of pretraining."""
+
 
 def predictions_file(part: str) -> str:
     """Return the name of the file that keeps what was predicted for a part."""
     return "predictions.json" if part == "dev" else f"predictions.{part}.json"
+
+
+def example_scores_file(part: str) -> str:
+    """Return the name of the file that keeps the score of every example of a part."""
+    return "example_scores.npy" if part == "dev" else f"example_scores.{part}.npy"
 
 
 def scores_name(part: str) -> str:

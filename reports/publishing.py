@@ -8,19 +8,22 @@ from pathlib import Path
 from foundation.atomic_files import make_folder, sha256_of
 from foundation.errors import MachineError
 from ledger.csv_export import has_export, read_export, write_export
+from ledger.example_tables import attachments, example_tables
 from ledger.reading import open_rows, refuse_former_timings
 from ledger.snapshot import snapshot
 from reports.write import write_report
 
 
 def publish(source: Path, folder: Path) -> None:
-    """Export the rows of a results folder into another folder and build the report there.
+    """Export the rows of a results folder and the values of single examples, and build the report there.
 
-    Raises MachineError if the source holds no results, CorruptionError if they are corrupt.
+    Raises MachineError if the source holds no results or its stages were moved away, CorruptionError if they are
+    corrupt.
     """
     with open_rows(source) as rows:
+        files = attachments(example_tables(source, rows))
         make_folder(folder)
-        write_export(rows, folder)
+        write_export(rows, folder, files)
     rebuild(folder)
 
 

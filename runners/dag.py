@@ -131,9 +131,8 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
         stages[label], last_step = pretrained, step
         probe = experiment.pretraining.hurdle.probe
         if probe is not None and (name := str(StageLabel(PROBE, tokens))) in hurdle_labels(experiment):
-            fine_tuning = _fine_tune(
-                settings_of(experiment.fine_tuning, probe.task), candidate, probe.task, probe.seed
-            )
+            settings = settings_of(experiment.fine_tuning, probe.task)
+            fine_tuning = _fine_tune(settings, candidate, probe.task, (seed, probe.seed))
             stages[name] = Stage(fine_tuning, {"pretrained": pretrained, "examples": shared.examples[probe.task]})
     assert pretrained is not None
     for label in measure_labels(experiment):
@@ -146,7 +145,7 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
             declaration = _long_sequence_phase(experiment, candidate, seed, last_step)
             pretrained = stages[LONG_SEQUENCE_PHASE] = Stage(declaration, {**inputs, "previous": pretrained})
         sources = {"pretrained": pretrained, "examples": shared.examples[run.task]}
-        stages[run.label] = Stage(_fine_tune(run.settings, candidate, run.task, run.seed), sources)
+        stages[run.label] = Stage(_fine_tune(run.settings, candidate, run.task, (seed, run.seed)), sources)
     return stages
 
 
@@ -268,13 +267,14 @@ def _attention(experiment: Experiment, candidate: Candidate) -> AttentionStage:
     )
 
 
-def _fine_tune(tuning: FineTuning, candidate: Candidate, task: str, seed: int) -> FineTuneStage:
+def _fine_tune(tuning: FineTuning, candidate: Candidate, task: str, seeds: tuple[int, int]) -> FineTuneStage:
     return FineTuneStage(
         architecture=candidate.architecture,
         device=candidate.recipe.device,
         precision=candidate.recipe.precision,
         task=task,
-        seed=seed,
+        pretraining_seed=seeds[0],
+        seed=seeds[1],
         **tuning.training,
     )
 

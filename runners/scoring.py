@@ -1,7 +1,7 @@
 """Turn a fine-tuned model's predictions into scores, in the driver: trial workers need no metrics library."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from runners.stages.stage import Stage
 from tasks.downstream import find_task
 from tasks.labelled.dev_halves import choice_half
 from tasks.labelled.encoding import EncodedExamples, load_examples
-from tasks.labelled.scoring import score
+from tasks.labelled.scoring import references_of, score
 from tasks.labelled.task import DownstreamTask, Version
 from tasks.squad.official_metrics import squad_scores
 from tasks.squad.subsets import choice_half_of_questions
@@ -141,18 +141,6 @@ def _choice(
         "chosen_on": searched.chosen_on,
         "searched": {**searched.searched},
     }
-
-
-def references_of(
-    task: DownstreamTask, examples: EncodedExamples
-) -> Sequence[int] | Sequence[float] | Sequence[str] | None:
-    """Return the right answers of a part; None where they are not known, as in a test that others mark."""
-    if task.form == "span":
-        return examples.answers
-    if task.value_range is not None:
-        return examples.values or None
-    labels = [int(label) for label in examples.labels]
-    return None if -1 in labels else labels
 
 
 def primary_score(record: Record) -> float | None:

@@ -1,5 +1,6 @@
 """The held-out evaluation set of pretraining: built once per experiment, shared by all arms, stored as arrays."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -31,10 +32,8 @@ class EvaluationSet:
         """Read what `save` wrote."""
         return cls(*(np.load(folder / f"{field.name}.npy", allow_pickle=False) for field in fields(cls)))
 
-    def parts(self) -> list["EvaluationSet"]:
-        """Return the set in batches of a fixed size, so that results do not depend on the available memory."""
-        starts = range(0, len(self.inputs), ROWS_AT_A_TIME)
-        return [self._rows(start, start + ROWS_AT_A_TIME) for start in starts]
-
-    def _rows(self, first: int, last: int) -> "EvaluationSet":
-        return EvaluationSet(*(getattr(self, field.name)[first:last] for field in fields(self)))
+    def batches(self) -> Iterator[tuple[slice, "EvaluationSet"]]:
+        """Yield the set in batches of a fixed size with their rows, so that results do not depend on the memory."""
+        for first in range(0, len(self.inputs), ROWS_AT_A_TIME):
+            rows = slice(first, first + ROWS_AT_A_TIME)
+            yield rows, EvaluationSet(*(getattr(self, field.name)[rows] for field in fields(self)))

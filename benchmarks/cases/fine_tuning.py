@@ -96,6 +96,7 @@ def _stage(size: Size) -> FineTuneStage:
     return FineTuneStage(
         architecture=architecture(size, size.widths[-1]),
         task=TASK,
+        pretraining_seed=1,
         seed=1,
         epochs=1,
         batch_examples=BATCH_EXAMPLES,

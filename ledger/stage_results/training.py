@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from foundation.schema import JsonValue
 from ledger.stage_results.result import Curve, Real, Result, finite, finite_points
@@ -20,6 +20,16 @@ class _Curves(Result):
         return dict(finite_points(self.held_out_curve))
 
 
+class ExampleValues(Result):
+    """A file beside a result with one number per example and metric, `ledger.example_values`."""
+
+    sha256: str
+    """Of the file."""
+    metrics: tuple[str, ...] = Field(strict=False)
+    """The rows of its array [metrics examples]."""
+    examples: int
+
+
 class PretrainResult(_Curves):
     """A stage of pretraining that came to its end."""
 
@@ -27,6 +37,8 @@ class PretrainResult(_Curves):
     """Seen by then."""
     held_out_loss: Real
     """At the end, in nats."""
+    held_out_losses: ExampleValues | None = None
+    """The loss of every prediction that `held_out_loss` is the mean of; None in ledgers from before it was kept."""
 
 
 class DivergedPretraining(_Curves):
@@ -69,6 +81,8 @@ class FineTuneResult(Result, extra="allow"):
     """True where every example of dev was given the same answer."""
     others: Mapping[str, int] | None = None
     """Examples by further part."""
+    example_scores: Mapping[str, ExampleValues] | None = None
+    """By part, dev included: the score of every example; None in ledgers from before it was kept."""
     null_threshold: Real | None = None
     """SQuAD 2.0: above these odds the answer is that there is none."""
     threshold_questions: int | None = None

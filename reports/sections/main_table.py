@@ -139,8 +139,8 @@ def _matched(results: Results, arm: ArmRow, metric: Metric) -> Row:
 def _notes(results: Results) -> Iterator[str]:
     effects = [results.effect(arm.name, metric) for arm in results.arms for metric in results.shown]
     tuned = len(results.experiment.fine_tuning.seeds) if results.tasks else 1
-    crossed = f"; a task's value at a seed is the mean over its {tuned} fine-tuning seeds" if tuned > 1 else ""
-    yield f"mean ± sd (n): over n pretraining seeds{crossed}."
+    averaged = f"; a task's value at a seed is the mean over its {tuned} fine-tuning seeds" if tuned > 1 else ""
+    yield f"mean ± sd (n): over n pretraining seeds{averaged}."
     yield "Δ [low, high]: difference from the baseline, paired by pretraining seed: mean and 95% interval (paired t)."
     if any(effect.difference.one_degree for effect in effects):
         yield (

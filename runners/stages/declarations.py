@@ -100,7 +100,7 @@ class PretrainStage(StageDeclaration):
 
     stage: ClassVar[str] = "pretrain"
     hashed_instead: ClassVar[dict[str, str]] = {"init_checkpoint": "init_checkpoint_weights"}
-    code_version: ClassVar[int] = 2
+    code_version: ClassVar[int] = 3
     libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
     uses_kernels: ClassVar[bool] = True
     candidate: Candidate
@@ -119,10 +119,14 @@ class PretrainStage(StageDeclaration):
 
 
 class FineTuneStage(StageDeclaration, TaskTraining):
-    """Fine-tune a pretrained encoder on one task with one seed. Reads `pretrained` and `examples`."""
+    """Fine-tune a pretrained encoder on one task with one seed. Reads `pretrained` and `examples`.
+
+    Head, order and dropout are drawn from both seeds: fine-tuning seeds are nested in pretraining seeds, and all
+    arms have the same draws at one pair of seeds.
+    """
 
     stage: ClassVar[str] = "fine_tune"
-    code_version: ClassVar[int] = 2
+    code_version: ClassVar[int] = 3
     libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
     uses_kernels: ClassVar[bool] = True
     hashed_at_default: ClassVar[tuple[str, ...]] = (
@@ -130,6 +134,7 @@ class FineTuneStage(StageDeclaration, TaskTraining):
     )
     architecture: Architecture
     task: str
+    pretraining_seed: Seed
     seed: Seed
     device: Literal["cpu", "cuda"] = "cpu"
     precision: Literal["float32", "bfloat16"] = "float32"

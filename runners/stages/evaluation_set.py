@@ -81,11 +81,9 @@ def _replaced(
     random = stream(EVALUATION_SEED, "held-out sampling")
     inputs, targets = masked.inputs.copy(), np.zeros_like(masked.inputs)
     original = EvaluationSet(masked.inputs, masked.masked_positions, masked.targets)
-    first = 0
-    for part in original.parts():
-        what = place("building the held-out set", "sequence", first, len(inputs))
-        context.progress(what, first / len(inputs))
-        rows = slice(first, first := first + len(part.inputs))
+    for rows, part in original.batches():
+        what = place("building the held-out set", "sequence", rows.start, len(inputs))
+        context.progress(what, rows.start / len(inputs))
         with torch.inference_mode(), autocast_to(recipe.precision, model.encoder.device):
             logits = model.predict(model.tensor(part.inputs), model.tensor(part.positions))
         uniforms = torch.from_numpy(random.random(len(logits), dtype=np.float32)).to(logits.device)

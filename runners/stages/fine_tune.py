@@ -13,7 +13,8 @@ from torch import Tensor
 
 from foundation.randomness import stream, stream_seed
 from foundation.schema import JsonValue
-from ledger.result_files import other_parts, predictions_file
+from ledger.example_values import write_example_values
+from ledger.result_files import example_scores_file, other_parts, predictions_file
 from models.devices import open_device
 from models.downstream_model import FineTuned, build_fine_tuned
 from models.heads.span import SpanHead
@@ -27,6 +28,7 @@ from runners.training.checkpoint import load_weights
 from runners.training.optimiser import adamw, layered_adamw, set_rate
 from tasks.downstream import find_task
 from tasks.labelled.encoding import EncodedExamples, load_examples
+from tasks.labelled.scoring import example_scores, references_of
 
 LONGEST_ANSWER_TOKENS = 30  # as in BERT's run_squad.py
 EXAMPLES_PER_PREDICTION_BATCH = 64
@@ -37,7 +39,7 @@ def compute(stage: FineTuneStage, context: StageContext) -> dict[str, JsonValue]
     task = find_task(stage.task)
     train = load_examples(context.inputs["examples"] / "train")
     model = build_fine_tuned(stage.architecture, task.form, task.outputs, stage.pooling, stage.dropout)
-    initialise(model, stream_seed(stage.seed, "head"))
+    initialise(model, stream_seed(root_seed(stage), "head"))
     load_weights(context.inputs["pretrained"] / CHECKPOINT, model.encoder, "encoder.")
     model.to(open_device(stage.device))
     _train(model, train, stage, context)
@@ -45,12 +47,22 @@ def compute(stage: FineTuneStage, context: StageContext) -> dict[str, JsonValue]
         logits = partial(_logits, model, precision=stage.precision)
         return answer_questions(task.squad, context, lambda rows: (each.numpy() for each in logits(rows)))
     counts: dict[str, JsonValue] = {}
+    kept: dict[str, JsonValue] = {}
     for part, examples in _evaluation_parts(context.inputs["examples"]):
         predictions = _predict(model, examples, stage, task.value_range)
         (context.folder / predictions_file(part)).write_text(json.dumps(predictions))
         counts[part] = len(examples)
+        references = references_of(task, examples)
+        if references is not None:
+            scores = example_scores(task, predictions, references)
+            kept[part] = write_example_values(context.folder / example_scores_file(part), scores)
     others = {part: count for part, count in counts.items() if part != "dev"}
-    return {"examples": counts["dev"]} | ({"others": others} if others else {})
+    return {"examples": counts["dev"], "example_scores": kept} | ({"others": others} if others else {})
+
+
+def root_seed(stage: FineTuneStage) -> int:
+    """Return the seed of all random streams of a fine-tuning, from both seeds and nothing of the arm."""
+    return stream_seed(stage.pretraining_seed, "fine-tuning", stage.seed)
 
 
 def _evaluation_parts(folder: Path) -> Iterator[tuple[str, EncodedExamples]]:
@@ -62,10 +74,10 @@ def _evaluation_parts(folder: Path) -> Iterator[tuple[str, EncodedExamples]]:
 
 def _train(model: FineTuned, train: EncodedExamples, stage: FineTuneStage, context: StageContext) -> None:
     optimiser = _optimiser(model, stage)
-    batches = [batch for epoch in range(stage.epochs) for batch in _epoch(train, stage, epoch)]
+    batches = [batch for epoch in range(stage.epochs) for batch in epoch_batches(train, stage, epoch)]
     for step, chosen in enumerate(batches):
         model.train()
-        torch.manual_seed(stream_seed(stage.seed, "fine-tuning dropout", step))
+        torch.manual_seed(stream_seed(root_seed(stage), "fine-tuning dropout", step))
         set_rate(optimiser, stage.peak_learning_rate * _multiplier(step, len(batches), stage.warmup_share))
         answers = _answers(train, chosen, isinstance(model.head, SpanHead)).to(model.encoder.device)
         with autocast_to(stage.precision, model.encoder.device):
@@ -85,9 +97,9 @@ def _optimiser(model: FineTuned, stage: FineTuneStage) -> torch.optim.Optimizer:
     return layered_adamw(model, stage.architecture.depth, stage.weight_decay, stage.layer_rate_decay)
 
 
-def _epoch(train: EncodedExamples, stage: FineTuneStage, epoch: int) -> list[NDArray[np.int64]]:
+def epoch_batches(train: EncodedExamples, stage: FineTuneStage, epoch: int) -> list[NDArray[np.int64]]:
     """Return the batches of one epoch: examples grouped by length, batches in random order."""
-    random = stream(stage.seed, "fine-tuning order", epoch)
+    random = stream(root_seed(stage), "fine-tuning order", epoch)
     shuffled = random.permutation(len(train))
     by_length = shuffled[np.argsort(np.asarray(train.lengths)[shuffled] // 8, kind="stable")]
     batches = [

@@ -9,19 +9,22 @@ from pathlib import Path
 import torch
 
 from configuration.initial_checkpoint import WEIGHTS, read_initial_checkpoint
+from configuration.metrics import HELD_OUT_LOSS
 from foundation.atomic_files import remove_directory, remove_leftovers
 from foundation.errors import CorruptionError
 from foundation.schema import JsonValue, Schema
+from ledger.example_values import described, write_example_values
+from ledger.result_files import HELD_OUT_LOSSES
 from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import PretrainStage
 from runners.training.checkpoint import load_checkpoint, load_weights, save_checkpoint
-from runners.training.loop import NotFinite, Step, TrainingData, held_out_loss, train
+from runners.training.loop import NotFinite, Step, TrainingData, held_out_losses, train
 from runners.training.optimiser import adamw
 from search_space.recipe import Recipe
 from tasks.batches import Batches
 from tasks.evaluation_set import EvaluationSet
 from tasks.objectives import build_model
-from tasks.objectives.pretraining_model import PretrainingModel
+from tasks.objectives.pretraining_model import PretrainingModel, mean_loss
 from tasks.tokenizer import load_tokenizer
 from tasks.tokens import read_tokens
 
@@ -47,10 +50,13 @@ def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]
         if step.number % every == 0 or step.number == stage.to_step:
             curves.train.append([tokens, step.loss])
         if step.number in stage.evaluation_steps:
-            loss = held_out_loss(model, evaluation_set, recipe.precision)
+            losses = held_out_losses(model, evaluation_set, recipe.precision)
+            loss = mean_loss(losses)
             if not math.isfinite(loss):
                 raise NotFinite(replace(step, loss=loss))
             curves.held_out.append([tokens, loss])
+            if step.number == stage.to_step:
+                write_example_values(context.folder / HELD_OUT_LOSSES, {HELD_OUT_LOSS: losses.ravel()})
         keeper.keep(step.number, curves)
         share = (step.number - stage.from_step) / (stage.to_step - stage.from_step)
         context.progress("pretraining", share, step.loss, step.tokens_per_second)
@@ -62,7 +68,8 @@ def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]
         raise Diverged({"tokens": seen, "loss": str(end.step.loss), **curves.document()}) from end
     keeper.finish(stage.to_step, curves)
     tokens, loss = curves.held_out[-1]
-    return {"tokens": tokens, "held_out_loss": loss, **curves.document()}
+    kept = described(context.folder / HELD_OUT_LOSSES, (HELD_OUT_LOSS,), evaluation_set.targets.size)
+    return {"tokens": tokens, "held_out_loss": loss, "held_out_losses": kept, **curves.document()}
 
 
 def rehearse(stage: PretrainStage, tokens: Path) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.schema import JsonValue
-from ledger.result_files import predictions_file
+from ledger.example_values import write_example_values
+from ledger.result_files import example_scores_file, predictions_file
 from runners.stages.context import Diverged, StageContext
 from tasks.labelled.encoding import EncodedExamples
 from tasks.labelled.task import Version
@@ -46,7 +47,11 @@ def answer_questions(version: Version, context: StageContext, logits_of: LogitsO
     if threshold is not None:
         _write(context.folder / TEXTS, answers.texts)
         _write(context.folder / NULL_ODDS, answers.null_odds)
-    return {"examples": len(questions), **result}
+    scores = question_scores(questions, texts, version)
+    by_metric = {"f1": scores.f1, "exact_match" if version == "v1.1" else "exact": scores.exact}
+    values = {metric: [of[question.identifier] for question in questions] for metric, of in by_metric.items()}
+    kept = write_example_values(context.folder / example_scores_file(DEV), values)
+    return {"examples": len(questions), "example_scores": {DEV: kept}, **result}
 
 
 def _answered(folder: Path, logits_of: LogitsOf) -> tuple[tuple[Question, ...], Answers]:

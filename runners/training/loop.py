@@ -5,7 +5,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch.nn.utils import clip_grad_norm_
 
 from foundation.randomness import stream, stream_seed
@@ -85,11 +87,13 @@ def train(
         after(step)
 
 
-def held_out_loss(model: PretrainingModel, evaluation_set: EvaluationSet, precision: Precision = "float32") -> float:
-    """Return the mean loss in nats over the evaluation set, without dropout."""
+def held_out_losses(
+    model: PretrainingModel, evaluation_set: EvaluationSet, precision: Precision = "float32"
+) -> NDArray[np.float32]:
+    """Return the loss in nats of every prediction of the evaluation set [sequences predictions], without dropout."""
     model.eval()
     with torch.inference_mode(), autocast_to(precision, model.encoder.device):
-        return model.held_out_loss(evaluation_set)
+        return model.held_out_losses(evaluation_set)
 
 
 def rate_at(recipe: Recipe, step: int, horizon_tokens: int) -> float:

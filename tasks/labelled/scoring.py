@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from statistics import fmean
 
+from tasks.labelled.encoding import EncodedExamples
 from tasks.labelled.task import DownstreamTask
 from tasks.metrics import accuracy, exact_match, f1, matthews, overlap_f1, pearson, spearman
 
@@ -37,3 +38,31 @@ def score(
         return {metric: 100 * _OF_VALUES[metric](values, right) for metric in task.metrics}
     predicted, expected = [int(label) for label in predictions], [int(label) for label in references]
     return {metric: 100 * _OF_LABELS[metric](predicted, expected) for metric in task.metrics}
+
+
+def example_scores(
+    task: DownstreamTask, predictions: Sequence[float] | Sequence[str], references: Sequence[float] | Sequence[str]
+) -> dict[str, Sequence[float]]:
+    """Return what each example adds to the task's scores: shares from 0 to 1, or the predicted value.
+
+    Labels: `accuracy`, 1 for a correct label. Answers: each of the task's metrics. Values have no score of their own,
+    because a correlation is of all of them; `prediction` is the value.
+    """
+    if task.value_range is not None:
+        return {"prediction": [float(value) for value in predictions]}
+    pairs = list(zip(predictions, references, strict=True))
+    if task.form == "span":
+        return {metric: [_OF_ANSWERS[metric](str(a), str(b)) for a, b in pairs] for metric in task.metrics}
+    return {"accuracy": [float(prediction == reference) for prediction, reference in pairs]}
+
+
+def references_of(
+    task: DownstreamTask, examples: EncodedExamples
+) -> Sequence[int] | Sequence[float] | Sequence[str] | None:
+    """Return the right answers of a part; None where they are not known, as in a test that others mark."""
+    if task.form == "span":
+        return examples.answers
+    if task.value_range is not None:
+        return examples.values or None
+    labels = [int(label) for label in examples.labels]
+    return None if -1 in labels else labels

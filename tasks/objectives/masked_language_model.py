@@ -2,11 +2,13 @@
 
 import numpy as np
 from jaxtyping import Float, Int
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from models.encoder import Encoder
 from models.heads.masked_language_model import MaskedLanguageModelHead, gather_masked
+from models.precision import to_float32
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from tasks.evaluation_set import EvaluationSet
@@ -41,10 +43,11 @@ class Model(PretrainingModel):
         loss, _ = self.head.loss(predicted, self.token_table, self.tensor(batch.targets).flatten())
         return loss
 
-    def held_out_loss(self, evaluation_set: EvaluationSet) -> float:
-        """Return the mean cross-entropy in nats over all predicted positions."""
-        total = 0.0
-        for part in evaluation_set.parts():
-            logits = self.predict(self.tensor(part.inputs), self.tensor(part.positions))
-            total += cross_entropy(logits, self.tensor(part.targets).flatten(), reduction="sum").item()
-        return total / evaluation_set.targets.size
+    def held_out_losses(self, evaluation_set: EvaluationSet) -> NDArray[np.float32]:
+        """Return the cross-entropy in nats at every predicted position [sequences predictions]."""
+        losses = np.empty(evaluation_set.targets.shape, np.float32)
+        for rows, part in evaluation_set.batches():
+            logits = to_float32(self.predict(self.tensor(part.inputs), self.tensor(part.positions)))
+            found = cross_entropy(logits, self.tensor(part.targets).flatten(), reduction="none")
+            losses[rows] = found.view(part.targets.shape).detach().cpu().numpy()
+        return losses

@@ -26,5 +26,14 @@ class PretrainingModel(nn.Module):
         """Return the training loss of one masked batch in nats, averaged over the predicted positions; a scalar."""
 
     @abstractmethod
+    def held_out_losses(self, evaluation_set: EvaluationSet) -> NDArray[np.float32]:
+        """Return the loss in nats of every prediction of the evaluation set [sequences predictions]."""
+
     def held_out_loss(self, evaluation_set: EvaluationSet) -> float:
-        """Return the mean loss in nats over all predicted positions of the evaluation set."""
+        """Return the mean loss in nats over all predictions of the evaluation set."""
+        return mean_loss(self.held_out_losses(evaluation_set))
+
+
+def mean_loss(losses: NDArray[np.float32]) -> float:
+    """Return the mean of losses, summed in float64."""
+    return float(losses.mean(dtype=np.float64))

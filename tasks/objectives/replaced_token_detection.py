@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
@@ -49,11 +50,12 @@ class Model(PretrainingModel):
         weights = self.objective
         return weights.generator_weight * generator_loss + weights.discriminator_weight * discriminator_loss
 
-    def held_out_loss(self, evaluation_set: EvaluationSet) -> float:
-        """Return the discriminator's mean cross-entropy in nats over all tokens."""
-        total = 0.0
-        for part in evaluation_set.parts():
+    def held_out_losses(self, evaluation_set: EvaluationSet) -> NDArray[np.float32]:
+        """Return the discriminator's cross-entropy in nats at every token [sequences seq]."""
+        losses = np.empty(evaluation_set.targets.shape, np.float32)
+        for rows, part in evaluation_set.batches():
             logits = self.judge(self.encoder(self.tensor(part.inputs)))
             targets = self.tensor(part.targets).float()
-            total += binary_cross_entropy_with_logits(logits, targets, reduction="sum").item()
-        return total / evaluation_set.targets.size
+            found = binary_cross_entropy_with_logits(logits, targets, reduction="none")
+            losses[rows] = found.detach().cpu().numpy()
+        return losses

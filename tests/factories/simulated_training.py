@@ -221,7 +221,7 @@ def publish(store: ArtifactStore, work: StageTask, end: Outcome) -> None:
     with store.computing(work.stage.key) as folder:
         if work.stage.kind == "examples":
             (folder / "dev").mkdir(exist_ok=True)
-            save_examples(_examples(), folder / "dev")
+            save_examples(encoded_examples(), folder / "dev")
         if isinstance(work.stage.declaration, FineTuneStage):
             told = (work.trial, work.label)  # not the key, which depends on the machine
             guesses = [int(chance_of(*told, number) < 0.5) for number in range(DEV_EXAMPLES)]
@@ -243,7 +243,7 @@ def found(snapshot: Snapshot) -> dict[str, Any]:
     return {"arms": arms, "trials": trials, "shared": {record.label: record.key for record in snapshot.shared}}
 
 
-def _examples() -> EncodedExamples:
+def encoded_examples() -> EncodedExamples:
     rows = np.arange(DEV_EXAMPLES * 4, dtype=np.int32).reshape(DEV_EXAMPLES, 4)  # no two alike
     labels = np.asarray([number % 2 for number in range(DEV_EXAMPLES)], dtype=np.int32)
     nothing = np.full(DEV_EXAMPLES, -1, dtype=np.int32)

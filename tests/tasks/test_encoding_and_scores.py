@@ -14,7 +14,7 @@ from foundation.errors import CorruptionError
 from tasks.corpora.document import Document
 from tasks.downstream import find_task, task_names
 from tasks.labelled.encoding import encode_examples, load_examples, save_examples
-from tasks.labelled.scoring import score
+from tasks.labelled.scoring import example_scores, score
 from tasks.labelled.task import Example
 from tasks.metrics import exact_match, matthews, overlap_f1
 from tasks.tokenizer import WordPiece
@@ -112,6 +112,27 @@ def test_hand_worked_values() -> None:
     assert exact_match("The  cat!", "cat") == 1.0
     assert overlap_f1("", "cat") == 0.0
     assert overlap_f1("the", "a") == 1.0
+
+
+@given(LABELS)
+def test_scores_of_examples_have_the_accuracy_as_their_mean(pairs: list[tuple[int, int]]) -> None:
+    predictions, references = map(list, zip(*pairs, strict=True))
+    task = find_task("docs_acceptability")
+    scores = example_scores(task, predictions, references)
+    assert scores.keys() == {"accuracy"}
+    assert 100 * np.mean(scores["accuracy"]) == pytest.approx(score(task, predictions, references)["accuracy"])
+
+
+@given(st.lists(st.tuples(*[st.text("ab the", max_size=9)] * 2), min_size=1, max_size=20))
+def test_scores_of_answers_have_the_tasks_scores_as_their_means(pairs: list[tuple[str, str]]) -> None:
+    predictions, references = map(list, zip(*pairs, strict=True))
+    task = find_task("docs_answer")
+    means = {metric: 100 * np.mean(each) for metric, each in example_scores(task, predictions, references).items()}
+    assert means == pytest.approx(score(task, predictions, references))
+
+
+def test_a_value_has_no_score_of_its_own() -> None:
+    assert example_scores(find_task("stsb"), [4.5, 1.0], [5.0, 0.0]) == {"prediction": [4.5, 1.0]}
 
 
 def test_unequal_counts_raise() -> None:

@@ -8,6 +8,9 @@ import pytest
 
 from foundation.errors import CorruptionError
 from foundation.schema import JsonValue, canonical_text
+from ledger.example_values import read_example_values
+from ledger.result_files import HELD_OUT_LOSSES
+from ledger.stage_results import ExampleValues
 from runners.stages import pretrain
 from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import PretrainStage
@@ -85,6 +88,7 @@ def test_two_stages_end_where_one_would_have(inputs: dict[str, Path], tmp_path: 
     after = computed(stage(5, 12), {**inputs, "previous": tmp_path / "before"}, tmp_path / "after")
     assert weights(tmp_path / "after") == weights(tmp_path / "whole")
     assert after["held_out_loss"] == whole["held_out_loss"]
+    assert after["held_out_losses"] == whole["held_out_losses"] != before["held_out_losses"]
     for curve in ("train_curve", "held_out_curve"):
         assert points(before, curve) + points(after, curve) == points(whole, curve)
 
@@ -100,7 +104,30 @@ def test_a_killed_stage_carries_on_and_ends_the_same(
     (tmp_path / "killed" / ".resume.writing").mkdir()  # killed in the middle of writing
     assert computed(stage(0, 12), inputs, tmp_path / "killed") == whole
     assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
-    assert [path.name for path in (tmp_path / "killed").iterdir()] == ["checkpoint"]
+    assert {path.name for path in (tmp_path / "killed").iterdir()} == {"checkpoint", HELD_OUT_LOSSES}
+    assert (tmp_path / "killed" / HELD_OUT_LOSSES).read_bytes() == (tmp_path / "whole" / HELD_OUT_LOSSES).read_bytes()
+
+
+def test_a_stage_killed_after_its_last_update_keeps_the_held_out_losses(
+    inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The losses are on the disk before the checkpoint after which they are never computed again."""
+    whole = computed(stage(0, 12), inputs, tmp_path / "whole")
+    monkeypatch.setattr(pretrain, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    with pytest.raises(Killed):
+        computed(stage(0, 12), inputs, tmp_path / "killed", 1.0)
+    assert (tmp_path / "killed" / "resume").is_dir()
+    monkeypatch.setattr(pretrain, "held_out_losses", None)
+    assert computed(stage(0, 12), inputs, tmp_path / "killed") == whole
+
+
+def test_the_mean_of_the_held_out_losses_is_the_recorded_loss(inputs: dict[str, Path], tmp_path: Path) -> None:
+    result = computed(stage(0, 12), inputs, tmp_path / "whole")
+    kept = ExampleValues.model_validate_json(canonical_text(result["held_out_losses"]))
+    (losses,) = read_example_values(tmp_path / "whole" / HELD_OUT_LOSSES, kept)
+    assert losses.shape == (160,)
+    assert losses.std() > 0
+    assert float(losses.mean(dtype=np.float64)) == result["held_out_loss"]
 
 
 def test_what_a_killed_run_left_of_another_stage_is_refused(

@@ -14,15 +14,19 @@ from configuration.fine_tuning_runs import FineTuningRun
 from configuration.stage_label import LONG_SEQUENCE_PHASE
 from configuration.validation.experiment import violations_of
 from foundation.errors import ConflictError, DataError
+from foundation.schema import canonical_text
 from ledger.artifacts import ArtifactStore, Outcome
+from ledger.example_values import read_example_values
 from ledger.records import Status
-from ledger.result_files import predictions_file
+from ledger.result_files import example_scores_file, predictions_file
+from ledger.stage_results import ExampleValues
 from runners.dag import kind_of, shared_stages, trial_stages
 from runners.scoring import scored
 from runners.stages.declarations import PretrainStage
 from runners.stages.execute import execute
 from runners.stages.stage import Job, Stage
 from search_space.overrides import apply
+from tasks.downstream import find_task
 from tasks.squad.evaluate import score_files
 from tasks.squad.subsets import choice_half_of_questions
 from tasks.squad.windows_on_disk import load_questions
@@ -112,6 +116,11 @@ def test_an_encoder_learns_to_answer_and_its_predictions_score_the_same_from_the
     assert alone.metrics == record["official"]
     assert alone.remarks == ()
     assert record["examples"] == 60
+    kept = ExampleValues.model_validate_json(canonical_text(record["example_scores"]["dev"]))
+    values = read_example_values(predictions.with_name(example_scores_file("dev")), kept)
+    assert kept.metrics == find_task(task).metrics
+    for metric, of_questions in zip(kept.metrics, values, strict=True):
+        assert 100 * of_questions.mean() == pytest.approx(record["scores"][metric], rel=1e-6)
 
 
 def test_a_search_chooses_by_half_of_the_paragraphs_and_reports_the_other(folder: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from foundation.randomness import stream
-from runners.training.loop import NotFinite, Step, held_out_loss, train
+from runners.training.loop import NotFinite, Step, held_out_losses, train
 from search_space.candidate import Candidate
 from search_space.objective import Objective
 from tasks.evaluation_set import EvaluationSet
@@ -135,7 +135,7 @@ def test_an_evaluation_leaves_no_trace_in_training() -> None:
     evaluation_set, losses = evaluation_set_of(learner), []
 
     def evaluate(_: Step) -> None:
-        losses.append([held_out_loss(evaluated.model, evaluation_set) for _ in range(2)])
+        losses.append([held_out_losses(evaluated.model, evaluation_set).tolist() for _ in range(2)])
 
     train(evaluated.model, evaluated.lesson, evaluated.optimiser, range(4), evaluate)
     assert_bitwise_equal(plain, evaluated)

@@ -12,7 +12,7 @@ from search_space.objective.masking import Masking
 from tasks.batches import Batches
 from tasks.evaluation_set import ROWS_AT_A_TIME, EvaluationSet
 from tasks.masking import MaskedBatch, mask
-from tasks.objectives import build_model
+from tasks.objectives import build_model, masked_language_model, replaced_token_detection
 from tasks.objectives.pretraining_model import PretrainingModel
 from tests.factories.small_experiments import OBJECTIVES, WORDS, candidate, convolutions, stir, text, title, variants
 
@@ -84,7 +84,7 @@ def test_the_held_out_loss_does_not_depend_on_the_batches(objective: Objective) 
     model = model_of(candidate(convolutions()[-1], objective)).eval()
     stir(model)
     evaluation_set = evaluation_set_of(objective, 2 * ROWS_AT_A_TIME + 7)
-    assert [len(part.inputs) for part in evaluation_set.parts()] == [ROWS_AT_A_TIME, ROWS_AT_A_TIME, 7]
+    assert [len(part.inputs) for _, part in evaluation_set.batches()] == [ROWS_AT_A_TIME, ROWS_AT_A_TIME, 7]
     fields = (evaluation_set.inputs, evaluation_set.positions, evaluation_set.targets)
     rows = [
         model.held_out_loss(EvaluationSet(*(field[[row]] for field in fields)))
@@ -92,6 +92,9 @@ def test_the_held_out_loss_does_not_depend_on_the_batches(objective: Objective) 
     ]
     assert model.held_out_loss(evaluation_set) == pytest.approx(np.mean(rows), rel=1e-5)
     assert np.std(rows) > 0.01
+    losses = model.held_out_losses(evaluation_set)
+    assert losses.shape == evaluation_set.targets.shape
+    assert losses.mean(axis=1) == pytest.approx(rows, rel=1e-5)
 
 
 def test_the_held_out_loss_of_masked_language_modelling_is_its_training_loss() -> None:
@@ -100,6 +103,28 @@ def test_the_held_out_loss_of_masked_language_modelling_is_its_training_loss() -
     stir(model)
     loss = model.loss(masked_batch(objective, 9), np.random.default_rng(1)).item()
     assert model.held_out_loss(evaluation_set_of(objective, 9)) == pytest.approx(loss, rel=1e-5)
+
+
+@every_objective
+@torch.inference_mode()
+def test_each_held_out_loss_is_that_of_its_own_target(objective: Objective) -> None:
+    """Against the probability of the target, one position at a time."""
+    model = model_of(candidate(convolutions()[-1], objective)).eval()
+    stir(model)
+    evaluation_set = evaluation_set_of(objective, ROWS_AT_A_TIME + 2)
+    losses = model.held_out_losses(evaluation_set)
+    for row in (0, 7, ROWS_AT_A_TIME, ROWS_AT_A_TIME + 1):
+        inputs, positions = (
+            torch.from_numpy(each[[row]]) for each in (evaluation_set.inputs, evaluation_set.positions)
+        )
+        targets = torch.from_numpy(evaluation_set.targets[row])
+        if isinstance(model, masked_language_model.Model):
+            right = model.predict(inputs, positions).softmax(-1)[torch.arange(len(targets)), targets]
+        else:
+            assert isinstance(model, replaced_token_detection.Model)
+            replaced = model.judge(model.encoder(inputs))[0].sigmoid()
+            right = torch.where(targets == 1, replaced, 1 - replaced)
+        assert losses[row] == pytest.approx(-right.log().numpy(), rel=1e-4, abs=1e-6)
 
 
 @every_objective

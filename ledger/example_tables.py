@@ -1,0 +1,199 @@
+"""Losses and scores of single examples by metric and replicate, from a results folder's stages or from an export.
+
+An export has them in `ledger/examples/`: an npy array [replicates examples] for each metric, and `replicates.csv`
+with the arm and the seeds of each row. Values that are all 0 or 1 are exported as bytes, others as float16: rounding
+changes each by at most 0.05%, and a mean by less. What results folders keep is float32.
+"""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from configuration.metrics import HELD_OUT_LOSS
+from foundation.errors import CorruptionError, MachineError
+from ledger.artifacts import ArtifactStore
+from ledger.csv_export import ExportedLedger, attached, read_attached
+from ledger.database import LedgerRows
+from ledger.example_values import array_bytes, read_example_values
+from ledger.metrics import final_record
+from ledger.paths import ResultPaths
+from ledger.reading import open_rows
+from ledger.records import Record, with_results
+from ledger.result_files import HELD_OUT_LOSSES, example_scores_file
+from ledger.selected_settings import chosen_records
+from ledger.snapshot import Snapshot, TrialHistory, snapshot
+from ledger.stage_results import ExamplesResult, ExampleValues, FineTuneResult, PretrainResult
+from tasks.downstream import find_task
+from tasks.labelled.dev_halves import choice_half
+from tasks.labelled.encoding import load_examples
+from tasks.squad.subsets import choice_half_of_questions
+from tasks.squad.windows_on_disk import load_questions
+
+INDEX = "replicates.csv"
+LARGEST_FLOAT16 = 65504.0
+
+
+@dataclass(frozen=True)
+class Replicate:
+    """One trained model: an arm at a pretraining seed and, for a task, at a fine-tuning seed."""
+
+    arm: str
+    seed: int
+    fine_tuning_seed: int | None = None
+
+
+@dataclass(frozen=True)
+class ExampleTable:
+    """Values of the same examples under every replicate."""
+
+    metric: str
+    """`held_out_loss`, `task:metric`, or `task:metric part` for a part beside dev."""
+    replicates: tuple[Replicate, ...]
+    values: Float[np.ndarray, "replicates examples"]
+
+    def of_arm(self, arm: str) -> "ArmExamples":
+        """Return an arm's values by pretraining seed, the mean over fine-tuning seeds where there are several."""
+        rows: dict[int, list[int]] = {}
+        for row, replicate in enumerate(self.replicates):
+            if replicate.arm == arm:
+                rows.setdefault(replicate.seed, []).append(row)
+        means = [self.values[rows[seed]].mean(axis=0, dtype=np.float64) for seed in sorted(rows)]
+        return ArmExamples(tuple(sorted(rows)), np.reshape(means, (len(rows), self.values.shape[1])))
+
+
+@dataclass(frozen=True)
+class ArmExamples:
+    """Values of one arm."""
+
+    seeds: tuple[int, ...]
+    """Of pretraining, ascending."""
+    values: Float[np.ndarray, "seeds examples"]
+
+
+def example_tables_at(folder: Path) -> dict[str, ExampleTable]:
+    """Return the tables of a results folder, or of an export, by metric; empty where none were kept.
+
+    Raises MachineError where files are missing, CorruptionError where one is damaged.
+    """
+    with open_rows(folder) as rows:
+        return example_tables(folder, rows)
+
+
+def example_tables(folder: Path, rows: LedgerRows) -> dict[str, ExampleTable]:
+    """Return the tables that belong to rows open_rows in a folder."""
+    if isinstance(rows, ExportedLedger):
+        return _exported(rows.path)
+    return _StoredExamples(snapshot(rows), ArtifactStore(ResultPaths.of(folder).stages)).tables()
+
+
+def attachments(tables: Mapping[str, ExampleTable]) -> dict[str, bytes]:
+    """Return the files of an export by name; equal tables, equal bytes. Without tables there is no file."""
+    files: dict[str, bytes] = {}
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for metric in sorted(tables):
+        name = f"{metric.replace(':', '.').replace(' ', '.')}.npy"
+        files[name] = array_bytes(_compact(tables[metric].values))
+        for row, one in enumerate(tables[metric].replicates):
+            tuned = "" if one.fine_tuning_seed is None else one.fine_tuning_seed
+            writer.writerow((metric, name, row, one.arm, one.seed, tuned))
+    return {**files, INDEX: buffer.getvalue().encode()} if files else {}
+
+
+_COLUMNS = ("metric", "file", "row", *(field.name for field in fields(Replicate)))
+
+
+def _compact(values: Float[np.ndarray, "replicates examples"]) -> np.ndarray:
+    if np.isin(values, (0.0, 1.0)).all():
+        return values.astype(np.uint8)
+    return values.astype("<f4" if np.abs(values).max(initial=0.0) > LARGEST_FLOAT16 else "<f2")
+
+
+def _exported(source: Path) -> dict[str, ExampleTable]:
+    if INDEX not in attached(source):
+        return {}
+    lines = list(csv.DictReader(io.StringIO(read_attached(source, INDEX).decode(), newline="")))
+    files = {line["metric"]: line["file"] for line in lines}
+    tables = {}
+    for metric, name in files.items():
+        rows = tuple(_replicate(line) for line in lines if line["metric"] == metric)
+        values = np.load(io.BytesIO(read_attached(source, name)), allow_pickle=False)
+        tables[metric] = ExampleTable(metric, rows, values.astype(np.float32))
+    return tables
+
+
+def _replicate(line: Mapping[str, str]) -> Replicate:
+    tuned = line["fine_tuning_seed"]
+    return Replicate(line["arm"], int(line["seed"]), int(tuned) if tuned else None)
+
+
+class _StoredExamples:
+    """The files of finished stages that a table's values are of."""
+
+    def __init__(self, found: Snapshot, store: ArtifactStore) -> None:
+        self._found, self._store = found, store
+        self._missing: list[Path] = []
+        self._reported: dict[str, Bool[np.ndarray, " examples"]] = {}
+
+    def tables(self) -> dict[str, ExampleTable]:
+        """Read every file that there should be, and name all that are missing."""
+        rows: dict[str, list[tuple[Replicate, np.ndarray]]] = {}
+        for history in self._found.histories:
+            for metric, replicate, values in self._of_trial(history):
+                rows.setdefault(metric, []).append((replicate, values))
+        if self._missing:
+            count = f"{len(self._missing)} files of single examples are not there; the first is"
+            raise MachineError(f"{self._store.root}: {count} {self._missing[0]}; their stages have been moved away")
+        return {metric: self._table(metric, found) for metric, found in rows.items()}
+
+    def _table(self, metric: str, rows: Sequence[tuple[Replicate, np.ndarray]]) -> ExampleTable:
+        counts = sorted({len(values) for _, values in rows})
+        if len(counts) > 1:
+            raise CorruptionError(f"{self._store.root}: {metric} is of {counts} examples; one number was expected")
+        return ExampleTable(metric, tuple(one for one, _ in rows), np.stack([values for _, values in rows]))
+
+    def _of_trial(self, history: TrialHistory) -> Iterator[tuple[str, Replicate, np.ndarray]]:
+        arm, seed = history.trial.arm, history.trial.seed
+        last = final_record(history, self._found.labels)
+        kept = last.result.held_out_losses if last and isinstance(last.result, PretrainResult) else None
+        if last and kept:
+            for values in self._read(last, HELD_OUT_LOSSES, kept):
+                yield HELD_OUT_LOSS, Replicate(arm, seed), values
+        chosen = chosen_records(history.records, self._found.labels)
+        for record, result in with_results(chosen, FineTuneResult):
+            replicate = Replicate(arm, seed, result.seed)
+            for part, described in (result.example_scores or {}).items():
+                found = self._read(record, example_scores_file(part), described)
+                for name, values in zip(described.metrics, found, strict=False):
+                    ending, whole = (" " + part, values) if part != "dev" else ("", self._of_dev(result, values))
+                    yield f"{result.task}:{name}{ending}", replicate, whole
+
+    def _read(self, record: Record, name: str, described: ExampleValues) -> np.ndarray:
+        kind = record.stage
+        path = self._store.folder(kind, record.key) / name
+        if not path.is_file():
+            self._missing.append(path)
+            return np.empty((0, 0), np.float32)
+        return read_example_values(path, described)
+
+    def _of_dev(self, result: FineTuneResult, values: np.ndarray) -> np.ndarray:
+        """Return the values of the examples that the scores are of: after a search those of the reported half."""
+        if result.choice is None or result.choice.reported == len(values):
+            return values
+        if result.task not in self._reported:
+            self._reported[result.task] = ~self._choice_half(result.task)
+        return np.asarray(values[self._reported[result.task]])
+
+    def _choice_half(self, task: str) -> Bool[np.ndarray, " examples"]:
+        shared = with_results(self._found.shared, ExamplesResult)
+        record = next(record for record, result in shared if result.task == task)
+        dev = self._store.read(record.stage, record.key) / "dev"
+        if find_task(task).squad is not None:
+            return choice_half_of_questions(load_questions(dev))
+        return choice_half(load_examples(dev))

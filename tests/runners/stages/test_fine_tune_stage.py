@@ -1,0 +1,140 @@
+"""Random streams of a fine-tuning come from both seeds and are those of every arm; each example's score is kept."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from foundation.schema import JsonValue, canonical_text
+from ledger.example_values import read_example_values
+from ledger.result_files import example_scores_file, predictions_file
+from ledger.stage_results import ExampleValues
+from models.downstream_model import build_fine_tuned
+from models.initialisation import initialise
+from runners.stages import fine_tune
+from runners.stages.context import StageContext
+from runners.stages.declarations import FineTuneStage
+from runners.stages.fine_tune import epoch_batches, root_seed
+from runners.stages.pretrain import CHECKPOINT
+from runners.stages.progress import ProgressFile
+from runners.stages.stage import Stage
+from runners.training.checkpoint import save_checkpoint
+from runners.training.optimiser import adamw
+from tasks.downstream import find_task
+from tasks.labelled.encoding import EncodedExamples, save_examples
+from tasks.labelled.scoring import score
+from tests.factories.small_experiments import WORDS, architecture, convolutions
+
+SEEDS = st.integers(0, 2**32 - 1)
+ARMS = [architecture(convolution) for convolution in convolutions()]
+
+
+def stage(pretraining_seed: int, seed: int, arm: int = 0, **settings: Any) -> FineTuneStage:
+    defaults = {"epochs": 2, "batch_examples": 8, "peak_learning_rate": 5e-3, "warmup_share": 0.1}
+    more = {"weight_decay": 0.0, "dropout": 0.1, "pooling": "mean", "task": "docs_pair"}
+    seeds = {"pretraining_seed": pretraining_seed, "seed": seed}
+    return FineTuneStage.model_validate({"architecture": ARMS[arm], **seeds, **defaults, **more, **settings})
+
+
+def examples(count: int) -> EncodedExamples:
+    random = np.random.default_rng(1)
+    lengths = random.integers(4, 17, count).astype(np.int32)
+    tokens = random.integers(5, WORDS.vocabulary_size, (count, 16), dtype=np.int32)
+    nothing = np.full(count, -1, np.int32)
+    return EncodedExamples(
+        tokens=tokens * (np.arange(16)[None] < lengths[:, None]).astype(np.int32),
+        segments=np.zeros((count, 16), np.int32),
+        lengths=lengths,
+        labels=(tokens[:, 1] % 2).astype(np.int32),
+        starts=nothing,
+        ends=nothing,
+        offsets=np.zeros((count, 0, 2), np.int32),
+        seconds=(),
+        answers=(),
+        truncated=0,
+        answers_lost=0,
+    )
+
+
+TRAIN = examples(50)
+
+
+def order(declared: FineTuneStage) -> list[list[list[int]]]:
+    return [[batch.tolist() for batch in epoch_batches(TRAIN, declared, epoch)] for epoch in range(2)]
+
+
+def head(declared: FineTuneStage) -> list[torch.Tensor]:
+    task = find_task(declared.task)
+    model = build_fine_tuned(declared.architecture, task.form, task.outputs, declared.pooling, declared.dropout)
+    initialise(model, fine_tune.stream_seed(root_seed(declared), "head"))
+    return [value for name, value in model.named_parameters() if name.startswith("head.")]
+
+
+@given(SEEDS, SEEDS, st.integers(1, len(ARMS) - 1))
+def test_at_one_pair_of_seeds_every_arm_has_the_same_order_and_seed(pretraining: int, tuning: int, arm: int) -> None:
+    one, other = stage(pretraining, tuning), stage(pretraining, tuning, arm)
+    assert root_seed(one) == root_seed(other)
+    assert order(one) == order(other)
+    assert sorted(example for batch in order(one)[0] for example in batch) == list(range(50))
+
+
+@given(st.tuples(SEEDS, SEEDS), st.tuples(SEEDS, SEEDS))
+def test_fine_tuning_seeds_are_nested_in_pretraining_seeds(pair: tuple[int, int], other: tuple[int, int]) -> None:
+    """The same fine-tuning seed under another pretraining seed is another draw, and the two are not exchangeable."""
+    assume(pair != other)
+    for each in (other, (other[0], pair[1]), (pair[0], other[1]), pair[::-1]):
+        if each != pair:
+            assert root_seed(stage(*each)) != root_seed(stage(*pair))
+            assert order(stage(*each)) != order(stage(*pair))
+
+
+def test_heads_start_equal_in_every_arm_at_one_pair_of_seeds() -> None:
+    heads = [head(stage(1, 2, arm)) for arm in range(len(ARMS))]
+    assert heads[0]
+    assert all(torch.equal(*pair) for other in heads[1:] for pair in zip(heads[0], other, strict=True))
+    assert not torch.equal(heads[0][0], head(stage(2, 2))[0])
+
+
+def test_both_seeds_enter_the_key() -> None:
+    keys = {Stage(stage(*seeds)).key for seeds in ((1, 1), (1, 2), (2, 1), (2, 2))}
+    assert len(keys) == 4
+
+
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, JsonValue]]:
+    """Return the folder and the result of a fine-tuning with a second labelled part and an unlabelled one."""
+    folder = tmp_path_factory.mktemp("tuned")
+    further = {"other": examples(9), "test": replace(examples(7), labels=np.full(7, -1, np.int32))}
+    for part, chosen in {"train": TRAIN, "dev": examples(70), **further}.items():
+        (folder / "examples" / part).mkdir(parents=True)
+        save_examples(chosen, folder / "examples" / part)
+    task = find_task("docs_pair")
+    model = build_fine_tuned(ARMS[0], task.form, task.outputs, "mean", 0.1)
+    initialise(model, 1)
+    save_checkpoint(folder / CHECKPOINT, model, adamw(model, 0.0), {})
+    (folder / "work").mkdir()
+    inputs = {"examples": folder / "examples", "pretrained": folder}
+    context = StageContext(inputs, folder / "work", ProgressFile(folder / "progress.json"))
+    return folder / "work", fine_tune.compute(stage(1, 1), context)
+
+
+def test_the_score_of_every_labelled_example_is_kept(computed: tuple[Path, dict[str, JsonValue]]) -> None:
+    folder, result = computed
+    kept = result["example_scores"]
+    assert isinstance(kept, dict)
+    assert kept.keys() == {"dev", "other"}
+    for part, count in (("dev", 70), ("other", 9)):
+        described = ExampleValues.model_validate_json(canonical_text(kept[part]))
+        (values,) = read_example_values(folder / example_scores_file(part), described)
+        predictions = json.loads((folder / predictions_file(part)).read_text())
+        right = examples(count).labels.tolist()
+        assert described.metrics == ("accuracy",)
+        assert values.tolist() == [float(one == other) for one, other in zip(predictions, right, strict=True)]
+        assert 100 * values.mean() == pytest.approx(score(find_task("docs_pair"), predictions, right)["accuracy"])
+    assert 0 < values.mean() < 1

@@ -66,7 +66,7 @@ def test_kernel_size_barely_changes_the_count(kernel_size: int, millions: float)
     ],
     ids=("small", "medium-small", "base"),
 )
-def test_pretraining_heads_count_as_published(
+def test_pretraining_heads_count_as_before(
     sizes: dict[str, Any], groups: int, ratio: int, judge: int, generator: int
 ) -> None:
     released = Architecture(**sizes, bottleneck_ratio=2, convolution=SpanDynamic(), feed_forward_groups=groups)

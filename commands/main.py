@@ -10,6 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from commands import (
+    claims,
     data,
     describe,
     export,
@@ -42,6 +43,7 @@ COMMANDS: dict[str, tuple[str, Callable[..., object] | typer.Typer]] = {
     "ui": (EXPERIMENTS, ui.ui),
     "publish": (REPORTS, publish.publish),
     "rebuild": (REPORTS, publish.rebuild),
+    "claims": (REPORTS, claims.claims),
     "replay": (REPORTS, replay.replay_command),
     "describe": (MODELS, describe.describe),
     "export": (MODELS, export.export),

@@ -17,6 +17,7 @@ PRICES = Operations(
     lookups=2,  # dense: a product with a one-hot vector
     normalised=5,
     gelus=8,
+    sigmoids=4,  # not in the script; counted like its softmax: negation, exponential, sum, quotient
     softmaxed=5,
     dropped=4,
 )

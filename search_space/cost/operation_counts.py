@@ -20,6 +20,7 @@ class Operations:
     normalised: int = 0
     """Elements that a layer norm reads."""
     gelus: int = 0
+    sigmoids: int = 0
     softmaxed: int = 0
     """Elements that a softmax reads."""
     dropped: int = 0

@@ -25,7 +25,7 @@ from tests.factories.paths import EXPERIMENTS
 
 TABLES = (
     "table1", "table1_base", "table2", "table3", "table3_bert", "table4", "table7", "kernel_size",
-    "kernel_size_short", "heads", "table8",
+    "kernel_size_short", "heads", "table8", "table2_variants",
 )  # fmt: skip
 SHARING = ("table1", "table2", "table3", "table4", "table7", "kernel_size", "heads")
 ABLATED = {"heads", "bottleneck ratio", "convolution", "feed forward groups"}
@@ -231,3 +231,13 @@ def test_at_paper_scale_the_base_ladder_shares_its_base_model(tmp_path: Path) ->
     (other,) = (arm.candidate for arm in table.arms if arm.name == "convbert_base")
     theirs = trial_stages(table, shared_stages(table), other, 1)
     assert next(iter(stages.values())).key == next(iter(theirs.values())).key
+
+
+@pytest.mark.parametrize("file", sorted(path.name for path in EXPERIMENTS.glob("*.yaml")))
+def test_a_scale_judges_the_claims_of_its_file_too(file: str) -> None:
+    """A scale's list of claims replaces the file's, so that it has to begin with it."""
+    if "timing:" in (EXPERIMENTS / file).read_text(encoding="utf-8"):
+        pytest.skip("a timing experiment has no claims")
+    base = load_experiment(EXPERIMENTS / file, None).claims
+    for scale in scales(EXPERIMENTS / file):
+        assert set(base) <= set(load_experiment(EXPERIMENTS / file, scale).claims), scale

@@ -107,6 +107,14 @@ def dynamic(
     return convolved(value, lambda place, head: softmax(part(logits[place], head, heads)), inside, heads)
 
 
+def gated_dynamic(
+    weights: Weights, x: Tokens, query: Tokens, value: Tokens, inside: Inside, heads: int, kernel_size: int
+) -> Tokens:
+    """Wu et al. 2019: a gated linear unit, a ⊙ σ(b) of the value map's halves, then as above."""
+    gated = [part(v, 0, 2) / (1 + torch.exp(-part(v, 1, 2))) for v in value]
+    return dynamic(weights, x, query, gated, inside, heads, kernel_size)
+
+
 def span_dynamic(
     weights: Weights, x: Tokens, query: Tokens, value: Tokens, inside: Inside, heads: int, kernel_size: int
 ) -> Tokens:
@@ -120,6 +128,7 @@ BRANCHES: dict[str, Callable[[Weights, Tokens, Tokens, Tokens, Inside, int, int]
     "depthwise": depthwise,
     "lightweight": lightweight,
     "dynamic": dynamic,
+    "gated_dynamic": gated_dynamic,
     "span_dynamic": span_dynamic,
 }
 

@@ -1,5 +1,7 @@
 """Small things of every kind that many tests are about: options, architectures, candidates, words and text."""
 
+from typing import get_args
+
 import numpy as np
 import torch
 from hypothesis import strategies as st
@@ -31,8 +33,15 @@ def convolutions(kernel_size: int = 5) -> list[Convolution]:
 def variants(kernel_size: int = 5) -> list[Convolution]:
     """Return the same and, beside each that can, one that shares attention's values; padding leaks in none."""
     every = convolutions(kernel_size)
-    sharing = [each.model_copy(update={"value": "shared"}) for each in every if isinstance(each, WithValue)]
+    sharing = [each.model_copy(update={"value": "shared"}) for each in every if can_share(each)]
     return [*every, *sharing]
+
+
+def can_share(convolution: Convolution) -> bool:
+    """Return whether the option can convolve attention's values in place of its own."""
+    return isinstance(convolution, WithValue) and "shared" in get_args(
+        type(convolution).model_fields["value"].annotation
+    )
 
 
 def leaking(kernel_size: int = 5) -> list[Convolution]:

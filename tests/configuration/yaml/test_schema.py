@@ -58,7 +58,10 @@ def test_an_editor_offers_the_names_of_options_alone() -> None:
     definitions: Any = editor_schema(Experiment)["$defs"]
     for name in ("Architecture", "PartialArchitecture"):
         offered = definitions[name]["properties"]["convolution"]["anyOf"]
-        assert {"enum": ["none", "depthwise", "lightweight", "dynamic", "span_dynamic"], "type": "string"} in offered
+        assert {
+            "enum": ["none", "depthwise", "lightweight", "dynamic", "gated_dynamic", "span_dynamic"],
+            "type": "string",
+        } in offered
 
 
 def test_the_written_schema_in_the_repository_is_that_of_the_types() -> None:

@@ -67,7 +67,7 @@ def test_kernels_sum_to_one(option: Convolution) -> None:
     with torch.no_grad():
         module.values.weight.zero_()
     out = module(drawn(1), drawn(2))
-    expected = module.values.bias.expand_as(out)
+    expected = module.values(drawn(1))
     torch.testing.assert_close(out[:, REACH:-REACH], expected[:, REACH:-REACH], rtol=0, atol=1e-12)
     assert (out[:, 0].abs() < expected[:, 0].abs()).all()
 
@@ -129,7 +129,7 @@ def test_a_lightweight_kernel_is_made_from_nothing(option: Convolution) -> None:
     assert torch.equal(module.kernels(drawn(1), drawn(2)), module.kernels(drawn(3), drawn(4)))
 
 
-@of_kind("dynamic")
+@of_kind("dynamic", "gated_dynamic")
 def test_a_dynamic_kernel_is_made_from_its_own_token_alone(option: Convolution) -> None:
     module, query = beside(option), drawn(3)
     before, after = (module.kernels(x, query) for x in (drawn(1), moved(drawn(1), MIDDLE)))
@@ -146,7 +146,7 @@ def test_a_span_dynamic_kernel_is_made_from_the_whole_span_and_its_own_query(opt
     assert changed_places(before, module.kernels(drawn(1), moved(query, MIDDLE))) == [MIDDLE]
 
 
-@of_kind(*FIXED, "dynamic")
+@of_kind(*FIXED, "dynamic", "gated_dynamic")
 def test_only_the_span_mode_reads_the_query(option: Convolution) -> None:
     module = beside(option)
     assert torch.equal(module(drawn(1), drawn(2)), module(drawn(1), drawn(3)))

@@ -91,6 +91,7 @@ def window_operations(drawn: Architecture, length: int) -> int:
         "depthwise": shape.width * of_kernels,
         "lightweight": shape.inner_width * of_kernels,
         "dynamic": shape.inner_width * of_kernels,
+        "gated_dynamic": shape.inner_width * (of_kernels + 1),
         "span_dynamic": (shape.width + shape.inner_width) * of_kernels + shape.inner_width,
     }
     return length * drawn.depth * per_token[convolution.kind]

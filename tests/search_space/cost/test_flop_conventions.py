@@ -12,7 +12,15 @@ from torch.utils.flop_counter import FlopCounterMode
 from models.encoder import Block
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.convolution import Convolution, Depthwise, Dynamic, Lightweight, NoConvolution, SpanDynamic
+from search_space.convolution import (
+    Convolution,
+    Depthwise,
+    Dynamic,
+    GatedDynamic,
+    Lightweight,
+    NoConvolution,
+    SpanDynamic,
+)
 from search_space.cost import CONVENTIONS, MATMUL, Role
 from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
 from search_space.recipe import Recipe
@@ -144,6 +152,7 @@ def of_branch(convolution: Convolution, drawn: Architecture) -> int:
         Depthwise: separable,
         Lightweight: value + window,
         Dynamic: value + kernels + window,
+        GatedDynamic: 2 * value + 5 * inner + kernels + window,
         SpanDynamic: separable + inner + kernels + value + window,
     }
     return charged[type(convolution)]

@@ -133,7 +133,7 @@ def test_a_released_model_departs_from_itself_in_nothing(name: str) -> None:
 
 
 def test_an_option_that_is_not_the_papers_departs_in_every_architecture_with_it() -> None:
-    for kind in ("none", "depthwise", "lightweight", "dynamic", "span_dynamic"):
+    for kind in ("none", "depthwise", "lightweight", "dynamic", "gated_dynamic", "span_dynamic"):
         architecture = apply(Candidate(), {"bottleneck_ratio": 2, "convolution": kind}).architecture
         found = option_departures(architecture)
         assert [each.kind for each in found] == ([kind] if kind == "dynamic" else []), kind

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from search_space.architecture import Architecture
-from search_space.convolution import Convolution, Depthwise, Dynamic, NoConvolution, SpanDynamic
+from search_space.convolution import Convolution, Depthwise, Dynamic, GatedDynamic, NoConvolution, SpanDynamic
 from search_space.objective import ReplacedTokenDetection
 
 SMALL: dict[str, Any] = {}  # the defaults are ELECTRA-Small
@@ -41,6 +41,7 @@ def test_every_rung_of_the_ladder_counts_as_known(sizes: dict[str, Any], known: 
         (NoConvolution(), 11_905_536),
         (Depthwise(), 12_721_152),  # a layout of this project
         (Dynamic(), 12_721_368),  # a layout of this project, without the paper's gated linear unit
+        (GatedDynamic(), 13_116_120),  # a layout of this project
         (SpanDynamic(), 13_143_768),
         (SpanDynamic(value="shared"), 12_749_016),  # the paper's equation 6, in no release
     ],
@@ -65,7 +66,7 @@ def test_kernel_size_barely_changes_the_count(kernel_size: int, millions: float)
     ],
     ids=("small", "medium-small", "base"),
 )
-def test_pretraining_heads_count_as_published(
+def test_pretraining_heads_count_as_before(
     sizes: dict[str, Any], groups: int, ratio: int, judge: int, generator: int
 ) -> None:
     released = Architecture(**sizes, bottleneck_ratio=2, convolution=SpanDynamic(), feed_forward_groups=groups)

@@ -1,0 +1,22 @@
+"""`steeplechase claims`: the papers' claims with the verdicts of the published reports."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from commands.publish import PUBLISHED, PublishedFolder
+
+EXPERIMENTS = Path("experiments")
+
+
+def claims(
+    folder: PublishedFolder = PUBLISHED,
+    experiments: Annotated[
+        Path, typer.Option(help="The experiment files, for the cost of claims that were not run.")
+    ] = EXPERIMENTS,
+) -> None:
+    """Print the papers' claims with their verdicts as Markdown; OUT/claims.toml declares them."""
+    from reports.paper_claims import markdown
+
+    print(markdown(folder, experiments), end="")  # noqa: T201 — the result itself

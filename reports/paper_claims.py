@@ -1,0 +1,266 @@
+"""Claims of papers with the verdicts of the published reports, or the reason and the cost where none is published.
+
+`claims.toml`, beside the published reports, has each claim with its source and the experiments, scales and arms that
+test it. Verdicts are those of the reports (`reports/sections/claims.py`); nothing is decided here.
+"""
+
+import json
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import stdev
+
+from pydantic import Field, ValidationError, field_validator
+
+from analysis.effects import Difference, differences_of
+from analysis.power import smallest_effect
+from configuration.claims import Claim, Sign, parse_claim
+from configuration.experiment import Experiment
+from configuration.loading import experiment_in
+from configuration.seeds import first_seeds
+from configuration.yaml import read_file
+from foundation.errors import ConfigurationError, MachineError
+from foundation.schema import Schema
+from ledger.csv_export import has_export, read_export
+from ledger.snapshot import Snapshot, snapshot
+from reports.by_recipe import at_own_recipes, at_shared_recipe
+from reports.formats.markdown import escape
+from reports.number_format import NOTHING, difference_text, fixed, scientific, short
+from reports.report import build
+from reports.sections.claims import claims_table
+from reports.statistics.latency import is_latency
+from reports.statistics.metrics import Metric
+from reports.statistics.results import Results, results_of
+from reports.table import Row, number
+
+FILE = "claims.toml"
+NOT_RUN = "not run"
+HEADINGS = ("claim", "experiment", "metric", "test", "n", "Δ [95%]", "detectable", "verdict")
+ALIGNMENTS = ("---", "---", "---", "---", "--:", "---", "--:", "---")
+NOTE = (
+    "Verdicts are those of the reports: supported if the 95% interval of Δ, first minus second, lies within the "
+    "claimed range, contradicted if it lies outside, undecided otherwise, without correction for multiple claims. n: "
+    "pretraining seeds, or rounds of a latency experiment. Detectable: the true difference that a single test at 5% "
+    "detects with a probability of 0.8 at this n and spread. Costs: all pretraining of the experiment, no cache."
+)
+
+
+class DeclaredTest(Schema):
+    """The claims of an experiment that test a claim of the paper."""
+
+    experiment: str
+    """Name of the experiment: its file, and the published folder's name up to the scale."""
+    scales: tuple[str, ...] = Field(min_length=1)
+    claims: tuple[str, ...] = Field(min_length=1)
+    """Claims in their short form; of a latency experiment its orderings."""
+    not_run: str = ""
+    """Why no report is published."""
+
+    @field_validator("claims")
+    @classmethod
+    def _are_claims(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
+        for text in texts:
+            if "(" in text:
+                parse_claim(text)
+        return texts
+
+
+class PaperClaim(Schema):
+    """A claim of a paper in our words, with its source."""
+
+    id: str
+    statement: str
+    source: str
+    """The paper, with the table or section."""
+    tested_by: tuple[DeclaredTest, ...] = ()
+    untested: str = ""
+    """Why no experiment tests it, or which part of it none does."""
+
+
+class PaperClaims(Schema):
+    """The content of `claims.toml`."""
+
+    claims: tuple[PaperClaim, ...]
+
+
+@dataclass(frozen=True)
+class ClaimTest:
+    """One test of a claim of a paper at one scale: a row of the table."""
+
+    claim: str
+    """Id of the paper's claim."""
+    experiment: str
+    """The experiment with its scale."""
+    metric: str
+    test: str
+    verdict: str
+    n: int | None = None
+    difference: str = NOTHING
+    detectable: str = NOTHING
+    caveats: tuple[str, ...] = ()
+
+
+def read_paper_claims(folder: Path) -> tuple[PaperClaim, ...]:
+    """Return the claims declared in a folder. Raises MachineError, ConfigurationError."""
+    file = folder / FILE
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+        return PaperClaims.model_validate_json(json.dumps(document)).claims
+    except OSError:
+        raise MachineError(f"{file}: no such file; it declares the claims and what tests them") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+        raise ConfigurationError(f"{file}: {fault}") from None
+    except ValidationError as fault:
+        places = [f"{file}: {'.'.join(map(str, each['loc']))}: {each['msg']}" for each in fault.errors()]
+        raise ConfigurationError(places) from None
+
+
+def claim_tests(published: Path, experiments: Path) -> Iterator[ClaimTest]:
+    """Yield a test for every claim of a paper, experiment, scale and claim of the experiment."""
+    for claim in read_paper_claims(published):
+        for tested in claim.tested_by:
+            for scale in tested.scales:
+                tests = _at_scale(tested, scale, published, experiments)
+                yield from (
+                    replace(test, claim=claim.id, experiment=f"{tested.experiment} {scale}") for test in tests
+                )
+        if claim.untested:
+            yield _not_run((), claim.untested, claim.id)
+
+
+def markdown(published: Path, experiments: Path) -> str:
+    """Return the claims with their sources and the table of tests as Markdown."""
+    claims = read_paper_claims(published)
+    listed = [f"- **{claim.id}** {escape(claim.statement)} ({escape(claim.source)})" for claim in claims]
+    rows = [HEADINGS, ALIGNMENTS, *(_cells(test) for test in claim_tests(published, experiments))]
+    table = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n\n".join("\n".join(part) for part in (listed, table, [NOTE])) + "\n"
+
+
+def _cells(test: ClaimTest) -> tuple[str, ...]:
+    n = NOTHING if test.n is None else str(test.n)
+    verdict = "; ".join((test.verdict, *test.caveats))
+    texts = map(escape, (n, test.difference, test.detectable, verdict))
+    return (test.claim, escape(test.experiment), escape(test.metric), test.test, *texts)
+
+
+def _at_scale(tested: DeclaredTest, scale: str, published: Path, experiments: Path) -> Iterator[ClaimTest]:
+    folder = published / f"{tested.experiment}-{scale}"
+    if has_export(folder):
+        rows = snapshot(read_export(folder))
+        yield from _of_latency(tested, rows) if is_latency(rows) else _of_training(tested, rows)
+    else:
+        cost = _cost(experiments / f"{tested.experiment}.yaml", scale)
+        yield _not_run(tested.claims, "; ".join(filter(None, (tested.not_run, cost))))
+
+
+def _not_run(claims: Iterable[str], reason: str, claim_id: str = "") -> ClaimTest:
+    texts = tuple(claims)
+    parsed = [parse_claim(text) for text in texts if "(" in text]
+    metrics = dict.fromkeys(claim.metric for claim in parsed)
+    tests = [_test(claim) for claim in parsed] or [f"`{text}`" for text in texts]
+    verdict = f"{NOT_RUN}: {reason}" if reason else NOT_RUN
+    return ClaimTest(claim_id, NOTHING, ", ".join(metrics) or NOTHING, ", ".join(tests) or NOTHING, verdict)
+
+
+def _test(claim: Claim) -> str:
+    """Return what is tested of a claim's metric, as code."""
+    size = f" {'within' if claim.sign is Sign.LEVEL else 'by'} {claim.size:g}" if claim.size else ""
+    return f"`{claim.first} {claim.sign} {claim.second}{size}`"
+
+
+def _cost(file: Path, scale: str) -> str:
+    """Return the trials, tokens and FLOPs of an experiment's pretraining; empty if its arms are not known before."""
+    experiment = experiment_in(read_file(file), scale)
+    if not isinstance(experiment, Experiment) or experiment.search is not None:
+        return ""
+    seeds, tokens = len(first_seeds(experiment.pretraining.seeds)), experiment.pretraining.tokens
+    candidates = [arm.candidate for arm in experiment.arms]
+    trained = seeds * sum(each.recipe.own_tokens(tokens) for each in candidates)
+    flops = seeds * sum(each.train_flops(tokens, experiment.baseline.architecture) for each in candidates)
+    return f"{seeds * len(candidates)} trials, {short(trained)} tokens, {scientific(flops)} FLOPs"
+
+
+def _of_training(tested: DeclaredTest, rows: Snapshot) -> Iterator[ClaimTest]:
+    """Yield the tests of an experiment that trains; a tuned one is tested at each arm's own recipe."""
+    own = at_own_recipes(rows)
+    compared = own or at_shared_recipe(rows)
+    tuned = ("each arm at its own recipe",) if own else ()
+    declared = {str(row["claim"]) for row in claims_table(results_of(compared)).rows}
+    results = results_of(_with_claims(compared, tested.claims))
+    verdicts = {str(row["claim"]): row for row in claims_table(results).rows}
+    for text in tested.claims:
+        claim = parse_claim(text)
+        missing = _missing(results, claim)
+        if missing:
+            yield _not_run([text], f"the published run has no {missing}")
+        else:
+            undeclared = () if str(claim) in declared else ("not declared before the run",)
+            yield _of_claim(claim, verdicts[str(claim)], results, (*tuned, *undeclared))
+
+
+def _with_claims(rows: Snapshot, claims: Iterable[str]) -> Snapshot:
+    """Return the snapshot with more claims in its experiment, so that its report tests them too."""
+    known = rows.document.get("claims")
+    texts = [*known] if isinstance(known, list) else []
+    return replace(rows, document={**rows.document, "claims": [*texts, *claims]})
+
+
+def _missing(results: Results, claim: Claim) -> str:
+    """Return what a published run lacks of a claim's arms and metric; empty if nothing."""
+    arms = [arm for arm in claim.arms if arm not in results.values]
+    if arms:
+        return " and ".join(arms)
+    return "" if all(results.values[arm].get(claim.metric) for arm in claim.arms) else claim.metric
+
+
+def _of_claim(claim: Claim, verdict: Row, results: Results, caveats: tuple[str, ...]) -> ClaimTest:
+    first, second = (results.values[arm].get(claim.metric, {}) for arm in claim.arms)
+    differences, decimals = differences_of(first, second), results.decimals(Metric(claim.metric))
+    detectable = smallest_effect(stdev(differences), len(differences)) if len(differences) > 1 else None
+    afterwards = (f"added {verdict['afterwards']}",) if verdict["afterwards"] else ()
+    departures = (str(verdict["departure"]),) if verdict["departure"] else ()
+    return ClaimTest(
+        claim="",
+        experiment="",
+        metric=claim.metric,
+        test=_test(claim),
+        verdict=str(verdict["verdict"]),
+        n=len(differences),
+        difference=difference_text(_difference(verdict), decimals),
+        detectable=NOTHING if detectable is None else fixed(detectable, decimals),
+        caveats=(*caveats, *afterwards, *departures),
+    )
+
+
+def _difference(row: Row) -> Difference:
+    n = row["n"]
+    assert isinstance(n, int)
+    return Difference(n, *(number(row[name]) for name in ("delta", "low", "high")))
+
+
+def _of_latency(tested: DeclaredTest, rows: Snapshot) -> Iterator[ClaimTest]:
+    """Yield the tests of a latency experiment: each statement at all lengths, on FLOPs and on time."""
+    (orderings,) = (table for table in build(rows).tables if table.name == "orderings")
+    for text in tested.claims:
+        for measure in dict.fromkeys(str(row["measure"]) for row in orderings.rows):
+            found = [row for row in orderings.rows if (row["statement"], row["measure"]) == (text, measure)]
+            if found:
+                yield _of_statement(text, measure, found)
+
+
+def _of_statement(text: str, measure: str, rows: list[Row]) -> ClaimTest:
+    verdicts = [str(row["verdict"]) for row in rows]
+    counts = {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}
+    ratios = sorted(ratio for ratio in (number(row["ratio"]) for row in rows) if ratio is not None)
+    rounds = [n for n in (row["n"] for row in rows) if isinstance(n, int)]
+    return ClaimTest(
+        claim="",
+        experiment="",
+        metric=measure,
+        test=f"`{text}`",
+        verdict=", ".join(f"{verdict} at {count} of {len(rows)} lengths" for verdict, count in counts.items()),
+        n=min(rounds, default=None),
+        difference=f"{fixed(ratios[0], 3)}x to {fixed(ratios[-1], 3)}x" if ratios else NOTHING,
+    )

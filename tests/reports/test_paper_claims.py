@@ -1,0 +1,113 @@
+"""The papers' claims: each has a source and a test or a reason; verdicts are those of the published reports."""
+
+import csv
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commands.publish import PUBLISHED
+from configuration.claims import parse_claim, parse_orderings
+from configuration.experiment import Experiment
+from configuration.latency import LatencyExperiment
+from configuration.loading import experiment_in
+from configuration.metrics import HELD_OUT_LOSS, SCORE
+from configuration.yaml import read_file
+from foundation.errors import ConfigurationError, MachineError
+from reports.paper_claims import FILE, NOT_RUN, DeclaredTest, claim_tests, markdown, read_paper_claims
+from tests.factories.paths import EXPERIMENTS, ROOT
+
+FOLDER = ROOT / PUBLISHED
+CLAIMS = read_paper_claims(FOLDER)
+TESTS = [(claim.id, tested, scale) for claim in CLAIMS for tested in claim.tested_by for scale in tested.scales]
+
+
+def declared(experiment: Experiment) -> Iterator[str]:
+    """Yield the claims of an experiment, those of the paper's orderings included."""
+    yield from map(str, experiment.claims)
+    paper = experiment.paper
+    for chain in paper.orderings if paper else ():
+        for ordering in parse_orderings(chain):
+            for metric in (HELD_OUT_LOSS, SCORE):
+                margin = paper.margins.get(metric) if paper else None
+                yield str(ordering.on(metric, metric == HELD_OUT_LOSS, margin))
+
+
+def test_every_claim_has_a_source_and_a_test_or_a_reason() -> None:
+    assert [claim.id for claim in CLAIMS] == [f"O{number}" for number in range(1, 11)]
+    for claim in CLAIMS:
+        assert claim.source
+        assert claim.tested_by or claim.untested, claim.id
+
+
+@pytest.mark.parametrize(
+    ("claim", "tested", "scale"), TESTS, ids=lambda value: str(getattr(value, "experiment", value))
+)
+def test_every_claim_is_declared_by_the_experiment_that_tests_it(
+    claim: str, tested: DeclaredTest, scale: str
+) -> None:
+    experiment = experiment_in(read_file(EXPERIMENTS / f"{tested.experiment}.yaml"), scale)
+    if isinstance(experiment, LatencyExperiment):
+        assert experiment.paper is not None
+        assert set(tested.claims) <= set(experiment.paper.orderings)
+    else:
+        assert {str(parse_claim(text)) for text in tested.claims} <= set(declared(experiment)), claim
+
+
+def test_verdicts_are_those_of_the_published_tables() -> None:
+    compared = 0
+    for test in claim_tests(FOLDER, EXPERIMENTS):
+        experiment, _, scale = test.experiment.partition(" ")
+        file = FOLDER / f"{experiment}-{scale}" / "tables" / "claims.csv"
+        if test.verdict.startswith(NOT_RUN) or not file.exists():
+            continue
+        with file.open(encoding="utf-8") as lines:
+            rows = {row["claim"]: row for row in csv.DictReader(lines)}
+        same = [row for text, row in rows.items() if test.metric in text and test.test[1:-1] == shown(text)]
+        for row in same:
+            assert (row["verdict"], int(row["n"])) == (test.verdict, test.n), test
+            assert test.difference.replace("−", "-").startswith(
+                f"{float(row['delta']):+.{decimals(test.difference)}f}"
+            )
+            compared += 1
+        assert same or "not declared before the run" in test.caveats, test
+    assert compared >= 15
+
+
+def shown(text: str) -> str:
+    claim = parse_claim(text)
+    size = text.rpartition(f"{claim.second})")[2]
+    return f"{claim.first} {claim.sign} {claim.second}{size}"
+
+
+def decimals(text: str) -> int:
+    return len(text.partition(" ")[0].partition(".")[2])
+
+
+def test_the_table_beside_the_published_reports_is_the_one_that_the_command_prints() -> None:
+    assert (FOLDER / "claims.md").read_text(encoding="utf-8") == markdown(FOLDER, EXPERIMENTS)
+
+
+def test_without_published_reports_every_claim_has_its_cost(tmp_path: Path) -> None:
+    shutil.copy(FOLDER / FILE, tmp_path / FILE)
+    tests = list(claim_tests(tmp_path, EXPERIMENTS))
+    assert {test.claim for test in tests} == {claim.id for claim in CLAIMS}
+    for test in tests:
+        assert test.verdict.startswith(NOT_RUN)
+        assert "FLOPs" in test.verdict or test.experiment.startswith(("table9", "–")), test
+
+
+def test_a_file_that_is_missing_or_wrong_is_refused_in_a_line(tmp_path: Path) -> None:
+    with pytest.raises(MachineError, match="no such file"):
+        read_paper_claims(tmp_path)
+    (tmp_path / FILE).write_text("[[claims]]\nid = ", encoding="utf-8")
+    with pytest.raises(ConfigurationError):
+        read_paper_claims(tmp_path)
+    tested = '[[claims.tested_by]]\nexperiment = "a"\nscales = ["b"]\nclaims = ["loss(a) is loss(b)"]\n'
+    (tmp_path / FILE).write_text(f'[[claims]]\nid = "A"\nstatement = "b"\n{tested}', encoding="utf-8")
+    with pytest.raises(ConfigurationError) as refusal:
+        read_paper_claims(tmp_path)
+    assert len(refusal.value.lines) == 2
+    assert "source: Field required" in refusal.value.lines[0]
+    assert "is not a claim" in refusal.value.lines[1]

@@ -1,5 +1,6 @@
-"""What every test shares: shapes checked at run time, one torch thread."""
+"""Settings of all tests: shapes checked at run time, one torch thread, default signal handlers."""
 
+import signal
 import sys
 from collections.abc import Iterator
 
@@ -9,6 +10,10 @@ from jaxtyping import install_import_hook
 
 # only the packages that hold tensors: their annotations are shapes, everywhere else mypy is enough
 install_import_hook(["models", "tasks.objectives"], "beartype.beartype")
+
+# nohup and shells without job control ignore these, and children inherit it; stops are tested with them
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 settings.register_profile("steeplechase", deadline=None)  # a busy machine is no failure
 settings.load_profile("steeplechase")

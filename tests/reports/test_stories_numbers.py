@@ -202,7 +202,7 @@ def search() -> Iterator[str]:
             assert mark is not None
             losses.setdefault(record.trial, {})[mark] = loss
     stopped = {decision.trial for decision in rows.decisions() if not decision.cleared}
-    yield f"{len(stopped)} of the {len(losses)} trials were stopped, and {len(losses) - len(stopped)} came through"
+    yield f"{len(stopped)} of the {len(losses)} trials were stopped, and {len(losses) - len(stopped)} passed every hurdle"
     mark, end = 3_600_000, 18_000_000
     candidates = {arm.name: arm.candidate for arm in rows.arms()}
     kinds = {name: candidate.architecture.convolution.kind for name, candidate in candidates.items()}
@@ -215,10 +215,10 @@ def search() -> Iterator[str]:
     assert {trial for trial in plain if trial not in stopped} == {"baseline/1"}
     through = min(loss[end] for trial, loss in losses.items() if trial not in stopped)
     audited = min(loss[end] for trial, loss in losses.items() if trial in stopped and end in loss)
-    yield f"{audited:.3f} nats against {through:.3f} of the lowest that came through"
+    yield f"{audited:.3f} nats against {through:.3f} of the lowest survivor"
     yield f"{len(candidates) - 1} candidates and the baseline in cohorts"
     yield f"({losses['candidate-014/1'][end]:.3f} nats with that seed)"
-    yield f"hurdles cost {through - audited:.3f} nats"
+    yield f"regret of the hurdles is {through - audited:.3f} nats"
     ended = {
         trial: (loss[mark], loss[end]) for trial, loss in losses.items() if end in loss and trial != "baseline/1"
     }
@@ -238,7 +238,7 @@ def table1() -> Iterator[str]:
     smallest = min(report(name).comparison(*each).p_holm or 1.0 for each in headline_cells(name))
     yield f"after Holm's correction (smallest p {smallest:.3f})"
     seen = smallest_effect(stdev(differences(name, "+wider", "+groups")), 3)
-    yield f"a true difference below {seen:.3f} nats would mostly go unseen"
+    yield f"a true difference below {seen:.3f} nats would mostly go undetected"
 
 
 def former() -> Iterator[str]:

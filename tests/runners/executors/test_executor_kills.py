@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ledger.example_tables import Replicate, example_tables_at
 from tests.factories.command_line import SHARED, Run, descendants, ended_within, kill, lend, start, steeplechase
 
 pytestmark = pytest.mark.engines
@@ -24,6 +25,13 @@ def mirrored(folder: Path) -> tuple[Counter[str], set[str]]:
         identities = database.execute("SELECT value FROM tags WHERE key = 'steeplechase.identity'").fetchall()
         within = Counter(value.partition("@")[2].partition("/")[2] for (value,) in identities)  # without the folder
         return within, {status for (status,) in database.execute("SELECT status FROM runs")}
+
+
+def examples(folder: Path) -> dict[str, tuple[tuple[Replicate, ...], list[list[float]]]]:
+    """Return the values of single examples by metric, every file verified against the sha256 of its record."""
+    tables = example_tables_at(folder)
+    assert {"held_out_loss", "docs_pair:accuracy", "docs_answer:f1"} < tables.keys()
+    return {metric: (table.replicates, table.values.tolist()) for metric, table in tables.items()}
 
 
 def test_after_random_kills_the_same_command_gives_the_same_table(smoke: Run, tmp_path: Path) -> None:
@@ -42,6 +50,7 @@ def test_after_random_kills_the_same_command_gives_the_same_table(smoke: Run, tm
     done = steeplechase(*command)
     assert done.returncode == 0, done.stderr
     assert Run(tmp_path, "", 0.0).table == smoke.table
+    assert examples(tmp_path) == examples(smoke.folder)
     identities, standings = mirrored(tmp_path)
     assert set(identities.values()) == {1}
     assert identities == mirrored(smoke.folder)[0]

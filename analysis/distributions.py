@@ -1,8 +1,8 @@
 """Student's t, F and chi-squared for any real degrees of freedom, elementwise over arrays.
 
 Tails and quantiles come from the regularised incomplete beta function (continued fraction, DLMF 8.17.22, evaluated by
-Lentz's method) and the incomplete gamma function (series, DLMF 8.7.1). analysis/ imports no scipy, which is the oracle
-in the tests; `students_t` has the closed form for whole degrees. NaN in, NaN out.
+Lentz's method) and the incomplete gamma function (series, DLMF 8.7.1). analysis/ imports no scipy, the oracle in the
+tests; `students_t` has the closed form for whole degrees. NaN in, NaN out.
 """
 
 import math

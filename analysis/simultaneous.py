@@ -1,13 +1,13 @@
 """Verdicts on several cells with simultaneous intervals that agree with them: 0 is outside if and only if rejected.
 
-Guilbaud 2008, Biometrical Journal 50, 678; Strassburger and Bretz 2008, Statistics in Medicine 27, 4914: for one-sided
-hypotheses tested by a Bonferroni procedure whose levels only grow, bounds at the final levels are simultaneous, with 0
-as the bound of what is rejected. Two-sided verdicts are two one-sided hypotheses per cell, one of which is always true
-(`graphical.directed`). So all intervals together hold the true values with a probability of at least 1 - alpha, and no
-sign is wrong with at least that probability, for any dependence between the cells.
+Guilbaud 2008, Biometrical Journal 50, 678; Strassburger and Bretz 2008, Statistics in Medicine 27, 4914: for
+one-sided hypotheses tested by a Bonferroni procedure whose levels only grow, bounds at the final levels are
+simultaneous, with 0 as the bound of a rejected one. A two-sided verdict is a pair of one-sided hypotheses, one of
+which is always true (`graphical.directed`). With a probability of at least 1 - alpha all intervals hold the true
+values and no reported sign is wrong, for any dependence between the cells.
 
-The price: the bound nearer to 0 of a rejected cell is 0 itself. `single_step` gives bounds that inform about sizes too,
-by a test that passes nothing on.
+The price: the bound nearer to 0 of a rejected cell is 0 itself. `single_step`, which passes nothing on, has bounds
+that inform about the size as well.
 """
 
 from dataclasses import dataclass

@@ -97,4 +97,3 @@ def test_the_familywise_error_is_controlled_behind_true_and_false_gates(true_gat
     rejected = graphical_test(p, gated(4)).rejected
     wrong = np.concatenate([rejected[:, :true_gates], rejected[:, 4:]], axis=1).any(axis=1)
     assert wrong.mean() <= 0.05 + 3 * (0.05 * 0.95 / 4000) ** 0.5
-

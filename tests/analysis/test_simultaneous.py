@@ -26,7 +26,7 @@ def excludes_zero(found: Simultaneous) -> list[bool]:
 
 @pytest.mark.parametrize(("procedure", "graph"), PROCEDURES)
 @given(values=VALUES, degrees=DEGREES)
-def test_zero_is_outside_if_and_only_if_rejected(procedure, graph, values, degrees) -> None:  # noqa: ANN001
+def test_zero_is_outside_if_and_only_if_rejected(procedure, graph, values, degrees) -> None:
     found = procedure(estimates_of(values, degrees), graph)
     assert excludes_zero(found) == found.rejected.tolist() == (found.adjusted_p <= 0.05).tolist()
     assert (found.low <= found.high).all()
@@ -36,7 +36,9 @@ def test_zero_is_outside_if_and_only_if_rejected(procedure, graph, values, degre
 
 
 @given(values=VALUES, degrees=DEGREES)
-def test_the_first_step_is_holms_and_later_ones_at_most_as_generous(values: list[float], degrees: list[float]) -> None:
+def test_the_first_step_is_holms_and_later_ones_at_most_as_generous(
+    values: list[float], degrees: list[float]
+) -> None:
     estimates = estimates_of(values, degrees)
     found, one = step_down(estimates, holm(6)), single_step(estimates, holm(6))
     assert (found.rejected >= one.rejected).all()
@@ -55,7 +57,7 @@ def test_a_shut_gate_has_no_bounds_and_a_missing_test_no_p() -> None:
 
 @pytest.mark.parametrize("truth", [(0.0,) * 5, (0.5,) * 5, (0.0, 0.0, 1.0, 6.0, 9.0)])
 @pytest.mark.parametrize("procedure", [step_down, single_step])
-def test_all_true_values_are_held_together(procedure, truth: tuple[float, ...]) -> None:  # noqa: ANN001
+def test_all_true_values_are_held_together(procedure, truth: tuple[float, ...]) -> None:
     random = np.random.default_rng(5)
     tables, degrees = 4000, 4.0
     z = random.normal(size=(tables, 1)) * 0.7 + random.normal(size=(tables, 5)) * 0.7

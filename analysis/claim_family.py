@@ -2,15 +2,19 @@
 
 A claim says that a difference lies between two bounds, one of them often infinite. It is supported where "outside the
 bounds" is rejected, contradicted where "inside" is. Exactly one of the two hypotheses is true, so a claim can be
-judged wrongly in one way only; Holm's correction over the supports and over the contradictions, each at half of alpha,
-keeps the probability of any wrong verdict at alpha or below, for any dependence. With one claim on a direction this is
-the interval at 1 - alpha inside or outside the bounds.
+judged wrongly in one way only. Holm's correction over the supports and over the contradictions, each at half of
+alpha, keeps the probability of any wrong verdict at alpha or below, for any dependence. With one claim on a direction
+this is the interval at 1 - alpha inside or outside the bounds.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from analysis.distributions import Values
 from analysis.estimates import Estimates
 from analysis.paired import ALPHA, holm
 
@@ -41,12 +45,17 @@ class CorrectedClaim:
         return self.contradicted_p is not None and self.contradicted_p <= alpha
 
 
+def claim_p(differences: Estimates, low: ArrayLike, high: ArrayLike) -> tuple[Values, Values]:
+    """Return the one-sided p of "outside the bounds" and of "inside the bounds", elementwise."""
+    above, below = ([p(bound) for bound in (low, high)] for p in (differences.p_above, differences.p_below))
+    inside = np.minimum(sum(above), sum(below))  # exact for an interval: at one end both ends are errors
+    return np.maximum(above[0], below[1]), np.minimum(1.0, inside)
+
+
 def claim_test(difference: Estimates, low: float, high: float) -> ClaimTest:
     """Return the test of "the difference lies between low and high", from an estimate of one cell."""
-    above, below = ([float(p(bound)) for bound in (low, high)] for p in (difference.p_above, difference.p_below))
-    outside = max(above[0], below[1])
-    inside = min(1.0, sum(above), sum(below))  # exact for an interval: both of its ends are errors at one end
-    return ClaimTest(*(None if math.isnan(p) else p for p in (outside, inside)))
+    outside, inside = (p.item() for p in claim_p(difference, low, high))
+    return ClaimTest(None, None) if math.isnan(outside) else ClaimTest(outside, inside)
 
 
 def corrected(tests: Sequence[ClaimTest]) -> tuple[CorrectedClaim, ...]:

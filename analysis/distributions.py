@@ -6,7 +6,7 @@ tests; `students_t` has the closed form for whole degrees. NaN in, NaN out.
 """
 
 import math
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float
@@ -17,8 +17,15 @@ PRECISION = 1e-14
 """Relative change of a term at which continued fractions and series stop."""
 TERMS = 5000
 """Most terms of one: enough for a hundred million degrees of freedom."""
-HALVINGS = 200
+STEPS = 200
+"""Most steps to a quantile; about eight are taken."""
 TINY = 1e-300
+LOWEST = -700.0
+"""Logarithm of the smallest quantile."""
+MOST_DEVIATIONS = 40.0
+
+Function = Callable[[Values], Values]
+Slope = Callable[[Values, Values], Values]
 
 _log_gamma = np.frompyfunc(math.lgamma, 1, 1)
 
@@ -55,10 +62,11 @@ def f_quantile(share: ArrayLike, numerator: ArrayLike, denominator: ArrayLike) -
 def chi_squared_quantile(share: ArrayLike, degrees: ArrayLike) -> Values:
     """Return the value below which a chi-squared variable lies with a probability below 1."""
     below, shape = np.broadcast_arrays(_array(share), _array(degrees) / 2)
-    high = np.maximum(1.0, shape)
-    while np.any(short := gamma_share(high, shape) < below):
-        high = np.where(short, 2 * high, high)
-    return 2 * _inverse(lambda x: gamma_share(x, shape), below, high)
+
+    def slope(x: Values, found: Values) -> Values:
+        return np.exp(shape * np.log(x) - x - _gamma(shape)) / found
+
+    return 2 * _inverse(lambda x: gamma_share(x, shape), slope, below, shape, MOST_DEVIATIONS * (1 + shape))
 
 
 def beta_share(x: Values, a: Values, b: Values) -> Values:
@@ -74,7 +82,15 @@ def beta_share(x: Values, a: Values, b: Values) -> Values:
 
 def beta_quantile(share: Values, a: Values, b: Values) -> Values:
     """Return the x at which the regularised incomplete beta function is a share."""
-    return _inverse(lambda x: beta_share(x, a, b), share, np.ones_like(share))
+    turned = share > 0.5
+    share, a, b = np.where(turned, 1 - share, share), np.where(turned, b, a), np.where(turned, a, b)
+    scale = _gamma(a + b) - _gamma(a) - _gamma(b)
+
+    def slope(x: Values, found: Values) -> Values:
+        return np.exp(scale + a * np.log(x) + (b - 1) * np.log1p(-x)) / found
+
+    x = _inverse(lambda x: beta_share(x, a, b), slope, share, a / (a + b), np.ones_like(a))
+    return np.asarray(np.where(turned, 1 - x, x))
 
 
 def gamma_share(x: Values, shape: Values) -> Values:
@@ -108,17 +124,28 @@ def _beta_fraction(x: Values, a: Values, b: Values) -> Values:
     return result
 
 
-def _inverse(function: Any, share: Values, high: Values) -> Values:
-    """Return where an increasing function from 0 to `high` has a share, by bisection; NaN where the share is."""
-    low = np.zeros_like(high, dtype=np.float64)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        if np.all((middle == low) | (middle == high)):
-            break
-        under = function(middle) < share
-        low, high = np.where(under, middle, low), np.where(under, high, middle)
-    found = np.where(share <= 0, 0.0, high)
-    return np.asarray(np.where(np.isnan(share), np.nan, found))
+def _inverse(function: Function, slope: Slope, share: Values, start: Values, most: Values) -> Values:
+    """Return the x up to `most` at which an increasing function has a share; 0 for a share of 0, NaN for NaN.
+
+    Newton's method on logarithms, between which the lower tail is a straight line, kept inside the bracket so far by
+    halving it; `slope` is the derivative of log function by log x.
+    """
+    low, high, u = np.full_like(most, LOWEST), np.log(most), np.log(start)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        target = np.log(share)
+        for _ in range(STEPS):
+            x = np.exp(u)
+            found = function(x)
+            excess = np.log(found) - target
+            low, high = np.where(excess < 0, u, low), np.where(excess >= 0, u, high)
+            step = u - excess / slope(x, found)
+            step = np.where((step >= low) & (step <= high), step, (low + high) / 2)
+            moved, u = np.abs(step - u), step
+            if not np.any(moved > 1e-12 * np.maximum(1.0, np.abs(u))):
+                break
+    return np.asarray(
+        np.where(share <= 0, np.where(share < 0, np.nan, 0.0), np.where(np.isnan(share), np.nan, np.exp(u)))
+    )
 
 
 def _gamma(x: Values) -> Values:

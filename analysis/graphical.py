@@ -1,9 +1,9 @@
 """Graphical multiple tests: weighted Bonferroni with the error of a rejected hypothesis passed on along a graph.
 
 Bretz, Maurer, Brannath and Posch 2009, Statistics in Medicine 28, 586 (algorithm 1 and its adjusted p values). Each
-hypothesis starts with a share of alpha; a rejected one passes its share to the others by the weights of its edges. The
-family-wise error is at most alpha for any dependence between the tests and any number of true hypotheses. Holm's
-correction is the complete graph; a gate is a hypothesis that starts with no share.
+hypothesis starts with a share of alpha; a rejected one passes its share to the others by the weights of its edges.
+The family-wise error is at most alpha for any dependence between the tests and any number of true hypotheses. Holm's
+correction is the complete graph; what is behind a gate starts with no share.
 
 Directed tests halve the share of a hypothesis between "not above 0" and "not below 0", and a rejected half passes on
 its own share alone. So the sign that a rejection reports is covered by the same family-wise error, and simultaneous

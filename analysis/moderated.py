@@ -2,8 +2,8 @@
 
 "Linear Models and Empirical Bayes Methods for Assessing Differential Expression", Stat. Appl. Genet. Mol. Biol. 3, 3,
 sections 3 to 6 (limma). Variances of arms are taken to vary as a scaled inverse chi-squared with d0 degrees of
-freedom around s0 squared; both are fitted to the logarithms of the sample variances. The posterior variance weighs the
-prior by d0 and the sample by its own degrees of freedom, and t has the sum of both, at most the sum over all samples.
+freedom around s0 squared; both are fitted to the logarithms of the sample variances. The posterior variance weighs
+the prior by d0 and the sample by its own degrees of freedom, and t has the sum of both, at most that of all samples.
 
 A second, labelled reading and no verdict: with few arms the fit is rough, and where the arms' variances differ more
 than it finds, false alarms exceed their level (docs/statistics.md).

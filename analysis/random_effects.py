@@ -2,9 +2,9 @@
 
 The model: the true effect at a scale is normal around a common mean with variance tau squared, and the estimate is
 normal around the true effect with its standard error. Tau squared by the method of moments (DerSimonian and Laird
-1986, Controlled Clinical Trials 7, 177); the interval of Hartung and Knapp 2001, Statistics in Medicine 20, 3875, with
-k - 1 degrees of freedom, which holds its level for few scales where the normal interval does not. Its factor is at
-least 1 (Roever, Knapp and Friede 2015, BMC Medical Research Methodology 15, 99), so that estimates that agree by
+1986, Controlled Clinical Trials 7, 177); the interval of Hartung and Knapp 2001, Statistics in Medicine 20, 3875,
+with k - 1 degrees of freedom, which holds its level for few scales where the normal interval does not. Its factor is
+at least 1 (Roever, Knapp and Friede 2015, BMC Medical Research Methodology 15, 99), so that estimates that agree by
 chance are not pooled to more precision than their standard errors allow.
 
 The scales were chosen and are no random sample: the mean is that of scales like these.

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.estimates import Estimates
@@ -25,6 +25,7 @@ def excludes_zero(found: Simultaneous) -> list[bool]:
 
 
 @pytest.mark.parametrize(("procedure", "graph"), PROCEDURES)
+@settings(max_examples=40)
 @given(values=VALUES, degrees=DEGREES)
 def test_zero_is_outside_if_and_only_if_rejected(procedure, graph, values, degrees) -> None:
     found = procedure(estimates_of(values, degrees), graph)
@@ -59,7 +60,7 @@ def test_a_shut_gate_has_no_bounds_and_a_missing_test_no_p() -> None:
 @pytest.mark.parametrize("procedure", [step_down, single_step])
 def test_all_true_values_are_held_together(procedure, truth: tuple[float, ...]) -> None:
     random = np.random.default_rng(5)
-    tables, degrees = 4000, 4.0
+    tables, degrees = 2000, 4.0
     z = random.normal(size=(tables, 1)) * 0.7 + random.normal(size=(tables, 5)) * 0.7
     errors = np.sqrt(random.chisquare(degrees, (tables, 5)) / degrees)
     found = procedure(Estimates(np.array(truth) + z, errors, np.full((tables, 5), degrees)), holm(5))

@@ -91,7 +91,7 @@ def held_out_losses(report: str) -> tuple[list[dict[str, object]], np.ndarray]:
 
 
 def bottleneck_cost(ratio: int, heads: tuple[int, ...]) -> Estimates:
-    """Return the main effect of a bottleneck ratio against 1 over some numbers of heads, by the design's contrasts."""
+    """Return the main effect of a bottleneck ratio against 1 over some numbers of heads."""
     levels, values = held_out_losses("heads-laptop")
     runs = tuple(product(range(len(heads)), range(2)))
     wanted = [{"heads": heads[head], "bottleneck_ratio": (1, ratio)[place]} for head, place in runs]

@@ -150,6 +150,8 @@ def _inverse(function: Function, slope: Slope, share: Values, start: Values, mos
 
 def _gamma(x: Values) -> Values:
     """Return the logarithm of the gamma function."""
+    if x.size and np.all(x == x.flat[0]):
+        return np.full(x.shape, math.lgamma(x.flat[0]))
     return np.asarray(_log_gamma(x), dtype=np.float64)
 
 

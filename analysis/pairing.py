@@ -36,19 +36,19 @@ def pairing_gain(values: Float[np.ndarray, "arms seeds"], alpha: float = 0.05) -
     arms, seeds = whole.shape
     if arms < 2 or seeds < 2 or np.ptp(whole) <= ROUNDING * np.abs(whole).max():
         return None
-    free = seeds - 1, (seeds - 1) * (arms - 1)
-    by_seed = whole.mean(axis=0)
-    residuals = whole - whole.mean(axis=1, keepdims=True) - by_seed + whole.mean()
-    of_seeds = arms * np.var(by_seed, ddof=1)
-    of_residuals = (residuals**2).sum() / free[1]
-    if of_residuals <= (ROUNDING * np.abs(whole).max()) ** 2:
+    ratio = float(variance_ratio(whole))
+    if ratio <= ROUNDING:
         return PairingGain(0.0, 0.0, 0.0, arms, seeds)
-    f = float(of_seeds / of_residuals)
-    bounds = f_quantile([1 - alpha / 2, alpha / 2], *free)
-    low, high = (_ratio(f / float(bound), arms) for bound in reversed(bounds))
-    return PairingGain(_ratio(f, arms), low, high, arms, seeds)
+    f = arms / ratio - arms + 1  # the mean squares' ratio is (1 + (arms - 1) rho) / (1 - rho)
+    bounds = f_quantile([alpha / 2, 1 - alpha / 2], seeds - 1, (seeds - 1) * (arms - 1))
+    low, high = (arms / (f / float(bound) + arms - 1) for bound in bounds)
+    return PairingGain(ratio, low, high, arms, seeds)
 
 
-def _ratio(f: float, arms: int) -> float:
-    """Return 1 - rho for a ratio of mean squares, (1 + (arms - 1) rho) / (1 - rho)."""
-    return arms / (f + arms - 1)
+def variance_ratio(values: Float[np.ndarray, "*tables arms seeds"]) -> Float[np.ndarray, "*tables"]:
+    """Return the variance of paired differences over that of unpaired ones, pooled over all pairs of arms."""
+    arms = values.shape[-2]
+    within = values.var(axis=-1, ddof=1).mean(axis=-1)
+    of_means = arms * values.mean(axis=-2).var(axis=-1, ddof=1)  # the seeds' mean square
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray((arms * within - of_means) / (arms - 1) / within)

@@ -1,10 +1,10 @@
 """How often verdicts are wrong and how often they find something: simulated tables, judged by several methods.
 
 A table has a baseline, seven other arms and two correlated metrics, loss and score. Effects are in standard
-deviations between seeds. Without effects every rejection is wrong. With effects, four of the seven arms differ by 3 on
-the loss and two of these on the score too; wrong is a rejection of a true 0, or the wrong sign. Coverage is that of the
-95% intervals: each by itself, and all of a table together. Factorials have 2 x 2 x 2 arms, of which one factor has an
-effect of 1.5.
+deviations between seeds. Without effects every rejection is wrong. With effects, four of the seven arms differ by 3
+on the loss and two of these on the score too; wrong is a rejection of a true 0, or the wrong sign. Coverage is that
+of the 95% intervals: each by itself, and all of a table together. Factorials have 2 x 2 x 2 arms, of which one factor
+has an effect of 1.5.
 Usage: python -m benchmarks.verdict_error_rates [TABLES]
 """
 

@@ -1,8 +1,5 @@
 """Welch's t and contrasts agree with scipy's; a published factorial has the main effect that its arms hide."""
 
-import csv
-import json
-from collections import defaultdict
 from itertools import product
 
 import numpy as np
@@ -14,7 +11,7 @@ from scipy import stats
 from analysis.contrasts import CrossedDesign
 from analysis.estimates import Estimates, array_of, moments, one_sample
 from analysis.welch import against_first, contrasts
-from tests.factories.paths import ROOT
+from tests.factories.published_losses import held_out_losses
 
 VALUE = st.integers(-400, 400).map(lambda value: value / 16)
 SAMPLE = st.lists(VALUE, min_size=2, max_size=8)
@@ -67,27 +64,6 @@ def test_equal_variances_and_sizes_have_the_pooled_degrees() -> None:
     arms = moments(np.stack([sample + shift for shift in range(6)]))
     weights = np.array([[1 / 3, 1 / 3, 1 / 3, -1 / 3, -1 / 3, -1 / 3]])
     assert contrasts(arms, weights).degrees == pytest.approx([12.0])
-
-
-def held_out_losses(report: str) -> tuple[list[dict[str, object]], np.ndarray]:
-    """Return the levels of a published report's arms and their held-out losses by seed, from its ledger's rows."""
-    folder = ROOT / "reports" / "published" / report
-    with (folder / "ledger" / "arms.csv").open() as file:
-        levels = {row["name"]: json.loads(row["levels"]) for row in csv.DictReader(file)}
-    with (folder / "ledger" / "trials.csv").open() as file:
-        seeds = {row["name"]: (row["arm"], int(row["seed"])) for row in csv.DictReader(file)}
-    losses: dict[str, dict[int, tuple[int, float]]] = defaultdict(dict)
-    with (folder / "ledger" / "records.csv").open() as file:
-        for row in csv.DictReader(file):
-            result = json.loads(row["result"] or "{}")
-            if row["stage"] == "pretrain" and "held_out_loss" in result:
-                arm, seed = seeds[row["trial"]]
-                losses[arm][seed] = max(
-                    losses[arm].get(seed, (0, 0.0)), (int(result["tokens"]), float(result["held_out_loss"]))
-                )
-    names = list(levels)
-    values = array_of([{seed: loss for seed, (_, loss) in losses[name].items()} for name in names])
-    return [levels[name] for name in names], values
 
 
 def bottleneck_cost(ratio: int, heads: tuple[int, ...]) -> Estimates:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float
+from numpy.typing import ArrayLike
 
 from analysis.distributions import t_quantile
 from analysis.estimates import Estimates
@@ -44,12 +45,17 @@ class Simultaneous:
         return self.sign != 0
 
 
-def step_down(estimates: Estimates, graph: Graph, alpha: float = ALPHA) -> Simultaneous:
-    """Return the verdicts of a graph over the cells, each tested in both directions."""
-    p = np.concatenate([estimates.p_above(), estimates.p_below()], axis=-1)
+def step_down(estimates: Estimates, graph: Graph, alpha: float = ALPHA, spent: ArrayLike = 1.0) -> Simultaneous:
+    """Return the verdicts of a graph over the cells, each tested in both directions.
+
+    `spent` is the share of the error for this look (`group_sequential`), per cell where arms are at different looks.
+    """
+    p = np.concatenate(
+        [np.minimum(1.0, each / spent) for each in (estimates.p_above(), estimates.p_below())], axis=-1
+    )
     found = graphical_test(p, directed(graph), alpha)
     above, below = np.split(found.rejected, 2, axis=-1)
-    level_above, level_below = np.split(found.level, 2, axis=-1)
+    level_above, level_below = (each * spent for each in np.split(found.level, 2, axis=-1))
     low = np.where(above, 0.0, _lower(estimates, level_above))
     high = np.where(below, 0.0, -_lower(_negative(estimates), level_below))
     adjusted = np.minimum(*np.split(found.adjusted_p, 2, axis=-1))

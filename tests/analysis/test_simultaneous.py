@@ -66,3 +66,11 @@ def test_all_true_values_are_held_together(procedure, truth: tuple[float, ...]) 
     found = procedure(Estimates(np.array(truth) + z, errors, np.full((tables, 5), degrees)), holm(5))
     held = ((found.low <= truth) & (truth <= found.high)).all(axis=1)
     assert held.mean() >= 0.95 - 3 * (0.05 * 0.95 / tables) ** 0.5
+
+
+def test_a_look_spends_its_share_of_the_error() -> None:
+    estimates = estimates_of([4.0, 3.0, 2.0, -1.0, 5.0, 0.1], [5.0] * 6)
+    half, whole = step_down(estimates, holm(6), spent=np.full(6, 0.5)), step_down(estimates, holm(6), alpha=0.025)
+    assert half.adjusted_p == pytest.approx(np.minimum(1.0, 2 * whole.adjusted_p), abs=1e-9)
+    assert half.sign.tolist() == whole.sign.tolist()
+    assert (half.low, half.high) == (pytest.approx(whole.low), pytest.approx(whole.high))

@@ -1,4 +1,4 @@
-"""Error rates and coverage hold in fewer simulated tables than those of docs/statistics.md, power is ordered as there."""
+"""Error rates, coverage and the order of powers in docs/statistics.md hold in fewer simulated tables."""
 
 from functools import cache
 

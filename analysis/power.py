@@ -1,4 +1,4 @@
-"""Power of the paired t test: smallest detectable effect for a number of pairs, and pairs for a given effect.
+"""Power of t tests: of the paired t for a number of pairs, of any t for its standard error and degrees of freedom.
 
 The noncentral t distribution: given the sample standard deviation s, the mean is normal, so the power is an average
 over s. Johnson, Kotz and Balakrishnan 1995, "Continuous Univariate Distributions" 2, chapter 31.
@@ -6,11 +6,12 @@ over s. Johnson, Kotz and Balakrishnan 1995, "Continuous Univariate Distribution
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from jaxtyping import Float
 
+from analysis.distributions import t_quantile
 from analysis.paired import ALPHA
 from analysis.students_t import two_sided_quantile
 
@@ -29,9 +30,7 @@ def power(effect: float, sd: float, pairs: int, alpha: float = ALPHA) -> float:
         return 0.0
     if sd == 0:
         return float(effect != 0)
-    shift, bar = abs(effect) / sd * pairs**0.5, two_sided_quantile(1 - alpha, pairs - 1)
-    bars = bar * _spreads(pairs - 1)
-    return float(np.mean(_normal(shift - bars) + _normal(-shift - bars)))
+    return power_of_t(abs(effect) / sd * pairs**0.5, pairs - 1, alpha)
 
 
 def power_within(effect: float, margin: float, sd: float, pairs: int, alpha: float = ALPHA) -> float:
@@ -40,10 +39,39 @@ def power_within(effect: float, margin: float, sd: float, pairs: int, alpha: flo
         return 0.0
     if sd == 0:
         return float(abs(effect) <= margin)
-    unit, bar = pairs**0.5 / sd, two_sided_quantile(1 - alpha, pairs - 1)
-    bars = bar * _spreads(pairs - 1)
-    inside = _normal((margin - effect) * unit - bars) - _normal((-margin - effect) * unit + bars)
-    return float(np.mean(np.maximum(0.0, inside)))
+    unit = pairs**0.5 / sd
+    return power_of_t_within((-margin - effect) * unit, (margin - effect) * unit, pairs - 1, alpha)
+
+
+def power_of_t(shift: float, degrees: float, alpha: float = ALPHA) -> float:
+    """Return the chance that a two-sided t test is significant for a true value of `shift` standard errors."""
+    bars = _bar(alpha, degrees) * _spreads(degrees)
+    return float(np.mean(_normal(shift - bars) + _normal(-shift - bars)))
+
+
+def power_of_t_within(low: float, high: float, degrees: float, alpha: float = ALPHA) -> float:
+    """Return the chance that the interval at 1 - alpha lies within bounds, in standard errors from the true value."""
+    bars = _bar(alpha, degrees) * _spreads(degrees)
+    return float(np.mean(np.maximum(0.0, _normal(high - bars) - _normal(low + bars))))
+
+
+@lru_cache(maxsize=1024)
+def detectable_shift(degrees: float, alpha: float = ALPHA, chance: float = POWER) -> float:
+    """Return the true value, in standard errors, that a two-sided t test detects with a power."""
+    low, high = 0.0, 1.0
+    while power_of_t(high, degrees, alpha) < chance:
+        high *= 2
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if power_of_t(middle, degrees, alpha) < chance else (low, middle)
+    return high
+
+
+def _bar(alpha: float, degrees: float) -> float:
+    """Return the t that is significant: in closed form for whole degrees of freedom."""
+    if float(degrees).is_integer():
+        return two_sided_quantile(1 - alpha, int(degrees))
+    return float(t_quantile(alpha, degrees))
 
 
 def smallest_effect(sd: float, pairs: int, alpha: float = ALPHA) -> float | None:
@@ -79,8 +107,8 @@ def _normal(z: Float[np.ndarray, "n"]) -> Float[np.ndarray, "n"]:  # noqa: F821
     return np.asarray(np.interp(z, *_NORMAL))
 
 
-@cache
-def _spreads(degrees: int) -> Float[np.ndarray, "n"]:  # noqa: F821
+@lru_cache(maxsize=1024)
+def _spreads(degrees: float) -> Float[np.ndarray, "n"]:  # noqa: F821
     """Return equally likely values of s for a true value of 1: quantiles of sqrt(chi2 / degrees)."""
     grid = np.linspace(1e-6, 1 + 8 / math.sqrt(degrees), 2001)
     log_density = (degrees - 1) * np.log(grid) - degrees * grid * grid / 2

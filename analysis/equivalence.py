@@ -1,0 +1,35 @@
+"""Equivalence by two one-sided tests (TOST): a difference is shown to lie within a margin that was set beforehand.
+
+Schuirmann 1987, J. Pharmacokinetics and Biopharmaceutics 15, 657. Both hypotheses, "at most -margin" and "at least
+margin", are tested at alpha, so the larger p decides; it is at most alpha if and only if the interval at 1 - 2 alpha,
+90% for 5%, lies inside the margin. No correction is due between the two: at most one of them is true.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from analysis.distributions import Values
+from analysis.estimates import Estimates
+from analysis.power import power_of_t_within
+
+ALPHA = 0.05
+
+
+def equivalence_p(estimates: Estimates, margin: ArrayLike) -> Values:
+    """Return the p of "the true value is not within plus and minus the margin"."""
+    return np.maximum(estimates.p_above(np.negative(margin)), estimates.p_below(margin))
+
+
+def equivalence_interval(estimates: Estimates, alpha: float = ALPHA) -> tuple[Values, Values]:
+    """Return the interval at 1 - 2 alpha, which lies inside the margin if and only if p is below alpha."""
+    return estimates.interval(2 * alpha)
+
+
+def equivalence_power(
+    effect: float, margin: float, standard_error: float, degrees: float, alpha: float = ALPHA
+) -> float:
+    """Return the chance to show that a true effect lies within the margin."""
+    if standard_error == 0:
+        return float(abs(effect) < margin)
+    low, high = ((bound - effect) / standard_error for bound in (-margin, margin))
+    return power_of_t_within(low, high, degrees, 2 * alpha)

@@ -1,0 +1,50 @@
+"""Two one-sided tests agree with scipy's and with the 90% interval; their power is what a simulation finds."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from analysis.equivalence import equivalence_interval, equivalence_p, equivalence_power
+from analysis.estimates import Estimates, moments, one_sample
+from analysis.welch import against_first
+
+SAMPLE = st.lists(st.integers(-40, 40).map(lambda value: value / 8), min_size=3, max_size=3, unique=True)
+
+
+@given(SAMPLE, SAMPLE, st.floats(0.1, 20))
+def test_p_is_the_larger_of_scipys_one_sided_ones(first: list[float], second: list[float], margin: float) -> None:
+    found = against_first(moments(np.array([second, first])))
+    shifted = [
+        stats.ttest_ind(np.array(first) + shift, second, equal_var=False, alternative=side).pvalue
+        for shift, side in ((margin, "greater"), (-margin, "less"))
+    ]
+    assert float(equivalence_p(found, margin)[0]) == pytest.approx(max(shifted), rel=1e-6)
+
+
+@given(st.floats(-3, 3), st.floats(0.1, 2), st.floats(1, 30), st.floats(0.1, 3))
+def test_p_and_the_interval_agree(value: float, error: float, degrees: float, margin: float) -> None:
+    found = Estimates(np.array([value]), np.array([error]), np.array([degrees]))
+    low, high = equivalence_interval(found)
+    inside = -margin < low[0] and high[0] < margin
+    p = float(equivalence_p(found, margin)[0])
+    assert (p < 0.05) == inside or p == pytest.approx(0.05, abs=1e-6)
+
+
+@pytest.mark.parametrize(("effect", "margin", "n"), [(0.0, 1.0, 5), (0.5, 2.0, 3), (1.0, 1.0, 8)])
+def test_the_power_is_what_a_simulation_finds(effect: float, margin: float, n: int) -> None:
+    found = one_sample(np.random.default_rng(0).normal(effect, 1, (20_000, n)))
+    shown = float((equivalence_p(found, margin) <= 0.05).mean())
+    expected = equivalence_power(effect, margin, 1 / n**0.5, n - 1)
+    assert expected == pytest.approx(shown, abs=0.015)
+    if effect == margin:
+        assert shown <= 0.05 + 3 * (0.05 * 0.95 / 20_000) ** 0.5
+
+
+def test_twenty_one_seeds_show_what_the_two_sided_interval_needs_twenty_six_for() -> None:
+    def seeds(alpha: float) -> int:
+        chances = (equivalence_power(0.0, 0.02, 0.03 / n**0.5, n - 1, alpha) for n in range(2, 60))
+        return 2 + next(place for place, chance in enumerate(chances) if chance >= 0.8)
+
+    assert (seeds(0.05), seeds(0.025)) == (21, 26)

@@ -1,0 +1,95 @@
+"""Shapley values are efficient, symmetric and 0 for what changes nothing; additive components are recovered."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.estimates import Moments, moments
+from analysis.shapley import ShapleyWeights, all_orders, of_orders, sampled_orders, shapley_values
+
+NAMES = ("bottleneck", "convolution", "groups", "heads")
+SIZES = st.integers(1, 4)
+GAMES = st.integers(0, 10_000).map(lambda start: np.random.default_rng(start).normal(size=16))
+
+
+def arms_with(means: np.ndarray) -> Moments:
+    return Moments(np.full(len(means), 3.0), means, np.ones(len(means)))
+
+
+def values_of(weights: ShapleyWeights, worth: dict[frozenset[str], float]) -> dict[str, float]:
+    found = shapley_values(arms_with(np.array([worth[each] for each in weights.coalitions])), weights)
+    return dict(zip(weights.components, found.value.tolist(), strict=True))
+
+
+def game(values: np.ndarray, names: tuple[str, ...]) -> dict[frozenset[str], float]:
+    return dict(zip(all_orders(names).coalitions, values.tolist(), strict=False))
+
+
+@given(SIZES, GAMES)
+def test_values_add_up_to_the_whole_difference(size: int, values: np.ndarray) -> None:
+    names = NAMES[:size]
+    worth = game(values, names)
+    total = worth[frozenset(names)] - worth[frozenset()]
+    for weights in (all_orders(names), sampled_orders(names, 5)):
+        assert sum(values_of(weights, worth).values()) == pytest.approx(total)
+
+
+@given(SIZES, GAMES)
+def test_all_permutations_are_the_closed_form(size: int, values: np.ndarray) -> None:
+    names = NAMES[:size]
+    worth = game(values, names)
+    every = of_orders(names, list(permutations(names)))
+    assert values_of(every, worth) == pytest.approx(values_of(all_orders(names), worth))
+
+
+@given(GAMES)
+def test_interchangeable_components_have_one_value_and_idle_ones_none(values: np.ndarray) -> None:
+    first, second, idle, other = NAMES
+    of_reduced = game(values, (first, other))
+
+    def worth(members: frozenset[str]) -> float:
+        return of_reduced[members & {other} | ({first} if members & {first, second} else frozenset())]
+
+    found = values_of(all_orders(NAMES), {each: worth(each) for each in all_orders(NAMES).coalitions})
+    assert found[first] == pytest.approx(found[second])
+    assert found[idle] == pytest.approx(0.0, abs=1e-12)
+
+
+@given(st.lists(st.floats(-5, 5), min_size=4, max_size=4), st.integers(1, 6))
+def test_additive_components_are_recovered_from_any_orders(effects: list[float], orders: int) -> None:
+    own = dict(zip(NAMES, effects, strict=True))
+    for weights in (all_orders(NAMES), sampled_orders(NAMES, orders)):
+        worth = {each: 2.0 + sum(own[one] for one in each) for each in weights.coalitions}
+        assert values_of(weights, worth) == pytest.approx(own)
+
+
+def test_two_components_share_their_interaction() -> None:
+    names = NAMES[:2]
+    worth = dict(zip(all_orders(names).coalitions, (1.0, 2.0, 4.0, 9.0), strict=True))
+    assert values_of(all_orders(names), worth) == pytest.approx({names[0]: 3.0, names[1]: 5.0})
+
+
+@pytest.mark.parametrize("orders", [None, 8])
+def test_intervals_hold_the_value_over_all_orders(orders: int | None) -> None:
+    random = np.random.default_rng(6)
+    worth = random.normal(size=16)
+    coalitions = all_orders(NAMES).coalitions
+    truth = values_of(all_orders(NAMES), dict(zip(coalitions, worth, strict=True)))
+    held = []
+    for trial in range(300):
+        weights = all_orders(NAMES) if orders is None else sampled_orders(NAMES, orders, trial)
+        means = np.array([worth[coalitions.index(each)] for each in weights.coalitions])
+        found = shapley_values(moments(means[:, None] + 0.5 * random.normal(size=(len(means), 3))), weights)
+        low, high = found.interval()
+        held += [low[place] <= truth[name] <= high[place] for place, name in enumerate(NAMES)]
+    assert np.mean(held) >= 0.93
+
+
+def test_one_order_has_no_interval() -> None:
+    weights = sampled_orders(NAMES, 1)
+    found = shapley_values(arms_with(np.arange(5.0)), weights)
+    assert np.isfinite(found.value).all()
+    assert np.isnan(found.p()).all()

@@ -1,0 +1,91 @@
+"""Welch's t and contrasts agree with scipy's; a published factorial has the main effect that its arms hide."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from analysis.contrasts import CrossedDesign
+from analysis.estimates import Estimates, array_of, moments, one_sample
+from analysis.welch import against_first, contrasts
+from tests.factories.published_losses import held_out_losses
+
+VALUE = st.integers(-400, 400).map(lambda value: value / 16)
+SAMPLE = st.lists(VALUE, min_size=2, max_size=8)
+
+
+@given(SAMPLE, SAMPLE)
+def test_two_arms_are_scipys_welch(first: list[float], second: list[float]) -> None:
+    found = against_first(moments(padded(second, first)))
+    if len(set(first)) == 1 and len(set(second)) == 1:
+        assert np.isnan(found.p()).all()
+        return
+    oracle = stats.ttest_ind(first, second, equal_var=False)
+    bounds = oracle.confidence_interval(0.9)
+    assert found.p() == pytest.approx([oracle.pvalue], rel=1e-6)
+    assert found.degrees == pytest.approx([oracle.df])
+    low, high = found.interval(0.1)
+    assert (low[0], high[0]) == pytest.approx((bounds.low, bounds.high), rel=1e-6, abs=1e-9)
+    one_sided = stats.ttest_ind(first, second, equal_var=False, alternative="greater")
+    assert found.p_above() == pytest.approx([one_sided.pvalue], rel=1e-6)
+
+
+@given(SAMPLE.filter(lambda sample: len(set(sample)) > 1))
+def test_one_sample_is_scipys(differences: list[float]) -> None:
+    found, oracle = one_sample(np.array(differences)), stats.ttest_1samp(differences, 0.0)
+    assert float(found.p()) == pytest.approx(oracle.pvalue, rel=1e-6)
+
+
+def padded(*samples: list[float]) -> np.ndarray:
+    return array_of([dict(enumerate(sample)) for sample in samples])
+
+
+def test_missing_seeds_and_arms() -> None:
+    arms = moments(padded([1.0, 2.0, 4.0], [2.0], [3.0, 5.0], []))
+    found = against_first(arms)
+    assert np.isnan(found.p()).tolist() == [True, False, True]
+    alone = contrasts(arms, np.array([[-1.0, 0.0, 1.0, 0.0]]))
+    assert alone.p() == found.p()[1:2]
+
+
+def test_tables_are_computed_cell_by_cell() -> None:
+    values = np.random.default_rng(0).normal(size=(7, 4, 3))
+    whole = against_first(moments(values))
+    for table in range(7):
+        one = against_first(moments(values[table]))
+        assert one.p() == pytest.approx(whole.p()[table])
+
+
+def test_equal_variances_and_sizes_have_the_pooled_degrees() -> None:
+    sample = np.array([1.0, 2.0, 3.0])
+    arms = moments(np.stack([sample + shift for shift in range(6)]))
+    weights = np.array([[1 / 3, 1 / 3, 1 / 3, -1 / 3, -1 / 3, -1 / 3]])
+    assert contrasts(arms, weights).degrees == pytest.approx([12.0])
+
+
+def bottleneck_cost(ratio: int, heads: tuple[int, ...]) -> Estimates:
+    """Return the main effect of a bottleneck ratio against 1 over some numbers of heads."""
+    levels, values = held_out_losses("heads-laptop")
+    runs = tuple(product(range(len(heads)), range(2)))
+    wanted = [{"heads": heads[head], "bottleneck_ratio": (1, ratio)[place]} for head, place in runs]
+    arms = [next(at for at, each in enumerate(levels) if each.items() >= one.items()) for one in wanted]
+    names = (tuple(f"heads={each}" for each in heads), ("bottleneck_ratio=1", f"bottleneck_ratio={ratio}"))
+    design = CrossedDesign(("heads", "bottleneck_ratio"), names, runs, runs, fraction=False)
+    (effect,) = [each for each in design.contrasts() if each.name == names[1][1]]
+    return contrasts(moments(values[arms]), np.array([effect.weights]))
+
+
+@pytest.mark.parametrize(
+    ("ratio", "heads", "cost"),
+    [(2, (2, 4, 8), (0.087, 0.051, 0.123)), (4, (4, 8), (0.208, 0.158, 0.258))],  # 2 heads cannot be divided by 4
+)
+def test_the_bottlenecks_cost_is_significant_over_all_numbers_of_heads(
+    ratio: int, heads: tuple[int, ...], cost: tuple[float, float, float]
+) -> None:
+    found = bottleneck_cost(ratio, heads)
+    low, high = found.interval()
+    assert (found.value[0], low[0], high[0]) == pytest.approx(cost, abs=6e-4)
+    assert found.p()[0] < 0.001

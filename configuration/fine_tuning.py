@@ -115,6 +115,8 @@ class FineTuning(TaskExamples, TaskTraining):
     """What single tasks do otherwise."""
     search: SettingsSearch | None = None
     """Settings that are searched for, per task and fine-tuning seed."""
+    untrained_seeds: tuple[Seed, ...] = ()
+    """Seeds of untrained encoders of the baseline's architecture; each is evaluated on every task, as a reference."""
     max_overlap: Share | None = None
     """Largest share of a task's dev examples that may stand in the pretraining text; more is refused."""
 

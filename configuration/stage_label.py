@@ -11,12 +11,19 @@ from functools import lru_cache
 PRETRAIN, PROBE, FINE_TUNE = "pretrain", "probe", "fine_tune"
 LONG_SEQUENCE_PHASE = "long_sequence_phase"
 """The stage that trains on at a longer length, before the tasks that read long texts."""
+LINEAR_PROBE, MINIMAL_PAIRS = "linear_probe", "minimal_pairs"
+"""The stages that evaluate a frozen encoder on a task; see `tasks.labelled.task.Method`."""
+TASK_STAGES = (FINE_TUNE, LINEAR_PROBE, MINIMAL_PAIRS)
+"""The kinds of stages that end in the scores of a downstream task."""
+UNTRAINED = "untrained"
+"""The stage that initialises an untrained encoder, and the prefix of the labels of tasks evaluated on it."""
 LATENCY = "latency"
 """The stage that times every arm at one sequence length."""
 
 _WORD, _WHOLE = r"[^@# ]+", r"0|[1-9][0-9]*"
 _AT_TOKENS = re.compile(rf"(?P<kind>{_WORD})@(?P<tokens>{_WHOLE})")
 _FINE_TUNING = re.compile(rf"(?P<task>{_WORD})#(?P<seed>{_WHOLE})(?: (?P<searched>[A-Za-z_.]+=.*))?", re.DOTALL)
+_UNTRAINED = re.compile(rf"{UNTRAINED} (?P<task>{_WORD})#(?P<seed>{_WHOLE})")
 _OTHER_CORPUS = re.compile(rf"(?P<kind>{_WORD}) for tasks (?P<number>{_WHOLE})")
 _AT_LENGTH = re.compile(rf"(?P<kind>{_WORD}) n = (?P<length>{_WHOLE})")
 _OF_TASK = re.compile(rf"(?P<kind>{_WORD}) (?P<task>{_WORD})")
@@ -33,11 +40,12 @@ class StageLabel:
     """Of pretraining and of a probe: the tokens seen when the stage ends."""
     task: str | None = None
     seed: int | None = None
-    """The fine-tuning seed."""
+    """The fine-tuning seed, 0 for a task that is evaluated on the frozen encoder; of `untrained` also the encoder's."""
     searched: tuple[tuple[str, str], ...] = ()
     """Of a fine-tuning that is one combination of a search: each setting with its value as text."""
     number: int | None = None
-    """Of a corpus that tasks are made from beside the pretraining corpus: its number from 1."""
+    """Of a corpus that tasks are made from beside the pretraining corpus: its number from 1; of an untrained encoder
+    its seed."""
     length: int | None = None
     """Of a latency stage: the tokens of a sequence."""
 
@@ -51,6 +59,8 @@ class StageLabel:
             settings = _BETWEEN_SETTINGS.split(found["searched"]) if found["searched"] else []
             searched = tuple((name, value) for name, _, value in (one.partition("=") for one in settings))
             return cls(FINE_TUNE, task=found["task"], seed=int(found["seed"]), searched=searched)
+        if found := _UNTRAINED.fullmatch(label):
+            return cls(UNTRAINED, task=found["task"], seed=int(found["seed"]))
         if found := _OTHER_CORPUS.fullmatch(label):
             return cls(found["kind"], number=int(found["number"]))
         if found := _AT_LENGTH.fullmatch(label):
@@ -64,7 +74,9 @@ class StageLabel:
         if self.tokens is not None:
             return f"{self.kind}@{self.tokens}"
         if self.seed is not None:
-            return " ".join([f"{self.task}#{self.seed}", *(f"{name}={value}" for name, value in self.searched)])
+            prefix = [UNTRAINED] if self.kind == UNTRAINED else []
+            settings = [f"{name}={value}" for name, value in self.searched]
+            return " ".join([*prefix, f"{self.task}#{self.seed}", *settings])
         if self.number is not None:
             return f"{self.kind} for tasks {self.number}"
         if self.length is not None:

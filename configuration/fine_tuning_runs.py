@@ -46,7 +46,7 @@ def fine_tuning_runs(tuning: FineTuning) -> tuple[FineTuningRun, ...]:
 
 
 def is_frozen(task: str) -> bool:
-    """Return whether a task is evaluated on the frozen encoder; False for an unknown one, which validation reports."""
+    """Return whether a task is evaluated on the frozen encoder; an unknown one, which validation reports, is not."""
     return task in task_names() and find_task(task).method != FINE_TUNE
 
 

@@ -22,8 +22,8 @@ LATENCY = "latency"
 
 _WORD, _WHOLE = r"[^@# ]+", r"0|[1-9][0-9]*"
 _AT_TOKENS = re.compile(rf"(?P<kind>{_WORD})@(?P<tokens>{_WHOLE})")
-_FINE_TUNING = re.compile(rf"(?P<task>{_WORD})#(?P<seed>{_WHOLE})(?: (?P<searched>[A-Za-z_.]+=.*))?", re.DOTALL)
-_UNTRAINED = re.compile(rf"{UNTRAINED} (?P<task>{_WORD})#(?P<seed>{_WHOLE})")
+_SEARCHED = r"(?: (?P<searched>[A-Za-z_.]+=.*))?"
+_FINE_TUNING = re.compile(rf"(?P<untrained>{UNTRAINED} )?(?P<task>{_WORD})#(?P<seed>{_WHOLE}){_SEARCHED}", re.DOTALL)
 _OTHER_CORPUS = re.compile(rf"(?P<kind>{_WORD}) for tasks (?P<number>{_WHOLE})")
 _AT_LENGTH = re.compile(rf"(?P<kind>{_WORD}) n = (?P<length>{_WHOLE})")
 _OF_TASK = re.compile(rf"(?P<kind>{_WORD}) (?P<task>{_WORD})")
@@ -40,7 +40,7 @@ class StageLabel:
     """Of pretraining and of a probe: the tokens seen when the stage ends."""
     task: str | None = None
     seed: int | None = None
-    """The fine-tuning seed, 0 for a task that is evaluated on the frozen encoder; of `untrained` also the encoder's."""
+    """The fine-tuning seed; 0 for a task on the frozen encoder; of an untrained encoder its own seed too."""
     searched: tuple[tuple[str, str], ...] = ()
     """Of a fine-tuning that is one combination of a search: each setting with its value as text."""
     number: int | None = None
@@ -58,9 +58,8 @@ class StageLabel:
         if found := _FINE_TUNING.fullmatch(label):
             settings = _BETWEEN_SETTINGS.split(found["searched"]) if found["searched"] else []
             searched = tuple((name, value) for name, _, value in (one.partition("=") for one in settings))
-            return cls(FINE_TUNE, task=found["task"], seed=int(found["seed"]), searched=searched)
-        if found := _UNTRAINED.fullmatch(label):
-            return cls(UNTRAINED, task=found["task"], seed=int(found["seed"]))
+            kind = UNTRAINED if found["untrained"] else FINE_TUNE
+            return cls(kind, task=found["task"], seed=int(found["seed"]), searched=searched)
         if found := _OTHER_CORPUS.fullmatch(label):
             return cls(found["kind"], number=int(found["number"]))
         if found := _AT_LENGTH.fullmatch(label):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from configuration.stage_label import FINE_TUNE, StageLabel
+from configuration.stage_label import FINE_TUNE, TASK_STAGES, StageLabel
 from ledger.records import Record, Status, TrialStatus
 from ledger.stage_results import FineTuneResult
 
@@ -13,7 +13,7 @@ def chosen_records(records: Iterable[Record], labels: Sequence[str]) -> tuple[Re
     Of a search it is the one with the best choice score, of equals the first, and none before every combination has
     ended. A combination that diverged loses; the scores that are reported are never looked at.
     """
-    by_label = {record.label: record for record in records if record.stage == FINE_TUNE}
+    by_label = {record.label: record for record in records if record.stage in TASK_STAGES}
     cells: dict[StageLabel, dict[str, None]] = {}
     for label in [*labels, *by_label]:
         parsed = StageLabel.parse(label)

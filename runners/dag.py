@@ -1,16 +1,17 @@
 """From an experiment to its stages: which work a table needs, in which order, under which names. Pure, no torch."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from configuration.experiment import Experiment
 from configuration.fine_tuning import FineTuning
-from configuration.fine_tuning_runs import fine_tuning_runs, settings_of
+from configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
 from configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
 from configuration.measurements import ATTENTION
 from configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN, PROBE, StageLabel
+from runners.frozen_evaluations import frozen_evaluation, untrained_stages
 from runners.missing_data import answers, refuse_missing, tasks_of
 from runners.stages.declarations import (
     AttentionStage,
@@ -42,6 +43,8 @@ class SharedStages:
     """Where the tasks' documents come from, when that is not the pretraining corpus."""
     contaminations: Mapping[str, Stage] = field(default_factory=dict)
     """By task: what the pretraining text holds of its dev set."""
+    untrained: Mapping[str, Stage] = field(default_factory=dict)
+    """By label: untrained encoders, and their evaluation on every task."""
     start: InitialCheckpoint | None = None
     """What every encoder begins from, its weights verified; they are drawn from the seed where there is none."""
 
@@ -53,7 +56,7 @@ class SharedStages:
             str(StageLabel("contamination", task=task)): stage for task, stage in self.contaminations.items()
         }
         first = {"corpus": self.corpus, **others, "tokens": self.tokens, **examples}
-        return {**first, **contaminations, "evaluation_set": self.evaluation_set}
+        return {**first, **contaminations, "evaluation_set": self.evaluation_set, **self.untrained}
 
 
 def shared_stages(experiment: Experiment) -> SharedStages:
@@ -77,7 +80,9 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     read = any("corpus" in stage.inputs for stage in examples.values())
     others = (documents,) if read and documents is not corpus else ()
     evaluation_set = _evaluation_set(experiment, tokens)
-    return SharedStages(corpus, tokens, evaluation_set, examples, others, contaminations, _start(experiment))
+    start = _start(experiment)
+    shared = SharedStages(corpus, tokens, evaluation_set, examples, others, contaminations, start=start)
+    return replace(shared, untrained=untrained_stages(experiment, partial(_evaluated, experiment, shared)))
 
 
 def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
@@ -127,8 +132,9 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
         stages[label], last_step = pretrained, step
         probe = experiment.pretraining.hurdle.probe
         if probe is not None and (name := str(StageLabel(PROBE, tokens))) in judged_labels(experiment):
-            taught = _fine_tune(settings_of(experiment.fine_tuning, probe.task), candidate, probe.task, probe.seed)
-            stages[name] = Stage(taught, {"pretrained": pretrained, "examples": shared.examples[probe.task]})
+            settings = settings_of(experiment.fine_tuning, probe.task)
+            run = FineTuningRun(probe.task, probe.seed, settings, {}, None)
+            stages[name] = _evaluated(experiment, shared, candidate, pretrained, run)
     assert pretrained is not None
     for label in measure_labels(experiment):
         looked = _attention(experiment, candidate)
@@ -139,9 +145,17 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
         if _needs_long_sequences(candidate, one.task) and LONG_SEQUENCE_PHASE not in stages:
             declaration = _long_sequence_phase(experiment, candidate, seed, last_step)
             pretrained = stages[LONG_SEQUENCE_PHASE] = Stage(declaration, {**inputs, "previous": pretrained})
-        sources = {"pretrained": pretrained, "examples": shared.examples[one.task]}
-        stages[one.label] = Stage(_fine_tune(one.settings, candidate, one.task, one.seed), sources)
+        stages[one.label] = _evaluated(experiment, shared, candidate, pretrained, one)
     return stages
+
+
+def _evaluated(
+    experiment: Experiment, shared: SharedStages, candidate: Candidate, pretrained: Stage, run: FineTuningRun
+) -> Stage:
+    """Return the stage that evaluates a pretrained candidate on a task, by the task's method."""
+    sources = {"pretrained": pretrained, "examples": shared.examples[run.task]}
+    frozen = frozen_evaluation(experiment, candidate, run.task, sources, shared.tokens)
+    return frozen or Stage(_fine_tune(run.settings, candidate, run.task, run.seed), sources)
 
 
 def _token_marks(experiment: Experiment) -> tuple[int, ...]:

@@ -135,7 +135,7 @@ class Journal:
 
     def _record(self, task: StageTask, outcome: Outcome, reused: bool) -> None:
         if task.trial is None and task.label in self._known_shared:
-            assert outcome.status is Status.FINISHED
+            assert outcome.status is self._known_shared[task.label].status
             self._take([self._known_shared[task.label]])
             return
         result = scored(task.stage, outcome, self.store, self._searched.get(task.label))

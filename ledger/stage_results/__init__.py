@@ -23,9 +23,12 @@ from ledger.stage_results.training import (
     DivergedFineTuning,
     DivergedPretraining,
     FineTuneResult,
+    LinearProbeResult,
+    MinimalPairsResult,
     Pretraining,
     PretrainResult,
     SearchChoice,
+    UntrainedResult,
 )
 
 
@@ -46,6 +49,9 @@ StageResult = (
     | PretrainResult
     | DivergedPretraining
     | FineTuneResult
+    | LinearProbeResult
+    | MinimalPairsResult
+    | UntrainedResult
     | DivergedFineTuning
     | AttentionResult
     | LatencyResult
@@ -68,7 +74,9 @@ __all__ = [
     "FailedStage",
     "FineTuneResult",
     "LatencyResult",
+    "LinearProbeResult",
     "Machine",
+    "MinimalPairsResult",
     "PretrainResult",
     "Pretraining",
     "Real",
@@ -78,6 +86,7 @@ __all__ = [
     "StageResult",
     "TokenCounts",
     "TokensResult",
+    "UntrainedResult",
     "finite",
     "finite_points",
 ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from foundation.schema import JsonValue
 from ledger.stage_results.result import Curve, Real, Result, finite, finite_points
@@ -101,6 +101,26 @@ class FineTuneResult(Result, extra="allow"):
         """The parts of which every example was given the same answer."""
         flags = [name for name, value in self.__pydantic_extra__.items() if isinstance(value, bool)]
         return (*([] if self.constant is None else ["dev"]), *(name.partition(" ")[2] for name in flags))
+
+
+class LinearProbeResult(FineTuneResult):
+    """One task, by a linear classifier on the frozen encoder's last layer; nothing is drawn, so the seed is 0."""
+
+    layers: tuple[Real, ...] = ()
+    """The primary metric on dev by layer, from the embeddings to the last."""
+
+
+class MinimalPairsResult(FineTuneResult):
+    """One task of minimal pairs, scored by the pretrained model; nothing is drawn, so the seed is 0."""
+
+    groups: Mapping[str, Real] = Field(default_factory=dict)
+    """Accuracy on dev by phenomenon."""
+
+
+class UntrainedResult(Result):
+    """An encoder at its random initialisation, kept as a reference."""
+
+    parameters: int
 
 
 class DivergedFineTuning(Result):

@@ -1,9 +1,9 @@
-"""Which of two sentences is grammatical? BLiMP, 67 paradigms of minimal pairs (Warstadt et al. 2020, arXiv 1912.00582).
+"""Which of two sentences is grammatical? BLiMP, 67 paradigms of minimal pairs (arXiv 1912.00582).
 
 Source: github.com/alexwarstadt/blimp, `BLiMP.zip` as it is published: one JSON object to a line, 1,000 to a paradigm.
 Method: zero-shot, by pseudo-log-likelihood (Salazar et al. 2020, arXiv 1910.14659); there is no train part. Metric:
 accuracy over all pairs, which is the mean over paradigms, because they are equally large; accuracies are reported by
-phenomenon (`linguistics_term`) too. Chance is one half, and so counts a tie: two published pairs are of equal sentences.
+phenomenon (`linguistics_term`) too. Chance is one half, and so is a tie: two published pairs are of equal sentences.
 """
 
 import json

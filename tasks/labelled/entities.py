@@ -26,7 +26,9 @@ def entities(tags: Sequence[str], sentences: Sequence[int]) -> Iterator[Entity]:
         yield sentences[first], first, len(tags), kind
 
 
-def entity_scores(predictions: Sequence[str], references: Sequence[str], sentences: Sequence[int]) -> dict[str, float]:
+def entity_scores(
+    predictions: Sequence[str], references: Sequence[str], sentences: Sequence[int]
+) -> dict[str, float]:
     """Return precision, recall and F1 over all entities, from 0 to 1; 0 where a denominator is 0."""
     predicted, expected = {*entities(predictions, sentences)}, {*entities(references, sentences)}
     right = len(predicted & expected)

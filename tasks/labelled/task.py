@@ -157,13 +157,20 @@ class DownstreamTask:
     """Scores a file of predictions by the official metrics, where the task has files."""
 
     def limit(self, part: Literal["train", "dev"], most: int | None) -> int | None:
-        """Return the maximum number of examples of a part if the experiment sets `most`; None for all."""
+        """Return the maximum number of examples of a part if the experiment sets `most`; None for all.
+
+        Minimal pairs have no train part, and None for it.
+        """
+        if part == "train" and self.method == "minimal_pairs":
+            return None
         if most is not None or self.files is not None:
             return most
         return TRAIN_EXAMPLES if part == "train" else DEV_EXAMPLES
 
     def expected(self, part: Literal["train", "dev"], most: int | None) -> int:
         """Return how many examples of a part there will be, by the official counts."""
+        if part == "train" and self.method == "minimal_pairs":
+            return 0
         limit, available = self.limit(part, most), self.files.counts[part] if self.files else None
         counts = [count for count in (limit, available) if count is not None]
         return min(counts)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits
+from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
 from models.encoder import Encoder
 from models.heads.discriminator import DiscriminatorHead
@@ -57,3 +57,13 @@ class Model(PretrainingModel):
             targets = self.tensor(part.targets).float()
             total += binary_cross_entropy_with_logits(logits, targets, reduction="sum").item()
         return total / evaluation_set.targets.size
+
+    def pseudo_log_likelihoods(
+        self, sentences: Int[np.ndarray, "sentences seq"], mask: int
+    ) -> Float[np.ndarray, " sentences"]:
+        """Return the sum of each token's log-probability of being original, by the discriminator, in one pass.
+
+        The discriminator and not the generator, because it is the encoder that arms differ in.
+        """
+        logits = self.judge(self.encoder(self.tensor(sentences)))[:, 1:-1]
+        return logsigmoid(-logits.float()).double().cpu().numpy().sum(1)

@@ -42,7 +42,7 @@ class _Counts:
         base = n1 / (n1 + 2 * n2)
         three = 3 - 4 * base * n4 / n3 if n3 else 2.0
         return np.clip(
-            [0.0, 1 - 2 * base, 2 - 3 * base * n3 / n2, three], [0, *[SMALLEST_DISCOUNT] * 3], [0, 1, 2, 3]
+            [0.0, 1 - 2 * base * n2 / n1, 2 - 3 * base * n3 / n2, three], [0, *[SMALLEST_DISCOUNT] * 3], [0, 1, 2, 3]
         )
 
 
@@ -94,7 +94,7 @@ class Trigrams:
         return found
 
     def log_probabilities(self, sentence: list[int], before: int) -> Numbers:
-        """Return the log-probability in nats of every token of a sentence; its context is the token `before`, twice."""
+        """Return the log-probability in nats of every token of a sentence; its context is `before`, twice."""
         padded = np.asarray([before, before, *sentence], dtype=np.int64)
         found: Numbers = np.log(self.probabilities(padded[:-2], padded[1:-1], padded[2:]))
         return found

@@ -10,7 +10,13 @@ from statistics import median, quantiles
 
 from runners.cost_estimate.flops import effort
 from runners.cost_estimate.past_runs import Measured
-from runners.stages.declarations import AttentionStage, FineTuneStage, PretrainStage
+from runners.stages.declarations import (
+    AttentionStage,
+    FineTuneStage,
+    LinearProbeStage,
+    MinimalPairsStage,
+    PretrainStage,
+)
 from runners.stages.stage import Stage
 
 NEAREST = 30
@@ -108,13 +114,15 @@ def _distance(one: float, other: float) -> float:
 
 def _device(stage: Stage) -> str:
     declaration = stage.declaration
-    if isinstance(declaration, PretrainStage):
+    if isinstance(declaration, PretrainStage | MinimalPairsStage):
         return declaration.candidate.recipe.device
-    return declaration.device if isinstance(declaration, FineTuneStage | AttentionStage) else "cpu"
+    encoder = isinstance(declaration, FineTuneStage | LinearProbeStage | AttentionStage)
+    return declaration.device if encoder else "cpu"
 
 
 def _parameters(stage: Stage) -> int:
     declaration = stage.declaration
-    if isinstance(declaration, PretrainStage):
+    if isinstance(declaration, PretrainStage | MinimalPairsStage):
         return declaration.candidate.architecture.parameters
-    return declaration.architecture.parameters if isinstance(declaration, FineTuneStage | AttentionStage) else 0
+    encoder = isinstance(declaration, FineTuneStage | LinearProbeStage | AttentionStage)
+    return declaration.architecture.parameters if encoder else 0

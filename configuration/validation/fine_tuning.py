@@ -29,10 +29,8 @@ def teaching_violations(experiment: Experiment) -> Iterator[Violation]:
 
 
 def _frozen_violations(experiment: Experiment) -> Iterator[Violation]:
-    """Yield untrained encoders that no task is evaluated on, and settings that a frozen encoder does not have."""
+    """Yield untrained encoders of equal seeds, and settings that a frozen encoder does not have."""
     tuning = experiment.fine_tuning
-    if tuning.untrained_seeds and not tuning.tasks:
-        yield Violation(("untrained_seeds",), "asks for references of no task; fine_tuning.tasks is empty")
     for position, seed in enumerate(tuning.untrained_seeds):
         if seed in tuning.untrained_seeds[:position]:
             yield Violation(("untrained_seeds", position), f"{seed!r} stands twice")

@@ -78,7 +78,6 @@ def test_an_untrained_encoder_is_taught_as_a_trained_one_is(tmp_path: Path) -> N
     ("tuning", "message"),
     [
         ({**TUNING, "untrained_seeds": [1, 1]}, "1 stands twice"),
-        ({"untrained_seeds": [1]}, "asks for references of no task; fine_tuning.tasks is empty"),
         (
             {**TUNING, "by_task": {"docs_minimal_pairs": {"epochs": 9, "dev_examples": 20}}},
             "changes nothing: docs_minimal_pairs is evaluated on the frozen encoder, which is not trained",

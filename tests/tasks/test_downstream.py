@@ -2,18 +2,24 @@
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 from foundation.errors import ConfigurationError, DataError
 from tasks.bag_of_words import bag_of_words_scores, learned_from
+from tasks.corpora.assembly import read_documents
 from tasks.corpora.document import Document
 from tasks.documentation.parameters import parameters
 from tasks.documentation.sentences import sentences
 from tasks.downstream import find_task, task_names
 from tasks.labelled.task import BuildExamples, Example, Examples
 from tasks.metrics import overlap_f1
+from tasks.ngram_reference import ngram_scores
+from tasks.progress import silent
+from tasks.tokenizer import WordPiece
+from tasks.tokens import write_tokens
 from tests.factories.paths import ROOT
 
 TRAIN_COUNT, DEV_COUNT = 600, 200
@@ -210,3 +216,14 @@ def differing(first: str, second: str) -> list[int]:
     words, others = first.split(" "), second.split(" ")
     assert len(words) == len(others)
     return [place for place, (word, other) in enumerate(zip(words, others, strict=True)) if word != other]
+
+
+@pytest.mark.parametrize(("name", "least"), [("word_order", 60.0), ("docs_minimal_pairs", 65.0)])
+def test_an_ngram_model_of_the_pretraining_text_sees_word_order(
+    name: str, least: float, built: dict[str, Examples], assembled: Path, tokenizer: WordPiece, tmp_path: Path
+) -> None:
+    texts = [document.text for document in read_documents(assembled, "train")]
+    write_tokens(texts, len(texts), tokenizer, tmp_path / "train.npy", silent)
+    scores = ngram_scores(find_task(name), built[name], tmp_path / "train.npy", tokenizer)
+    assert set(scores) == set(find_task(name).metrics)
+    assert scores["accuracy"] > least

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from configuration.fine_tuning_runs import combinations_of, settings_of
+from configuration.fine_tuning_runs import combinations_of, is_frozen, settings_of
 from search_space.released.differences import Difference
 from search_space.released.papers import published
 from tasks.downstream import find_task, task_names
@@ -51,6 +51,8 @@ def released_fine_tunings(tuning: "FineTuning", size: str) -> tuple[ReleasedFine
 
 
 def _departures(tuning: "FineTuning", task: str, size: str) -> Iterator[Difference]:
+    if is_frozen(task):
+        return  # the release has no such task
     settings, searched = settings_of(tuning, task), _searched(tuning, task)
     for name, there in published().fine_tuning_settings(task, size).items():
         words, here = name.replace("_", " "), getattr(settings, name)
@@ -88,6 +90,9 @@ def _layer_rates(decay: float) -> str:
 
 def _told(tuning: "FineTuning", task: str) -> str:
     settings, searched = settings_of(tuning, task), _searched(tuning, task)
+    if is_frozen(task):
+        method = find_task(task).method.replace("_", " ")
+        return f"{method}, no weight trained, sequences of {settings.sequence_length} tokens"
 
     def value(name: str) -> str:
         return _one_of(searched[name]) if name in searched else f"{getattr(settings, name):g}"

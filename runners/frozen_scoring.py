@@ -17,7 +17,8 @@ def frozen_scores(task: DownstreamTask, examples: Path, predicted: Path) -> dict
     result: dict[str, JsonValue] = {}
     for part in ("dev", *other_parts(examples)):
         scores, details = of_part(task, examples, predicted, part)
-        result |= {scores_name(part): {**scores}} | (details if part == "dev" else {})
+        result[scores_name(part)] = {**scores}
+        result |= details if part == "dev" else {}
     return result
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from configuration.arm import BASELINE
 from configuration.experiment import Experiment
+from configuration.fine_tuning_runs import is_frozen
 from configuration.released_fine_tuning import released_fine_tunings, size_of
 from foundation.schema import JsonValue
 from reports.number_format import scientific
@@ -87,7 +88,7 @@ def lines(experiment: Experiment) -> Iterator[str]:
     taught = released_fine_tunings(experiment.fine_tuning, _size(experiment))
     for way in dict.fromkeys(each.told for each in taught):
         tasks = [task for each in taught if each.told == way for task in each.tasks]
-        yield f"fine-tuning of {', '.join(tasks)}: {way}"
+        yield f"{'frozen encoder on' if is_frozen(tasks[0]) else 'fine-tuning of'} {', '.join(tasks)}: {way}"
     if experiment.paper is not None:
         yield from _departing("fine-tuning", {", ".join(each.tasks): each.departures for each in taught})
         yield from _options(experiment)

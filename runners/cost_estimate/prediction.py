@@ -22,6 +22,9 @@ from runners.stages.stage import Stage
 NEAREST = 30
 FEWEST_FOR_RANGE = 5
 
+ON_ENCODER = FineTuneStage | LinearProbeStage | AttentionStage
+"""What reads a pretrained encoder without its head."""
+
 
 @dataclass(frozen=True)
 class Range:
@@ -116,13 +119,11 @@ def _device(stage: Stage) -> str:
     declaration = stage.declaration
     if isinstance(declaration, PretrainStage | MinimalPairsStage):
         return declaration.candidate.recipe.device
-    encoder = isinstance(declaration, FineTuneStage | LinearProbeStage | AttentionStage)
-    return declaration.device if encoder else "cpu"
+    return declaration.device if isinstance(declaration, ON_ENCODER) else "cpu"
 
 
 def _parameters(stage: Stage) -> int:
     declaration = stage.declaration
     if isinstance(declaration, PretrainStage | MinimalPairsStage):
         return declaration.candidate.architecture.parameters
-    encoder = isinstance(declaration, FineTuneStage | LinearProbeStage | AttentionStage)
-    return declaration.architecture.parameters if encoder else 0
+    return declaration.architecture.parameters if isinstance(declaration, ON_ENCODER) else 0

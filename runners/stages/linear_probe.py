@@ -76,7 +76,7 @@ def fitted(x: Float[Tensor, "words width"], tags: Int[Tensor, " words"], outputs
     def loss() -> float:
         optimiser.zero_grad()
         found = cross_entropy(x @ weights.T + biases, tags) + PENALTY / (2 * len(x)) * weights.square().sum()
-        found.backward()  # type: ignore[no-untyped-call]
+        found.backward()
         return found.item()
 
     optimiser.step(loss)

@@ -41,7 +41,9 @@ def _groups(module: str, texts: list[str]) -> list[Group]:
             groups.append((_exchanged(module, one, singular, plural), _exchanged(module, other, plural, singular)))
             del remaining[one], remaining[other]
     swaps = ((text, with_neighbours_swapped(text)) for text in remaining)
-    orders = [(Example(text, swapped, source=module, group="word_order"),) for text, swapped in swaps if swapped]
+    orders: list[Group] = [
+        (Example(text, swapped, source=module, group="word_order"),) for text, swapped in swaps if swapped
+    ]
     return _alternating(groups, orders)
 
 

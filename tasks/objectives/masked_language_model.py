@@ -60,4 +60,5 @@ class Model(PretrainingModel):
         np.put_along_axis(copies, positions, mask, axis=1)
         logits = self.predict(self.tensor(copies), self.tensor(positions))
         losses = cross_entropy(logits.float(), self.tensor(targets).flatten(), reduction="none")
-        return -losses.double().cpu().numpy().reshape(count, inside).sum(1)
+        scores: np.ndarray = -losses.double().cpu().numpy().reshape(count, inside).sum(1)
+        return scores

@@ -66,4 +66,5 @@ class Model(PretrainingModel):
         The discriminator and not the generator, because it is the encoder that arms differ in.
         """
         logits = self.judge(self.encoder(self.tensor(sentences)))[:, 1:-1]
-        return logsigmoid(-logits.float()).double().cpu().numpy().sum(1)
+        scores: np.ndarray = logsigmoid(-logits.float()).double().cpu().numpy().sum(1)
+        return scores

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from configuration.experiment import Experiment
+from configuration.released_fine_tuning import released_fine_tunings
 from configuration.validation.experiment import violations_of
 from foundation.schema import canonical
 from ledger.contamination import refuse_leakage
@@ -95,6 +96,14 @@ def test_a_hurdle_probes_by_fine_tuning_alone(tmp_path: Path) -> None:
     pretraining = {"tokens": 2560, "seeds": [1], "hurdle": hurdle}
     found = told(simulated.search(tmp_path, pretraining=pretraining))
     assert any("docs_minimal_pairs is evaluated on the frozen encoder" in line for line in found)
+
+
+def test_a_plan_says_that_nothing_is_trained_and_finds_no_departure_from_a_release(tmp_path: Path) -> None:
+    asked = simulated.experiment(tmp_path, fine_tuning=TUNING)
+    ways = {each.tasks: each for each in released_fine_tunings(asked.fine_tuning, "small")}
+    frozen = ways["docs_minimal_pairs",]
+    assert (frozen.told, frozen.departures) == ("minimal pairs, no weight trained, sequences of 16 tokens", ())
+    assert "epochs" in ways["docs_pair",].told
 
 
 def test_records_of_untrained_encoders_are_no_records_of_leakage(tmp_path: Path) -> None:

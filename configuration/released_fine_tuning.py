@@ -37,8 +37,11 @@ def size_of(model: str | None) -> str:
 
 
 def fine_tuning_differences(tuning: "FineTuning", task: str, size: str) -> tuple[Difference, ...]:
-    """Return where a task is taught otherwise than by the release, or searched over other values than the paper's."""
-    return tuple(_departures(tuning, task, size))
+    """Return where a task is taught otherwise than by the release, or searched over other values than the paper's.
+
+    Nowhere for a task on the frozen encoder, which the release does not have.
+    """
+    return () if is_frozen(task) else tuple(_departures(tuning, task, size))
 
 
 def released_fine_tunings(tuning: "FineTuning", size: str) -> tuple[ReleasedFineTuning, ...]:
@@ -51,8 +54,6 @@ def released_fine_tunings(tuning: "FineTuning", size: str) -> tuple[ReleasedFine
 
 
 def _departures(tuning: "FineTuning", task: str, size: str) -> Iterator[Difference]:
-    if is_frozen(task):
-        return  # the release has no such task
     settings, searched = settings_of(tuning, task), _searched(tuning, task)
     for name, there in published().fine_tuning_settings(task, size).items():
         words, here = name.replace("_", " "), getattr(settings, name)

@@ -42,7 +42,7 @@ def untrained_stages(
     stages: dict[str, Stage] = {}
     tuning, candidate = experiment.fine_tuning, experiment.baseline
     generator = candidate.objective.generator_of(candidate.architecture, candidate.architecture)
-    for seed in tuning.untrained_seeds:
+    for seed in tuning.untrained_seeds if tuning.tasks else ():
         encoder = Stage(UntrainedStage(candidate=_as_pretrained(candidate), generator=generator, seed=seed))
         stages[str(StageLabel(UNTRAINED, number=seed))] = encoder
         for task in sorted(tuning.tasks):

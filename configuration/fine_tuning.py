@@ -115,6 +115,8 @@ class FineTuning(TaskExamples, TaskTraining):
     """Settings of single tasks, over the common ones."""
     search: SettingsSearch | None = None
     """Search over settings, per task and fine-tuning seed."""
+    untrained_seeds: tuple[Seed, ...] = ()
+    """Seeds of untrained encoders of the baseline's architecture; each is evaluated on every task, as a reference."""
     max_overlap: Share | None = None
     """Contamination limit: the largest share of a task's dev examples in the pretraining text; more is an error."""
 

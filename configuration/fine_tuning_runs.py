@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from configuration.fine_tuning import ChosenOn, FineTuning, TaskSettings
 from configuration.stage_label import FINE_TUNE, StageLabel
 from foundation.schema import JsonValue
+from tasks.downstream import find_task, task_names
 
 
 @dataclass(frozen=True)
@@ -14,6 +15,7 @@ class FineTuningRun:
 
     task: str
     seed: int
+    """0 for a task that is evaluated on the frozen encoder: nothing is drawn."""
     settings: FineTuning
     """The task's own settings and the searched values are applied."""
     searched: Mapping[str, JsonValue]
@@ -34,15 +36,23 @@ def settings_of(tuning: FineTuning, task: str) -> FineTuning:
 
 
 def fine_tuning_runs(tuning: FineTuning) -> tuple[FineTuningRun, ...]:
-    """Return every fine-tuning of a trial, by task, seed and combination."""
+    """Return every fine-tuning of a trial, by task, seed and combination; a task on the frozen encoder once."""
     return tuple(
-        run for task in sorted(tuning.tasks) for seed in tuning.seeds for run in _runs_of(tuning, task, seed)
+        run
+        for task in sorted(tuning.tasks)
+        for seed in ((0,) if is_frozen(task) else tuning.seeds)
+        for run in _runs_of(tuning, task, seed)
     )
+
+
+def is_frozen(task: str) -> bool:
+    """Return whether a task is evaluated on the frozen encoder; an unknown one, which validation reports, is not."""
+    return task in task_names() and find_task(task).method != FINE_TUNE
 
 
 def combinations_of(tuning: FineTuning, task: str) -> tuple[dict[str, JsonValue], ...]:
     """Return the combinations of searched settings of a task; empty without a search."""
-    if tuning.search is None:
+    if tuning.search is None or is_frozen(task):
         return ()
     fixed = tuning.by_task.get(task, TaskSettings()).changes
     combinations = tuple(tuning.search.combinations(fixed))

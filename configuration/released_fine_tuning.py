@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from configuration.fine_tuning_runs import combinations_of, settings_of
+from configuration.fine_tuning_runs import combinations_of, is_frozen, settings_of
 from search_space.released.differences import Difference
 from search_space.released.papers import published
 from tasks.downstream import find_task, task_names
@@ -37,8 +37,11 @@ def size_of(model: str | None) -> str:
 
 
 def fine_tuning_differences(tuning: "FineTuning", task: str, size: str) -> tuple[Difference, ...]:
-    """Return the differences of a task's settings from the release's, and of searched values from the paper's."""
-    return tuple(_differences(tuning, task, size))
+    """Return the differences of a task's settings from the release's, and of searched values from the paper's.
+
+    None for a task on the frozen encoder, which the release does not have.
+    """
+    return () if is_frozen(task) else tuple(_differences(tuning, task, size))
 
 
 def released_fine_tunings(tuning: "FineTuning", size: str) -> tuple[ReleasedFineTuning, ...]:
@@ -88,6 +91,9 @@ def _layer_rates(decay: float) -> str:
 
 def _settings_text(tuning: "FineTuning", task: str) -> str:
     settings, searched = settings_of(tuning, task), _searched(tuning, task)
+    if is_frozen(task):
+        method = find_task(task).method.replace("_", " ")
+        return f"{method}, no weight trained, sequences of {settings.sequence_length} tokens"
 
     def value(name: str) -> str:
         return _one_of(searched[name]) if name in searched else f"{getattr(settings, name):g}"

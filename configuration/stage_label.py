@@ -11,12 +11,19 @@ from functools import lru_cache
 PRETRAIN, PROBE, FINE_TUNE = "pretrain", "probe", "fine_tune"
 LONG_SEQUENCE_PHASE = "long_sequence_phase"
 """The stage that continues pretraining with longer sequences, for tasks with long texts."""
+LINEAR_PROBE, MINIMAL_PAIRS = "linear_probe", "minimal_pairs"
+"""The stages that evaluate a frozen encoder on a task; see `tasks.labelled.task.Method`."""
+TASK_STAGES = (FINE_TUNE, LINEAR_PROBE, MINIMAL_PAIRS)
+"""The kinds of stages that end in the scores of a downstream task."""
+UNTRAINED = "untrained"
+"""The stage that initialises an untrained encoder, and the prefix of the labels of tasks evaluated on it."""
 LATENCY = "latency"
 """The stage that measures the latency of every arm at one sequence length."""
 
 _WORD, _WHOLE = r"[^@# ]+", r"0|[1-9][0-9]*"
 _AT_TOKENS = re.compile(rf"(?P<kind>{_WORD})@(?P<tokens>{_WHOLE})")
-_FINE_TUNING = re.compile(rf"(?P<task>{_WORD})#(?P<seed>{_WHOLE})(?: (?P<searched>[A-Za-z_.]+=.*))?", re.DOTALL)
+_SEARCHED = r"(?: (?P<searched>[A-Za-z_.]+=.*))?"
+_FINE_TUNING = re.compile(rf"(?P<untrained>{UNTRAINED} )?(?P<task>{_WORD})#(?P<seed>{_WHOLE}){_SEARCHED}", re.DOTALL)
 _OTHER_CORPUS = re.compile(rf"(?P<kind>{_WORD}) for tasks (?P<number>{_WHOLE})")
 _AT_LENGTH = re.compile(rf"(?P<kind>{_WORD}) n = (?P<length>{_WHOLE})")
 _OF_TASK = re.compile(rf"(?P<kind>{_WORD}) (?P<task>{_WORD})")
@@ -33,11 +40,11 @@ class StageLabel:
     """Of pretraining and of a probe: tokens seen at the end of the stage."""
     task: str | None = None
     seed: int | None = None
-    """The fine-tuning seed."""
+    """The fine-tuning seed; 0 for a task on the frozen encoder; of an untrained encoder its own seed too."""
     searched: tuple[tuple[str, str], ...] = ()
     """Of one combination of a fine-tuning search: each setting with its value as text."""
     number: int | None = None
-    """Of a corpus for tasks other than the pretraining corpus: its number from 1."""
+    """Of a corpus for tasks other than the pretraining corpus: its number from 1. Of an untrained encoder: seed."""
     length: int | None = None
     """Of a latency stage: tokens of a sequence."""
 
@@ -50,7 +57,8 @@ class StageLabel:
         if match := _FINE_TUNING.fullmatch(label):
             settings = _BETWEEN_SETTINGS.split(match["searched"]) if match["searched"] else []
             searched = tuple((name, value) for name, _, value in (setting.partition("=") for setting in settings))
-            return cls(FINE_TUNE, task=match["task"], seed=int(match["seed"]), searched=searched)
+            kind = UNTRAINED if match["untrained"] else FINE_TUNE
+            return cls(kind, task=match["task"], seed=int(match["seed"]), searched=searched)
         if match := _OTHER_CORPUS.fullmatch(label):
             return cls(match["kind"], number=int(match["number"]))
         if match := _AT_LENGTH.fullmatch(label):
@@ -64,7 +72,9 @@ class StageLabel:
         if self.tokens is not None:
             return f"{self.kind}@{self.tokens}"
         if self.seed is not None:
-            return " ".join([f"{self.task}#{self.seed}", *(f"{name}={value}" for name, value in self.searched)])
+            prefix = [UNTRAINED] if self.kind == UNTRAINED else []
+            settings = [f"{name}={value}" for name, value in self.searched]
+            return " ".join([*prefix, f"{self.task}#{self.seed}", *settings])
         if self.number is not None:
             return f"{self.kind} for tasks {self.number}"
         if self.length is not None:

@@ -25,3 +25,8 @@ def other_parts(folder: Path) -> tuple[str, ...]:
     """Return the parts of encoded examples beside train and dev, sorted."""
     parts = (path.name for path in folder.iterdir() if path.is_dir())
     return tuple(sorted(part for part in parts if part not in ("train", "dev")))
+
+
+def layers_file(part: str) -> str:
+    """Return the name of the file that keeps what a linear probe of each layer predicted for a part."""
+    return predictions_file(part).replace("predictions", "layers", 1)

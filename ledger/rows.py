@@ -6,7 +6,16 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from configuration.stage_label import FINE_TUNE, LATENCY, LONG_SEQUENCE_PHASE, PRETRAIN, PROBE
+from configuration.stage_label import (
+    FINE_TUNE,
+    LATENCY,
+    LINEAR_PROBE,
+    LONG_SEQUENCE_PHASE,
+    MINIMAL_PAIRS,
+    PRETRAIN,
+    PROBE,
+    UNTRAINED,
+)
 from foundation.schema import JsonValue, canonical
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow
 from ledger.stage_results import (
@@ -20,9 +29,12 @@ from ledger.stage_results import (
     FailedStage,
     FineTuneResult,
     LatencyResult,
+    LinearProbeResult,
+    MinimalPairsResult,
     PretrainResult,
     StageResult,
     TokensResult,
+    UntrainedResult,
 )
 from search_space.candidate import Candidate
 
@@ -40,6 +52,9 @@ FINISHED: Mapping[str, type[StageResult]] = {
     PRETRAIN: PretrainResult,
     LONG_SEQUENCE_PHASE: PretrainResult,
     FINE_TUNE: FineTuneResult,
+    LINEAR_PROBE: LinearProbeResult,
+    MINIMAL_PAIRS: MinimalPairsResult,
+    UNTRAINED: UntrainedResult,
     PROBE: FineTuneResult,
 }
 """Result type of a finished stage, by kind."""
@@ -47,6 +62,8 @@ DIVERGED: Mapping[str, type[StageResult]] = {
     PRETRAIN: DivergedPretraining,
     LONG_SEQUENCE_PHASE: DivergedPretraining,
     FINE_TUNE: DivergedFineTuning,
+    LINEAR_PROBE: DivergedFineTuning,
+    MINIMAL_PAIRS: DivergedFineTuning,
     PROBE: DivergedFineTuning,
 }
 IN_JSON = ("candidate", "result")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from configuration.stage_label import FINE_TUNE, StageLabel
+from configuration.stage_label import FINE_TUNE, TASK_STAGES, StageLabel
 from ledger.records import Record, Status, TrialStatus
 from ledger.stage_results import FineTuneResult
 
@@ -13,7 +13,7 @@ def chosen_records(records: Iterable[Record], labels: Sequence[str]) -> tuple[Re
     Of a search it is the combination with the best selection score, of ties the first, and none before all have
     ended. A diverged combination is never selected; reported scores are not used.
     """
-    by_label = {record.label: record for record in records if record.stage == FINE_TUNE}
+    by_label = {record.label: record for record in records if record.stage in TASK_STAGES}
     cells: dict[StageLabel, dict[str, None]] = {}
     for label in [*labels, *by_label]:
         parsed = StageLabel.parse(label)

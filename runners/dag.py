@@ -1,16 +1,17 @@
 """The stages of an experiment, with their labels and inputs, as a directed acyclic graph. Pure; without torch."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from configuration.experiment import Experiment
 from configuration.fine_tuning import FineTuning
-from configuration.fine_tuning_runs import fine_tuning_runs, settings_of
+from configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
 from configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
 from configuration.measurements import ATTENTION
 from configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN, PROBE, StageLabel
+from runners.frozen_evaluations import frozen_evaluation, untrained_stages
 from runners.missing_data import collected, refuse_missing, tasks_of
 from runners.stages.declarations import (
     AttentionStage,
@@ -42,6 +43,8 @@ class SharedStages:
     """Corpora of the tasks' documents, if not the pretraining corpus."""
     contaminations: Mapping[str, Stage] = field(default_factory=dict)
     """By task: overlap of its dev set with the pretraining text."""
+    untrained: Mapping[str, Stage] = field(default_factory=dict)
+    """By label: untrained encoders, and their evaluation on every task."""
     initial_checkpoint: InitialCheckpoint | None = None
     """Verified initial weights of every encoder; None: initialised from the seed."""
 
@@ -53,7 +56,7 @@ class SharedStages:
             str(StageLabel("contamination", task=task)): stage for task, stage in self.contaminations.items()
         }
         data = {"corpus": self.corpus, **others, "tokens": self.tokens, **examples}
-        return {**data, **contaminations, "evaluation_set": self.evaluation_set}
+        return {**data, **contaminations, "evaluation_set": self.evaluation_set, **self.untrained}
 
 
 def shared_stages(experiment: Experiment) -> SharedStages:
@@ -77,9 +80,16 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     from_documents = any("corpus" in stage.inputs for stage in examples.values())
     others = (documents,) if from_documents and documents is not corpus else ()
     evaluation_set = _evaluation_set(experiment, tokens)
-    return SharedStages(
-        corpus, tokens, evaluation_set, examples, others, contaminations, _initial_checkpoint(experiment)
+    shared = SharedStages(
+        corpus,
+        tokens,
+        evaluation_set,
+        examples,
+        others,
+        contaminations,
+        initial_checkpoint=_initial_checkpoint(experiment),
     )
+    return replace(shared, untrained=untrained_stages(experiment, partial(_evaluated, experiment, shared)))
 
 
 def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
@@ -132,8 +142,8 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
         probe = experiment.pretraining.hurdle.probe
         if probe is not None and (name := str(StageLabel(PROBE, tokens))) in hurdle_labels(experiment):
             settings = settings_of(experiment.fine_tuning, probe.task)
-            fine_tuning = _fine_tune(settings, candidate, probe.task, (seed, probe.seed))
-            stages[name] = Stage(fine_tuning, {"pretrained": pretrained, "examples": shared.examples[probe.task]})
+            run = FineTuningRun(probe.task, probe.seed, settings, {}, None)
+            stages[name] = _evaluated(experiment, shared, candidate, pretrained, seed, run)
     assert pretrained is not None
     for label in measure_labels(experiment):
         attention = _attention(experiment, candidate)
@@ -144,9 +154,22 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
         if _needs_long_sequences(candidate, run.task) and LONG_SEQUENCE_PHASE not in stages:
             declaration = _long_sequence_phase(experiment, candidate, seed, last_step)
             pretrained = stages[LONG_SEQUENCE_PHASE] = Stage(declaration, {**inputs, "previous": pretrained})
-        sources = {"pretrained": pretrained, "examples": shared.examples[run.task]}
-        stages[run.label] = Stage(_fine_tune(run.settings, candidate, run.task, (seed, run.seed)), sources)
+        stages[run.label] = _evaluated(experiment, shared, candidate, pretrained, seed, run)
     return stages
+
+
+def _evaluated(
+    experiment: Experiment,
+    shared: SharedStages,
+    candidate: Candidate,
+    pretrained: Stage,
+    pretraining_seed: int,
+    run: FineTuningRun,
+) -> Stage:
+    """Return the stage that evaluates a pretrained candidate on a task, by the task's method."""
+    sources = {"pretrained": pretrained, "examples": shared.examples[run.task]}
+    frozen = frozen_evaluation(experiment, candidate, run.task, sources, shared.tokens)
+    return frozen or Stage(_fine_tune(run.settings, candidate, run.task, (pretraining_seed, run.seed)), sources)
 
 
 def _token_marks(experiment: Experiment) -> tuple[int, ...]:

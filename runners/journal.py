@@ -140,7 +140,7 @@ class Journal:
 
     def _record(self, task: StageTask, outcome: Outcome, reused: bool) -> None:
         if task.trial is None and task.label in self._recorded_shared:
-            assert outcome.status is Status.FINISHED
+            assert outcome.status is self._recorded_shared[task.label].status
             self._apply([self._recorded_shared[task.label]])
             return
         result = scored(task.stage, outcome, self.store, self._fine_tuning_runs.get(task.label))

@@ -18,7 +18,8 @@ from ledger.records import Record, Status
 from ledger.result_files import other_parts, predictions_file, scores_name
 from ledger.rows import read_result
 from ledger.stage_results import FineTuneResult, StageResult
-from runners.stages.declarations import FineTuneStage
+from runners.frozen_scoring import frozen_scores
+from runners.stages.declarations import FineTuneStage, TaskStage
 from runners.stages.stage import Stage
 from tasks.downstream import find_task
 from tasks.labelled.dev_halves import choice_half
@@ -33,15 +34,16 @@ from tasks.squad.windows_on_disk import load_questions
 def scored(
     stage: Stage, outcome: Outcome, store: ArtifactStore, teaching: FineTuningRun | None = None
 ) -> StageResult:
-    """Return what the ledger keeps of a stage: its result, for a fine-tuning stage with the task's scores.
+    """Return what the ledger keeps of a stage: its result, of a downstream task with its scores.
 
     Where it is one combination of a search, also what it is chosen by; its scores are then of the other half. Raises
     CorruptionError where the stage store holds no result of that kind of stage.
     """
     told = stage.declaration
     found = dict(outcome.result)
-    if isinstance(told, FineTuneStage) and outcome.status is Status.FINISHED:
-        found = {"task": told.task, "seed": told.seed, **_scores(stage, told, store, teaching), **found}
+    if isinstance(told, TaskStage) and outcome.status is Status.FINISHED:
+        seed = told.seed if isinstance(told, FineTuneStage) else 0  # nothing is drawn on a frozen encoder
+        found = {"task": told.task, "seed": seed, **_scores(stage, told, store, teaching), **found}
     try:
         return read_result(stage.kind, outcome.status, canonical_text(found))
     except ValueError as fault:
@@ -51,11 +53,13 @@ def scored(
 
 
 def _scores(
-    stage: Stage, told: FineTuneStage, store: ArtifactStore, teaching: FineTuningRun | None
+    stage: Stage, told: TaskStage, store: ArtifactStore, teaching: FineTuningRun | None
 ) -> dict[str, JsonValue]:
     task = find_task(told.task)
     predicted = store.read(stage.kind, stage.key)
     asked = store.read("examples", stage.inputs["examples"].key)
+    if task.method != "fine_tune":
+        return frozen_scores(task, asked, predicted)
     searched = teaching if teaching is not None and teaching.chosen_on is not None else None
     if task.squad is None:
         return _of_labels(task, asked, predicted, searched)

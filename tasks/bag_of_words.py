@@ -48,6 +48,18 @@ def bag_of_words_scores(
     return score(task, [int(label) for label in predictions], [int(example.label or 0) for example in examples.dev])
 
 
+def label_predictions(
+    train: Sequence[Sequence[float]], labels: Sequence[int], dev: Sequence[Sequence[float]]
+) -> list[int]:
+    """Return the labels that a logistic regression on a few numbers of each example predicts, standardised first."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=MOST_ITERATIONS)).fit(train, labels)
+    return [int(label) for label in model.predict(dev)]
+
+
 def learned_from(train: tuple[Example, ...]) -> tuple[Example, ...]:
     """Return the train examples of the baseline: all, or a fixed random sample of 50,000."""
     if len(train) <= MOST_EXAMPLES:

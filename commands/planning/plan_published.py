@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from configuration.arm import BASELINE
 from configuration.experiment import Experiment
+from configuration.fine_tuning_runs import is_frozen
 from configuration.released_fine_tuning import released_fine_tunings, size_of
 from foundation.schema import JsonValue
 from reports.number_format import scientific
@@ -89,7 +90,8 @@ def lines(experiment: Experiment) -> Iterator[str]:
     fine_tunings = released_fine_tunings(experiment.fine_tuning, _size(experiment))
     for settings in dict.fromkeys(each.settings_text for each in fine_tunings):
         tasks = [task for each in fine_tunings if each.settings_text == settings for task in each.tasks]
-        yield f"fine-tuning of {', '.join(tasks)}: {settings}"
+        method = "frozen encoder on" if is_frozen(tasks[0]) else "fine-tuning of"
+        yield f"{method} {', '.join(tasks)}: {settings}"
     if experiment.paper is not None:
         yield from _differences_text(
             "fine-tuning", {", ".join(each.tasks): each.differences for each in fine_tunings}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from configuration.experiment import Experiment
+from configuration.fine_tuning_runs import fine_tuning_runs
 from configuration.seeds import first_seeds
 from configuration.tuning_experiment import tuning_view
 from configuration.tuning_points import Point, grid_points, name_of, point_count
@@ -83,7 +84,7 @@ def plan_tuning_of(
         arm.candidate.train_flops(view.pretraining.tokens, baseline.architecture, convention)
         for arm in experiment.arms
     )
-    per_trial = 1 + len(view.fine_tuning.tasks) * len(view.fine_tuning.seeds)
+    per_trial = 1 + len(fine_tuning_runs(view.fine_tuning))
     return TuningCost(
         points=tuple(name_of(point, tune, baseline) for point in points),
         count=count,

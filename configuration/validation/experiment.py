@@ -6,7 +6,7 @@ from pathlib import Path
 from configuration.claims import UnclearClaim, parse_orderings, unknown_arms, unknown_names
 from configuration.designs import Search
 from configuration.experiment import Experiment
-from configuration.fine_tuning_runs import settings_of
+from configuration.fine_tuning_runs import is_frozen, settings_of
 from configuration.initial_checkpoint import InitialCheckpoint, differing_fields, read_initial_checkpoint
 from configuration.metrics import comparable_metrics
 from configuration.validation.fine_tuning import fine_tuning_violations
@@ -173,6 +173,9 @@ def _probe_violations(experiment: Experiment) -> Iterator[Violation]:
     probe, known = experiment.pretraining.hurdle.probe, task_names()
     if probe is not None and probe.task not in known:
         message = f"{probe.task!r} is not a task. Allowed: {', '.join(known)}"
+        yield Violation(("pretraining", "hurdle", "probe", "task"), message)
+    elif probe is not None and is_frozen(probe.task):
+        message = f"{probe.task} is evaluated on the frozen encoder; a hurdle's probe is fine-tuned"
         yield Violation(("pretraining", "hurdle", "probe", "task"), message)
 
 

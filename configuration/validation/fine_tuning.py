@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from configuration.experiment import Experiment
-from configuration.fine_tuning import SettingsSearch
-from configuration.fine_tuning_runs import settings_of
+from configuration.fine_tuning import SettingsSearch, TaskTraining
+from configuration.fine_tuning_runs import is_frozen, settings_of
 from foundation.errors import Violation
 from tasks.downstream import find_task, task_names
 
@@ -24,8 +24,21 @@ def fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
         if overrides.sequence_length is not None and length > positions:
             message = f"{length} is longer than the {positions} positions of the architecture"
             yield Violation((*location, "sequence_length"), message)
+    yield from _frozen_violations(experiment)
     if tuning.search is not None:
         yield from (violation.under("search") for violation in _search_violations(tuning.search))
+
+
+def _frozen_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield untrained encoders of equal seeds, and settings that a frozen encoder does not have."""
+    tuning = experiment.fine_tuning
+    for position, seed in enumerate(tuning.untrained_seeds):
+        if seed in tuning.untrained_seeds[:position]:
+            yield Violation(("untrained_seeds", position), f"{seed!r} stands twice")
+    for task, otherwise in tuning.by_task.items():
+        for name in sorted(otherwise.changes.keys() & TaskTraining.model_fields.keys()) if is_frozen(task) else ():
+            message = f"changes nothing: {task} is evaluated on the frozen encoder, which is not trained"
+            yield Violation(("by_task", task, name), message)
 
 
 def _search_violations(search: SettingsSearch) -> Iterator[Violation]:

@@ -24,9 +24,12 @@ from ledger.stage_results.training import (
     DivergedPretraining,
     ExampleValues,
     FineTuneResult,
+    LinearProbeResult,
+    MinimalPairsResult,
     Pretraining,
     PretrainResult,
     SearchChoice,
+    UntrainedResult,
 )
 
 
@@ -47,6 +50,9 @@ StageResult = (
     | PretrainResult
     | DivergedPretraining
     | FineTuneResult
+    | LinearProbeResult
+    | MinimalPairsResult
+    | UntrainedResult
     | DivergedFineTuning
     | AttentionResult
     | LatencyResult
@@ -70,7 +76,9 @@ __all__ = [
     "FailedStage",
     "FineTuneResult",
     "LatencyResult",
+    "LinearProbeResult",
     "Machine",
+    "MinimalPairsResult",
     "PretrainResult",
     "Pretraining",
     "Real",
@@ -80,6 +88,7 @@ __all__ = [
     "StageResult",
     "TokenCounts",
     "TokensResult",
+    "UntrainedResult",
     "finite",
     "finite_points",
 ]

@@ -117,6 +117,26 @@ class FineTuneResult(Result, extra="allow"):
         return (*([] if self.constant is None else ["dev"]), *(name.partition(" ")[2] for name in flags))
 
 
+class LinearProbeResult(FineTuneResult):
+    """One task, by a linear classifier on the frozen encoder's last layer; nothing is drawn, so the seed is 0."""
+
+    layers: tuple[Real, ...] = ()
+    """The primary metric on dev by layer, from the embeddings to the last."""
+
+
+class MinimalPairsResult(FineTuneResult):
+    """One task of minimal pairs, scored by the pretrained model; nothing is drawn, so the seed is 0."""
+
+    groups: Mapping[str, Real] = Field(default_factory=dict)
+    """Accuracy on dev by phenomenon."""
+
+
+class UntrainedResult(Result):
+    """An encoder at its random initialisation, kept as a reference."""
+
+    parameters: int
+
+
 class DivergedFineTuning(Result):
     """A fine-tuning whose loss or logits were not finite."""
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from configuration.claims import Claim
-from configuration.stage_label import FINE_TUNE, PRETRAIN
+from configuration.stage_label import PRETRAIN, TASK_STAGES
 from foundation.schema import JsonValue
 from ledger.records import Status
 from reports.statistics.experiment import experiment_of, margins_of
 from reports.statistics.results import Results
 
-RESULTS = (PRETRAIN, FINE_TUNE)
+RESULTS = (PRETRAIN, *TASK_STAGES)
 """Stages whose records are results."""
 
 

@@ -1,7 +1,14 @@
 """FLOPs of a stage in closed form, for the prediction of the remaining time."""
 
 from configuration.latency import part_flops
-from runners.stages.declarations import ExamplesStage, FineTuneStage, LatencyStage, PretrainStage
+from runners.stages.declarations import (
+    ExamplesStage,
+    FineTuneStage,
+    LatencyStage,
+    MinimalPairsStage,
+    PretrainStage,
+    TaskStage,
+)
 from runners.stages.stage import Stage
 from search_space.architecture import Architecture
 from search_space.candidate import BACKWARD_AND_FORWARD
@@ -19,12 +26,13 @@ def stage_flops(stage: Stage) -> float:
         return float(
             BACKWARD_AND_FORWARD * forward * (declaration.to_step - declaration.from_step) * recipe.batch_sequences
         )
-    if isinstance(declaration, FineTuneStage):
+    if isinstance(declaration, TaskStage):
         examples = stage.inputs["examples"].declaration
         assert isinstance(examples, ExamplesStage)
         train, dev = examples_expected(declaration.task, examples.train_examples, examples.dev_examples)
         counts = (2 * train if examples.swap_pairs else train, dev)
-        return fine_tuning_flops(declaration.architecture, examples.sequence_length, declaration.epochs, *counts)
+        epochs = declaration.epochs if isinstance(declaration, FineTuneStage) else 0
+        return task_flops(declaration.task, encoder_of(declaration), examples.sequence_length, epochs, counts)
     if isinstance(declaration, LatencyStage):
         sequence = sum(part_flops(arm, declaration.part, declaration.length) for arm in declaration.arms.values())
         return float(sequence * declaration.batch_sequences * (declaration.warm_up_rounds + declaration.rounds))
@@ -37,9 +45,23 @@ def examples_expected(task: str, train_examples: int | None, dev_examples: int |
     return downstream.expected("train", train_examples), downstream.expected("dev", dev_examples)
 
 
-def fine_tuning_flops(
-    architecture: Architecture, length: int, epochs: int, train_examples: int, dev_examples: int
-) -> float:
-    """Return the FLOPs of fine-tuning plus one pass over the dev set."""
-    passes = BACKWARD_AND_FORWARD * epochs * train_examples + dev_examples
+def encoder_of(declaration: TaskStage) -> Architecture:
+    """Return the architecture of the encoder that is evaluated."""
+    return (
+        declaration.candidate.architecture if isinstance(declaration, MinimalPairsStage) else declaration.architecture
+    )
+
+
+def task_flops(task: str, architecture: Architecture, length: int, epochs: int, counts: tuple[int, int]) -> float:
+    """Return the FLOPs of evaluating an encoder on a task with these numbers of train and dev examples.
+
+    Fine-tuning, plus one pass over the dev set; of a linear probe one pass over both; of minimal pairs one pass for
+    each token of both sentences.
+    """
+    train, dev = counts
+    passes = {
+        "fine_tune": BACKWARD_AND_FORWARD * epochs * train + dev,
+        "linear_probe": train + dev,
+        "minimal_pairs": 2 * dev * length,
+    }[find_task(task).method]
     return float(architecture.forward_flops(length) * passes)

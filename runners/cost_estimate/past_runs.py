@@ -13,9 +13,10 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from configuration.experiment import Experiment
-from configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs
+from configuration.fine_tuning import FineTuning
+from configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
 from configuration.matched_budget import THROUGHPUT
-from configuration.stage_label import FINE_TUNE
+from configuration.stage_label import TASK_STAGES, UNTRAINED, StageLabel
 from configuration.tuning_experiment import tuning_view
 from foundation.environment import processor
 from foundation.errors import CorruptionError
@@ -24,7 +25,7 @@ from ledger.artifacts import ArtifactStore
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.measured_throughput import seconds_per_operation
 from ledger.records import ArmRow, Record, Status
-from runners.cost_estimate.flops import examples_expected, fine_tuning_flops
+from runners.cost_estimate.flops import examples_expected, task_flops
 from runners.dag import pretrain_labels
 from search_space.candidate import Candidate
 from tasks.downstream import find_task
@@ -73,6 +74,13 @@ class _Declared:
         by_label = {each.label: each for each in fine_tuning_runs(experiment.fine_tuning)}
         return cls(experiment, by_label, pretrain_labels(experiment))
 
+    def settings(self, label: str) -> tuple[str, FineTuning] | None:
+        """Return the task of a label and how it is taught; None for a label that the experiment does not have."""
+        parsed, run = StageLabel.parse(label), self.fine_tuning_runs.get(label)
+        if parsed.kind == UNTRAINED and parsed.task is not None:
+            return parsed.task, settings_of(self.experiment.fine_tuning, parsed.task)
+        return None if run is None else (run.task, run.settings)
+
 
 def _measured_in(path: Path, store: ArtifactStore, measured_folders: Counter[str]) -> Iterator[Measured]:
     with closing(Ledger(path, read_only=True)) as ledger:
@@ -107,21 +115,24 @@ def _measurement(
         with suppress(CorruptionError):  # a damaged stage is an error elsewhere; here only its seconds are unknown
             outcome = store.outcome(record.stage, record.key)
             warm_up = None if outcome is None else outcome.warm_up_seconds
-    if arm is None:
+    candidate = declared.experiment.baseline if arm is None and record.stage in TASK_STAGES else None  # untrained
+    candidate = arm.candidate if arm is not None else candidate
+    if candidate is None:
         return Measured(record.stage, "cpu", 0.0, record.seconds, 0, size, warm_up)
-    operations, device = _operations(record, arm.candidate, declared), arm.candidate.recipe.device
-    return Measured(record.stage, device, operations, record.seconds, arm.parameters, size, warm_up)
+    operations, device = _operations(record, candidate, declared), candidate.recipe.device
+    parameters = candidate.architecture.parameters
+    return Measured(record.stage, device, operations, record.seconds, parameters, size, warm_up)
 
 
 def _operations(record: Record, candidate: Candidate, declared: _Declared) -> float:
-    if record.stage == FINE_TUNE:
-        run = declared.fine_tuning_runs.get(record.label)
-        if run is None:
+    if record.stage in TASK_STAGES:
+        settings = declared.settings(record.label)
+        if settings is None:
             return 0.0
-        settings, task = run.settings, find_task(run.task)
-        train, dev = examples_expected(run.task, settings.train_examples, settings.dev_examples)
-        counts = (2 * train if settings.swap_pairs and task.unordered else train, dev)
-        return fine_tuning_flops(candidate.architecture, settings.sequence_length, settings.epochs, *counts)
+        task, tuning = settings
+        train, dev = examples_expected(task, tuning.train_examples, tuning.dev_examples)
+        counts = (2 * train if tuning.swap_pairs and find_task(task).unordered else train, dev)
+        return task_flops(task, candidate.architecture, tuning.sequence_length, tuning.epochs, counts)
     if record.label not in declared.pretrain_labels:
         return 0.0
     experiment = declared.experiment

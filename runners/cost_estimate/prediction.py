@@ -10,11 +10,20 @@ from statistics import median, quantiles
 
 from runners.cost_estimate.flops import stage_flops
 from runners.cost_estimate.past_runs import Measured
-from runners.stages.declarations import AttentionStage, FineTuneStage, PretrainStage
+from runners.stages.declarations import (
+    AttentionStage,
+    FineTuneStage,
+    LinearProbeStage,
+    MinimalPairsStage,
+    PretrainStage,
+)
 from runners.stages.stage import Stage
 
 NEAREST = 30
 FEWEST_FOR_RANGE = 5
+
+ON_ENCODER = FineTuneStage | LinearProbeStage | AttentionStage
+"""What reads a pretrained encoder without its head."""
 
 
 @dataclass(frozen=True)
@@ -108,13 +117,13 @@ def _distance(size: float, other_size: float) -> float:
 
 def _device(stage: Stage) -> str:
     declaration = stage.declaration
-    if isinstance(declaration, PretrainStage):
+    if isinstance(declaration, PretrainStage | MinimalPairsStage):
         return declaration.candidate.recipe.device
-    return declaration.device if isinstance(declaration, FineTuneStage | AttentionStage) else "cpu"
+    return declaration.device if isinstance(declaration, ON_ENCODER) else "cpu"
 
 
 def _parameters(stage: Stage) -> int:
     declaration = stage.declaration
-    if isinstance(declaration, PretrainStage):
+    if isinstance(declaration, PretrainStage | MinimalPairsStage):
         return declaration.candidate.architecture.parameters
-    return declaration.architecture.parameters if isinstance(declaration, FineTuneStage | AttentionStage) else 0
+    return declaration.architecture.parameters if isinstance(declaration, ON_ENCODER) else 0

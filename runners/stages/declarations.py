@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from configuration.fine_tuning import TaskTraining
 from configuration.latency import Part
-from configuration.stage_label import LATENCY
+from configuration.stage_label import LATENCY, LINEAR_PROBE, MINIMAL_PAIRS, UNTRAINED
 from foundation.schema import Count, JsonValue, Name, Seed
 from ledger.stage_results import Machine
 from runners.stages.stage import StageDeclaration
@@ -140,6 +140,45 @@ class FineTuneStage(StageDeclaration, TaskTraining):
     precision: Literal["float32", "bfloat16"] = "float32"
 
 
+class UntrainedStage(StageDeclaration):
+    """Initialise a model and keep its weights, as a reference. Reads nothing."""
+
+    stage: ClassVar[str] = UNTRAINED
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("torch",)
+    candidate: Candidate
+    generator: Architecture | None
+    seed: Seed
+
+
+class LinearProbeStage(StageDeclaration):
+    """Fit a linear classifier of words on each layer of a frozen encoder. Reads `pretrained` and `examples`."""
+
+    stage: ClassVar[str] = LINEAR_PROBE
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    uses_kernels: ClassVar[bool] = True
+    architecture: Architecture
+    task: str
+    device: Literal["cpu", "cuda"] = "cpu"
+
+
+class MinimalPairsStage(StageDeclaration):
+    """Score minimal pairs by the pretrained model, its head included. Reads `pretrained` and `examples`."""
+
+    stage: ClassVar[str] = MINIMAL_PAIRS
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    uses_kernels: ClassVar[bool] = True
+    candidate: Candidate
+    generator: Architecture | None
+    task: str
+
+
+TaskStage = FineTuneStage | LinearProbeStage | MinimalPairsStage
+"""What ends in the scores of a downstream task."""
+
+
 class AttentionStage(StageDeclaration):
     """Measure the attention of a pretrained encoder on held-out text. Reads `pretrained` and `tokens`."""
 
@@ -190,6 +229,9 @@ KINDS: dict[str, type[StageDeclaration]] = {
         EvaluationSetStage,
         PretrainStage,
         FineTuneStage,
+        UntrainedStage,
+        LinearProbeStage,
+        MinimalPairsStage,
         AttentionStage,
         LatencyStage,
     )

@@ -1,6 +1,5 @@
 """Builds and encodes the examples of one downstream task, and scores its bag-of-words baseline."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,15 +8,15 @@ from foundation.randomness import stream
 from foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import ContaminationStage, ExamplesStage
+from runners.stages.frozen_examples import PARTS, encode_frozen, figures_of, ngram_reference, parts_of
 from tasks.bag_of_words import bag_of_words_scores, learned_from
 from tasks.corpora.assembly import read_documents
 from tasks.downstream import find_task
-from tasks.labelled.encoding import EncodedExamples, encode_examples, save_examples
+from tasks.labelled.encoding import encode_examples, save_examples
 from tasks.labelled.task import DownstreamTask, Example, Examples
 from tasks.squad.prepare import Amounts, prepare
 from tasks.tokenizer import WordPiece, load_tokenizer
 
-PARTS = ("train", "dev")
 DRAWING_SEED = 18040746  # arbitrary; the sample is independent of the seeds of an experiment
 
 
@@ -30,30 +29,27 @@ def compute(stage: ExamplesStage, context: StageContext) -> dict[str, JsonValue]
     examples = examples_of(task, stage, context.inputs.get("corpus"))
     chance = None if task.form == "span" else task.chance_score  # the chance level of spans assumes known boundaries
     result: dict[str, JsonValue] = {"task": task.name, "chance": chance}
+    if task.method != "fine_tune":
+        return result | encode_frozen(stage, task, examples, tokenizer, context)
     taught = replace(examples, train=with_swapped(examples.train)) if stage.swap_pairs else examples
-    for part, chosen in _parts(taught):
+    for part, chosen in parts_of(taught):
         context.progress(f"encoding {task.name}, {part}: {len(chosen):,} examples", 0.3)
         encoded = encode_examples(chosen, task.form, tokenizer, stage.sequence_length)
         (context.folder / part).mkdir(exist_ok=True)
         save_examples(encoded, context.folder / part)
-        result[part] = _figures(encoded, examples.left_out.get(part, 0))
+        result[part] = figures_of(encoded, len(encoded), examples.left_out.get(part, 0))
     context.progress(f"bag of words on {task.name}: {len(examples.train):,} examples", 0.6)
     scores = bag_of_words_scores(task, examples)
     result["bag_of_words"] = None if scores is None else {**scores}
     if scores is not None:
         result["bag_of_words_examples"] = len(learned_from(examples.train))
-    return result
+    return result | (ngram_reference(task, examples, tokenizer, context) if task.ngram_reference else {})
 
 
 def with_swapped(pairs: tuple[Example, ...]) -> tuple[Example, ...]:
     """Return the pairs, followed by the pairs with swapped texts: ELECTRA's `double_unordered`."""
     assert all(pair.second is not None and pair.answer is None for pair in pairs)
     return (*pairs, *(replace(pair, first=str(pair.second), second=pair.first) for pair in pairs))
-
-
-def _parts(examples: Examples) -> Iterator[tuple[str, tuple[Example, ...]]]:
-    yield from zip(PARTS, (examples.train, examples.dev), strict=True)
-    yield from sorted(examples.others.items())
 
 
 def examples_of(task: DownstreamTask, stage: ExamplesStage | ContaminationStage, corpus: Path | None) -> Examples:
@@ -64,10 +60,9 @@ def examples_of(task: DownstreamTask, stage: ExamplesStage | ContaminationStage,
 def _made(task: DownstreamTask, stage: ExamplesStage | ContaminationStage, corpus: Path | None) -> Examples:
     assert task.build is not None
     assert corpus is not None
-    assert stage.train_examples is not None
     assert stage.dev_examples is not None
     documents = tuple(read_documents(corpus, "test"))
-    return task.build(documents, stage.train_examples, stage.dev_examples)
+    return task.build(documents, stage.train_examples or 0, stage.dev_examples)
 
 
 def _read(task: DownstreamTask, stage: ExamplesStage | ContaminationStage) -> Examples:
@@ -77,7 +72,7 @@ def _read(task: DownstreamTask, stage: ExamplesStage | ContaminationStage) -> Ex
     parts = stage.data.parts(task.files)
     refuse_changed(task, stage)
     taken = {part: read.examples for part, read in parts.items()}
-    taken["train"] = _drawn(taken["train"], stage.train_examples)
+    taken["train"] = _drawn(taken.get("train", ()), stage.train_examples)
     taken["dev"] = _drawn(taken["dev"], stage.dev_examples)
     left_out = {part: read.left_out for part, read in parts.items()}
     others = {part: examples for part, examples in taken.items() if part not in PARTS}
@@ -111,12 +106,3 @@ def _drawn(examples: tuple[Example, ...], most: int | None) -> tuple[Example, ..
         return examples
     chosen = stream(DRAWING_SEED, "rows of a task").choice(len(examples), most, replace=False)
     return tuple(examples[row] for row in sorted(chosen))
-
-
-def _figures(encoded: EncodedExamples, left_out: int) -> dict[str, JsonValue]:
-    figures: dict[str, JsonValue] = {
-        "examples": len(encoded),
-        "truncated_share": round(encoded.truncated_share, 4),
-        "answers_lost": encoded.answers_lost,
-    }
-    return figures | ({"left_out": left_out} if left_out else {})

@@ -11,7 +11,7 @@ from statistics import fmean, stdev
 
 from configuration import metrics
 from configuration.measurements import ATTENTION
-from configuration.stage_label import FINE_TUNE, PRETRAIN, fine_tuning_cells, pretraining_marks
+from configuration.stage_label import PRETRAIN, TASK_STAGES, fine_tuning_cells, pretraining_marks
 from ledger.metrics import values_of_trial
 from ledger.records import Record, with_results
 from ledger.selected_settings import chosen_records
@@ -170,8 +170,9 @@ def _sequence(history: TrialHistory, labels: Sequence[str], metric: str) -> int:
     task = metric.partition(":")[0]
     tuned = with_results(chosen_records(history.records, labels), FineTuneResult)
     task_records = [record for record, result in tuned if result.task == task]
-    stage = {metrics.HELD_OUT_LOSS: PRETRAIN, metrics.ATTENTION_DIAGONAL: ATTENTION}.get(metric, FINE_TUNE)
-    return max(record.sequence for record in task_records or history.finished(stage))
+    kinds = {metrics.HELD_OUT_LOSS: (PRETRAIN,), metrics.ATTENTION_DIAGONAL: (ATTENTION,)}.get(metric, TASK_STAGES)
+    records = task_records or [record for kind in kinds for record in history.finished(kind)]
+    return max(record.sequence for record in records)
 
 
 def _mean(values: Sequence[FinalValue]) -> FinalValue:

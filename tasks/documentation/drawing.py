@@ -28,7 +28,8 @@ def draw(task: str, groups: Mapping[str, Sequence[Group]], train_count: int, dev
 
     Modules come in the order of a hash of their names, first for dev, then for train, in proportion to the counts;
     a set takes one group of every module before a second of any. It contains whole groups only, so it may fall
-    short of its count by less than one group. Raises DataError, with the numbers, if there are too few.
+    short of its count by less than one group. Without a train count everything is for dev. Raises DataError, with the
+    numbers, if there are too few.
     """
     modules = sorted(groups, key=lambda module: hashlib.sha256(f"{task}:{module}".encode()).digest())
     kept = [groups[module][:MOST_GROUPS_PER_MODULE] for module in modules]
@@ -51,7 +52,7 @@ def draw(task: str, groups: Mapping[str, Sequence[Group]], train_count: int, dev
 
 
 def _is_full(examples: tuple[Example, ...], count: int, largest_group: int) -> bool:
-    return bool(examples) and len(examples) + largest_group > count
+    return count == 0 or (bool(examples) and len(examples) + largest_group > count)
 
 
 def _size(module: Sequence[Group]) -> int:

@@ -7,7 +7,7 @@ from typing import Protocol
 from foundation.errors import DataError
 from tasks.dataset_folder import FolderOfTasks, origin_of
 from tasks.glue.predictions import read_predictions
-from tasks.glue.table import Mistakes
+from tasks.labelled.mistakes import Mistakes
 from tasks.labelled.scoring import score
 from tasks.labelled.task import DownstreamTask, Evaluation, Example, Part
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from foundation.errors import DataError
 from tasks.corpora.file_lines import text_lines
-from tasks.glue.table import Mistakes
+from tasks.labelled.mistakes import Mistakes
 
 HEADER = "index\tprediction"
 

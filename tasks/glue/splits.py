@@ -5,7 +5,8 @@ from typing import Any
 
 from foundation.errors import DataError
 from tasks.glue.columns import Columns
-from tasks.glue.table import Mistakes, Row
+from tasks.glue.table import Row
+from tasks.labelled.mistakes import Mistakes
 from tasks.splits import LoadedSplit
 
 HIDDEN = -1

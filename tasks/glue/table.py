@@ -6,8 +6,7 @@ from pathlib import Path
 
 from foundation.errors import DataError
 from tasks.corpora.file_lines import check_signature, text_lines
-
-MISTAKES_SHOWN = 20
+from tasks.labelled.mistakes import Mistakes
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,26 +15,6 @@ class Row:
 
     line: int  # from 1
     cells: dict[str, str]
-
-
-class Mistakes:
-    """Collects the errors of a file, to report all of them at once."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self.lines, self.count = name, list[str](), 0
-
-    def add(self, line: int, message: str) -> None:
-        """Add an error; the first twenty are reported in full."""
-        self.count += 1
-        if self.count <= MISTAKES_SHOWN:
-            self.lines.append(f"{self.name}:{line}: {message}")
-
-    def refuse(self) -> None:
-        """Raise DataError if there are errors."""
-        if self.count > MISTAKES_SHOWN:
-            self.lines.append(f"{self.name}: {self.count - MISTAKES_SHOWN} more mistakes of {self.count}")
-        if self.lines:
-            raise DataError(self.lines)
 
 
 def rows_of(

@@ -10,7 +10,8 @@ from foundation.errors import DataError
 from tasks.glue.columns import Columns, Configuration
 from tasks.glue.evaluate import evaluate
 from tasks.glue.splits import HIDDEN, check_columns, check_numbers_have_names, rows_of_split
-from tasks.glue.table import Mistakes, Row, rows_of
+from tasks.glue.table import Row, rows_of
+from tasks.labelled.mistakes import Mistakes
 from tasks.labelled.task import DownstreamTask, Example, Form, Part, TaskFiles
 from tasks.splits import LoadedSplit
 

@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from statistics import fmean
 
 from tasks.labelled.encoding import EncodedExamples
+from tasks.labelled.entities import entity_scores
+from tasks.labelled.minimal_pairs import PairScores, pair_accuracy
 from tasks.labelled.task import DownstreamTask
 from tasks.metrics import accuracy, exact_match, f1, matthews, overlap_f1, pearson, spearman
 
@@ -66,3 +68,26 @@ def references_of(
         return examples.values or None
     labels = [int(label) for label in examples.labels]
     return None if -1 in labels else labels
+
+
+def score_tags(
+    task: DownstreamTask, predictions: Sequence[int], references: Sequence[int], sentences: Sequence[int]
+) -> dict[str, float]:
+    """Return each of the task's metrics of tagged words, times 100: accuracy of words, or scores of whole entities.
+
+    Raises ValueError where there are no references, or not as many predictions as references.
+    """
+    if len(predictions) != len(references) or not references:
+        raise ValueError(f"{task.name}: {len(predictions)} predictions for {len(references)} references")
+    found = {"accuracy": accuracy(predictions, references)} if "accuracy" in task.metrics else {}
+    if set(task.metrics) - found.keys():
+        predicted, expected = ([task.labels[tag] for tag in tags] for tags in (predictions, references))
+        found |= entity_scores(predicted, expected, sentences)
+    return {metric: 100 * found[metric] for metric in task.metrics}
+
+
+def score_pairs(task: DownstreamTask, scores: PairScores) -> dict[str, float]:
+    """Return the accuracy on minimal pairs, times 100. Raises ValueError where there are none."""
+    if not scores:
+        raise ValueError(f"{task.name}: no pairs to score")
+    return {metric: 100 * pair_accuracy(scores) for metric in task.metrics}

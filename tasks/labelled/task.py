@@ -19,9 +19,22 @@ Form = Literal["single", "pair", "span", "windows"]
 """`windows`: answers inside texts that may be longer than a sequence."""
 
 
+Method = Literal["fine_tune", "linear_probe", "minimal_pairs"]
+"""How an encoder is evaluated on a task, by the name of the stage.
+
+`fine_tune` trains all weights. Two leave them frozen: `linear_probe` fits a linear classifier of words on a layer
+(Tenney et al. 2019, arXiv 1905.06316); `minimal_pairs` scores two sentences by the pretraining head (Salazar et al.
+2020, arXiv 1910.14659).
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One example: one or two texts, and its target: a label, a value, or a span (start, end) of `second`."""
+    """One example: one or two texts, and its target: a label, a value, or a span (start, end) of `second`.
+
+    For a linear probe, `first` consists of words with one space between them, and each has a tag. Of a minimal pair,
+    `first` is the acceptable sentence and `second` the unacceptable one.
+    """
 
     first: str
     second: str | None = None
@@ -30,6 +43,8 @@ class Example:
     source: str = ""  # the module it was made from; never in both train and dev
     value: float | None = None  # the answer of a task that asks for a number
     row: str = ""  # what its file calls it; a submission gives it back
+    tags: tuple[int, ...] = ()  # of each word, an index into the task's labels
+    group: str = ""  # of a minimal pair: the phenomenon, by which accuracies are reported too
 
     @property
     def answer_text(self) -> str:
@@ -134,17 +149,28 @@ class DownstreamTask:
     """Whether it reads long texts, so that it begins behind `recipe.long_sequence_share` where there is one."""
     unordered: bool = False
     """Whether the task is symmetric in the two texts of a pair."""
+    method: Method = "fine_tune"
+    """`form` then is `single` for a linear probe, `pair` for minimal pairs."""
+    ngram_reference: bool = False
+    """Whether an n-gram model of the pretraining text is scored as a reference; for minimal pairs it always is."""
     evaluate: Evaluate | None = None
     """Scores a file of predictions by the official metrics, where the task has files."""
 
     def limit(self, part: Literal["train", "dev"], most: int | None) -> int | None:
-        """Return the maximum number of examples of a part if the experiment sets `most`; None for all."""
+        """Return the maximum number of examples of a part if the experiment sets `most`; None for all.
+
+        Minimal pairs have no train part, and None for it.
+        """
+        if part == "train" and self.method == "minimal_pairs":
+            return None
         if most is not None or self.files is not None:
             return most
         return TRAIN_EXAMPLES if part == "train" else DEV_EXAMPLES
 
     def expected(self, part: Literal["train", "dev"], most: int | None) -> int:
         """Return how many examples of a part there will be, by the official counts."""
+        if part == "train" and self.method == "minimal_pairs":
+            return 0
         limit, available = self.limit(part, most), self.files.counts[part] if self.files else None
         counts = [count for count in (limit, available) if count is not None]
         return min(counts)

@@ -51,3 +51,17 @@ class Model(PretrainingModel):
             found = cross_entropy(logits, self.tensor(part.targets).flatten(), reduction="none")
             losses[rows] = found.view(part.targets.shape).detach().cpu().numpy()
         return losses
+
+    def pseudo_log_likelihoods(
+        self, sentences: Int[np.ndarray, "sentences seq"], mask: int
+    ) -> Float[np.ndarray, " sentences"]:
+        """Return the sum of each token's log-probability where it alone is masked. Salazar et al. 2020, eq. 1."""
+        count, inside = len(sentences), sentences.shape[1] - 2
+        copies = np.repeat(sentences, inside, axis=0)
+        positions = np.tile(np.arange(1, inside + 1), count)[:, None]
+        targets = np.take_along_axis(copies, positions, axis=1)
+        np.put_along_axis(copies, positions, mask, axis=1)
+        logits = self.predict(self.tensor(copies), self.tensor(positions))
+        losses = cross_entropy(logits.float(), self.tensor(targets).flatten(), reduction="none")
+        scores: np.ndarray = -losses.double().cpu().numpy().reshape(count, inside).sum(1)
+        return scores

@@ -4,6 +4,7 @@ from abc import abstractmethod
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -32,6 +33,15 @@ class PretrainingModel(nn.Module):
     def held_out_loss(self, evaluation_set: EvaluationSet) -> float:
         """Return the mean loss in nats over all predictions of the evaluation set."""
         return mean_loss(self.held_out_losses(evaluation_set))
+
+    @abstractmethod
+    def pseudo_log_likelihoods(
+        self, sentences: Int[np.ndarray, "sentences seq"], mask: int
+    ) -> Float[np.ndarray, " sentences"]:
+        """Return a score of each sentence in nats: the sum over its tokens, [CLS] and [SEP] left out.
+
+        Sentences are given with [CLS] first and [SEP] last, all equally long; `mask` is the token [MASK].
+        """
 
 
 def mean_loss(losses: NDArray[np.float32]) -> float:

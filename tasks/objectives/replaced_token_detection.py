@@ -2,10 +2,10 @@
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits
+from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
 from models.encoder import Encoder
 from models.heads.discriminator import DiscriminatorHead
@@ -59,3 +59,14 @@ class Model(PretrainingModel):
             found = binary_cross_entropy_with_logits(logits, targets, reduction="none")
             losses[rows] = found.detach().cpu().numpy()
         return losses
+
+    def pseudo_log_likelihoods(
+        self, sentences: Int[np.ndarray, "sentences seq"], mask: int
+    ) -> Float[np.ndarray, " sentences"]:
+        """Return the sum of each token's log-probability of being original, by the discriminator, in one pass.
+
+        The discriminator and not the generator, because it is the encoder that arms differ in.
+        """
+        logits = self.judge(self.encoder(self.tensor(sentences)))[:, 1:-1]
+        scores: np.ndarray = logsigmoid(-logits.float()).double().cpu().numpy().sum(1)
+        return scores

@@ -13,6 +13,7 @@ NAMES = st.text(string.ascii_letters + "_.", min_size=1, max_size=12)
 VALUES = st.text(string.ascii_letters + string.digits + "_.-", max_size=8)
 COUNTS = st.integers(0, 10**12)
 LABELS = st.one_of(
+    st.builds(StageLabel, st.just("untrained"), task=WORDS, seed=COUNTS),
     st.builds(StageLabel, WORDS),
     st.builds(StageLabel, WORDS, tokens=COUNTS),
     st.builds(StageLabel, WORDS, task=WORDS),
@@ -51,6 +52,8 @@ def test_the_text_of_a_label_survives_being_read(text: str) -> None:
         ("examples rte", StageLabel("examples", task="rte")),
         ("contamination squad_v2_0", StageLabel("contamination", task="squad_v2_0")),
         ("corpus for tasks 1", StageLabel("corpus", number=1)),
+        ("untrained for tasks 2", StageLabel("untrained", number=2)),
+        ("untrained cola#2", StageLabel("untrained", task="cola", seed=2)),
         ("long_sequence_phase", StageLabel("long_sequence_phase")),
         ("latency n = 128", StageLabel("latency", length=128)),
     ],

@@ -58,6 +58,21 @@ PLAUSIBLE: Mapping[str, Mapping[str, Any]] = {
     "long_sequence_phase": {"tokens": 256, "held_out_loss": 7.0, "train_curve": CURVE, "held_out_curve": CURVE},
     "fine_tune": {"task": "docs_pair", "seed": 1, "examples": 64, "scores": {"accuracy": 62.5}},
     "probe": {"task": "docs_pair", "seed": 1, "examples": 64, "scores": {"accuracy": 62.5}},
+    "linear_probe": {
+        "task": "ner_wnut17",
+        "seed": 0,
+        "examples": 64,
+        "scores": {"entity_f1": 12.5},
+        "layers": [10.0, 12.5],
+    },
+    "minimal_pairs": {
+        "task": "blimp",
+        "seed": 0,
+        "examples": 64,
+        "scores": {"accuracy": 62.5},
+        "groups": {"binding": 75.0, "ellipsis": 50.0},
+    },
+    "untrained": {"parameters": 51_000},
     "attention": {
         "sequences": 2,
         "length": 4,
@@ -112,7 +127,7 @@ DRAWN: Mapping[tuple[str, Status], st.SearchStrategy[dict[str, Any]]] = {
     ("probe", Status.DIVERGED): st.fixed_dictionaries({"task": TEXT, "seed": WHOLE, "step": WHOLE, "loss": TEXT}),
     ("examples", Status.FINISHED): st.fixed_dictionaries(
         {"task": TEXT, "chance": st.none() | REAL, "bag_of_words": st.none() | SCORES, "train": PART, "dev": PART},
-        optional={"bag_of_words_examples": WHOLE, **TEST_PART},
+        optional={"bag_of_words_examples": WHOLE, "ngram": SCORES, **TEST_PART},
     ),
     ("evaluation_set", Status.FINISHED): st.fixed_dictionaries({"sequences": WHOLE, "questions": WHOLE}),
     ("attention", Status.FINISHED): st.fixed_dictionaries(
@@ -126,7 +141,7 @@ DRAWN: Mapping[tuple[str, Status], st.SearchStrategy[dict[str, Any]]] = {
     ),
     **{
         (kind, Status.FINISHED): st.just(dict(PLAUSIBLE[kind]))
-        for kind in ("corpus", "tokens", "contamination", "latency")
+        for kind in ("corpus", "tokens", "contamination", "latency", "linear_probe", "minimal_pairs", "untrained")
     },
 }
 """By kind and end, results as JSON."""

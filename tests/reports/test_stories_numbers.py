@@ -202,7 +202,8 @@ def search() -> Iterator[str]:
             assert mark is not None
             losses.setdefault(record.trial, {})[mark] = loss
     stopped = {decision.trial for decision in rows.decisions() if not decision.cleared}
-    yield f"{len(stopped)} of the {len(losses)} trials were stopped, and {len(losses) - len(stopped)} passed every hurdle"
+    passed = len(losses) - len(stopped)
+    yield f"{len(stopped)} of the {len(losses)} trials were stopped, and {passed} passed every hurdle"
     mark, end = 3_600_000, 18_000_000
     candidates = {arm.name: arm.candidate for arm in rows.arms()}
     kinds = {name: candidate.architecture.convolution.kind for name, candidate in candidates.items()}

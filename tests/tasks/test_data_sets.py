@@ -58,7 +58,9 @@ def test_every_task_of_files_is_registered_with_the_splits_that_it_reads() -> No
     assert tasks.keys() == {name for name, each in data_sets().items() if each.kind == "task"}
     for name, files in tasks.items():
         hub = data_sets()[name].hub
-        assert hub is not None
+        if hub is None:
+            assert not files.splits
+            continue
         for part in files.needed:
             assert files.splits[part].configuration == hub.configuration
             assert files.splits[part].name in hub.splits

@@ -1,0 +1,73 @@
+"""Encodes the examples of tasks that are evaluated on a frozen encoder, and scores their references."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from foundation.schema import JsonValue
+from runners.stages.context import StageContext
+from runners.stages.declarations import ExamplesStage
+from tasks.labelled.encoding import EncodedExamples, save_examples
+from tasks.labelled.minimal_pairs import encode_pairs, save_groups
+from tasks.labelled.task import DownstreamTask, Example, Examples
+from tasks.labelled.words import encode_words, save_words
+from tasks.most_frequent_tag import most_frequent_tag_scores
+from tasks.ngram_reference import ngram_scores
+from tasks.tokenizer import WordPiece
+
+PARTS = ("train", "dev")
+
+
+def parts_of(examples: Examples) -> Iterator[tuple[str, tuple[Example, ...]]]:
+    """Yield every part with its name: train, dev, then further ones."""
+    yield from zip(PARTS, (examples.train, examples.dev), strict=True)
+    yield from sorted(examples.others.items())
+
+
+def encode_frozen(
+    stage: ExamplesStage, task: DownstreamTask, examples: Examples, tokenizer: WordPiece, context: StageContext
+) -> dict[str, JsonValue]:
+    """Write the encoded examples; return how many there are, and the scores of the references.
+
+    Of a linear probe the reference is the most frequent tag of each word, of minimal pairs an n-gram model.
+    """
+    result: dict[str, JsonValue] = {}
+    for part, chosen in parts_of(examples):
+        context.progress(f"encoding {task.name}, {part}: {len(chosen):,} examples", 0.3)
+        (context.folder / part).mkdir(exist_ok=True)
+        encoded = _encoded(task, chosen, tokenizer, stage.sequence_length, context.folder / part)
+        result[part] = figures_of(encoded, len(chosen), examples.left_out.get(part, 0))
+    if task.method == "minimal_pairs":
+        return result | {"bag_of_words": None} | ngram_reference(task, examples, tokenizer, context)
+    scores = most_frequent_tag_scores(task, examples)
+    return result | {"bag_of_words": {**scores}, "bag_of_words_examples": len(examples.train)}
+
+
+def ngram_reference(
+    task: DownstreamTask, examples: Examples, tokenizer: WordPiece, context: StageContext
+) -> dict[str, JsonValue]:
+    """Return the scores of the n-gram model of the pretraining tokens, as a field of the result."""
+    context.progress(f"n-gram model on {task.name}", 0.7)
+    return {"ngram": {**ngram_scores(task, examples, context.inputs["tokens"] / "train.npy", tokenizer)}}
+
+
+def _encoded(
+    task: DownstreamTask, chosen: Sequence[Example], tokenizer: WordPiece, length: int, folder: Path
+) -> EncodedExamples:
+    if task.method == "linear_probe":
+        words = encode_words(chosen, tokenizer, length)
+        save_words(words, folder)
+        return words.sequences
+    pairs = encode_pairs(chosen, tokenizer, length)
+    save_examples(pairs, folder)
+    save_groups(chosen, folder)
+    return pairs
+
+
+def figures_of(encoded: EncodedExamples, examples: int, left_out: int) -> dict[str, JsonValue]:
+    """Return what the ledger keeps of one encoded part."""
+    figures: dict[str, JsonValue] = {
+        "examples": examples,
+        "truncated_share": round(encoded.truncated_share, 4),
+        "answers_lost": encoded.answers_lost,
+    }
+    return figures | ({"left_out": left_out} if left_out else {})

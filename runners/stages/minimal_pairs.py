@@ -1,0 +1,72 @@
+"""Scores minimal pairs with a pretrained model, zero-shot, by pseudo-log-likelihood. Salazar et al. 2020, 1910.14659.
+
+Sentences of one length make a batch, so nothing is padded and a score does not depend on the other sentences.
+"""
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from foundation.schema import JsonValue
+from ledger.result_files import other_parts, predictions_file
+from models.precision import autocast_to
+from runners.stages.context import Diverged, StageContext
+from runners.stages.declarations import MinimalPairsStage
+from runners.stages.pretrain import CHECKPOINT
+from runners.training.checkpoint import load_weights
+from tasks.labelled.encoding import EncodedExamples, load_examples
+from tasks.objectives import build_model
+from tasks.objectives.pretraining_model import PretrainingModel
+from tasks.progress import place
+from tasks.tokenizer import load_tokenizer
+
+MARKS = 2  # [CLS] and [SEP]
+TOKENS_PER_BATCH = 2**14  # of masked copies; a function of nothing else, so that sums are reproducible
+
+
+def compute(stage: MinimalPairsStage, context: StageContext) -> dict[str, JsonValue]:
+    """Write the scores of both sentences of every pair; return how many pairs there are. Raises Diverged."""
+    model = build_model(stage.candidate, stage.generator, 0)  # all weights are replaced
+    load_weights(context.inputs["pretrained"] / CHECKPOINT, model)
+    model.eval()
+    mask = load_tokenizer(context.inputs["tokens"]).mask
+    counts: dict[str, JsonValue] = {}
+    for part in ("dev", *other_parts(context.inputs["examples"])):
+        examples = load_examples(context.inputs["examples"] / part)
+        scores = sentence_scores(model, examples, mask, stage, context)
+        if not np.isfinite(scores).all():
+            raise Diverged({"task": stage.task, "error": f"{part}: log-probabilities that are not finite"})
+        (context.folder / predictions_file(part)).write_text(json.dumps(scores.reshape(-1, 2).tolist()))
+        counts[part] = len(examples) // 2
+    others = {part: count for part, count in counts.items() if part != "dev"}
+    return {"examples": counts["dev"]} | ({"others": others} if others else {})
+
+
+def sentence_scores(
+    model: PretrainingModel, sentences: EncodedExamples, mask: int, stage: MinimalPairsStage, context: StageContext
+) -> NDArray[np.float64]:
+    """Return the pseudo-log-likelihood of every sentence in nats, in their order."""
+    scores = np.zeros(len(sentences))
+    done = 0
+    for chosen in batches_by_length(np.asarray(sentences.lengths)):
+        length = int(sentences.lengths[chosen[0]])
+        rows = np.asarray(sentences.tokens)[chosen, :length].astype(np.int64)
+        with torch.inference_mode(), autocast_to(stage.candidate.recipe.precision, model.encoder.device):
+            scores[chosen] = model.pseudo_log_likelihoods(rows, mask)
+        done += len(chosen)
+        context.progress(place(stage.task, "sentence", done, len(sentences)), done / max(len(sentences), 1))
+    return scores
+
+
+def batches_by_length(lengths: NDArray[np.int32]) -> Iterator[NDArray[np.int64]]:
+    """Yield the numbers of sentences of one length, as many as their masked copies fit a batch; at least one.
+
+    A sentence without tokens is left out.
+    """
+    for length in np.unique(lengths[lengths > MARKS]):
+        same = np.flatnonzero(lengths == length)
+        size = max(1, TOKENS_PER_BATCH // int(length) ** 2)
+        yield from (same[first : first + size] for first in range(0, len(same), size))

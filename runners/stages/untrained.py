@@ -1,0 +1,17 @@
+"""Initialises a model from its seed and keeps the weights: the untrained encoder, a reference for every task."""
+
+from foundation.schema import JsonValue
+from runners.stages.context import StageContext
+from runners.stages.declarations import UntrainedStage
+from runners.stages.pretrain import CHECKPOINT
+from runners.training.checkpoint import save_checkpoint
+from runners.training.optimiser import adamw
+from tasks.objectives import build_model
+
+
+def compute(stage: UntrainedStage, context: StageContext) -> dict[str, JsonValue]:
+    """Write a checkpoint like that of a pretraining stage of no updates; return the number of parameters."""
+    recipe = stage.candidate.recipe
+    model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed))
+    save_checkpoint(context.folder / CHECKPOINT, model, adamw(model, recipe.weight_decay), {"step": 0})
+    return {"parameters": sum(parameter.numel() for parameter in model.encoder.parameters())}

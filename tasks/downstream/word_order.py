@@ -1,0 +1,47 @@
+"""Were two adjacent words of this sentence exchanged? Bigram shift, Conneau et al. 2018 (arXiv 1805.01070).
+
+Made from the sentences of any corpus of prose. Each sentence is there twice in the same set: as it was written, and
+with two adjacent words exchanged (`tasks.documentation.word_swaps`). Shortcuts: both have the same words and the same
+length, so words, lengths and sources are uninformative about the label and only word order is left. Bigrams see it,
+and an n-gram model of the pretraining text sees it better: both are printed as references.
+"""
+
+from collections.abc import Sequence
+
+from tasks.corpora.document import Document
+from tasks.documentation.drawing import by_module, draw, in_hashed_order
+from tasks.documentation.sentences import sentences
+from tasks.documentation.word_swaps import with_neighbours_swapped
+from tasks.labelled.task import DownstreamTask, Example, Examples
+
+NAME = "word_order"
+SWAPPED, WRITTEN = 0, 1
+
+
+def build(documents: Sequence[Document], train_count: int, dev_count: int) -> Examples:
+    """Return examples of single sentences; raises DataError if the documents give too few."""
+    seen: set[str] = set()
+    groups = {}
+    for module, found in by_module(documents).items():
+        texts = dict.fromkeys(text for document in found for text in sentences(document.text))
+        distinct = [text for text in texts if text.lower() not in seen]
+        seen.update(text.lower() for text in distinct)
+        swaps = ((text, with_neighbours_swapped(text)) for text in in_hashed_order(distinct, str))
+        groups[module] = [
+            (Example(text, label=WRITTEN, source=module), Example(swapped, label=SWAPPED, source=module))
+            for text, swapped in swaps
+            if swapped is not None and swapped.lower() not in seen
+        ]
+    return draw(NAME, groups, train_count, dev_count)
+
+
+TASK = DownstreamTask(
+    name=NAME,
+    version=1,
+    form="single",
+    labels=("swapped", "written"),
+    metrics=("accuracy", "matthews"),
+    chance=0.5,
+    build=build,
+    ngram_reference=True,
+)

@@ -1,0 +1,112 @@
+"""Tasks on the frozen encoder and untrained encoders among an experiment's stages: labels, keys, what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from configuration.experiment import Experiment
+from configuration.released_fine_tuning import released_fine_tunings
+from configuration.validation.experiment import violations_of
+from foundation.schema import canonical
+from ledger.contamination import refuse_leakage
+from runners.dag import all_labels, shared_stages, trial_stages
+from runners.stages.declarations import FineTuneStage
+from tests.factories import simulated_training as simulated
+
+TUNING = {"tasks": ["docs_pair", "docs_minimal_pairs"], "seeds": [1, 2], "sequence_length": 16}
+PROBED = {**TUNING, "tasks": ["docs_pair", "ner_wnut17"], "data": "nowhere"}
+
+
+def keys(experiment: Experiment) -> dict[str, str]:
+    shared = shared_stages(experiment)
+    stages = {**shared.named(), **trial_stages(experiment, shared, experiment.baseline, 1)}
+    return {label: stage.key for label, stage in stages.items()}
+
+
+def told(experiment: Experiment) -> list[str]:
+    return [str(violation) for violation in violations_of(experiment)]
+
+
+def test_a_task_on_the_frozen_encoder_runs_once_whatever_the_fine_tuning_seeds(tmp_path: Path) -> None:
+    asked = simulated.experiment(tmp_path, fine_tuning=TUNING)
+    assert all_labels(asked) == ("pretrain@2560", "docs_minimal_pairs#0", "docs_pair#1", "docs_pair#2")
+    stages = trial_stages(asked, shared_stages(asked), asked.baseline, 1)
+    assert {label: stage.kind for label, stage in stages.items()} == {
+        "pretrain@2560": "pretrain",
+        "docs_minimal_pairs#0": "minimal_pairs",
+        "docs_pair#1": "fine_tune",
+        "docs_pair#2": "fine_tune",
+    }
+
+
+def test_how_other_tasks_are_taught_changes_no_key_of_it(tmp_path: Path) -> None:
+    plain = keys(simulated.experiment(tmp_path, fine_tuning=TUNING))
+    search = {"peak_learning_rate": [1e-4, 3e-4]}
+    other = keys(simulated.experiment(tmp_path, fine_tuning={**TUNING, "epochs": 9, "search": search}))
+    assert other["docs_minimal_pairs#0"] == plain["docs_minimal_pairs#0"]
+    assert not any(label.startswith("docs_minimal_pairs#0 ") for label in other)
+
+
+def test_untrained_encoders_change_no_other_key_and_are_evaluated_on_every_task(tmp_path: Path) -> None:
+    without = simulated.experiment(tmp_path, fine_tuning=TUNING)
+    asked = simulated.experiment(tmp_path, fine_tuning={**TUNING, "untrained_seeds": [1, 7]})
+    before, after = keys(without), keys(asked)
+    added = {label: key for label, key in after.items() if label not in before}
+    assert {label: after[label] for label in before} == before
+    assert list(added) == [
+        f"untrained {what}"
+        for seed in (1, 7)
+        for what in (f"for tasks {seed}", f"docs_minimal_pairs#{seed}", f"docs_pair#{seed}")
+    ]
+    assert len({*added.values()}) == len(added)
+    assert "untrained_seeds" not in str(canonical(without))
+
+
+def test_an_untrained_encoder_is_taught_as_a_trained_one_is(tmp_path: Path) -> None:
+    asked = simulated.experiment(tmp_path, fine_tuning={**TUNING, "untrained_seeds": [2]})
+    shared = shared_stages(asked)
+    trained = trial_stages(asked, shared, asked.baseline, 1)["docs_pair#2"]
+    reference = shared.untrained["untrained docs_pair#2"]
+    assert isinstance(reference.declaration, FineTuneStage)
+    assert reference.declaration == trained.declaration
+    assert reference.inputs["examples"].key == trained.inputs["examples"].key
+    assert reference.inputs["pretrained"].kind == "untrained"
+    assert reference.inputs["pretrained"].declaration.candidate == asked.baseline  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("tuning", "message"),
+    [
+        ({**TUNING, "untrained_seeds": [1, 1]}, "1 stands twice"),
+        (
+            {**TUNING, "by_task": {"docs_minimal_pairs": {"epochs": 9, "dev_examples": 20}}},
+            "changes nothing: docs_minimal_pairs is evaluated on the frozen encoder, which is not trained",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_one_line(tuning: dict[str, Any], message: str, tmp_path: Path) -> None:
+    found = told(simulated.experiment(tmp_path, fine_tuning=tuning))
+    assert len(found) == 1
+    assert message in found[0]
+
+
+def test_a_hurdle_probes_by_fine_tuning_alone(tmp_path: Path) -> None:
+    hurdle = {**simulated.HURDLES, "probe": {"task": "docs_minimal_pairs"}}
+    pretraining = {"tokens": 2560, "seeds": [1], "hurdle": hurdle}
+    found = told(simulated.search(tmp_path, pretraining=pretraining))
+    assert any("docs_minimal_pairs is evaluated on the frozen encoder" in line for line in found)
+
+
+def test_a_plan_says_that_nothing_is_trained_and_finds_no_departure_from_a_release(tmp_path: Path) -> None:
+    asked = simulated.experiment(tmp_path, fine_tuning=TUNING)
+    ways = {each.tasks: each for each in released_fine_tunings(asked.fine_tuning, "small")}
+    frozen = ways["docs_minimal_pairs",]
+    assert (frozen.told, frozen.departures) == ("minimal pairs, no weight trained, sequences of 16 tokens", ())
+    assert "epochs" in ways["docs_pair",].told
+
+
+def test_records_of_untrained_encoders_are_no_records_of_leakage(tmp_path: Path) -> None:
+    asked = simulated.experiment(tmp_path, fine_tuning={**TUNING, "untrained_seeds": [1]})
+    with simulated.opened(tmp_path / "ledger.sqlite") as ledger:
+        refuse_leakage(asked, ledger.records())

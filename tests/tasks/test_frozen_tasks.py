@@ -1,0 +1,271 @@
+"""Tasks on the frozen encoder: files in CoNLL's layouts and BLiMP's, encodings, and scores against references."""
+
+import json
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foundation.errors import CorruptionError, DataError
+from tasks.downstream import find_task
+from tasks.labelled.entities import entities, entity_scores
+from tasks.labelled.minimal_pairs import accuracy_by_group, encode_pairs, load_groups, pair_accuracy, save_groups
+from tasks.labelled.scoring import score_tags
+from tasks.labelled.task import Example, Examples, Part
+from tasks.labelled.words import NO_POSITION, encode_words, load_words, save_words
+from tasks.most_frequent_tag import most_frequent_tag_scores
+from tasks.tokenizer import WordPiece
+from tasks.vocabulary import SPECIAL_TOKENS
+from tests.factories.published_data import published
+from tests.factories.small_experiments import WORDS
+
+NER, POS = find_task("ner_wnut17"), find_task("pos_ewt")
+TAGS = st.lists(st.sampled_from(NER.labels[:7]), max_size=12)
+
+
+def read(task: str, path: Path) -> Part:
+    files = find_task(task).files
+    assert files is not None
+    assert files.read is not None
+    return files.read("dev", path, path.name)
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+def test_sentences_end_at_lines_without_a_word(tmp_path: Path) -> None:
+    part = read("ner_wnut17", written(tmp_path, "a.conll", "Anna\tB-person\nsings\tO\n\t\nOslo\tB-location\n"))
+    assert [example.first for example in part.examples] == ["Anna sings", "Oslo"]
+    assert [[NER.labels[tag] for tag in example.tags] for example in part.examples] == [
+        ["B-person", "O"],
+        ["B-location"],
+    ]
+    assert [example.row for example in part.examples] == ["1", "4"]
+
+
+def test_ranges_empty_nodes_and_comments_of_conll_u_are_no_words(tmp_path: Path) -> None:
+    rest = "\t".join("_" * 6)
+    lines = [
+        "# text = don't go",
+        f"1-2\tdon't\t_\t_\t{rest}",
+        f"1\tdo\tdo\tAUX\t{rest}",
+        f"2\tn't\tnot\tPART\t{rest}",
+        f"2.1\tgone\tgo\tVERB\t{rest}",
+        f"3\t#\t#\tSYM\t{rest}",
+    ]
+    part = read("pos_ewt", written(tmp_path, "a.conllu", "\n".join(lines) + "\n"))
+    assert [example.first for example in part.examples] == ["do n't #"]
+    assert [POS.labels[tag] for tag in part.examples[0].tags] == ["AUX", "PART", "SYM"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Anna B-person\n", "a.conll:1: 1 columns, expected 2, apart by tabs"),
+        ("Anna\tO\nOslo\tB-city\n", "a.conll:2: the tag is 'B-city'; expected one of O, B-corporation"),
+        (" \tB-person\n", "a.conll:1: a tag without a word"),
+        ("\n\n", "a.conll:1: the file holds no sentences"),
+        ("", "a.conll:1: the file holds no sentences"),
+    ],
+)
+def test_a_mistake_of_a_tagged_file_is_one_line(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError) as refusal:
+        read("ner_wnut17", written(tmp_path, "a.conll", text))
+    assert len(refusal.value.lines) == 1
+    assert refusal.value.lines[0].startswith(message)
+
+
+def test_all_mistakes_of_a_tagged_file_are_reported_at_once(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as refusal:
+        read("ner_wnut17", written(tmp_path, "a.conll", "x\nAnna\tO\ny\n"))
+    assert [line.split(":")[1] for line in refusal.value.lines] == ["1", "3"]
+
+
+def archive(folder: Path, files: dict[str, str]) -> Path:
+    with zipfile.ZipFile(folder / "BLiMP.zip", "w") as zipped:
+        for name, text in files.items():
+            zipped.writestr(name, text)
+    return folder / "BLiMP.zip"
+
+
+def line(**changes: object) -> str:
+    pair = {"sentence_good": "Cats sleep.", "sentence_bad": "Cats sleeps.", "linguistics_term": "agreement"}
+    return json.dumps({**pair, "UID": "regular", "pairID": "0", **changes})
+
+
+def test_an_archive_of_pairs_is_read_by_paradigm_and_resource_forks_are_left_out(tmp_path: Path) -> None:
+    other = line(UID="irregular", pairID="7")
+    files = {"data/b.jsonl": line() + "\n", "data/a.jsonl": other, "__MACOSX/data/._a.jsonl": "\x00", "data/": ""}
+    pairs = read("blimp", archive(tmp_path, files)).examples
+    assert [(pair.row, pair.group) for pair in pairs] == [("irregular/7", "agreement"), ("regular/0", "agreement")]
+    assert (pairs[0].first, pairs[0].second) == ("Cats sleep.", "Cats sleeps.")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "BLiMP.zip/data/a.jsonl:1: not JSON"),
+        ("[]", "BLiMP.zip/data/a.jsonl:1: no JSON object"),
+        (line(sentence_bad=""), "BLiMP.zip/data/a.jsonl:1: no text in sentence_bad"),
+        (line(UID=3, pairID=None), "BLiMP.zip/data/a.jsonl:1: no text in UID and no text in pairID"),
+    ],
+)
+def test_a_mistake_of_an_archive_of_pairs_is_one_line(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError) as refusal:
+        read("blimp", archive(tmp_path, {"data/a.jsonl": text}))
+    assert len(refusal.value.lines) == 1
+    assert refusal.value.lines[0].startswith(message)
+
+
+def test_what_is_no_archive_of_pairs_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"BLiMP\.zip: holds no minimal pairs"):
+        read("blimp", archive(tmp_path, {"readme": "text"}))
+    with pytest.raises(DataError, match=r"a\.zip: no readable zip archive"):
+        read("blimp", written(tmp_path, "a.zip", "text"))
+
+
+def test_the_published_files_are_read_whole() -> None:
+    pairs = read("blimp", published("probing/blimp/BLiMP.zip")).examples
+    assert len(pairs) == 67_000
+    assert len({pair.row for pair in pairs}) == 67_000
+    assert len({pair.row.partition("/")[0] for pair in pairs}) == 67
+    train = read("ner_wnut17", published("ner/wnut17/wnut17train.conll")).examples
+    assert len(train) == 3394
+    tags = [NER.labels[tag] for example in train for tag in example.tags]
+    assert sum(tag.startswith("B-") for tag in tags) == 1975  # as the paper's Table 2 counts
+
+
+@given(TAGS, st.data())
+def test_entity_scores_are_those_of_conlleval(references: list[str], data: st.DataObject) -> None:
+    predictions = data.draw(
+        st.lists(st.sampled_from(NER.labels[:7]), min_size=len(references), max_size=len(references))
+    )
+    sentences = sorted(data.draw(st.lists(st.integers(0, 2), min_size=len(references), max_size=len(references))))
+    right, predicted, expected = conlleval(predictions, references, sentences)
+    found = entity_scores(predictions, references, sentences)
+    assert found["entity_precision"] == pytest.approx(right / predicted if predicted else 0.0)
+    assert found["entity_recall"] == pytest.approx(right / expected if expected else 0.0)
+    assert found["entity_f1"] == pytest.approx(2 * right / (predicted + expected) if predicted + expected else 0.0)
+
+
+def conlleval(
+    predictions: Sequence[str], references: Sequence[str], sentences: Sequence[int]
+) -> tuple[int, int, int]:
+    """Count right, predicted and expected entities word by word, by the rules of the script of CoNLL-2000."""
+    right = predicted = expected = 0
+    inside = False
+    last_guess = last_gold = "O"
+    previous = -1
+    words = [*zip(predictions, references, sentences, strict=True), ("O", "O", -2)]
+    for guess, gold, sentence in words:
+        for tag_pair in ([("O", "O")] if sentence != previous else []) + [(guess, gold)]:
+            guessed, golden = tag_pair
+            if inside:
+                ends = ended(last_gold, golden), ended(last_guess, guessed)
+                if all(ends):
+                    inside, right = False, right + 1
+                elif any(ends) or guessed.partition("-")[2] != golden.partition("-")[2]:
+                    inside = False
+            starts = started(last_gold, golden), started(last_guess, guessed)
+            inside = inside or (all(starts) and guessed.partition("-")[2] == golden.partition("-")[2])
+            expected, predicted = expected + starts[0], predicted + starts[1]
+            last_guess, last_gold = guessed, golden
+        previous = sentence
+    return right, predicted, expected
+
+
+def started(last: str, tag: str) -> bool:
+    return tag != "O" and (tag[0] == "B" or last == "O" or last[2:] != tag[2:])
+
+
+def ended(last: str, tag: str) -> bool:
+    return last != "O" and (tag == "O" or tag[0] == "B" or last[2:] != tag[2:])
+
+
+def test_an_entity_ends_with_its_sentence() -> None:
+    assert list(entities(["B-person", "I-person"], [0, 1])) == [(0, 0, 1, "person"), (1, 1, 2, "person")]
+    assert list(entities(["B-person", "I-person"], [0, 0])) == [(0, 0, 2, "person")]
+
+
+def test_tagging_everything_right_scores_100_and_as_nothing_0() -> None:
+    tags = [NER.labels.index("B-person"), 0, NER.labels.index("B-group")]
+    assert score_tags(NER, tags, tags, [0, 0, 0]) == dict.fromkeys(NER.metrics, 100.0)
+    assert score_tags(NER, [0, 0, 0], tags, [0, 0, 0]) == dict.fromkeys(NER.metrics, 0.0)
+    assert score_tags(POS, [1, 2, 3, 4], [1, 2, 0, 0], [0] * 4) == {"accuracy": 50.0}
+    with pytest.raises(ValueError, match="0 predictions for 0 references"):
+        score_tags(POS, [], [], [])
+
+
+LETTERS = WordPiece(
+    [*SPECIAL_TOKENS, *"abcdefgh.,'", *(f"##{letter}" for letter in "abcdefgh")], lowercase=True
+)  # each letter is a subword
+SENTENCES = st.lists(st.text("abcdefgh.,'é\u00ad", min_size=1, max_size=6), min_size=1, max_size=8)
+
+
+@given(SENTENCES, st.integers(4, 24))
+def test_a_word_is_at_the_first_of_its_subwords_or_nowhere(words: list[str], length: int) -> None:
+    example = Example(" ".join(words), tags=tuple(range(len(words))))
+    encoded = encode_words([example], LETTERS, length)
+    assert encoded.tags == list(range(len(words)))
+    before = 1
+    for word, position in zip(words, encoded.words[:, 1], strict=True):
+        own = len(LETTERS.encode([word])[0])
+        fits = own > 0 and before < length - 1
+        assert position == (before if fits else NO_POSITION)
+        before += own
+
+
+def test_the_subwords_of_a_sentence_are_counted_by_hand() -> None:
+    encoded = encode_words([Example("ab c.d \u00ad hg", tags=(0, 1, 2, 3))], LETTERS, 8)
+    assert encoded.words[:, 1].tolist() == [1, 3, NO_POSITION, 6]
+    assert encode_words([Example("ab c.d \u00ad hg", tags=(0, 1, 2, 3))], LETTERS, 7).words[:, 1].tolist() == [
+        *(1, 3, NO_POSITION, NO_POSITION)
+    ]
+
+
+def test_encoded_words_are_read_back_and_damage_is_refused(tmp_path: Path) -> None:
+    encoded = encode_words([Example("a b", tags=(0, 1)), Example("c", tags=(2,))], WORDS, 8)
+    save_words(encoded, tmp_path)
+    again = load_words(tmp_path)
+    assert (np.asarray(again.words) == encoded.words).all()
+    assert again.sentences == [0, 0, 1]
+    (tmp_path / "words.npy").write_bytes(b"")
+    with pytest.raises(CorruptionError):
+        load_words(tmp_path)
+
+
+def test_pairs_are_encoded_in_turn_and_their_phenomena_read_back(tmp_path: Path) -> None:
+    pairs = [Example("a b", "b a", group="order"), Example("c", "d", group="word")]
+    encoded = encode_pairs(pairs, WORDS, 8)
+    alone = [encode_pairs([Example(text, text)], WORDS, 8).tokens[0] for text in ("a b", "b a", "c", "d")]
+    assert (encoded.tokens == np.stack(alone)).all()
+    save_groups(pairs, tmp_path)
+    assert load_groups(tmp_path) == ["order", "word"]
+    (tmp_path / "groups.json").write_text("{")
+    with pytest.raises(CorruptionError):
+        load_groups(tmp_path)
+
+
+SCORES = st.lists(st.tuples(st.floats(-99, 0), st.floats(-99, 0)), min_size=1)
+
+
+@given(SCORES)
+def test_the_accuracy_of_the_opposite_preference_is_the_complement(scores: list[tuple[float, float]]) -> None:
+    turned = [(bad, good) for good, bad in scores]
+    assert pair_accuracy(scores) + pair_accuracy(turned) == pytest.approx(1.0)
+    assert pair_accuracy([(good, good) for good, _ in scores]) == 0.5
+    assert accuracy_by_group(scores, ["one"] * len(scores)) == {"one": pair_accuracy(scores)}
+    assert accuracy_by_group(scores, [""] * len(scores)) == {}
+
+
+def test_the_most_frequent_tag_of_a_word_is_learned_from_train_alone() -> None:
+    noun, verb = POS.labels.index("NOUN"), POS.labels.index("VERB")
+    train = (Example("run run run walk", tags=(noun, verb, verb, noun)), Example("walk sea", tags=(noun, noun)))
+    dev = (Example("run sea new", tags=(verb, noun, verb)),)
+    assert most_frequent_tag_scores(POS, Examples(train, dev))["accuracy"] == pytest.approx(200 / 3)

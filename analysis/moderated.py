@@ -13,14 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.distributions import Values
+from analysis.distributions import Values, digamma, trigamma
 from analysis.estimates import Estimates, Moments
 from analysis.welch import contrasts
 
 LARGE = 1e10
 """Degrees of freedom for a prior that the samples cannot tell from a common variance."""
-SMALL = 8.0
-"""Argument above which the asymptotic series of digamma and trigamma hold to 1e-10."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +36,12 @@ def fit_prior(samples: Moments) -> VariancePrior:
     count = there.sum(axis=-1)
     half = np.where(there, degrees / 2, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.where(there, np.log(samples.variance), 0.0) - _digamma(half) + np.log(half)
+        logs = np.where(there, np.log(samples.variance), 0.0) - digamma(half) + np.log(half)
         mean = np.where(there, logs, 0.0).sum(axis=-1) / count
         squares = np.where(there, (logs - mean[..., None]) ** 2, 0.0).sum(axis=-1) / (count - 1)
-        excess = squares - np.where(there, _trigamma(half), 0.0).sum(axis=-1) / count
+        excess = squares - np.where(there, trigamma(half), 0.0).sum(axis=-1) / count
         half_prior = _inverse_trigamma(np.where(excess > 0, excess, np.nan))
-        fitted = np.exp(mean + _digamma(half_prior) - np.log(half_prior))
+        fitted = np.exp(mean + digamma(half_prior) - np.log(half_prior))
         common = np.where(there, samples.variance * degrees, 0.0).sum(axis=-1)
         common = common / np.where(there, degrees, 0.0).sum(axis=-1)
     large = ~(excess > 0)
@@ -73,31 +71,11 @@ def moderated_contrasts(samples: Moments, weights: Values) -> Estimates:
     return Estimates(found.value, found.standard_error, np.minimum(satterthwaite, most))
 
 
-def _digamma(x: Values) -> Values:
-    """Return the derivative of the log gamma function: recurrence and asymptotic series, DLMF 5.5.2 and 5.11.2."""
-    total, x = np.zeros_like(x), np.array(x, dtype=np.float64)
-    while np.any(low := x < SMALL):
-        total, x = np.where(low, total - 1 / x, total), np.where(low, x + 1, x)
-    square = 1 / x**2
-    series = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square / 132))))
-    return total + np.log(x) - 0.5 / x - series
-
-
-def _trigamma(x: Values) -> Values:
-    """Return the second derivative of the log gamma function, DLMF 5.15.8."""
-    total, x = np.zeros_like(x), np.array(x, dtype=np.float64)
-    while np.any(low := x < SMALL):
-        total, x = np.where(low, total + 1 / x**2, total), np.where(low, x + 1, x)
-    square = 1 / x**2
-    series = square * (1 / 6 - square * (1 / 30 - square * (1 / 42 - square * (1 / 30 - square * 5 / 66))))
-    return total + (1 + 0.5 / x + series) / x
-
-
 def _inverse_trigamma(y: Values) -> Values:
     """Return the x with a trigamma of y, by bisection of the logarithm; NaN for NaN."""
     low, high = np.full_like(y, -14.0), np.full_like(y, 24.0)
     for _ in range(60):
         middle = (low + high) / 2
-        above = _trigamma(np.exp(middle)) > y
+        above = trigamma(np.exp(middle)) > y
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     return np.where(np.isnan(y), np.nan, np.exp(high))

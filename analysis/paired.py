@@ -10,7 +10,8 @@ from statistics import fmean, stdev
 
 import numpy as np
 
-from analysis.students_t import central_share, two_sided_quantile
+from analysis.distributions import t_p as students_t_p
+from analysis.distributions import t_quantile
 from foundation.randomness import stream
 
 ALPHA = 0.05
@@ -24,7 +25,7 @@ def interval(differences: Sequence[float], confidence: float) -> tuple[float, fl
     """Return the interval of the mean by Student's t. Needs two differences."""
     n = len(differences)
     mean = fmean(differences)
-    half_width = two_sided_quantile(confidence, n - 1) * stdev(differences) / n**0.5
+    half_width = float(t_quantile(1 - confidence, n - 1)) * stdev(differences) / n**0.5
     return mean - half_width, mean + half_width
 
 
@@ -33,7 +34,7 @@ def t_p(differences: Sequence[float]) -> float | None:
     n = len(differences)
     if n < 2 or not vary(differences):
         return None
-    return 1 - central_share(abs(fmean(differences)) / (stdev(differences) / n**0.5), n - 1)
+    return float(students_t_p(fmean(differences) / (stdev(differences) / n**0.5), n - 1))
 
 
 def vary(differences: Sequence[float]) -> bool:

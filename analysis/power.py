@@ -4,24 +4,19 @@ The noncentral t distribution: given the sample standard deviation s, the mean i
 over s. Johnson, Kotz and Balakrishnan 1995, "Continuous Univariate Distributions" 2, chapter 31.
 """
 
-import math
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from jaxtyping import Float
 
-from analysis.distributions import t_quantile
+from analysis.distributions import chi_squared_quantile, normal_below, t_quantile
 from analysis.paired import ALPHA
-from analysis.students_t import two_sided_quantile
 
 POWER = 0.8
 MOST_SEEDS = 100
 QUADRATURE = 300
 """Number of equal-probability bins of s, each represented by its median."""
-
-_POINTS = np.linspace(-9, 9, 9001)
-_NORMAL = (_POINTS, np.array([math.erfc(-z / math.sqrt(2)) / 2 for z in _POINTS]))
 
 
 def power(effect: float, sd: float, pairs: int, alpha: float = ALPHA) -> float:
@@ -45,14 +40,15 @@ def power_within(effect: float, margin: float, sd: float, pairs: int, alpha: flo
 
 def power_of_t(shift: float, degrees: float, alpha: float = ALPHA) -> float:
     """Return the chance that a two-sided t test is significant for a true value of `shift` standard errors."""
-    bars = _bar(alpha, degrees) * _spreads(degrees)
-    return float(np.mean(_normal(shift - bars) + _normal(-shift - bars)))
+    thresholds = float(t_quantile(alpha, degrees)) * _spreads(degrees)
+    return float(np.mean(normal_below(shift - thresholds) + normal_below(-shift - thresholds)))
 
 
 def power_of_t_within(low: float, high: float, degrees: float, alpha: float = ALPHA) -> float:
     """Return the chance that the interval at 1 - alpha lies within bounds, in standard errors from the true value."""
-    bars = _bar(alpha, degrees) * _spreads(degrees)
-    return float(np.mean(np.maximum(0.0, _normal(high - bars) - _normal(low + bars))))
+    thresholds = float(t_quantile(alpha, degrees)) * _spreads(degrees)
+    within = normal_below(high - thresholds) - normal_below(low + thresholds)
+    return float(np.mean(np.maximum(0.0, within)))
 
 
 @lru_cache(maxsize=1024)
@@ -67,16 +63,9 @@ def detectable_shift(degrees: float, alpha: float = ALPHA, chance: float = POWER
     return high
 
 
-def _bar(alpha: float, degrees: float) -> float:
-    """Return the t that is significant: in closed form for whole degrees of freedom."""
-    if float(degrees).is_integer():
-        return two_sided_quantile(1 - alpha, int(degrees))
-    return float(t_quantile(alpha, degrees))
-
-
 def smallest_effect(sd: float, pairs: int, alpha: float = ALPHA) -> float | None:
     """Return the smallest true difference with a power of 0.8 for `pairs`; None below two."""
-    return sd * _standardised(pairs, alpha) if pairs > 1 else None
+    return sd * detectable_shift(pairs - 1, alpha) / pairs**0.5 if pairs > 1 else None
 
 
 def seeds_needed(chance: Callable[[int], float], start: int) -> int | None:
@@ -90,29 +79,8 @@ def seeds_needed(chance: Callable[[int], float], start: int) -> int | None:
     return high
 
 
-@cache
-def _standardised(pairs: int, alpha: float) -> float:
-    """Return the true difference with a power of 0.8, in standard deviations of the differences."""
-    low, high = 0.0, 1.0
-    while power(high, 1.0, pairs, alpha) < POWER:
-        high *= 2
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if power(middle, 1.0, pairs, alpha) < POWER else (low, middle)
-    return high
-
-
-def _normal(z: Float[np.ndarray, "n"]) -> Float[np.ndarray, "n"]:  # noqa: F821
-    """Return the normal distribution function, exact to one in a million."""
-    return np.asarray(np.interp(z, *_NORMAL))
-
-
 @lru_cache(maxsize=1024)
 def _spreads(degrees: float) -> Float[np.ndarray, "n"]:  # noqa: F821
     """Return equally likely values of s for a true value of 1: quantiles of sqrt(chi2 / degrees)."""
-    grid = np.linspace(1e-6, 1 + 8 / math.sqrt(degrees), 2001)
-    log_density = (degrees - 1) * np.log(grid) - degrees * grid * grid / 2
-    density = np.exp(log_density - log_density.max())
-    cumulated = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])  # trapezoidal rule
     middles = (np.arange(QUADRATURE) + 0.5) / QUADRATURE
-    return np.interp(middles, cumulated / cumulated[-1], grid)
+    return np.asarray(np.sqrt(chi_squared_quantile(middles, degrees) / degrees))

@@ -42,7 +42,7 @@ class Simultaneous:
     @property
     def rejected(self) -> Bool[np.ndarray, "*tables cells"]:
         """Whether the cell differs from 0 after the correction."""
-        return self.sign != 0
+        return np.asarray(self.sign != 0)
 
 
 def step_down(estimates: Estimates, graph: Graph, alpha: float = ALPHA, spent: ArrayLike = 1.0) -> Simultaneous:
@@ -75,7 +75,8 @@ def single_step(estimates: Estimates, graph: Graph, alpha: float = ALPHA) -> Sim
 
 def _lower(estimates: Estimates, level: Cells) -> Cells:
     """Return the one-sided lower bound at a level; minus infinity at level 0."""
-    return estimates.value - t_quantile(np.minimum(1.0, 2 * level), estimates.degrees) * estimates.standard_error
+    half_width = t_quantile(np.minimum(1.0, 2 * level), estimates.degrees) * estimates.standard_error
+    return np.asarray(estimates.value - half_width)
 
 
 def _negative(estimates: Estimates) -> Estimates:

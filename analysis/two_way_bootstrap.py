@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from analysis.distributions import t_quantile
 from analysis.effects import CONFIDENCE
-from analysis.students_t import two_sided_quantile
 from foundation.randomness import stream
 
 RESAMPLES = 4000
@@ -88,7 +88,7 @@ def two_way_interval(
     variance = max(sum(term for term, _ in terms), of_seeds, float(of_examples))  # no component is below 0
     spread = sum(term**2 / degrees for term, degrees in terms)
     degrees = max(1, int(variance**2 / spread * (1 + ROUNDING))) if spread else 1
-    half_width = two_sided_quantile(confidence, degrees) * variance**0.5
+    half_width = float(t_quantile(1 - confidence, degrees)) * variance**0.5
     difference = _difference(samples)
     return TwoWayInterval(difference, variance**0.5, difference - half_width, difference + half_width)
 

@@ -33,4 +33,4 @@ def against_first(arms: Moments) -> Estimates:
 
 def differences_from_first(arms: int) -> Float[np.ndarray, "others arms"]:
     """Return the weights of every other arm minus the first one."""
-    return np.eye(arms)[1:] - np.eye(arms)[0]
+    return np.asarray(np.eye(arms)[1:] - np.eye(arms)[0])

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import stdev
 
+from analysis.distributions import t_below
 from analysis.effects import Difference, differences_of
 from analysis.paired import ALPHA, vary
 from analysis.power import power, power_within
-from analysis.students_t import below
 from configuration.claims import Claim, Sign, parse_orderings
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, UNKNOWN, fixed
@@ -62,7 +62,7 @@ def decide(claim: Claim, differences: list[float], difference: Difference, alpha
     elif high < from_ or low > to:
         outcome = ClaimOutcome.CONTRADICTED
     sd, n = stdev(differences), len(differences)
-    shares = [below((bound - (difference.delta or 0.0)) * n**0.5 / sd, n - 1) for bound in (from_, to)]
+    shares = [float(t_below((bound - (difference.delta or 0.0)) * n**0.5 / sd, n - 1)) for bound in (from_, to)]
     if claim.sign is Sign.LEVEL:
         chance = power_within(0.0, claim.size, sd, n, alpha)
         if not claim.size:  # without a margin, equivalence has no probability

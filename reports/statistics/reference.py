@@ -7,8 +7,8 @@ test is a one-sample t of the seeds against chance, one-sided at 5%, with Holm's
 from collections.abc import Iterable
 from statistics import fmean, stdev
 
+from analysis.distributions import t_upper
 from analysis.paired import ALPHA, holm, vary
-from analysis.students_t import below
 from configuration.metrics import SCORE
 from ledger.records import with_results
 from ledger.stage_results import ExamplesResult, finite
@@ -50,4 +50,4 @@ def exceeds_p(values: list[float], reference: float) -> float | None:
     n = len(values)
     if n < 2 or not vary(values):
         return None
-    return 1 - below((fmean(values) - reference) / (stdev(values) / n**0.5), n - 1)
+    return float(t_upper((fmean(values) - reference) / (stdev(values) / n**0.5), n - 1))

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from analysis.distributions import t_quantile
 from analysis.effects import CONFIDENCE
-from analysis.students_t import two_sided_quantile
 from reports.statistics.results import Results
 from reports.statistics.task_references import UNTRAINED_ENCODER, TaskReferences, references_of
 
@@ -59,7 +59,7 @@ def _of_task(results: Results, references: TaskReferences) -> Iterable[PilotedAr
     for arm, sample in values.items():
         mean, width = fmean(sample), None
         if spread is not None:
-            width = spread * two_sided_quantile(1 - (1 - CONFIDENCE) / len(values), degrees)
+            width = spread * float(t_quantile((1 - CONFIDENCE) / len(values), degrees))
         yield PilotedArm(
             task=references,
             arm=arm,

@@ -5,15 +5,13 @@ import pytest
 from scipy import special
 
 from analysis.estimates import Moments, moments
-from analysis.moderated import _digamma, _inverse_trigamma, _trigamma, fit_prior, moderated, moderated_contrasts
+from analysis.moderated import _inverse_trigamma, fit_prior, moderated, moderated_contrasts
 from analysis.welch import contrasts, differences_from_first
 
 
-def test_polygamma_functions_are_those_of_scipy() -> None:
+def test_the_inverse_trigamma_inverts_trigamma() -> None:
     x = np.geomspace(1e-3, 1e6, 200)
-    assert _digamma(x) == pytest.approx(special.digamma(x), rel=1e-9)
-    assert _trigamma(x) == pytest.approx(special.polygamma(1, x), rel=1e-9)
-    assert _inverse_trigamma(_trigamma(x)) == pytest.approx(x, rel=1e-6)
+    assert _inverse_trigamma(special.polygamma(1, x)) == pytest.approx(x, rel=1e-6)
 
 
 @pytest.mark.parametrize(("d0", "s0"), [(3.0, 0.2), (6.0, 4.0)])

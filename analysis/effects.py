@@ -1,14 +1,19 @@
-"""Means, spreads and paired differences over pretraining seeds. Student's paired t, two-sided 95%.
+"""Means, spreads and differences over pretraining seeds: Welch's t, or Student's paired t. Two-sided 95%.
 
 The pretraining seed is the replicate (MultiBERTs, Sellam et al. 2021, arXiv 2106.16163); values of several
 fine-tuning seeds are averaged before. All sums are exact, so results are independent of the order of trials.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from enum import StrEnum
+from statistics import fmean, stdev, variance
 
-from analysis.paired import interval
+import numpy as np
+
+from analysis.estimates import Estimates, Moments
+from analysis.paired import interval, vary
+from analysis.welch import against_first
 
 CONFIDENCE = 0.95
 
@@ -16,11 +21,21 @@ SeedValues = Mapping[int, float]
 """One value per pretraining seed."""
 
 
+class MeanTest(StrEnum):
+    """How two arms are compared over their seeds; fixed before there are results."""
+
+    WELCH = "welch"
+    """Welch's t: the difference of the means over all seeds of both arms, with unequal variances."""
+    PAIRED = "paired"
+    """Student's paired t over the seeds that both arms have."""
+
+
 @dataclass(frozen=True)
 class Difference:
-    """The mean of paired differences with its interval; None if there are too few pairs."""
+    """A difference of means with its interval; None if there are too few seeds."""
 
-    pairs: int = 0
+    n: int = 0
+    """Number of pairs; unpaired, the number of seeds of the arm that has fewer."""
     delta: float | None = None
     low: float | None = None
     high: float | None = None
@@ -31,9 +46,9 @@ class Difference:
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
     @property
-    def one_degree(self) -> bool:
-        """Whether the interval is known and rests on two differences: one degree of freedom."""
-        return self.low is not None and self.pairs == 2
+    def two_seeds(self) -> bool:
+        """Whether the interval is known and rests on two seeds: one degree of freedom, unpaired at most two."""
+        return self.low is not None and self.n == 2
 
 
 @dataclass(frozen=True)
@@ -46,15 +61,67 @@ class Effect:
     difference: Difference
 
 
-def effect(values: SeedValues, baseline: SeedValues | None, confidence: float = CONFIDENCE) -> Effect:
+def effect(
+    values: SeedValues,
+    baseline: SeedValues | None,
+    confidence: float = CONFIDENCE,
+    test: MeanTest = MeanTest.WELCH,
+) -> Effect:
     """Return the effect of an arm; for the baseline itself, without a difference."""
     sample = list(values.values())
     return Effect(
         n=len(sample),
         mean=fmean(sample) if sample else None,
         sd=stdev(sample) if len(sample) > 1 else None,
-        difference=Difference() if baseline is None else paired(values, baseline, confidence),
+        difference=Difference() if baseline is None else difference_of(values, baseline, confidence, test),
     )
+
+
+def difference_of(
+    values: SeedValues, others: SeedValues, confidence: float = CONFIDENCE, test: MeanTest = MeanTest.WELCH
+) -> Difference:
+    """Return the mean of `values` minus that of `others` with its interval, for two or more seeds."""
+    if test is MeanTest.PAIRED:
+        return paired(values, others, confidence)
+    n = min(len(values), len(others))
+    if not n:
+        return Difference()
+    found = estimate(values, others, test)
+    delta, error = found.value.item(), found.standard_error.item()
+    if n == 1:
+        return Difference(1, delta)
+    low, high = (bound.item() for bound in found.interval(1 - confidence)) if error > 0 else (delta, delta)
+    return Difference(n, delta, low, high)
+
+
+def estimate(values: SeedValues, others: SeedValues, test: MeanTest = MeanTest.WELCH) -> Estimates:
+    """Return the difference of the means as an estimate of one cell; NaN with too few seeds."""
+    if test is MeanTest.PAIRED:
+        found = seed_moments([differences_of(values, others)])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return Estimates(found.mean, np.sqrt(found.variance / found.n), found.n - 1)
+    return against_first(seed_moments([[*others.values()], [*values.values()]]))
+
+
+def seed_moments(samples: Sequence[Sequence[float]]) -> Moments:
+    """Return the moments of samples by exact sums; the variance is 0 for values that differ by rounding alone."""
+    return Moments(
+        np.array([len(sample) for sample in samples], dtype=np.float64),
+        np.array([fmean(sample) if sample else np.nan for sample in samples], dtype=np.float64),
+        np.array([_variance(sample) for sample in samples], dtype=np.float64),
+    )
+
+
+def _variance(sample: Sequence[float]) -> float:
+    if len(sample) < 2:
+        return float("nan")
+    return variance(sample) if vary(sample) else 0.0
+
+
+def stacked(estimates: Sequence[Estimates]) -> Estimates:
+    """Return estimates of one cell each as estimates of that many cells."""
+    parts = ([getattr(each, name) for each in estimates] for name in ("value", "standard_error", "degrees"))
+    return Estimates(*(np.concatenate(part) if part else np.empty(0) for part in parts))
 
 
 def paired(values: SeedValues, others: SeedValues, confidence: float = CONFIDENCE) -> Difference:

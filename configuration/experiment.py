@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, PrivateAttr
 
+from analysis.effects import MeanTest
 from configuration.arm import Arm
 from configuration.arms import ArmTable, Rules, without_repeats
 from configuration.claims import DeclaredClaim
@@ -57,6 +58,10 @@ class Experiment(Schema):
     """Downstream tasks and how models are fine-tuned on them."""
     measure: Measures = Field(default_factory=Measures)
     """Measurements of every trained model beyond losses and scores."""
+    comparison: MeanTest = MeanTest.WELCH
+    """How arms are compared over seeds: `welch`, or `paired` where an earlier experiment showed that seeds pair."""
+    study: Name | None = Field(default=None, examples=["convolution-mixing"])
+    """Experiments of one study: their claims are one family, corrected for each other where reports are published."""
     equivalence_margin: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"held_out_loss": 0.02}])
     """By metric: the largest difference that counts as equivalent; overrides the paper's margins."""
     claims: tuple[DeclaredClaim, ...] = Field(
@@ -125,6 +130,8 @@ class Experiment(Schema):
         for presentation in (
             "question",
             "paper",
+            "comparison",
+            "study",
             "equivalence_margin",
             "claims",
             "forecast",

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING
 
+from analysis.effects import MeanTest
 from configuration.claims import parse_claim
 from foundation.schema import JsonValue, canonical_text
 from ledger.database import Ledger, LedgerRows
@@ -17,8 +18,10 @@ from tasks.data_folder import with_paths_as_in
 if TYPE_CHECKING:
     from configuration.loading import AnyExperiment
 
-VERDICT_SECTIONS = ("claims", "paper", "equivalence_margin", "forecast")
+VERDICT_SECTIONS = ("claims", "paper", "comparison", "study", "equivalence_margin", "forecast")
 """Sections that change no result, but the verdicts of a report."""
+DEFAULTS = {"comparison": MeanTest.WELCH}
+"""Values that equal a missing section: ledgers of earlier versions lack it."""
 FACT = "amendment {}"
 
 
@@ -84,7 +87,7 @@ def _part(document: object, name: str) -> str:
     part = document.get(name) if isinstance(document, Mapping) else None
     if name == "claims" and isinstance(part, list):
         part = [str(parse_claim(str(text))) for text in part]  # independent of spaces
-    return canonical_text(part) if part else ""
+    return canonical_text(part) if part and part != DEFAULTS.get(name) else ""
 
 
 def _adds_arms(known: JsonValue, identity: JsonValue) -> bool:

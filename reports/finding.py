@@ -72,7 +72,7 @@ def _clause(results: Results, metric: Metric) -> str:
 
 
 def _verdict(results: Results, metric: Metric, best: str, rivals: dict[str, float]) -> str:
-    """Return the verdict on the arm with the best mean, after Holm's correction over all arms."""
+    """Return the verdict on the arm with the best mean, after the correction over all arms."""
     difference, compared = results.difference(best, BASELINE, metric), results.comparison(best, metric)
     interval = f"Δ {interval_text_with_n(difference, results.decimals(metric))}"
     if difference.low is None:
@@ -95,7 +95,7 @@ def _verdict(results: Results, metric: Metric, best: str, rivals: dict[str, floa
 def _undecided(results: Results, metric: Metric, best: str, rivals: dict[str, float]) -> str:
     difference = results.difference(best, BASELINE, metric)
     interval = f"Δ {interval_text_with_n(difference, results.decimals(metric))}"
-    corrected = " after Holm's correction" if difference.told_apart else ""
+    corrected = " after the correction" if difference.told_apart else ""
     if metric.better(0.0, difference.delta or 0.0):
         return (
             f"the baseline has the best mean, and the nearest arm, {best}, does not differ significantly{corrected} "
@@ -179,7 +179,7 @@ def _direction(difference: Difference, metric: Metric) -> str:
 
 
 def _seeds(difference: Difference) -> str:
-    return "one seed gives" if difference.pairs == 1 else f"{difference.pairs} shared seeds give"
+    return "one seed gives" if difference.n == 1 else f"{difference.n} seeds give"
 
 
 def _own_recipes_finding(own: Results | None) -> str:

@@ -8,7 +8,7 @@ from analysis.effects import Difference, Effect
 
 UNKNOWN, NOTHING = "?", "–"
 TWO_SEEDS = "†"
-"""Mark of an interval with one degree of freedom."""
+"""Mark of an interval that rests on two seeds."""
 MOST_DECIMALS = 17
 UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 
@@ -51,7 +51,7 @@ def mean_text(effect: Effect, decimals: int) -> str:
 
 
 def difference_text(difference: Difference, decimals: int) -> str:
-    """Return `Δ [low, high]`; a single pair has no interval."""
+    """Return `Δ [low, high]`; a single seed has no interval."""
     if difference.delta is None:
         return NOTHING
     if difference.low is None or difference.high is None:
@@ -60,21 +60,28 @@ def difference_text(difference: Difference, decimals: int) -> str:
     return f"{signed(difference.delta, decimals)} [{low}, {high}]"
 
 
+def simultaneous_text(low: float | None, high: float | None, decimals: int) -> str:
+    """Return `[low, high]`; a bound of 0, which the interval does not contain, has a round bracket, ∞ no bound."""
+    left = "(0" if low == 0 else f"[{signed(low, decimals)}" if low is not None else "(−∞"
+    right = "0)" if high == 0 else f"{signed(high, decimals)}]" if high is not None else "∞)"
+    return f"{left}, {right}"
+
+
 def interval_text(difference: Difference, decimals: int) -> str:
-    """Return `Δ [low, high] (n)` with n pairs; two pairs are marked."""
+    """Return `Δ [low, high] (n)` with n seeds; two are marked."""
     text = difference_text(difference, decimals)
-    return text if difference.delta is None else f"{text} ({difference.pairs}{two_seeds(difference)})"
+    return text if difference.delta is None else f"{text} ({difference.n}{two_seeds(difference)})"
 
 
 def interval_text_with_n(difference: Difference, decimals: int) -> str:
     """Return `Δ [low, high], n = 3` for a sentence."""
-    remark = ", one degree of freedom" if difference.one_degree else ""
-    return f"{difference_text(difference, decimals)}, n = {difference.pairs}{remark}"
+    remark = ", few degrees of freedom" if difference.two_seeds else ""
+    return f"{difference_text(difference, decimals)}, n = {difference.n}{remark}"
 
 
 def two_seeds(difference: Difference) -> str:
-    """Return the mark of an interval with one degree of freedom; empty for others."""
-    return TWO_SEEDS if difference.one_degree else ""
+    """Return the mark of an interval that rests on two seeds; empty for others."""
+    return TWO_SEEDS if difference.two_seeds else ""
 
 
 def p_text(p: float | None) -> str:

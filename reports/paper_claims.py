@@ -9,12 +9,12 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import stdev
 
 from pydantic import Field, ValidationError, field_validator
 
-from analysis.effects import Difference, differences_of
-from analysis.power import smallest_effect
+from analysis.detectable import detectable_effect
+from analysis.effects import Difference, estimate
+from analysis.paired import ALPHA
 from configuration.claims import Claim, Sign, parse_claim
 from configuration.experiment import Experiment
 from configuration.loading import experiment_in
@@ -39,10 +39,11 @@ NOT_RUN = "not run"
 HEADINGS = ("claim", "experiment", "metric", "test", "n", "Δ [95%]", "detectable", "verdict")
 ALIGNMENTS = ("---", "---", "---", "---", "--:", "---", "--:", "---")
 NOTE = (
-    "Verdicts are those of the reports: supported if the 95% interval of Δ, first minus second, lies within the "
-    "claimed range, contradicted if it lies outside, undecided otherwise, without correction for multiple claims. n: "
-    "pretraining seeds, or rounds of a latency experiment. Detectable: the true difference that a single test at 5% "
-    "detects with a probability of 0.8 at this n and spread. Costs: all pretraining of the experiment, no cache."
+    "Verdicts are those of the reports: supported if a difference outside the claimed range, first minus second, is "
+    "rejected at 5%, contradicted if one inside it is, undecided otherwise, under Holm's correction over all claims of "
+    "the experiment. Δ has its own 95% interval. n: pretraining seeds, or rounds of a latency experiment. Detectable: "
+    "the true difference that a single test at 5% detects with a probability of 0.8 at this n and spread. Costs: all "
+    "pretraining of the experiment, no cache."
 )
 
 
@@ -217,8 +218,9 @@ def _missing(results: Results, claim: Claim) -> str:
 
 def _of_claim(claim: Claim, verdict: Row, results: Results, caveats: tuple[str, ...]) -> ClaimTest:
     first, second = (results.values[arm].get(claim.metric, {}) for arm in claim.arms)
-    differences, decimals = differences_of(first, second), results.decimals(Metric(claim.metric))
-    detectable = smallest_effect(stdev(differences), len(differences)) if len(differences) > 1 else None
+    found, decimals = estimate(first, second, results.test), results.decimals(Metric(claim.metric))
+    detectable = detectable_effect(found.standard_error.item(), found.degrees.item(), ALPHA)
+    difference = _difference(verdict)
     afterwards = (f"added {verdict['afterwards']}",) if verdict["afterwards"] else ()
     departures = (str(verdict["departure"]),) if verdict["departure"] else ()
     return ClaimTest(
@@ -227,9 +229,9 @@ def _of_claim(claim: Claim, verdict: Row, results: Results, caveats: tuple[str, 
         metric=claim.metric,
         test=_test(claim),
         verdict=str(verdict["verdict"]),
-        n=len(differences),
-        difference=difference_text(_difference(verdict), decimals),
-        detectable=NOTHING if detectable is None else fixed(detectable, decimals),
+        n=difference.n,
+        difference=difference_text(difference, decimals),
+        detectable=NOTHING if detectable is None else fixed(detectable.value, decimals),
         caveats=(*caveats, *afterwards, *departures),
     )
 

@@ -67,7 +67,7 @@ def _to_baseline(results: Results, best: Row) -> str:
     if comparison is None:
         return "which shares no rung with the baseline at the same seed"
     mark, difference = comparison
-    interval = f"Δ {difference_text(difference, results.decimals(LOSS))}, n = {difference.pairs}"
+    interval = f"Δ {difference_text(difference, results.decimals(LOSS))}, n = {difference.n}"
     where = f"held-out loss at {short(mark)} tokens, the last rung of both"
     if difference.delta is None or not difference.told_apart:
         return f"which does not differ significantly from the baseline in {where} ({interval})"
@@ -86,7 +86,7 @@ def _not_significant(results: Results, ranked: Sequence[Row]) -> str:
         return ""
     nearest_difference = differences[not_different[0]]
     interval = difference_text(nearest_difference, results.decimals(LOSS))
-    nearest = f"{not_different[0]}, Δ {interval}, n = {nearest_difference.pairs}"
+    nearest = f"{not_different[0]}, Δ {interval}, n = {nearest_difference.n}"
     if len(others) == 1:
         return f", and not significantly different from the only other candidate at that rung ({nearest})"
     count = (

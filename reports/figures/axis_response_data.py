@@ -122,7 +122,7 @@ def _rows(curve: AxisResponse) -> Iterator[Row]:
                     "arm": point.arm,
                     "n": point.n,
                     "mean": point.mean,
-                    "pairs": point.difference.pairs,
+                    "pairs": point.difference.n,
                     **interval(point.difference),
                 }
 

@@ -50,7 +50,7 @@ def forest_of(evidence: Evidence) -> Forest | None:
 def forest_table(forest: Forest) -> Table:
     """Return the differences of every panel."""
     rows = (
-        {"metric": panel.metric.name, "arm": arm, "pairs": difference.pairs, **interval(difference)}
+        {"metric": panel.metric.name, "arm": arm, "pairs": difference.n, **interval(difference)}
         for panel in forest.panels
         for arm, difference in panel.rows
     )
@@ -139,7 +139,7 @@ def _better(panel: Panel) -> str:
 
 
 def _label(difference: Difference, panel: Panel) -> str:
-    return f"{difference_text(difference, panel.decimals)}  n = {difference.pairs}"
+    return f"{difference_text(difference, panel.decimals)}  n = {difference.n}"
 
 
 FIGURE = ReportFigure(

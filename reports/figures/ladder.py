@@ -79,7 +79,7 @@ def _rows(ladder: Ladder) -> Iterator[Row]:
                 "metric": metric.name,
                 "n": rung.n[metric.name],
                 "mean": rung.means[metric.name],
-                "pairs": step.pairs,
+                "pairs": step.n,
                 **interval(step),
             }
 

@@ -1,4 +1,4 @@
-"""Attention locality C, mass near the diagonal over mass beyond it: by arm, reading and layer, with paired Δ."""
+"""Attention locality C, mass near the diagonal over mass beyond it: by arm, reading and layer, with Δ."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ COLUMNS = "arm reading layer length within uniform n mean sd delta low high"
 
 
 def attention_table(results: Results) -> Table:
-    """Return C by arm: every reading over all layers, then one row per layer; differences are paired by seed."""
+    """Return C by arm: every reading over all layers, then one row per layer, with Welch's or paired differences."""
     return table(ATTENTION_DIAGONAL, COLUMNS, _rows(results))
 
 
@@ -69,7 +69,7 @@ def attention_clause(results: Results) -> str:
     difference = effects[farthest].difference
     significance = "significant without correction" if difference.told_apart else "not significant"
     means = " against ".join(fixed(effects[arm].mean or 0.0, decimals) for arm in (farthest, BASELINE))
-    shown = f"{means}; Δ {difference_text(difference, decimals)}, n = {difference.pairs}"
+    shown = f"{means}; Δ {difference_text(difference, decimals)}, n = {difference.n}"
     return f"in attention locality, {farthest} differs most from the baseline ({significance}): C = {shown}"
 
 
@@ -98,7 +98,7 @@ def _rows(results: Results) -> Iterator[Row]:
 
 def _effect(results: Results, arm: str, reading: str, layer: int | None) -> Effect:
     values, baseline = (_values(results, name, reading, layer) for name in (arm, BASELINE))
-    return effect(values, None if arm == BASELINE else baseline, results.confidence(arm))
+    return effect(values, None if arm == BASELINE else baseline, results.confidence(arm), results.test)
 
 
 def _values(results: Results, arm: str, reading: str, layer: int | None) -> SeedValues:

@@ -124,7 +124,7 @@ def against_baseline(results: Results, arm: str) -> tuple[int, Difference] | Non
     """Return the last rung at which an arm and the baseline share a seed, with the paired difference there."""
     losses = {name: _losses(results, name) for name in (arm, BASELINE)}
     differences = ((tokens, _to_baseline(losses, arm, tokens)) for tokens in sorted(losses[arm], reverse=True))
-    return next(((tokens, difference) for tokens, difference in differences if difference.pairs), None)
+    return next(((tokens, difference) for tokens, difference in differences if difference.n), None)
 
 
 def between(results: Results, arm: str, other: str, tokens: int) -> Difference:

@@ -5,7 +5,7 @@ Leaving out a diverged seed biases the result in favour of its arm (Dodge et al.
 
 from collections.abc import Iterator, Mapping
 
-from analysis.effects import Difference, SeedValues, paired
+from analysis.effects import Difference, SeedValues, difference_of
 from analysis.proportions import wilson
 from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS
@@ -49,14 +49,15 @@ def _rows(results: Results) -> Iterator[Row]:
 
 
 def _columns(difference: Difference, suffix: str) -> Mapping[str, float | int | None]:
-    values = {"n": difference.pairs, "delta": difference.delta, "low": difference.low, "high": difference.high}
+    values = {"n": difference.n, "delta": difference.delta, "low": difference.low, "high": difference.high}
     return {f"{name}{suffix}": value for name, value in values.items()}
 
 
 def _with_worst(results: Results, arm: str, metric: Metric) -> Difference:
     if arm == BASELINE:
         return Difference()
-    return paired(_filled(results, arm, metric), _filled(results, BASELINE, metric), results.confidence(arm))
+    values, baseline = (_filled(results, name, metric) for name in (arm, BASELINE))
+    return difference_of(values, baseline, results.confidence(arm), results.test)
 
 
 def _filled(results: Results, arm: str, metric: Metric) -> SeedValues:

@@ -117,7 +117,7 @@ def _row(tested: TestedEffect) -> Row:
         "against": tested.effect.against or None,
         "aliases": " + ".join(tested.effect.aliases) or None,
         "metric": tested.metric.name,
-        "n": tested.difference.pairs,
+        "n": tested.difference.n,
         **interval(tested.difference),
         "p": tested.p,
         "p_holm": tested.p_holm,

@@ -7,8 +7,8 @@ from analysis.bootstrap import Estimate
 from reports.grid import Column, Grid, grid
 from reports.number_format import fixed
 from reports.section import Content, Section
-from reports.sections.claims import ClaimOutcome
 from reports.sections.latency import FLOPS_DECIMALS, interval_text, speedup_decimals
+from reports.statistics.claims import ClaimOutcome
 from reports.statistics.latency import LatencyEvidence
 from reports.table import Row, table
 

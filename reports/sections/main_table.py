@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from analysis.effects import Effect
+from analysis.effects import Effect, MeanTest
 from configuration.arm import BASELINE
 from ledger.records import ArmRow
 from reports.grid import Cell, Column, Grid, grid, with_notes
@@ -14,12 +14,14 @@ from reports.sections.matched_budget import budget_text, matched_note
 from reports.sections.searched_settings import settings_legend, tasks_selected_on_dev, title_of
 from reports.sections.trial_status import status_of
 from reports.sections.variance import low_variance
+from reports.statistics.comparisons import TEST_NAMES
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, interval, table
 
 BEST_MARK = " *"
+SIGNIFICANT_MARK = " §"
 DELTA = "Δ [95%]"
 RESULT_COLUMNS = ("arm", "metric", "n", "mean", "sd", "delta", "low", "high", "parameters", "train_flops", "status")
 MATCHED_COLUMNS = ("matched_arm", "matched_spend", "matched_n", "matched_delta", "matched_low", "matched_high")
@@ -35,7 +37,7 @@ class MetricColumns:
     effects: dict[str, Effect]
     decimals: int
     significant: frozenset[str]
-    """The arms that differ significantly from the baseline after Holm's correction."""
+    """The arms that differ significantly from the baseline after the correction."""
 
     @property
     def best(self) -> str | None:
@@ -85,16 +87,19 @@ def _row(results: Results, position: int, groups: list[MetricColumns]) -> list[s
         effect, strong = group.effects[arm.name], group.best == arm.name
         mark = BEST_MARK if strong else ""
         cells.append(Cell(mean_text(effect, group.decimals) + mark, strong))
-        cells.append(_difference(effect, group.decimals))
+        cells.append(_difference(results, group, arm.name))
         if results.matched_arms:
             cells.append(interval_cell(results.matched(arm.name, group.metric), group.decimals))
     return cells
 
 
-def _difference(effect: Effect, decimals: int) -> Cell:
+def _difference(results: Results, group: MetricColumns, arm: str) -> Cell:
+    effect = group.effects[arm]
     difference = effect.difference
-    pairs = f" ({difference.pairs} pairs)" if 0 < difference.pairs < effect.n else ""
-    text = f"{difference_text(difference, decimals)}{two_seeds(difference)}{pairs}"
+    unit = "pairs" if results.test is MeanTest.PAIRED else "seeds of the baseline"
+    fewer = f" ({difference.n} {unit})" if 0 < difference.n < effect.n else ""
+    mark = SIGNIFICANT_MARK if arm in group.significant else ""
+    text = f"{difference_text(difference, group.decimals)}{two_seeds(difference)}{mark}{fewer}"
     return Cell(text, intervals=int(difference.low is not None))
 
 
@@ -131,7 +136,7 @@ def _matched(results: Results, arm: ArmRow, metric: Metric) -> Row:
     values = (
         results.matched_arms.get(arm.name),
         arm.matched_spend,
-        difference.pairs if arm.name in results.matched_arms else None,
+        difference.n if arm.name in results.matched_arms else None,
     )
     return dict(zip(MATCHED_COLUMNS, (*values, difference.delta, difference.low, difference.high), strict=True))
 
@@ -141,13 +146,14 @@ def _notes(results: Results) -> Iterator[str]:
     tuned = len(results.experiment.fine_tuning.seeds) if results.tasks else 1
     averaged = f"; a task's value at a seed is the mean over its {tuned} fine-tuning seeds" if tuned > 1 else ""
     yield f"mean ± sd (n): over n pretraining seeds{averaged}."
-    yield "Δ [low, high]: difference from the baseline, paired by pretraining seed: mean and 95% interval (paired t)."
-    if any(effect.difference.one_degree for effect in effects):
+    yield f"Δ [low, high]: difference from the baseline with its own 95% interval ({TEST_NAMES[results.test]})."
+    yield "§: significant after the correction for all tests on the headline metrics (see the verdicts)."
+    if any(effect.difference.two_seeds for effect in effects):
         yield (
-            f"{TWO_SEEDS}: two seeds, one degree of freedom: the standard deviation comes from two values, so that "
-            "the interval may be narrow by chance."
+            f"{TWO_SEEDS}: two seeds: the standard deviation comes from two values, and the interval may be narrow "
+            "by chance."
         )
-    yield "*: best mean of its column, and significantly better than the baseline after Holm's correction."
+    yield "*: best mean of its column, and significantly better than the baseline after the correction."
     yield "Held-out loss in nats, lower is better; tasks and score (the tasks' mean) 0 to 100, higher is better."
     if any(effect.n == 1 for effect in effects):
         yield "?: a single seed has no standard deviation and no interval."

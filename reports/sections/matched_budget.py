@@ -90,7 +90,7 @@ def matched_note(results: Results) -> str:
 
 def _prefixed(prefix: str, difference: Difference) -> Row:
     return {
-        f"{prefix}_n": difference.pairs,
+        f"{prefix}_n": difference.n,
         f"{prefix}_delta": difference.delta,
         f"{prefix}_low": difference.low,
         f"{prefix}_high": difference.high,

@@ -81,7 +81,7 @@ def _rows(results: Results, pairs: tuple[IsolatedPair, ...]) -> Iterator[Row]:
                 "reference": pair.reference,
                 "path": pair.path,
                 "metric": metric.name,
-                "n": difference.pairs,
+                "n": difference.n,
                 **interval(difference),
             }
 

@@ -22,7 +22,7 @@ from reports.table import Row, Table, table
 
 TUNED = "tuned"
 SIDES = ("shared", "own")
-PARTS = ("n", "delta", "low", "high", "p", "p_holm", "verdict")
+PARTS = ("n", "delta", "low", "high", "p", "p_adjusted", "verdict")
 COLUMNS = " ".join(["arm", "metric", "recipe", *(f"{side}_{part}" for side in SIDES for part in PARTS)])
 
 
@@ -61,8 +61,8 @@ def _compared(results: Results | None, arm: str, metric: Metric) -> tuple[Differ
 
 def _prefixed(prefix: str, results: Results | None, arm: str, metric: Metric) -> Row:
     difference, compared = _compared(results, arm, metric)
-    values = (difference.pairs, difference.delta, difference.low, difference.high)
-    test_values = (None, None, None) if compared is None else (compared.p, compared.p_holm, str(compared.verdict))
+    values = (difference.n, difference.delta, difference.low, difference.high)
+    test_values = (None, None, None) if compared is None else (compared.p, compared.p_adjusted, str(compared.verdict))
     return {f"{prefix}_{part}": value for part, value in zip(PARTS, (*values, *test_values), strict=True)}
 
 
@@ -75,7 +75,7 @@ def tuned_grids(shared: Results, own: Results | None) -> Iterator[Grid]:
         rows = [
             [arm.name, *_cells(shared, own, arm.name, metric)]
             for arm in shared.arms
-            if arm.name != BASELINE and _compared(shared, arm.name, metric)[0].pairs
+            if arm.name != BASELINE and _compared(shared, arm.name, metric)[0].n
         ]
         if rows:
             title = f"Differences in {metric.title}: at the shared recipe, and with every arm at its own recipe"
@@ -95,8 +95,8 @@ def tuned_notes(own: Results | None) -> Iterator[str]:
     tested = sum(own.comparison(arm, Metric(metric)).p is not None for arm, metric in own.families[0])
     yield (
         "Own recipe: each arm at the recipe that tuning selected for it, compared with the baseline at its own "
-        f"recipe. These verdicts are a separate family, Holm's correction over {tested} tests; the verdicts at the "
-        "shared recipe are corrected independently of them."
+        f"recipe. These verdicts are a separate family of {tested} tests, corrected as in the main table; the "
+        "verdicts at the shared recipe are corrected independently of them."
     )
 
 

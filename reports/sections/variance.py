@@ -7,7 +7,9 @@ Tasks differ more than tenfold in the standard deviation over seeds (`richarddwa
 from collections.abc import Iterator
 from statistics import median
 
-from analysis.power import smallest_effect
+from analysis.detectable import detectable_effect
+from analysis.effects import MeanTest
+from analysis.paired import ALPHA
 from analysis.variance_components import Spread, spread_of
 from configuration.metrics import HELD_OUT_LOSS, SCORE
 from reports.grid import Column, Grid, grid, with_notes
@@ -46,9 +48,18 @@ def _rows(results: Results) -> Iterator[Row]:
             "sd_pretraining": spread.pretraining,
             "sd_fine_tuning": spread.fine_tuning,
             "sd_difference": difference,
-            "smallest_effect": None if difference is None else smallest_effect(difference, seeds),
+            "smallest_effect": _smallest_effect(results, total, seeds),
             "low_variance": is_low,
         }
+
+
+def _smallest_effect(results: Results, sd: float | None, seeds: int) -> float | None:
+    """Return what one uncorrected test at 5% detects, for equal variances."""
+    if sd is None or seeds < 2:
+        return None
+    degrees = (seeds - 1) * (1 if results.test is MeanTest.PAIRED else 2)
+    detectable = detectable_effect(sd * (2 / seeds) ** 0.5, degrees, ALPHA)
+    return None if detectable is None else detectable.value
 
 
 def low_variance(results: Results) -> frozenset[str]:

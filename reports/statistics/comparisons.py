@@ -1,20 +1,34 @@
-"""Tests of every arm against the baseline: p values, the minimum detectable effect, and a verdict.
+"""Tests of every arm against the baseline: p values, simultaneous intervals, the detectable effect, and a verdict.
 
-Helps or hurts follows from Student's paired t with Holm's correction over a family: the headline cells of the table
-(every other arm on held-out loss and on score) are one family, all further cells another. "No difference larger than
-m" follows from the interval, which must lie within the equivalence margin.
+Helps or hurts follows from the test that the experiment declares, Welch's t by default. On headline metrics a gate
+corrects for several tests: an arm's score is tested only where its held-out loss differs (`analysis/graphical.py`)
+in both directions, with simultaneous intervals that exclude 0 if and only if the cell is significant
+(`analysis/simultaneous.py`). All further metrics are another family, under Holm's correction. "No difference larger
+than m" follows from two one-sided tests of the margin (`analysis/equivalence.py`), under Holm's correction
+over the arms of a metric.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from statistics import stdev
+from statistics import variance
 
-from analysis.effects import Difference, SeedValues, differences_of
+import numpy as np
+
+from analysis.detectable import DetectableEffect, detectable_effect
+from analysis.effects import MeanTest, SeedValues, differences_of, estimate, stacked
+from analysis.equivalence import equivalence_p
+from analysis.estimates import Estimates
+from analysis.graphical import Graph, gated, graphical_test, holm
 from analysis.group_sequential import Looks
-from analysis.paired import ALPHA, holm, sign_flip_p, t_p
-from analysis.power import power, power_within, seeds_needed, smallest_effect
+from analysis.paired import ALPHA, sign_flip_p, t_p
+from analysis.paired import holm as holm_p
+from analysis.power import power_of_t, power_of_t_within, seeds_needed
+from analysis.simultaneous import step_down
+from ledger.stage_results import finite
 from reports.statistics.metrics import Metric
+
+TEST_NAMES = {MeanTest.WELCH: "Welch's t", MeanTest.PAIRED: "Student's t, paired by pretraining seed"}
 
 Cell = tuple[str, str]
 """An arm and the name of a metric."""
@@ -26,32 +40,67 @@ class Verdict(StrEnum):
     HELPS = "helps"
     HURTS = "hurts"
     NO_DIFFERENCE = "no difference"
-    """The interval lies within the equivalence margin."""
+    """Shown to lie within the equivalence margin."""
     UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """A test after the correction for its family; None without a test."""
+
+    p: float | None
+    """Adjusted p: at most 0.05 where the difference is significant."""
+    level: float | None
+    """Two-sided level of the last test; 0 behind a shut gate."""
+    low: float | None = None
+    high: float | None = None
+    """Simultaneous bounds, of the headline metrics alone; None where infinite. A bound of 0 is not part of it."""
 
 
 @dataclass(frozen=True)
 class Comparison:
     """The test of one arm against the baseline on one metric; None with too few seeds."""
 
+    test: MeanTest
+    """The test that decides."""
+    degrees: float | None
+    """Its degrees of freedom."""
     p: float | None
-    """p of Student's paired t, two-sided, divided by the share of α spent at this look."""
+    """Its p, two-sided, divided by the share of α spent at this look."""
+    p_paired: float | None
+    """p of Student's paired t, divided by the same share."""
     p_exact: float | None
     """p of the sign-flip test, without distributional assumptions; not used for the verdict."""
-    p_holm: float | None
-    """p after Holm's correction; the verdict uses it."""
-    smallest_effect: float | None
-    """Minimum detectable effect: 80% power with this n, by one uncorrected test at 5%."""
+    corrected: Corrected
+    p_equivalence: float | None
+    """p of "not within the margin" after Holm's correction over arms; None without a margin."""
+    detectable: DetectableEffect | None
+    """Detected with 80% power at the level that decides; None behind a shut gate."""
     margin: float | None
     verdict: Verdict
     seeds_to_decide: int | None
-    """If undecided, the seeds for 80% power if the true Δ and sd equal the observed ones; None if more than a hundred
-    are needed or no sd is known."""
+    """If undecided, the seeds for 80% power if the true Δ and variances equal the observed ones; None if more than a
+    hundred are needed, no spread is known or the gate is shut."""
+
+    @property
+    def p_adjusted(self) -> float | None:
+        """The p after the correction for the family; the verdict uses it."""
+        return self.corrected.p
+
+    @property
+    def smallest_effect(self) -> float | None:
+        """Minimum detectable effect."""
+        return None if self.detectable is None else self.detectable.value
 
     @property
     def significant(self) -> bool:
         """Whether the arm differs significantly from the baseline."""
         return self.verdict in (Verdict.HELPS, Verdict.HURTS)
+
+    @property
+    def gate_shut(self) -> bool:
+        """Whether the cell was not tested because its arm's gate is not significant."""
+        return self.corrected.level == 0
 
 
 @dataclass(frozen=True)
@@ -61,10 +110,15 @@ class CellTest:
     metric: Metric
     values: SeedValues
     baseline: SeedValues
-    difference: Difference
-    margin: float | None
-    share: float
+    margin: float | None = None
+    share: float = 1.0
     """Share of α spent at this look."""
+    test: MeanTest = MeanTest.WELCH
+
+    @property
+    def estimate(self) -> Estimates:
+        """The difference as an estimate of one cell."""
+        return estimate(self.values, self.baseline, self.test)
 
     @property
     def differences(self) -> list[float]:
@@ -72,60 +126,125 @@ class CellTest:
         return differences_of(self.values, self.baseline)
 
     @property
-    def p(self) -> float | None:
-        """The p value of the paired t, divided by the share of α."""
-        p = t_p(self.differences)
+    def seeds(self) -> int:
+        """Number of pairs; unpaired, the number of seeds of the arm that has fewer."""
+        return len(self.differences) if self.test is MeanTest.PAIRED else min(len(self.values), len(self.baseline))
+
+    def spent(self, p: float | None) -> float | None:
+        """Return a p divided by the share of α."""
         return None if p is None else min(1.0, p / self.share)
+
+    def at(self, seeds: int) -> tuple[float, float]:
+        """Return the standard error and degrees of freedom with so many seeds per arm and the observed variances."""
+        if self.test is MeanTest.PAIRED:
+            terms = [variance(self.differences)]
+        else:
+            terms = [variance(sample.values()) for sample in (self.values, self.baseline)]
+        total = sum(terms)
+        return (total / seeds) ** 0.5, total**2 / sum(term**2 for term in terms) * (seeds - 1)
 
 
 def compare(
     cells: Mapping[Cell, CellTest], families: Sequence[Sequence[Cell]], looks: Looks
 ) -> dict[Cell, Comparison]:
-    """Return the comparison of every cell; the families hold each cell once."""
-    compared: dict[Cell, Comparison] = {}
-    for family in families:
-        p_values = [cells[cell].p for cell in family]
-        adjusted = holm(p_values)
-        rivals = max(1, sum(p is not None and p > ALPHA for p in adjusted))
-        last = looks.share(looks.counts[-1]) if looks.counts else 1.0
-        for cell, p, p_holm in zip(family, p_values, adjusted, strict=True):
-            compared[cell] = _compared(cells[cell], p, p_holm, (ALPHA * last / rivals, ALPHA * last))
-    return compared
+    """Return the comparison of every cell: of the headline family, ordered by metric, then of the further ones."""
+    headline, *further = families
+    corrected = dict(zip(headline, _gated([cells[cell] for cell in headline]), strict=True))
+    for family in further:
+        corrected |= zip(family, _holm([cells[cell] for cell in family]), strict=True)
+    equivalent = _equivalence(cells)
+    last = looks.share(looks.counts[-1]) if looks.counts else 1.0
+    arms = max(1, len({arm for arm, _ in cells}))
+    return {
+        cell: _compared(cells[cell], corrected[cell], equivalent[cell], (last, 2 * ALPHA * last / arms))
+        for cell in corrected
+    }
 
 
-def _compared(test: CellTest, p: float | None, p_holm: float | None, alphas: tuple[float, float]) -> Comparison:
-    differences = test.differences
-    verdict = verdict_of(test, p_holm)
-    sd = stdev(differences) if p is not None else None
-    undecided = verdict is Verdict.UNDECIDED and sd is not None
+def _gated(tests: Sequence[CellTest]) -> Iterator[Corrected]:
+    """Yield the corrected tests of the headline family: the gate metric for every arm, then the gated one."""
+    if not tests:
+        return
+    metrics = len({test.metric for test in tests})
+    graph = gated(len(tests) // 2) if metrics == 2 else holm(len(tests))
+    estimates, spent = stacked([test.estimate for test in tests]), np.array([test.share for test in tests])
+    found = step_down(estimates, graph, spent=spent)
+    for place in range(len(tests)):
+        columns = (found.adjusted_p, found.level, found.low, found.high)
+        yield Corrected(*(finite(column[place].item()) for column in columns))
+
+
+def _holm(tests: Sequence[CellTest]) -> Iterator[Corrected]:
+    """Yield the tests after Holm's correction."""
+    if not tests:
+        return
+    graph: Graph = holm(len(tests))
+    estimates, spent = stacked([test.estimate for test in tests]), np.array([test.share for test in tests])
+    found = graphical_test(np.minimum(1.0, estimates.p() / spent), graph)
+    for place in range(len(tests)):
+        level = found.level * spent
+        yield Corrected(finite(found.adjusted_p[place].item()), finite(level[place].item()))
+
+
+def _equivalence(cells: Mapping[Cell, CellTest]) -> dict[Cell, float | None]:
+    """Return the p of the equivalence tests, after Holm's correction over the arms of each metric."""
+    found: dict[Cell, float | None] = {}
+    for metric in dict.fromkeys(name for _, name in cells):
+        family = [cell for cell in cells if cell[1] == metric]
+        found |= zip(family, holm_p([_not_within_p(cells[cell]) for cell in family]), strict=True)
+    return found
+
+
+def _not_within_p(test: CellTest) -> float | None:
+    if test.margin is None:
+        return None
+    return test.spent(finite(equivalence_p(test.estimate, test.margin).item()))
+
+
+def _compared(
+    test: CellTest, corrected: Corrected, p_equivalence: float | None, last_look: tuple[float, float]
+) -> Comparison:
+    """Return a comparison; `last_look` has the share of α at the last look and the level of equivalence there."""
+    found = test.estimate
+    p, error, degrees = (finite(each.item()) for each in (found.p(), found.standard_error, found.degrees))
+    level = corrected.level
+    known = p is not None and error is not None and degrees is not None and level is not None
+    verdict = verdict_of(test.metric, found.value.item(), corrected.p, p_equivalence)
+    undecided = verdict is Verdict.UNDECIDED and known and bool(level)
+    levels = ((level or 0.0) / test.share * last_look[0], last_look[1])
     return Comparison(
-        p=p,
-        p_exact=sign_flip_p(differences),
-        p_holm=p_holm,
-        smallest_effect=None if sd is None else smallest_effect(sd, len(differences)),
+        test=test.test,
+        degrees=degrees if known else None,
+        p=test.spent(p),
+        p_paired=test.spent(t_p(test.differences)),
+        p_exact=sign_flip_p(test.differences),
+        corrected=corrected,
+        p_equivalence=p_equivalence,
+        detectable=detectable_effect(error or 0.0, degrees or 0.0, level or 0.0) if known else None,
         margin=test.margin,
         verdict=verdict,
-        seeds_to_decide=seeds_needed(_chance(test, sd, *alphas), len(differences) + 1) if undecided and sd else None,
+        seeds_to_decide=seeds_needed(_chance(test, *levels), test.seeds + 1) if undecided else None,
     )
 
 
-def verdict_of(test: CellTest, p_holm: float | None) -> Verdict:
+def verdict_of(metric: Metric, delta: float, p_adjusted: float | None, p_equivalence: float | None) -> Verdict:
     """Return the verdict; a significant difference within the margin counts as no difference."""
-    low, high, delta = test.difference.low, test.difference.high, test.difference.delta
-    if low is None or high is None or delta is None or p_holm is None:
-        return Verdict.UNDECIDED
-    if test.margin is not None and -test.margin <= low and high <= test.margin:
+    if p_equivalence is not None and p_equivalence <= ALPHA:
         return Verdict.NO_DIFFERENCE
-    if p_holm > ALPHA:
+    if p_adjusted is None or p_adjusted > ALPHA:
         return Verdict.UNDECIDED
-    return Verdict.HELPS if test.metric.better(delta, 0.0) else Verdict.HURTS
+    return Verdict.HELPS if metric.better(delta, 0.0) else Verdict.HURTS
 
 
-def _chance(test: CellTest, sd: float, alpha: float, alpha_within: float) -> Callable[[int], float]:
-    delta, margin = test.difference.delta or 0.0, test.margin
+def _chance(test: CellTest, level: float, level_within: float) -> Callable[[int], float]:
+    delta, margin = test.estimate.value.item(), test.margin
 
     def chance(seeds: int) -> float:
-        detection = power(delta, sd, seeds, alpha)
-        return detection if margin is None else max(detection, power_within(delta, margin, sd, seeds, alpha_within))
+        error, degrees = test.at(seeds)
+        detection = power_of_t(abs(delta) / error, degrees, level)
+        if margin is None:
+            return detection
+        bounds = ((bound - delta) / error for bound in (-margin, margin))
+        return max(detection, power_of_t_within(*bounds, degrees, level_within))
 
     return chance

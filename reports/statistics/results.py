@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from analysis.effects import Difference, Effect, effect, paired
+from analysis.effects import Difference, Effect, MeanTest, difference_of, effect
 from analysis.group_sequential import Looks
 from analysis.paired import ALPHA
 from configuration.arm import BASELINE
@@ -52,6 +52,11 @@ class Results:
         """Equivalence margin by metric."""
         return margins_of(self.experiment)
 
+    @property
+    def test(self) -> MeanTest:
+        """The test that decides, as the experiment declares it."""
+        return self.experiment.comparison
+
     @cached_property
     def values(self) -> ArmValues:
         """One value per arm, metric and pretraining seed."""
@@ -69,6 +74,7 @@ class Results:
                 by_metric.get(metric.name, {}),
                 None if arm == BASELINE else baseline.get(metric.name, {}),
                 self.confidence(arm),
+                self.test,
             )
             for arm, by_metric in self.values.items()
             for metric in (*self.metrics, *self.descriptions)
@@ -91,9 +97,10 @@ class Results:
         return tuple(Metric(name) for name in DESCRIPTIONS if name in measured)
 
     def difference(self, arm: str, reference: str, metric: Metric) -> Difference:
-        """Return the difference of an arm to a reference arm on one metric, paired by seed."""
+        """Return the difference of an arm to a reference arm on one metric."""
         values, reference_values = (self.values[name].get(metric.name, {}) for name in (arm, reference))
-        return paired(values, reference_values, max(self.confidence(arm), self.confidence(reference)))
+        level = max(self.confidence(arm), self.confidence(reference))
+        return difference_of(values, reference_values, level, self.test)
 
     @cached_property
     def matched_arms(self) -> Mapping[str, str]:
@@ -122,17 +129,17 @@ class Results:
 
     def _cell_test(self, arm: str, name: str) -> CellTest:
         values, baseline = (self.values.get(name_of_arm, {}).get(name, {}) for name_of_arm in (arm, BASELINE))
-        metric = Metric(name)
-        difference = self.effect(arm, metric).difference
-        return CellTest(metric, values, baseline, difference, self.margins.get(name), self._share(arm))
+        return CellTest(Metric(name), values, baseline, self.margins.get(name), self._share(arm), self.test)
 
     @cached_property
     def families(self) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:
-        """The two families of Holm's correction: cells of the headline metrics, and all further cells."""
-        headlines = {metric.name for metric in self.headlines}
-        cells = [(arm.name, metric.name) for arm in self.arms if arm.name != BASELINE for metric in self.metrics]
-        headline_cells = tuple(cell for cell in cells if cell[1] in headlines)
-        return headline_cells, tuple(cell for cell in cells if cell[1] not in headlines)
+        """The two families of tests: cells of the headline metrics, the gate's first, and all further cells."""
+        arms = [arm.name for arm in self.arms if arm.name != BASELINE]
+        further = [metric for metric in self.metrics if metric not in self.headlines]
+        return (
+            tuple((arm, metric.name) for metric in self.headlines for arm in arms),
+            tuple((arm, metric.name) for metric in further for arm in arms),
+        )
 
     @property
     def looks(self) -> Looks:

@@ -1,4 +1,4 @@
-"""Effects agree with scipy's own paired t test, and nothing about them depends on order."""
+"""Effects agree with scipy's own paired and unpaired t tests, and nothing about them depends on order."""
 
 import math
 import random
@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.effects import Difference, effect, paired
+from analysis.effects import Difference, MeanTest, effect, paired
+from analysis.paired import vary
 
 VALUES = st.floats(-50, 50).map(lambda value: round(value, 4))
 SEEDED = st.dictionaries(st.integers(0, 30), st.tuples(VALUES, VALUES), min_size=2, max_size=12)
@@ -42,10 +43,20 @@ def test_the_order_of_seeds_changes_no_bit(pairs: dict[int, tuple[float, float]]
 
 
 def test_only_shared_seeds_are_paired() -> None:
-    found = effect({1: 2.0, 2: 4.0, 9: 100.0}, {1: 1.0, 2: 2.0, 3: -100.0})
+    found = effect({1: 2.0, 2: 4.0, 9: 100.0}, {1: 1.0, 2: 2.0, 3: -100.0}, test=MeanTest.PAIRED)
     assert found.n == 3
-    assert found.difference.pairs == 2
+    assert found.difference.n == 2
     assert found.difference.delta == pytest.approx(1.5)
+
+
+@given(st.lists(st.floats(-9, 9), min_size=2, max_size=6), st.lists(st.floats(-9, 9), min_size=2, max_size=6))
+def test_unpaired_differences_are_welchs_over_all_seeds(first: list[float], second: list[float]) -> None:
+    found = effect(dict(enumerate(first)), dict(enumerate(second))).difference
+    assert found.n == min(len(first), len(second))
+    assert found.delta == pytest.approx(fmean(first) - fmean(second), abs=1e-9)
+    if vary(first) and vary(second):
+        oracle = stats.ttest_ind(first, second, equal_var=False).confidence_interval()
+        assert (found.low, found.high) == pytest.approx((oracle.low, oracle.high), abs=1e-6)
 
 
 def test_one_seed_has_no_spread_and_no_interval() -> None:

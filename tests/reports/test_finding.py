@@ -35,7 +35,7 @@ def test_an_interval_beside_zero_that_correction_undoes_is_reported_as_that() ->
         trials += [Trial(arm, seed).pretrained(6.0 - gain) for seed, gain in enumerate(gains, start=1)]
     arms = {"baseline": {}, "wide": {"width": 512}, "deep": {"depth": 6}, "narrow": {"width": 128}}
     report = build(snapshot(trials, arms=arms, resolved=document(seeds=(1, 2, 3)))).finding
-    assert "wide, does not differ significantly from the baseline after Holm's correction (Δ −0.14" in report
+    assert "wide, does not differ significantly from the baseline after the correction (Δ −0.14" in report
 
 
 def test_a_single_worse_arm_is_not_called_best() -> None:

@@ -72,10 +72,10 @@ def test_differences_are_paired_with_the_declarations_own_value() -> None:
     (panel,) = curve_of(kernels(64)).panels
     line = panel.lines[0]
     usual = next(point for point in line.points if point.value == 9)
-    assert (line.reference, usual.difference.pairs, line.label) == (9, 0, "")
+    assert (line.reference, usual.difference.n, line.label) == (9, 0, "")
     for point in line.points:
         if point is not usual:
-            assert point.difference.pairs == 3
+            assert point.difference.n == 3
             assert point.difference.delta == pytest.approx(point.mean - usual.mean)
             assert point.difference.low is not None
 
@@ -84,7 +84,7 @@ def test_differences_are_paired_with_the_smallest_value_where_the_declarations_o
     arms = {f"k{kernel}": candidate(kernel) for kernel in (3, 5, 33)}
     (panel,) = curve_of({"baseline": candidate(None), **arms}).panels
     assert panel.lines[0].reference == 3
-    assert [point.difference.pairs for point in panel.lines[0].points] == [0, 3, 3]
+    assert [point.difference.n for point in panel.lines[0].points] == [0, 3, 3]
 
 
 def far_off(by: float) -> AxisPanel:

@@ -64,7 +64,7 @@ def test_a_step_is_the_paired_difference_to_the_rung_below() -> None:
         assert mine is not None
         assert its is not None
         assert step.delta == pytest.approx(mine - its)
-        assert step.pairs == 3
+        assert step.n == 3
 
 
 def test_other_designs_over_the_same_components_do_not_change_the_ladder() -> None:

@@ -9,14 +9,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.effects import paired
-from configuration.claims import Ordering, Sign, UnclearClaim, claim_of, parse_claim, parse_orderings, unknown_names
+from analysis.effects import MeanTest, difference_of, estimate
+from configuration.claims import (
+    Claim,
+    Ordering,
+    Sign,
+    UnclearClaim,
+    claim_of,
+    parse_claim,
+    parse_orderings,
+    unknown_names,
+)
 from ledger.amendments import Amendment
 from ledger.snapshot import Snapshot
 from reports.report import build
-from reports.sections.claims import ClaimOutcome, decide
+from reports.statistics.claims import ClaimOutcome, TestedClaim, decide, family_of
+from reports.statistics.results import results_of
 from reports.table import Row
-from tests.factories.reports import Trial, document, snapshot, table2
+from tests.factories.reports import Trial, document, primary, snapshot, table2
 
 NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._=-]{0,8}", fullmatch=True)
 SIZES = st.integers(1, 400).map(lambda value: value / 8)
@@ -98,9 +108,32 @@ def test_unknown_names_are_reported_with_the_nearest() -> None:
 
 
 def judged(differences: list[float], text: str) -> tuple[ClaimOutcome, float | None]:
+    tested = claimed(parse_claim(text), differences)
+    return tested.pointwise, tested.probability
+
+
+def claimed(claim: Claim, differences: list[float]) -> TestedClaim:
     values = dict(enumerate(differences))
-    verdict = decide(parse_claim(text), differences, paired(values, dict.fromkeys(values, 0.0)))
-    return verdict.outcome, verdict.probability
+    nothing = dict.fromkeys(values, 0.0)
+    found = estimate(values, nothing, MeanTest.PAIRED)
+    return decide(claim, found, difference_of(values, nothing, test=MeanTest.PAIRED))
+
+
+@given(
+    st.lists(st.lists(st.integers(-40, 40).map(lambda v: v / 8), min_size=3, max_size=5), min_size=1, max_size=6),
+    st.lists(st.sampled_from(["s(a) > s(b)", "s(a) < s(b) by 1", "s(a) ~ s(b) within 2"]), min_size=6, max_size=6),
+)
+def test_a_family_supports_no_more_than_its_claims_alone(samples: list[list[float]], texts: list[str]) -> None:
+    tested = [claimed(parse_claim(text), sample) for text, sample in zip(texts, samples, strict=False)]
+    family = family_of(tested)
+    for judged_claim in family:
+        alone = judged_claim.tested.pointwise
+        assert judged_claim.outcome in (alone, ClaimOutcome.UNDECIDED)
+        (by_itself,) = family_of([judged_claim.tested])
+        if judged_claim.tested.claim.sign is not Sign.LEVEL:
+            assert by_itself.outcome is alone
+    if len(family) == 1:
+        assert judged_claim.corrected == by_itself.corrected
 
 
 @pytest.mark.parametrize(
@@ -143,8 +176,13 @@ def test_a_report_tests_the_claims_of_experiment_and_paper() -> None:
     claims = ["held_out_loss(span_dynamic) < held_out_loss(dynamic) by 0.1", "score(dynamic) > score(nobody)"]
     view = table2()
     first, second, *stated = rows(replace(view, document={**view.document, "claims": claims}))
-    assert (first["claim"], first["by"], first["verdict"], first["n"]) == (claims[0], "experiment", "undecided", 3)
-    assert first["probability"] == pytest.approx(0.972, abs=0.01)
+    assert (first["claim"], first["by"], first["n"]) == (claims[0], "experiment", 3)
+    values = results_of(view, primary).values
+    second_mean, first_mean = (values[arm]["held_out_loss"] for arm in ("dynamic", "span_dynamic"))
+    oracle = stats.ttest_ind([*first_mean.values()], [*second_mean.values()], equal_var=False)
+    shift = oracle.statistic * (1 + 0.1 / (np.mean([*first_mean.values()]) - np.mean([*second_mean.values()])))
+    assert first["probability"] == pytest.approx(stats.t.sf(shift, oracle.df))
+    assert first["pointwise"] == ("supported" if first["high"] < -0.1 else "undecided")
     assert (second["verdict"], second["probability"], second["afterwards"]) == ("undecided", None, None)
     assert {row["by"] for row in stated} == {"paper"}
     verdicts_by_claim = {str(row["claim"]): row["verdict"] for row in stated}
@@ -156,10 +194,8 @@ def test_a_report_tests_the_claims_of_experiment_and_paper() -> None:
 
 
 def test_equivalence_without_a_margin_has_no_probability_and_is_never_supported() -> None:
-    verdict = decide(
-        claim_of("score", "a", Sign.LEVEL, "b", 0.0), [0.1, -0.2, 0.1], paired({1: 0.1, 2: -0.2, 3: 0.1}, {})
-    )
-    assert (verdict.outcome, verdict.probability, verdict.power) == (ClaimOutcome.UNDECIDED, None, None)
+    tested = claimed(claim_of("score", "a", Sign.LEVEL, "b", 0.0), [0.1, -0.2, 0.1])
+    assert (tested.pointwise, tested.probability, tested.power) == (ClaimOutcome.UNDECIDED, None, None)
 
 
 def late_view(cached: bool) -> Snapshot:

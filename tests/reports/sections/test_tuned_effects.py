@@ -54,11 +54,11 @@ def test_both_differences_are_those_of_their_own_tables_and_families() -> None:
                 results.effect(row["arm"], metric).difference,
                 results.comparison(row["arm"], metric),
             )
-            text = [row[f"{side}_{part}"] for part in ("n", "delta", "low", "high", "p_holm", "verdict")]
-            parts = (difference.pairs, difference.delta, difference.low, difference.high)
-            assert text == [*parts, compared.p_holm, str(compared.verdict)]
+            text = [row[f"{side}_{part}"] for part in ("n", "delta", "low", "high", "p_adjusted", "verdict")]
+            parts = (difference.n, difference.delta, difference.low, difference.high)
+            assert text == [*parts, compared.p_adjusted, str(compared.verdict)]
     assert len(shared.families[0]) == len(own.families[0]) == 2
-    assert any(row["shared_p_holm"] != row["own_p_holm"] for row in rows(report, "tuned"))
+    assert any(row["shared_p_adjusted"] != row["own_p_adjusted"] for row in rows(report, "tuned"))
 
 
 def test_an_arm_at_its_own_recipe_is_compared_with_the_baseline_at_its_own() -> None:

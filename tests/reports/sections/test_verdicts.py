@@ -5,14 +5,19 @@ from statistics import fmean
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.effects import paired
+from analysis.effects import MeanTest, paired
+from analysis.group_sequential import Looks
+from analysis.paired import holm
 from analysis.proportions import wilson
 from analysis.variance_components import hierarchical_bootstrap, spread_of
 from reports.report import Report, build
-from reports.statistics.comparisons import CellTest, Verdict, verdict_of
+from reports.statistics.comparisons import CellTest, Verdict, compare, verdict_of
 from reports.statistics.metrics import Metric
+from reports.statistics.results import results_of
 from reports.table import Row
 from tests.factories.reports import Trial, document, primary, snapshot, table2
 
@@ -24,38 +29,83 @@ def rows(report: Report, name: str, **where: object) -> list[Row]:
     return [row for row in found.rows if all(row[key] == value for key, value in where.items())]
 
 
-def judging(differences: list[float], metric: Metric, margin: float | None) -> CellTest:
-    values = dict(enumerate(differences))
-    nothing = dict.fromkeys(values, 0.0)
-    return CellTest(metric, values, nothing, paired(values, nothing), margin, 1.0)
-
-
 @pytest.mark.parametrize(
-    ("differences", "metric", "margin", "p_holm", "verdict"),
+    ("delta", "metric", "p_adjusted", "p_equivalence", "verdict"),
     [
-        ([-0.2, -0.21, -0.19], LOSS, None, 0.01, Verdict.HELPS),
-        ([0.2, 0.21, 0.19], LOSS, None, 0.01, Verdict.HURTS),
-        ([0.2, 0.21, 0.19], SCORE, None, 0.01, Verdict.HELPS),
-        ([0.2, 0.21, 0.19], SCORE, None, 0.06, Verdict.UNDECIDED),
-        ([0.2, 0.21, 0.19], SCORE, 0.5, 0.01, Verdict.NO_DIFFERENCE),
-        ([0.2, -0.21, 0.19], SCORE, 0.5, 0.6, Verdict.UNDECIDED),
-        ([0.2], SCORE, 0.5, None, Verdict.UNDECIDED),
-        ([0.2, 0.2, 0.2], SCORE, 0.5, None, Verdict.UNDECIDED),
+        (-0.2, LOSS, 0.01, None, Verdict.HELPS),
+        (0.2, LOSS, 0.01, None, Verdict.HURTS),
+        (0.2, SCORE, 0.01, None, Verdict.HELPS),
+        (0.2, SCORE, 0.06, None, Verdict.UNDECIDED),
+        (0.2, SCORE, 0.01, 0.04, Verdict.NO_DIFFERENCE),
+        (0.2, SCORE, 0.01, 0.06, Verdict.HELPS),
+        (0.1, SCORE, 0.6, 0.6, Verdict.UNDECIDED),
+        (0.2, SCORE, None, None, Verdict.UNDECIDED),
     ],
 )
 def test_verdict_words(
-    differences: list[float], metric: Metric, margin: float | None, p_holm: float | None, verdict: Verdict
+    delta: float, metric: Metric, p_adjusted: float | None, p_equivalence: float | None, verdict: Verdict
 ) -> None:
-    assert verdict_of(judging(differences, metric, margin), p_holm) is verdict
+    assert verdict_of(metric, delta, p_adjusted, p_equivalence) is verdict
 
 
-def test_holm_corrects_headline_cells_and_further_cells_separately() -> None:
+CELLS = st.lists(
+    st.tuples(st.integers(-400, 400), st.lists(st.integers(-8, 8), min_size=3, max_size=5)), min_size=2, max_size=12
+)
+
+
+@given(CELLS, st.sampled_from(MeanTest), st.floats(0.125, 1.0))
+def test_simultaneous_intervals_agree_with_verdicts(
+    drawn: list[tuple[int, list[int]]], test: MeanTest, share: float
+) -> None:
+    arms = len(drawn) // 2
+    zeros = {seed: 0.125 * (seed % 2) for seed in range(5)}
+    cells = {
+        (f"arm-{place % arms}", (LOSS, SCORE)[place // arms].name): CellTest(
+            (LOSS, SCORE)[place // arms], dict(enumerate(shift / 8 + x for x in noise)), zeros, None, share, test
+        )
+        for place, (shift, noise) in enumerate(drawn[: 2 * arms])
+    }
+    for (arm, name), compared in compare(cells, (tuple(cells), ()), Looks(())).items():
+        low, high = compared.corrected.low, compared.corrected.high
+        excludes_zero = (low is not None and low >= 0) or (high is not None and high <= 0)
+        assert compared.significant == excludes_zero
+        if compared.significant and name == SCORE.name:
+            assert compare(cells, (tuple(cells), ()), Looks(()))[arm, LOSS.name].significant
+        if compared.gate_shut:
+            assert (low, high, compared.detectable, compared.seeds_to_decide) == (None, None, None, None)
+
+
+def test_equal_shares_of_the_gate_and_holm_correct_separately() -> None:
     table_rows = rows(build(table2(), primary=primary), "effects")
     assert len(table_rows) == 4 * 6
-    headline = [row for row in table_rows if row["metric"] in ("held_out_loss", "score")]
-    smallest = min(headline, key=lambda row: row["p"])  # type: ignore[arg-type,return-value]
-    assert smallest["p_holm"] == pytest.approx(8 * smallest["p"])  # type: ignore[operator]
-    assert all(row["p_holm"] >= row["p"] for row in table_rows)  # type: ignore[operator]
+    losses = [row for row in table_rows if row["metric"] == "held_out_loss"]
+    smallest = min(losses, key=lambda row: row["p"])  # type: ignore[arg-type,return-value]
+    assert smallest["p_adjusted"] == pytest.approx(4 * smallest["p"])  # type: ignore[operator]
+    assert all(row["p_adjusted"] >= row["p"] for row in table_rows)  # type: ignore[operator]
+    further = [row["p"] for row in table_rows if row["metric"] not in ("held_out_loss", "score")]
+    adjusted = [row["p_adjusted"] for row in table_rows if row["metric"] not in ("held_out_loss", "score")]
+    assert adjusted == pytest.approx(holm(further))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("test", MeanTest)
+def test_the_declared_test_decides(test: MeanTest) -> None:
+    view = table2()
+    results = results_of(replace(view, document={**view.document, "comparison": str(test)}), primary)
+    for row in rows(build(results.snapshot, primary=primary), "effects", metric="held_out_loss"):
+        first, second = (results.values[arm]["held_out_loss"] for arm in (str(row["arm"]), "baseline"))
+        if test is MeanTest.PAIRED:
+            oracle = stats.ttest_rel(
+                [first[seed] for seed in sorted(first)], [second[seed] for seed in sorted(first)]
+            )
+        else:
+            oracle = stats.ttest_ind([*first.values()], [*second.values()], equal_var=False)
+        bounds = oracle.confidence_interval()
+        assert (row["test"], row["p"], row["degrees"]) == (
+            str(test),
+            pytest.approx(oracle.pvalue),
+            pytest.approx(oracle.df),
+        )
+        assert (row["low"], row["high"]) == pytest.approx((bounds.low, bounds.high))
 
 
 def test_the_experiments_own_margin_comes_before_the_papers() -> None:
@@ -73,7 +123,7 @@ def test_diverged_seeds_are_counted_left_out_and_replaced_by_the_worst() -> None
     assert (row["diverged"], row["trials"], row["n"], row["n_all"]) == (1, 3, 2, 3)
     low, high = stats.binomtest(1, 3).proportion_ci(method="wilson")
     assert (row["rate_low"], row["rate_high"]) == pytest.approx((low, high))
-    assert row["delta"] == pytest.approx(-0.105)
+    assert row["delta"] == pytest.approx(5.91 - 6.02)
     assert row["delta_all"] == pytest.approx((-0.11 - 0.10 + 9.9 - 6.03) / 3)
 
 
@@ -134,7 +184,7 @@ def test_an_undecided_arm_has_a_number_of_seeds_to_decide() -> None:
     trials += [Trial("wide", seed).pretrained(6.0 + x) for seed, x in ((1, -0.1), (2, -0.3), (3, 0.05))]
     view = snapshot(trials, arms={"baseline": {}, "wide": {"width": 512}}, resolved=document(seeds=(1, 2, 3)))
     (row,) = rows(build(view), "effects")
-    sd = float(np.std([-0.1, -0.3, 0.05], ddof=1))
+    sd = float(np.std([-0.1, -0.3, 0.05], ddof=1))  # the baseline's is 0, so that Welch's t is one-sample
     assert (row["verdict"], row["p_exact"]) == ("undecided", 0.5)
     needed, effect = row["seeds_to_decide"], 0.35 / 3
     assert isinstance(needed, int)

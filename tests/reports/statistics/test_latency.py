@@ -11,8 +11,8 @@ from scipy.stats import bootstrap
 from analysis.bootstrap import RESAMPLES, median, median_ratio
 from configuration.latency import LatencyExperiment
 from reports.latency_finding import latency_finding
-from reports.sections.claims import ClaimOutcome
 from reports.sections.latency_verdicts import OPERATIONS, TIME, statement_verdicts
+from reports.statistics.claims import ClaimOutcome
 from reports.statistics.latency import LatencyEvidence, latency_evidence_of
 from tests.factories.latencies import ARMS, Seconds, experiment, snapshot_of
 

@@ -35,7 +35,7 @@ def test_the_arm_is_better_at_the_shared_recipe_only(tmp_path: Path) -> None:
 
 def test_where_the_shared_rate_suits_all_arms_tuning_changes_nothing(tmp_path: Path) -> None:
     report, rows = reported(tmp_path, {"": SHARED_RATE})
-    parts = ("n", "delta", "low", "high", "p", "p_holm", "verdict")
+    parts = ("n", "delta", "low", "high", "p", "p_adjusted", "verdict")
     assert rows
     for row in rows.values():
         assert [row[f"own_{part}"] for part in parts] == [row[f"shared_{part}"] for part in parts]

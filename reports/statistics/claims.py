@@ -1,0 +1,157 @@
+"""Tests of the experiment's claims and of the paper's statements: supported, contradicted or undecided, with power.
+
+An ordering of the paper is tested on every headline metric. All claims and orderings of a report are one family
+(`analysis/claim_family.py`); the outcome of each by itself is kept beside the corrected one. The probability is that
+of the claim given the values, for normal populations and a flat prior: the t distribution around the difference.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from analysis.claim_family import ClaimTest, CorrectedClaim, claim_test, corrected
+from analysis.distributions import t_below
+from analysis.effects import Difference, estimate
+from analysis.estimates import Estimates
+from analysis.paired import ALPHA
+from analysis.power import power_of_t, power_of_t_within
+from configuration.claims import Claim, Sign, parse_orderings
+from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+
+EXPERIMENT, PAPER = "experiment", "paper"
+
+
+class ClaimOutcome(StrEnum):
+    """The outcome of testing a claim."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class TestedClaim:
+    """A claim with its test, not yet corrected for the other claims; None with too few seeds."""
+
+    __test__ = False  # no test case
+
+    claim: Claim
+    by: str
+    """Who states it: experiment or paper."""
+    text: str
+    """The text under which it was added."""
+    difference: Difference
+    test: ClaimTest
+    pointwise: ClaimOutcome
+    """The outcome without correction: whether the 95% interval lies inside or outside of what is claimed."""
+    probability: float | None
+    power: float | None
+    """Probability of supporting the claim, without correction, with this n and these variances if the true difference
+    has the claimed size; for `~`, if the true difference is 0. None where the claim has no size."""
+
+
+@dataclass(frozen=True)
+class JudgedClaim:
+    """A claim with its outcome within its family."""
+
+    tested: TestedClaim
+    corrected: CorrectedClaim
+
+    @property
+    def outcome(self) -> ClaimOutcome:
+        """The outcome after the correction for all claims of the family."""
+        if self.corrected.supported():
+            return ClaimOutcome.SUPPORTED
+        return ClaimOutcome.CONTRADICTED if self.corrected.contradicted() else ClaimOutcome.UNDECIDED
+
+
+def family_of(claims: Sequence[TestedClaim]) -> tuple[JudgedClaim, ...]:
+    """Return the claims of one family, corrected for each other, in their order."""
+    return tuple(map(JudgedClaim, claims, corrected([each.test for each in claims])))
+
+
+def judged_claims(results: Results) -> tuple[JudgedClaim, ...]:
+    """Return every claim and every ordering of the paper, corrected for each other."""
+    return family_of(tuple(tested_claims(results)))
+
+
+def tested_claims(results: Results) -> Iterator[TestedClaim]:
+    """Yield every claim and every ordering of the paper; undecided if an arm is missing."""
+    for by, text, claim in _stated(results):
+        yield _tested(results, by, text, claim)
+
+
+def _stated(results: Results) -> Iterator[tuple[str, str, Claim]]:
+    """Yield the source (experiment or paper), the text under which it was added, and the claim."""
+    for claim in results.experiment.claims:
+        yield EXPERIMENT, str(claim), claim
+    paper = results.experiment.paper
+    for chain in paper.orderings if paper else ():
+        for ordering in parse_orderings(chain):
+            for metric in results.headlines:
+                margin = paper.margins.get(metric.name) if paper else None
+                yield PAPER, f"paper: {chain}", ordering.on(metric.name, metric.lower_is_better, margin)
+
+
+def _tested(results: Results, by: str, text: str, claim: Claim) -> TestedClaim:
+    if not {claim.first, claim.second} <= results.values.keys():
+        return _without_test(by, text, claim, Difference())
+    metric = Metric(claim.metric)
+    first, second = (results.values[arm].get(metric.name, {}) for arm in (claim.first, claim.second))
+    alpha = 1 - min(results.confidence(claim.first), results.confidence(claim.second))
+    difference = results.difference(claim.first, claim.second, metric)
+    return decide(claim, estimate(first, second, results.test), difference, alpha, by, text)
+
+
+def _without_test(by: str, text: str, claim: Claim, difference: Difference) -> TestedClaim:
+    undecided = ClaimOutcome.UNDECIDED
+    return TestedClaim(claim, by, text, difference, ClaimTest(None, None), undecided, None, None)
+
+
+def decide(
+    claim: Claim, found: Estimates, difference: Difference, alpha: float = ALPHA, by: str = EXPERIMENT, text: str = ""
+) -> TestedClaim:
+    """Return the test of a claim from the difference, first minus second, at the level `alpha` of this look."""
+    low, high, error, degrees = difference.low, difference.high, found.standard_error.item(), found.degrees.item()
+    if low is None or high is None or not error > 0:
+        return _without_test(by, text, claim, difference)
+    from_, to = claim.bounds
+    sized = claim.sign is not Sign.LEVEL or bool(claim.size)  # without a margin, equivalence has no probability
+    below = [float(t_below((bound - found.value.item()) / error, degrees)) for bound in (from_, to)]
+    if claim.sign is Sign.LEVEL:
+        chance = power_of_t_within(-claim.size / error, claim.size / error, degrees, alpha)
+    else:
+        chance = power_of_t(claim.size / error, degrees, alpha)
+    return TestedClaim(
+        claim=claim,
+        by=by,
+        text=text,
+        difference=difference,
+        test=_spent(claim_test(found, from_, to), alpha / ALPHA),
+        pointwise=_pointwise(claim, low, high),
+        probability=below[1] - below[0] if sized else None,
+        power=chance if claim.size else None,
+    )
+
+
+def _spent(test: ClaimTest, share: float) -> ClaimTest:
+    """Return a test with its p divided by the share of α spent at this look."""
+    outside, inside = (None if p is None else min(1.0, p / share) for p in (test.outside, test.inside))
+    return ClaimTest(outside, inside)
+
+
+def _pointwise(claim: Claim, low: float, high: float) -> ClaimOutcome:
+    from_, to = claim.bounds
+    if from_ <= low and high <= to and not (low <= 0 <= high and claim.sign is not Sign.LEVEL):
+        return ClaimOutcome.SUPPORTED
+    return ClaimOutcome.CONTRADICTED if high < from_ or low > to else ClaimOutcome.UNDECIDED
+
+
+def within_study(claims: Iterable[JudgedClaim], studied: Sequence[TestedClaim]) -> tuple[JudgedClaim, ...]:
+    """Return the claims of one file corrected for all claims of its study, which are theirs and those of other files.
+
+    A study is the experiments that declare one name: its claims are one family, whichever file they are in.
+    """
+    judged = dict(zip(map(id, studied), family_of(studied), strict=True))
+    return tuple(judged[id(each.tested)] for each in claims)

@@ -13,7 +13,7 @@ import numpy as np
 
 from analysis.estimates import Estimates, Moments
 from analysis.paired import interval, vary
-from analysis.welch import against_first
+from analysis.welch import contrasts
 
 CONFIDENCE = 0.95
 
@@ -83,24 +83,53 @@ def difference_of(
     """Return the mean of `values` minus that of `others` with its interval, for two or more seeds."""
     if test is MeanTest.PAIRED:
         return paired(values, others, confidence)
-    n = min(len(values), len(others))
-    if not n:
+    return contrast_difference([values, others], [1.0, -1.0], confidence, test)
+
+
+def contrast_difference(
+    samples: Sequence[SeedValues],
+    weights: Sequence[float],
+    confidence: float = CONFIDENCE,
+    test: MeanTest = MeanTest.WELCH,
+) -> Difference:
+    """Return a weighted sum of arms with its interval; none where an arm has no seeds."""
+    seeds = _shared(samples) if test is MeanTest.PAIRED else min(samples, key=len, default={})
+    if not seeds:
         return Difference()
-    found = estimate(values, others, test)
+    found = contrast_estimate(samples, weights, test)
     delta, error = found.value.item(), found.standard_error.item()
-    if n == 1:
+    if len(seeds) == 1:
         return Difference(1, delta)
     low, high = (bound.item() for bound in found.interval(1 - confidence)) if error > 0 else (delta, delta)
-    return Difference(n, delta, low, high)
+    return Difference(len(seeds), delta, low, high)
 
 
 def estimate(values: SeedValues, others: SeedValues, test: MeanTest = MeanTest.WELCH) -> Estimates:
     """Return the difference of the means as an estimate of one cell; NaN with too few seeds."""
+    return contrast_estimate([values, others], [1.0, -1.0], test)
+
+
+def contrast_estimate(
+    samples: Sequence[SeedValues], weights: Sequence[float], test: MeanTest = MeanTest.WELCH
+) -> Estimates:
+    """Return a weighted sum of arms as an estimate of one cell; paired, over the seeds that all of them have.
+
+    Unpaired, the degrees of freedom are Satterthwaite's and grow with the number of arms.
+    """
     if test is MeanTest.PAIRED:
-        found = seed_moments([differences_of(values, others)])
+        by_seed = [
+            sum(weight * sample[seed] for weight, sample in zip(weights, samples, strict=True))
+            for seed in _shared(samples)
+        ]
+        found = seed_moments([by_seed])
         with np.errstate(divide="ignore", invalid="ignore"):
             return Estimates(found.mean, np.sqrt(found.variance / found.n), found.n - 1)
-    return against_first(seed_moments([[*others.values()], [*values.values()]]))
+    return contrasts(seed_moments([[*sample.values()] for sample in samples]), np.array([weights]))
+
+
+def _shared(samples: Sequence[SeedValues]) -> list[int]:
+    """Return the seeds that all samples have, in increasing order."""
+    return sorted(set.intersection(*(set(sample) for sample in samples))) if samples else []
 
 
 def seed_moments(samples: Sequence[Sequence[float]]) -> Moments:

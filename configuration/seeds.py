@@ -1,17 +1,21 @@
 """Sequential seeds: seeds are added until every arm's comparison is decided. Pure.
 
-At every planned look each arm's paired difference is tested at its share of the error (analysis/group_sequential.py),
-adjusted for all arms tested at that look (Holm). An arm with a significant difference, or with one within the margin,
-gets no more seeds; the other arms, and the baseline that they are paired with, go on to the next look.
+At every planned look each arm's difference is tested at its share of the error (analysis/group_sequential.py), by the
+test that the experiment declares, adjusted for all arms tested at that look (Holm). An arm with a significant
+difference, or with one shown to lie within the margin, gets no more seeds; the other arms, and the baseline that they
+are compared with, go on to the next look.
 """
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Mapping, Set
+from math import isnan
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from analysis.effects import MeanTest, estimate
+from analysis.equivalence import equivalence_p
 from analysis.group_sequential import Looks
-from analysis.paired import ALPHA, holm, interval, t_p, vary
+from analysis.paired import ALPHA, holm
 from foundation.schema import Count, PositiveNumber, Schema, Seed
 
 Values = Mapping[str, Mapping[str, Mapping[int, float]]]
@@ -67,7 +71,11 @@ def looks_of(seeds: Seeds) -> Looks:
 
 
 def next_seeds(
-    rule: SequentialSeeds, values: Values, run: Mapping[str, Set[int]], baseline: str
+    rule: SequentialSeeds,
+    values: Values,
+    run: Mapping[str, Set[int]],
+    baseline: str,
+    test: MeanTest = MeanTest.WELCH,
 ) -> dict[str, tuple[int, ...]]:
     """Return the seeds to add by arm, in the arms' order; empty if every arm is decided or has its maximum.
 
@@ -75,8 +83,8 @@ def next_seeds(
     depends on the values only, not on the time.
     """
     counts = {arm: len(seeds) for arm, seeds in run.items()}
-    wanted = {arm: _next_look(rule, counts[arm]) for arm in _undecided(rule, values, counts, baseline)}
-    wanted[baseline] = max([counts.get(baseline, 0), *wanted.values()])  # paired with every undecided arm
+    wanted = {arm: _next_look(rule, counts[arm]) for arm in _undecided(rule, values, counts, baseline, test)}
+    wanted[baseline] = max([counts.get(baseline, 0), *wanted.values()])  # compared with every undecided arm
     added = {
         arm: tuple(seed for seed in range(1, wanted[arm] + 1) if seed not in seeds)
         for arm, seeds in run.items()
@@ -90,35 +98,28 @@ def _next_look(rule: SequentialSeeds, count: int) -> int:
     return next((look for look in rule.looks.counts if look > count), count)
 
 
-def _undecided(rule: SequentialSeeds, values: Values, counts: Mapping[str, int], baseline: str) -> set[str]:
-    cells = [(arm, metric) for arm in counts if arm != baseline for metric in rule.margin]
-    differences = {cell: list(_differences(values, *cell, baseline)) for cell in cells}
-    shares = {arm: rule.looks.share(count) for arm, count in counts.items()}
-    p_values = [_adjusted_for_look(t_p(differences[cell]), shares[cell[0]]) for cell in cells]
-    adjusted = dict(zip(cells, holm(p_values), strict=True))
-    return {
-        arm
-        for arm, metric in cells
-        if not _significant(adjusted[arm, metric])
-        and not _within(differences[arm, metric], rule.margin[metric], 1 - ALPHA * shares[arm])
-    }
+def _undecided(
+    rule: SequentialSeeds, values: Values, counts: Mapping[str, int], baseline: str, test: MeanTest
+) -> set[str]:
+    arms = [arm for arm in counts if arm != baseline]
+    different: dict[tuple[str, str], float | None] = {}
+    equivalent: dict[tuple[str, str], float | None] = {}
+    for metric, margin in rule.margin.items():
+        not_within: list[float | None] = []
+        for arm in arms:
+            samples = (values.get(name, {}).get(metric, {}) for name in (arm, baseline))
+            found, share = estimate(*samples, test), rule.looks.share(counts[arm])
+            different[arm, metric] = _at_look(found.p().item(), share)
+            not_within.append(_at_look(equivalence_p(found, margin).item(), share))
+        equivalent |= zip(((arm, metric) for arm in arms), holm(not_within), strict=True)
+    adjusted = dict(zip(different, holm([*different.values()]), strict=True))
+    return {cell[0] for cell in different if not (_significant(adjusted[cell]) or _significant(equivalent[cell]))}
 
 
-def _differences(values: Values, arm: str, metric: str, baseline: str) -> Iterator[float]:
-    arm_values, baseline_values = (values.get(name, {}).get(metric, {}) for name in (arm, baseline))
-    return (arm_values[seed] - baseline_values[seed] for seed in sorted(arm_values.keys() & baseline_values.keys()))
-
-
-def _adjusted_for_look(p: float | None, share: float) -> float | None:
-    return None if p is None else min(1.0, p / share)
+def _at_look(p: float, share: float) -> float | None:
+    """Return a p divided by the share of the error at a look; None with too few seeds or without spread."""
+    return None if isnan(p) else min(1.0, p / share)
 
 
 def _significant(p: float | None) -> bool:
     return p is not None and p <= ALPHA
-
-
-def _within(differences: list[float], margin: float, confidence: float) -> bool:
-    if len(differences) < 2 or not vary(differences):
-        return False
-    low, high = interval(differences, confidence)
-    return -margin <= low and high <= margin

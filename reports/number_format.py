@@ -61,10 +61,10 @@ def difference_text(difference: Difference, decimals: int) -> str:
 
 
 def simultaneous_text(low: float | None, high: float | None, decimals: int) -> str:
-    """Return `[low, high]`; a bound of 0, which the interval does not contain, has a round bracket, ∞ no bound."""
-    left = "(0" if low == 0 else f"[{signed(low, decimals)}" if low is not None else "(−∞"
-    right = "0)" if high == 0 else f"{signed(high, decimals)}]" if high is not None else "∞)"
-    return f"{left}, {right}"
+    """Return `low to high`; 0, which the interval does not contain, is `> 0` or `< 0`; None is infinite."""
+    left = "−∞" if low is None else "> 0" if low == 0 else signed(low, decimals)
+    right = "+∞" if high is None else "< 0" if high == 0 else signed(high, decimals)
+    return f"{left} to {right}"
 
 
 def interval_text(difference: Difference, decimals: int) -> str:

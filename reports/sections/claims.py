@@ -75,7 +75,8 @@ def claims_grid(results: Results, claims: Table) -> Iterator[Grid]:
 
     warned = any(row["afterwards"] or row["departure"] for row in claims.rows)
     columns = [Column(title, numeric=False) for title in ("claim", "by", "verdict")]
-    columns += [Column("pointwise", numeric=False), Column("supported", "p"), Column("contradicted", "p")]
+    columns.append(Column("pointwise", numeric=False, further=True))
+    columns += [Column(title, "p", further=True) for title in ("supported", "contradicted")]
     columns += [Column("probability"), Column("power"), Column("Δ [95%] (n)")]
     columns += [Column("caveat", numeric=False)] if warned else []
     yield grid("claims", "Claims and their verdicts", columns, map(cells, claims.rows))
@@ -87,17 +88,25 @@ def claims_note(claims: Table) -> str:
     level = "; a claim with ~ and without a margin can only be contradicted" if unbounded else ""
     tested = sum(row["p_supported"] is not None for row in claims.rows)
     return (
-        f"Claims: the {tested} tested ones are one family under Holm's correction. Supported if p of a difference "
-        "outside the claimed range, first minus second, is at most 0.05, contradicted if p of one inside it is, "
-        f"undecided otherwise{level}. Pointwise: without correction, whether the 95% interval is inside or outside. "
-        "Probability: of the claim, under a flat prior. Power: the probability of supporting the claim, without "
-        "correction, if the true difference has the claimed size."
+        "Claims: supported if p of a difference outside the claimed range, first minus second, is at most 0.05, "
+        f"contradicted if p of one inside it is, undecided otherwise, by Holm's correction over the {tested} tested "
+        f"claims{level}. Power: the probability of supporting the claim, without correction, if the true difference "
+        "has the claimed size."
     )
+
+
+FURTHER_NOTE = (
+    "Pointwise: the outcome without correction, by the 95% interval inside or outside of the claimed range. "
+    "Probability: of the claim, under a flat prior."
+)
 
 
 def _content(evidence: Evidence) -> Content:
     verdicts = claims_table(evidence.results)
-    grids = (with_notes(shown, [claims_note(verdicts)]) for shown in claims_grid(evidence.results, verdicts))
+    grids = (
+        with_notes(shown, [claims_note(verdicts)], [FURTHER_NOTE])
+        for shown in claims_grid(evidence.results, verdicts)
+    )
     return Content((verdicts,), tuple(grids))
 
 

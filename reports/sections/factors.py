@@ -1,26 +1,30 @@
-"""Main effects and two-way interactions of crossed designs, paired by seed. Montgomery 2017, chapters 5, 6 and 8.
+"""Main effects and two-way interactions of crossed designs as contrasts of arms. Montgomery 2017, chapters 5, 6, 8.
 
 A factor is a field that the design varies, its values are the levels, and the baseline's value is the first level. In
 a full factorial an effect is the mean over all settings of the other factors. In a two-level fraction with orthogonal
-columns it is the contrast of the two halves; effects with the same column are aliased and cannot be separated.
+columns it is the contrast of the two halves; effects with the same column are aliased and cannot be separated. By
+Welch's t the variances of all arms enter, and Satterthwaite's degrees of freedom add up (`analysis/welch.py`).
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from analysis.contrasts import ROUNDING
-from analysis.effects import Difference, SeedValues, paired
-from analysis.paired import ALPHA, holm, t_p
+from analysis.effects import Difference, MeanTest, contrast_difference, contrast_estimate
+from analysis.paired import ALPHA, holm
+from ledger.stage_results import finite
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, p_text
 from reports.section import Content, Section
 from reports.sections.difference_cells import difference_cell
+from reports.statistics.comparisons import TEST_NAMES
 from reports.statistics.crossed import CrossedArms, crossed_arms, missing_runs_note
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, interval, number, table
 
+SATTERTHWAITE = " with Satterthwaite's degrees of freedom"
 Weights = Mapping[str, float]
 """Contrast weights by arm; they sum to 0."""
 
@@ -54,13 +58,6 @@ def effects_of(crossed: CrossedArms) -> Iterator[Effect]:
         yield Effect(contrast.kind, contrast.name, by_arm, contrast.aliases, contrast.reason, against)
 
 
-def contrast(results: Results, weights: Weights, metric: Metric) -> SeedValues:
-    """Return a contrast by seed, over the seeds that all its arms share."""
-    samples = {arm: results.values.get(arm, {}).get(metric.name, {}) for arm in weights}
-    seeds = set.intersection(*(set(sample) for sample in samples.values())) if samples else set()
-    return {seed: sum(weight * samples[arm][seed] for arm, weight in weights.items()) for seed in sorted(seeds)}
-
-
 @dataclass(frozen=True)
 class TestedEffect:
     """An effect on one metric, with its test."""
@@ -68,8 +65,10 @@ class TestedEffect:
     effect: Effect
     metric: Metric
     difference: Difference
+    degrees: float | None
+    """Degrees of freedom of the test that decides."""
     p: float | None
-    """p of Student's paired t, divided by the share of α spent at this look; None with too few seeds."""
+    """Two-sided p of that test, divided by the share of α spent at this look; None with too few seeds."""
     p_holm: float | None
     """After Holm's correction over the main effects and interactions: one family on the headline metrics, one on the
     others."""
@@ -95,19 +94,21 @@ def tested_effects(results: Results) -> tuple[TestedEffect, ...]:
 
 
 def _tested(results: Results, effect: Effect, metric: Metric) -> TestedEffect:
-    values = contrast(results, effect.weights, metric)
-    if not values:
-        return TestedEffect(effect, metric, Difference(), None, None)
-    level = max(results.confidence(arm) for arm in effect.weights)
-    p = t_p(list(values.values()))
-    adjusted = None if p is None else min(1.0, p * ALPHA / (1 - level))
-    return TestedEffect(effect, metric, paired(values, dict.fromkeys(values, 0.0), level), adjusted, None)
+    samples = [results.values.get(arm, {}).get(metric.name, {}) for arm in effect.weights]
+    if not samples or not all(samples):
+        return TestedEffect(effect, metric, Difference(), None, None, None)
+    weights, level = [*effect.weights.values()], max(results.confidence(arm) for arm in effect.weights)
+    found = contrast_estimate(samples, weights, results.test)
+    p, degrees = finite(found.p().item()), finite(found.degrees.item())
+    spent = None if p is None else min(1.0, p * ALPHA / (1 - level))
+    difference = contrast_difference(samples, weights, level, results.test)
+    return TestedEffect(effect, metric, difference, None if p is None else degrees, spent, None)
 
 
 def factors_table(results: Results) -> Table:
     """Return every main effect and two-way interaction on every metric, none where arms are not crossed."""
     rows = (_row(effect) for effect in tested_effects(results))
-    return table("factors", "kind effect against aliases metric n delta low high p p_holm reason", rows)
+    return table("factors", "kind effect against aliases metric n delta low high degrees p p_holm reason", rows)
 
 
 def _row(tested: TestedEffect) -> Row:
@@ -119,6 +120,7 @@ def _row(tested: TestedEffect) -> Row:
         "metric": tested.metric.name,
         "n": tested.difference.n,
         **interval(tested.difference),
+        "degrees": tested.degrees,
         "p": tested.p,
         "p_holm": tested.p_holm,
         "reason": tested.effect.reason or None,
@@ -155,12 +157,13 @@ def _cells(row: Row, decimals: Mapping[str, int], with_aliases: bool, with_reaso
 
 
 def factors_notes(results: Results, factors: Table) -> Iterator[str]:
-    """Yield how effects are paired and over which tests their p is corrected."""
+    """Yield how effects are tested and over which tests their p is corrected."""
     headlines = {metric.name for metric in results.headlines}
     tested = sum(row["p"] is not None and row["metric"] in headlines for row in factors.rows)
     if factors.rows:
         yield (
-            "Effects of the design are paired by seed. Holm's p: corrected over the "
+            f"Effects of the design are contrasts of all its arms, tested by {TEST_NAMES[results.test]}"
+            f"{SATTERTHWAITE if results.test is MeanTest.WELCH else ''}. Holm's p: corrected over the "
             f"{tested} tests of main effects and interactions on {' and '.join(m.title for m in results.headlines)}."
         )
 

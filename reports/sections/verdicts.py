@@ -110,7 +110,7 @@ def _detectable(compared: Comparison, decimals: int) -> str:
     if detectable is None:
         return NOTHING if compared.gate_shut else UNKNOWN
     value, low, high = (fixed(each, decimals) for each in (detectable.value, detectable.low, detectable.high))
-    return f"{value} [{low}, {high}]"
+    return f"{value} ({low} to {high})"
 
 
 def verdict_text(compared: Comparison) -> str:

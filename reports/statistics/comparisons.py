@@ -11,6 +11,8 @@ over the arms of a metric.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
+from math import isnan
 from statistics import variance
 
 import numpy as np
@@ -58,52 +60,6 @@ class Corrected:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """The test of one arm against the baseline on one metric; None with too few seeds."""
-
-    test: MeanTest
-    """The test that decides."""
-    degrees: float | None
-    """Its degrees of freedom."""
-    p: float | None
-    """Its p, two-sided, divided by the share of α spent at this look."""
-    p_paired: float | None
-    """p of Student's paired t, divided by the same share."""
-    p_exact: float | None
-    """p of the sign-flip test, without distributional assumptions; not used for the verdict."""
-    corrected: Corrected
-    p_equivalence: float | None
-    """p of "not within the margin" after Holm's correction over arms; None without a margin."""
-    detectable: DetectableEffect | None
-    """Detected with 80% power at the level that decides; None behind a shut gate."""
-    margin: float | None
-    verdict: Verdict
-    seeds_to_decide: int | None
-    """If undecided, the seeds for 80% power if the true Δ and variances equal the observed ones; None if more than a
-    hundred are needed, no spread is known or the gate is shut."""
-
-    @property
-    def p_adjusted(self) -> float | None:
-        """The p after the correction for the family; the verdict uses it."""
-        return self.corrected.p
-
-    @property
-    def smallest_effect(self) -> float | None:
-        """Minimum detectable effect."""
-        return None if self.detectable is None else self.detectable.value
-
-    @property
-    def significant(self) -> bool:
-        """Whether the arm differs significantly from the baseline."""
-        return self.verdict in (Verdict.HELPS, Verdict.HURTS)
-
-    @property
-    def gate_shut(self) -> bool:
-        """Whether the cell was not tested because its arm's gate is not significant."""
-        return self.corrected.level == 0
-
-
-@dataclass(frozen=True)
 class CellTest:
     """The data of one test: an arm on a metric."""
 
@@ -115,7 +71,7 @@ class CellTest:
     """Share of α spent at this look."""
     test: MeanTest = MeanTest.WELCH
 
-    @property
+    @cached_property
     def estimate(self) -> Estimates:
         """The difference as an estimate of one cell."""
         return estimate(self.values, self.baseline, self.test)
@@ -144,6 +100,102 @@ class CellTest:
         return (total / seeds) ** 0.5, total**2 / sum(term**2 for term in terms) * (seeds - 1)
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """The test of one arm against the baseline on one metric; None with too few seeds."""
+
+    tested: CellTest
+    corrected: Corrected
+    p_equivalence: float | None
+    """Of "not within the margin", after Holm's correction over arms; None without a margin."""
+    last_share: float
+    """Share of α at the last look."""
+    arms: int
+    """Number of arms that are compared with the baseline."""
+
+    @property
+    def test(self) -> MeanTest:
+        """The test that decides."""
+        return self.tested.test
+
+    @property
+    def margin(self) -> float | None:
+        """The equivalence margin."""
+        return self.tested.margin
+
+    @cached_property
+    def _estimate(self) -> tuple[float, float, float, float] | None:
+        """Difference, standard error, degrees of freedom and two-sided p; None with too few seeds or no spread."""
+        found = self.tested.estimate
+        values = [each.item() for each in (found.value, found.standard_error, found.degrees, found.p())]
+        return None if any(map(isnan, values)) else (values[0], values[1], values[2], values[3])
+
+    @property
+    def degrees(self) -> float | None:
+        """Degrees of freedom of the test that decides."""
+        return None if self._estimate is None else self._estimate[2]
+
+    @property
+    def p(self) -> float | None:
+        """The two-sided p of the test that decides, divided by the share of α spent at this look."""
+        return None if self._estimate is None else self.tested.spent(self._estimate[3])
+
+    @property
+    def p_paired(self) -> float | None:
+        """The p of Student's paired t, divided by the same share."""
+        return self.tested.spent(t_p(self.tested.differences))
+
+    @property
+    def p_exact(self) -> float | None:
+        """The p of the sign-flip test, without distributional assumptions; not used for the verdict."""
+        return sign_flip_p(self.tested.differences)
+
+    @property
+    def p_adjusted(self) -> float | None:
+        """The p after the correction for the family; the verdict uses it."""
+        return self.corrected.p
+
+    @property
+    def gate_shut(self) -> bool:
+        """Whether the cell was not tested because its arm's gate is not significant."""
+        return self.corrected.level == 0
+
+    @cached_property
+    def detectable(self) -> DetectableEffect | None:
+        """The effect detected with 80% power at the level that decides; None behind a shut gate."""
+        if self._estimate is None or not self.corrected.level:
+            return None
+        _, error, degrees, _ = self._estimate
+        return detectable_effect(error, degrees, self.corrected.level)
+
+    @property
+    def smallest_effect(self) -> float | None:
+        """Minimum detectable effect."""
+        return None if self.detectable is None else self.detectable.value
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the arm."""
+        return verdict_of(self.tested.metric, self.tested.estimate.value.item(), self.p_adjusted, self.p_equivalence)
+
+    @property
+    def significant(self) -> bool:
+        """Whether the arm differs significantly from the baseline."""
+        return self.verdict in (Verdict.HELPS, Verdict.HURTS)
+
+    @cached_property
+    def seeds_to_decide(self) -> int | None:
+        """If undecided, the seeds for 80% power if the true Δ and variances equal the observed ones.
+
+        None if more than a hundred are needed, no spread is known or the gate is shut.
+        """
+        if self.verdict is not Verdict.UNDECIDED or self._estimate is None or not self.corrected.level:
+            return None
+        delta, level = self._estimate[0], self.corrected.level / self.tested.share * self.last_share
+        level_within = 2 * ALPHA * self.last_share / self.arms
+        return seeds_needed(_chance(self.tested, delta, level, level_within), self.tested.seeds + 1)
+
+
 def compare(
     cells: Mapping[Cell, CellTest], families: Sequence[Sequence[Cell]], looks: Looks
 ) -> dict[Cell, Comparison]:
@@ -155,10 +207,7 @@ def compare(
     equivalent = _equivalence(cells)
     last = looks.share(looks.counts[-1]) if looks.counts else 1.0
     arms = max(1, len({arm for arm, _ in cells}))
-    return {
-        cell: _compared(cells[cell], corrected[cell], equivalent[cell], (last, 2 * ALPHA * last / arms))
-        for cell in corrected
-    }
+    return {cell: Comparison(cells[cell], each, equivalent[cell], last, arms) for cell, each in corrected.items()}
 
 
 def _gated(tests: Sequence[CellTest]) -> Iterator[Corrected]:
@@ -201,32 +250,6 @@ def _not_within_p(test: CellTest) -> float | None:
     return test.spent(finite(equivalence_p(test.estimate, test.margin).item()))
 
 
-def _compared(
-    test: CellTest, corrected: Corrected, p_equivalence: float | None, last_look: tuple[float, float]
-) -> Comparison:
-    """Return a comparison; `last_look` has the share of α at the last look and the level of equivalence there."""
-    found = test.estimate
-    p, error, degrees = (finite(each.item()) for each in (found.p(), found.standard_error, found.degrees))
-    level = corrected.level
-    known = p is not None and error is not None and degrees is not None and level is not None
-    verdict = verdict_of(test.metric, found.value.item(), corrected.p, p_equivalence)
-    undecided = verdict is Verdict.UNDECIDED and known and bool(level)
-    levels = ((level or 0.0) / test.share * last_look[0], last_look[1])
-    return Comparison(
-        test=test.test,
-        degrees=degrees if known else None,
-        p=test.spent(p),
-        p_paired=test.spent(t_p(test.differences)),
-        p_exact=sign_flip_p(test.differences),
-        corrected=corrected,
-        p_equivalence=p_equivalence,
-        detectable=detectable_effect(error or 0.0, degrees or 0.0, level or 0.0) if known else None,
-        margin=test.margin,
-        verdict=verdict,
-        seeds_to_decide=seeds_needed(_chance(test, *levels), test.seeds + 1) if undecided else None,
-    )
-
-
 def verdict_of(metric: Metric, delta: float, p_adjusted: float | None, p_equivalence: float | None) -> Verdict:
     """Return the verdict; a significant difference within the margin counts as no difference."""
     if p_equivalence is not None and p_equivalence <= ALPHA:
@@ -236,8 +259,8 @@ def verdict_of(metric: Metric, delta: float, p_adjusted: float | None, p_equival
     return Verdict.HELPS if metric.better(delta, 0.0) else Verdict.HURTS
 
 
-def _chance(test: CellTest, level: float, level_within: float) -> Callable[[int], float]:
-    delta, margin = test.estimate.value.item(), test.margin
+def _chance(test: CellTest, delta: float, level: float, level_within: float) -> Callable[[int], float]:
+    margin = test.margin
 
     def chance(seeds: int) -> float:
         error, degrees = test.at(seeds)

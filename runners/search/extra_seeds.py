@@ -23,7 +23,7 @@ def extra_seeds(experiment: Experiment, rows: LedgerRows) -> dict[str, tuple[int
     added: dict[str, set[int]] = {}
     for family in families(rows):
         members = [(row, values) for row, values in results if row.arm in family.arms]
-        proposed = next_seeds(seeds.until_decided, *results_by_arm(members), family.baseline)
+        proposed = next_seeds(seeds.until_decided, *results_by_arm(members), family.baseline, experiment.comparison)
         for name, new_seeds in proposed.items():
             added.setdefault(name, set()).update(new_seeds)
     return {name: tuple(sorted(new_seeds)) for name, new_seeds in added.items()}

@@ -59,7 +59,7 @@ def test_isolated_effect_of_convolution_is_reported() -> None:
     assert clause in build(table2()).finding
 
 
-def crossed(lower: dict[str, float], period: int = 3) -> str:
+def crossed(lower: dict[str, float], period: int = 3, **more: str) -> str:
     """Return the finding on a factorial of two axes, in which some arms end lower than the others by so many nats."""
     arms: dict[str, dict[str, int]] = {"baseline": {}}
     for heads, ratio in product((4, 2, 8), (1, 2, 4)):
@@ -72,7 +72,7 @@ def crossed(lower: dict[str, float], period: int = 3) -> str:
         for position, arm in enumerate(arms)
         for seed in (1, 2, 3)
     ]
-    return build(snapshot(trials, arms=arms, resolved=document(seeds=(1, 2, 3)))).finding
+    return build(snapshot(trials, arms=arms, resolved=document(seeds=(1, 2, 3), **more))).finding
 
 
 def test_of_many_single_change_effects_the_significant_ones_are_named() -> None:
@@ -85,13 +85,13 @@ def test_of_many_single_change_effects_the_significant_ones_are_named() -> None:
 
 
 def test_a_crossed_design_begins_with_its_own_family() -> None:
-    none = crossed({}, period=7)
+    none = crossed({}, period=7, comparison="paired")
     assert none.startswith(
         "On held-out loss, significant after Holm's correction over 7 tests: none of 4 main effects, none of 4 "
         "interactions; on"
     )  # one interaction shows no spread
     lower = dict.fromkeys(("h2", "h2b2", "h2b4"), 0.9) | {"h8b4": 0.9}
-    report = crossed(lower, period=7)
+    report = crossed(lower, period=7, comparison="paired")
     assert (
         "significant after Holm's correction over 7 tests: 3 of 4 main effects, none of 4 interactions, namely "
         in report
@@ -100,7 +100,7 @@ def test_a_crossed_design_begins_with_its_own_family() -> None:
     assert (
         report.index("main effects") < report.index("has the best mean") < report.index("single-change comparisons")
     )
-    alone = crossed({"h2b4": 0.06}, period=7)
+    alone = crossed({"h2b4": 0.06}, period=7, comparison="paired")
     assert "none of 4 interactions; significant without correction only: " in alone
 
 

@@ -72,9 +72,9 @@ def test_an_interval_of_two_seeds_is_marked_and_explained() -> None:
     trials += [Trial("wide", seed).pretrained(6.0 - loss) for seed, loss in ((1, 0.1), (2, 0.1001))]
     arms = {"baseline": {}, "wide": {"width": 512}}
     two = build(snapshot(trials, arms, resolved=document(seeds=(1, 2))))
-    assert "n = 2, one degree of freedom" in two.finding
+    assert "n = 2, few degrees of freedom" in two.finding
     for form in ("markdown", "latex", "html"):
-        assert "†: two seeds, one degree of freedom" in render(two, form).replace("\\", "")
+        assert "†: two seeds: the standard deviation" in render(two, form).replace("\\", "")
     shown = [cell.text for grid in two.grids for row in grid.rows for cell in row if cell.intervals]
     assert shown
     assert all("†" in text for text in shown)

@@ -9,8 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commands.publish import PUBLISHED
+from ledger.csv_export import read_export
+from ledger.snapshot import snapshot as snapshot_of
 from reports.report import Report, build
 from reports.table import Row
+from tests.factories.paths import ROOT
 from tests.factories.reports import Trial, document, snapshot
 
 PATHS = {"bottleneck_ratio": 2, "width": 512, "depth": 6}
@@ -18,7 +22,9 @@ SEEDS = (1, 2, 3)
 NUMBERS = st.integers(-8, 8).map(lambda value: value / 16)
 
 
-def rows(points: list[tuple[int, ...]], losses: Any, paths: dict[str, Any] | None = None) -> dict[str, Row]:
+def rows(
+    points: list[tuple[int, ...]], losses: Any, paths: dict[str, Any] | None = None, **more: Any
+) -> dict[str, Row]:
     """Return the factors table of arms at points; `losses(point, seed)`."""
     known = list((paths or PATHS).items())
     arms: dict[str, dict[str, Any]] = {}
@@ -30,7 +36,7 @@ def rows(points: list[tuple[int, ...]], losses: Any, paths: dict[str, Any] | Non
         arms[name] = changes
         trials += [Trial(name, seed).pretrained(losses(point, seed)) for seed in SEEDS]
     (found,) = (
-        t for t in build(snapshot(trials, arms, resolved=document(seeds=SEEDS))).tables if t.name == "factors"
+        t for t in build(snapshot(trials, arms, resolved=document(seeds=SEEDS, **more))).tables if t.name == "factors"
     )
     return {str(row["effect"]): row for row in found.rows}
 
@@ -71,10 +77,22 @@ def test_a_half_fraction_names_its_aliases() -> None:
     assert len(table_rows) == 3
 
 
-def test_intervals_are_paired_by_seed() -> None:
-    table_rows = rows(list(product((0, 1), repeat=3)), lambda point, seed: 6 + 100 * seed + point[0])
-    row = table_rows["bottleneck_ratio=2"]
+def test_intervals_are_paired_by_seed_where_that_is_declared() -> None:
+    def loss(point: tuple[int, ...], seed: int) -> float:
+        return 6 + 100 * seed + point[0]
+
+    row = rows(list(product((0, 1), repeat=3)), loss, comparison="paired")["bottleneck_ratio=2"]
     assert (row["low"], row["high"]) == pytest.approx((1, 1))
+    row = rows(list(product((0, 1), repeat=3)), loss)["bottleneck_ratio=2"]
+    assert row["degrees"] == pytest.approx(16)  # eight arms of equal variance
+    assert row["low"] < 0 < row["high"]  # type: ignore[operator]
+
+
+def test_the_published_bottleneck_costs_what_the_contrast_over_all_heads_shows() -> None:
+    report = build(snapshot_of(read_export(ROOT / PUBLISHED / "heads-laptop")))
+    (found,) = (table for table in report.tables if table.name == "factors")
+    (row,) = [row for row in found.rows if (row["effect"], row["metric"]) == ("bottleneck_ratio=2", "held_out_loss")]
+    assert (row["delta"], row["low"], row["high"]) == pytest.approx((0.087, 0.051, 0.123), abs=6e-4)
 
 
 def test_arms_that_are_not_crossed_have_no_table() -> None:

@@ -6,7 +6,7 @@ test it. Verdicts are those of the reports (`reports/sections/claims.py`); nothi
 
 import json
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from reports.formats.markdown import escape
 from reports.number_format import NOTHING, difference_text, fixed, scientific, short
 from reports.report import build
 from reports.sections.claims import claims_table
+from reports.statistics.claims import TestedClaim, tested_claims
 from reports.statistics.latency import is_latency
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of
@@ -41,8 +42,8 @@ ALIGNMENTS = ("---", "---", "---", "---", "--:", "---", "--:", "---")
 NOTE = (
     "Verdicts are those of the reports: supported if a difference outside the claimed range, first minus second, is "
     "rejected at 5%, contradicted if one inside it is, undecided otherwise, by Holm's correction over all claims of "
-    "the experiment. Δ has its own 95% interval. n: pretraining seeds, or rounds of a latency experiment. "
-    "Detectable: the true difference that a single test at 5% detects with a probability of 0.8 at this n and "
+    "the experiment, or of all experiments that declare the same study. Δ has its own 95% interval. n: pretraining "
+    "seeds, or rounds of a latency experiment. Detectable: the true difference that a single test at 5% detects with a probability of 0.8 at this n and "
     "spread. Costs: all pretraining of the experiment, no cache."
 )
 
@@ -150,7 +151,10 @@ def _at_scale(tested: DeclaredTest, scale: str, published: Path, experiments: Pa
     folder = published / f"{tested.experiment}-{scale}"
     if has_export(folder):
         rows = snapshot(read_export(folder))
-        yield from _of_latency(tested, rows) if is_latency(rows) else _of_training(tested, rows)
+        if is_latency(rows):
+            yield from _of_latency(tested, rows)
+        else:
+            yield from _of_training(tested, rows, [*_of_study(rows, published, folder)])
     else:
         cost = _cost(experiments / f"{tested.experiment}.yaml", scale)
         yield _not_run(tested.claims, "; ".join(filter(None, (tested.not_run, cost))))
@@ -183,14 +187,25 @@ def _cost(file: Path, scale: str) -> str:
     return f"{seeds * len(candidates)} trials, {short(trained)} tokens, {scientific(flops)} FLOPs"
 
 
-def _of_training(tested: DeclaredTest, rows: Snapshot) -> Iterator[ClaimTest]:
+def _of_study(rows: Snapshot, published: Path, folder: Path) -> Iterator[TestedClaim]:
+    """Yield the claims in other published folders of the same study; none if the experiment declares no study."""
+    study = rows.document.get("study")
+    for other in sorted(published.iterdir()) if study else ():
+        if other != folder and has_export(other):
+            others = snapshot(read_export(other))
+            if others.document.get("study") == study:
+                yield from tested_claims(results_of(at_own_recipes(others) or at_shared_recipe(others)))
+
+
+def _of_training(tested: DeclaredTest, rows: Snapshot, of_study: Sequence[TestedClaim]) -> Iterator[ClaimTest]:
     """Yield the tests of an experiment that trains; a tuned one is tested at each arm's own recipe."""
     own = at_own_recipes(rows)
     compared = own or at_shared_recipe(rows)
     tuned = ("each arm at its own recipe",) if own else ()
-    declared = {str(row["claim"]) for row in claims_table(results_of(compared)).rows}
-    results = results_of(_with_claims(compared, tested.claims))
-    verdicts = {str(row["claim"]): row for row in claims_table(results).rows}
+    declared = {str(row["claim"]): row for row in claims_table(results_of(compared), of_study).rows}
+    added = [text for text in tested.claims if str(parse_claim(text)) not in declared]
+    results = results_of(_with_claims(compared, added))
+    verdicts = {str(row["claim"]): row for row in claims_table(results, of_study).rows} | declared
     for text in tested.claims:
         claim = parse_claim(text)
         missing = _missing(results, claim)

@@ -1,6 +1,6 @@
 """Claims of the experiment and statements of the paper with their verdicts, as a table."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from configuration.claims import Claim
 from reports.grid import Cell, Column, Grid, grid, with_notes
@@ -8,7 +8,7 @@ from reports.number_format import NOTHING, UNKNOWN, fixed, p_text
 from reports.section import Content, Section
 from reports.sections.difference_cells import difference_cell
 from reports.sections.post_hoc_additions import added_text
-from reports.statistics.claims import PAPER, JudgedClaim, judged_claims
+from reports.statistics.claims import PAPER, JudgedClaim, TestedClaim, family_of, tested_claims
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
@@ -21,9 +21,12 @@ COLUMNS = (
 )
 
 
-def claims_table(results: Results) -> Table:
-    """Return every claim and every ordering of the paper with its outcome; undecided if an arm is missing."""
-    return table("claims", COLUMNS, _rows(results, judged_claims(results)))
+def claims_table(results: Results, of_study: Sequence[TestedClaim] = ()) -> Table:
+    """Return every claim and every ordering of the paper with its outcome; undecided if an arm is missing.
+
+    `of_study` are claims in other files of the same study, which belong to the family.
+    """
+    return table("claims", COLUMNS, _rows(results, family_of([*tested_claims(results)], of_study)))
 
 
 def _rows(results: Results, claims: Iterable[JudgedClaim]) -> Iterator[Row]:

@@ -5,7 +5,7 @@ An ordering of the paper is tested on every headline metric. All claims and orde
 of the claim given the values, for normal populations and a flat prior: the t distribution around the difference.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -50,6 +50,11 @@ class TestedClaim:
     """Probability of supporting the claim, without correction, with this n and these variances if the true difference
     has the claimed size; for `~`, if the true difference is 0. None where the claim has no size."""
 
+    @property
+    def key(self) -> tuple[str, Difference]:
+        """What makes it one test: the claim with the difference that it is tested on."""
+        return str(self.claim), self.difference
+
 
 @dataclass(frozen=True)
 class JudgedClaim:
@@ -66,14 +71,15 @@ class JudgedClaim:
         return ClaimOutcome.CONTRADICTED if self.corrected.contradicted() else ClaimOutcome.UNDECIDED
 
 
-def family_of(claims: Sequence[TestedClaim]) -> tuple[JudgedClaim, ...]:
-    """Return the claims of one family, corrected for each other, in their order."""
-    return tuple(map(JudgedClaim, claims, corrected([each.test for each in claims])))
+def family_of(claims: Sequence[TestedClaim], of_study: Sequence[TestedClaim] = ()) -> tuple[JudgedClaim, ...]:
+    """Return the claims of one family, corrected for each other, in their order.
 
-
-def judged_claims(results: Results) -> tuple[JudgedClaim, ...]:
-    """Return every claim and every ordering of the paper, corrected for each other."""
-    return family_of(tuple(tested_claims(results)))
+    `of_study` are claims in other files of the same study: a study is the experiments that declare one name, and its
+    claims are one family, whichever file they are in. A claim that is stated twice is one test.
+    """
+    tests = {each.key: each.test for each in (*claims, *of_study)}
+    found = dict(zip(tests, corrected([*tests.values()]), strict=True))
+    return tuple(JudgedClaim(each, found[each.key]) for each in claims)
 
 
 def tested_claims(results: Results) -> Iterator[TestedClaim]:
@@ -146,12 +152,3 @@ def _pointwise(claim: Claim, low: float, high: float) -> ClaimOutcome:
     if from_ <= low and high <= to and not (low <= 0 <= high and claim.sign is not Sign.LEVEL):
         return ClaimOutcome.SUPPORTED
     return ClaimOutcome.CONTRADICTED if high < from_ or low > to else ClaimOutcome.UNDECIDED
-
-
-def within_study(claims: Iterable[JudgedClaim], studied: Sequence[TestedClaim]) -> tuple[JudgedClaim, ...]:
-    """Return the claims of one file corrected for all claims of its study, which are theirs and those of other files.
-
-    A study is the experiments that declare one name: its claims are one family, whichever file they are in.
-    """
-    judged = dict(zip(map(id, studied), family_of(studied), strict=True))
-    return tuple(judged[id(each.tested)] for each in claims)

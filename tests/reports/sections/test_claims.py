@@ -167,6 +167,16 @@ def test_probabilities_are_those_of_students_t(differences: list[float], size: f
     assert judged(differences, f"s(a) ~ s(b) within {size}")[1] == pytest.approx(level, abs=1e-9)
 
 
+def test_claims_of_one_study_are_one_family_and_a_repeated_claim_is_one_test() -> None:
+    claim, other = parse_claim("s(a) > s(b)"), parse_claim("s(a) > s(b) by 0.5")
+    tested, elsewhere = claimed(claim, [1.0, 1.1, 0.9]), claimed(other, [1.0, 1.3, 0.8])
+    (alone,) = family_of([tested])
+    (within,) = family_of([tested], [elsewhere])
+    assert alone.corrected.supported_p is not None
+    assert within.corrected.supported_p == pytest.approx(2 * alone.corrected.supported_p)
+    assert family_of([tested, tested]) == (alone, alone)
+
+
 def rows(view: object) -> list[Row]:
     (found,) = (table for table in build(view).tables if table.name == "claims")  # type: ignore[arg-type]
     return list(found.rows)

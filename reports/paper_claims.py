@@ -43,8 +43,8 @@ NOTE = (
     "Verdicts are those of the reports: supported if a difference outside the claimed range, first minus second, is "
     "rejected at 5%, contradicted if one inside it is, undecided otherwise, by Holm's correction over all claims of "
     "the experiment, or of all experiments that declare the same study. Δ has its own 95% interval. n: pretraining "
-    "seeds, or rounds of a latency experiment. Detectable: the true difference that a single test at 5% detects with a probability of 0.8 at this n and "
-    "spread. Costs: all pretraining of the experiment, no cache."
+    "seeds, or rounds of a latency experiment. Detectable: the true difference that a single test at 5% detects with "
+    "a probability of 0.8 at this n and spread. Costs: all pretraining of the experiment, no cache."
 )
 
 

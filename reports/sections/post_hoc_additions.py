@@ -4,10 +4,11 @@ The order of records in the ledger decides, not a clock. Results of other experi
 the report lists the arms whose pretraining came entirely from the stage cache.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from configuration.claims import Claim
+from configuration.experiment import Experiment
 from configuration.stage_label import PRETRAIN, TASK_STAGES
 from foundation.schema import JsonValue
 from ledger.records import Status
@@ -59,14 +60,22 @@ def claims_added(results: Results) -> dict[str, Addition]:
 
 def margins_changed(results: Results) -> Addition | None:
     """Return the last change of the equivalence margins after results; None without one."""
+    return _last_change(results, margins_of)
+
+
+def deciding_test_changed(results: Results) -> Addition | None:
+    """Return the last change after results of the test that decides; None without one."""
+    return _last_change(results, lambda experiment: experiment.comparison)
+
+
+def _last_change(results: Results, part: Callable[[Experiment], object]) -> Addition | None:
     last: Addition | None = None
-    before = margins_of(experiment_of(results.snapshot.first_document)) if results.snapshot.amendments else {}
+    before = part(experiment_of(results.snapshot.first_document)) if results.snapshot.amendments else None
     for amendment in results.snapshot.amendments:
-        count = _count(results, amendment.after_record)
-        margins = margins_of(experiment_of(amendment.document))
-        if margins != before and count:
+        count, declared = _count(results, amendment.after_record), part(experiment_of(amendment.document))
+        if declared != before and count:
             last = Addition(count, amendment.after_record, amendment.moment)
-        before = margins
+        before = declared
     return last
 
 
@@ -85,6 +94,8 @@ def addition_notes(results: Results) -> Iterator[str]:
     margins = margins_changed(results)
     if margins is not None:
         yield f"margins changed {margins}"
+    if (test := deciding_test_changed(results)) is not None:
+        yield f"comparison changed {test}"
 
 
 def known_before(results: Results) -> str | None:

@@ -6,7 +6,9 @@ from analysis.effects import MeanTest
 from analysis.estimates import array_of
 from analysis.pairing import PairingGain, pairing_gain
 from analysis.power import MOST_SEEDS
+from analysis.task_aggregates import Aggregated
 from configuration.arm import BASELINE
+from configuration.metrics import SCORE
 from reports.grid import Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, UNKNOWN, fixed, p_text, simultaneous_text
 from reports.section import Content, Section
@@ -15,11 +17,13 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.reference import is_finding
 from reports.statistics.results import Results
+from reports.statistics.second_readings import improvement_over_tasks, moderated_p
 from reports.table import Row, Table, interval, table
 
 COLUMNS = (
     "arm metric n delta low high test degrees p p_paired p_exact p_adjusted level simultaneous_low simultaneous_high "
-    "smallest_effect detectable_low detectable_high margin p_equivalence verdict seeds_to_decide diverged trials"
+    "smallest_effect detectable_low detectable_high margin p_equivalence verdict seeds_to_decide diverged trials "
+    "p_moderated improvement improvement_low improvement_high"
 )
 
 
@@ -29,6 +33,7 @@ def effects_table(results: Results) -> Table:
 
 
 def _rows(results: Results) -> Iterator[Row]:
+    moderated = {metric: moderated_p(results, metric) for metric in results.metrics}
     for arm in results.arms:
         for metric in results.metrics if arm.name != BASELINE else ():
             difference = results.effect(arm.name, metric).difference
@@ -46,7 +51,18 @@ def _rows(results: Results) -> Iterator[Row]:
                 "seeds_to_decide": compared.seeds_to_decide,
                 "diverged": diverged,
                 "trials": trials,
+                "p_moderated": moderated[metric][arm.name],
+                **_improvement_cells(_improvement(results, arm.name, metric)),
             }
+
+
+def _improvement(results: Results, arm: str, metric: Metric) -> Aggregated | None:
+    return improvement_over_tasks(results, arm) if metric.name == SCORE else None
+
+
+def _improvement_cells(found: Aggregated | None) -> Row:
+    values = (None, None, None) if found is None else (found.value, found.low, found.high)
+    return dict(zip(("improvement", "improvement_low", "improvement_high"), values, strict=True))
 
 
 def _test_cells(compared: Comparison) -> Row:
@@ -81,6 +97,8 @@ def effects_grid(results: Results) -> Iterator[Grid]:
     columns += [Column("simultaneous 95%"), Column("adjusted", "p")]
     columns += [Column(title, "p", further=True) for title in ("uncorrected", "paired t", "sign flips")]
     columns += [Column(title, further=True) for title in ("min. detectable Δ", "seeds needed")]
+    columns += [Column("moderated t", "second readings", further=True)]
+    columns += [Column("P(improvement) over tasks", "second readings", further=True)]
     yield grid("effects", "Tests against the baseline", columns, cells)
 
 
@@ -96,6 +114,9 @@ def _cells(results: Results, arm: str, metric: Metric) -> Iterator[str]:
         yield NOTHING
     else:
         yield f"> {MOST_SEEDS}" if compared.seeds_to_decide is None else str(compared.seeds_to_decide)
+    yield p_text(moderated_p(results, metric)[arm])
+    improved = _improvement(results, arm, metric)
+    yield NOTHING if improved is None else f"{improved.value:.2f} ({improved.low:.2f} to {improved.high:.2f})"
 
 
 def _simultaneous(compared: Comparison, decimals: int) -> str:
@@ -159,6 +180,11 @@ def _test_notes(results: Results) -> Iterator[str]:
         "the observed Δ and variances."
     )
     yield from _pairing_note(results)
+    yield (
+        "Second readings decide nothing. Moderated t: uncorrected p with each arm's variance drawn towards the "
+        "common one. P(improvement): a run of the arm scores higher than one of the baseline on a task drawn at "
+        "random, with a bootstrap interval that is too narrow at few seeds."
+    )
     if results.looks.counts:
         counts = ", ".join(map(str, results.looks.counts))
         yield (

@@ -62,7 +62,7 @@ def test_the_view_of_everything_has_every_table_with_intervals() -> None:
     report = build(everything(), primary=primary)
     with_intervals = {grid.name for grid in report.grids if grid.intervals}
     expected = {"results", "attention_diagonal", "factors main", "factors interaction", "claims", "divergence"}
-    assert with_intervals == expected | {"isolated", "matched"}
+    assert with_intervals == expected | {"isolated", "matched", "shapley"}
     assert stated(report) > 40
     assert {grid.name for grid in build(tuned()).grids if grid.intervals} >= {"tuned"}
 

@@ -257,6 +257,14 @@ def test_what_was_added_before_any_result_is_not_late() -> None:
     assert found["afterwards"] is None
 
 
+def test_a_deciding_test_changed_after_results_is_reported() -> None:
+    view = numbered(late_view(cached=False))
+    paired = {**view.document, "comparison": "paired"}
+    added = Amendment(10, "then", ("comparison",), paired, None, None)
+    footer = dict(build(replace(view, document=paired, amendments=(added,), first_document=view.document)).footer)
+    assert footer["Added after results"] == "comparison changed after 6 results (record 10, then)"
+
+
 def test_margins_changed_after_results_are_reported() -> None:
     view = numbered(late_view(cached=False))
     wider = {**view.document, "equivalence_margin": {"held_out_loss": 2.0}}

@@ -19,11 +19,16 @@ from tasks.glue.scores import glue_scores
 
 
 def values_of_trial(
-    history: TrialHistory, labels: tuple[str, ...], tasks: tuple[str, ...], primary: PrimaryMetric
+    history: TrialHistory,
+    labels: tuple[str, ...],
+    tasks: tuple[str, ...],
+    primary: PrimaryMetric,
+    scored: tuple[str, ...] | None = None,
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
     """Yield every metric of the trial so far, with one value per fine-tuning seed.
 
-    `task` names a task's primary metric, `task:metric` a further one.
+    `task` names a task's primary metric, `task:metric` a further one. The score is the mean over the tasks of
+    `scored`, by default over all.
     """
     loss = final_loss(history, labels)
     if loss is not None:
@@ -38,8 +43,9 @@ def values_of_trial(
             task_values[task if metric == primary(task) else f"{task}:{metric}"] = values
     yield from task_values.items()
     yield from _glue(task_values)
-    if tasks and all(task in task_values for task in tasks):
-        yield SCORE, _mean_over_tasks([task_values[task] for task in tasks])
+    in_score = tasks if scored is None else scored
+    if in_score and all(task in task_values for task in in_score):
+        yield SCORE, _mean_over_tasks([task_values[task] for task in in_score])
 
 
 def _glue(task_values: Mapping[str, tuple[float, ...]]) -> Iterator[tuple[str, tuple[float, ...]]]:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from reports.number_format import interval_text_with_n
 from reports.sections.factors import TestedEffect, tested_effects
 from reports.statistics.metrics import Metric
-from reports.statistics.reference import is_finding
 from reports.statistics.results import Results
 
 CROSSED = 2
@@ -27,9 +26,7 @@ def crossed_clauses(results: Results, metrics: Sequence[Metric]) -> Iterator[str
     tests = sum(test.p is not None for test in tested)
     for metric in metrics if tests else ():
         on_metric = [test for test in tested if test.metric == metric]
-        if on_metric and not any(is_finding(results, metric, test.effect.weights) for test in on_metric):
-            yield f"on {metric.title} no effect of the design is claimed, because no arm exceeds chance significantly"
-        elif on_metric:
+        if on_metric:
             label = f"significant after Holm's correction over {tests} test{'s' if tests > 1 else ''}"
             not_estimable = sum(bool(test.effect.reason) for test in effects if test.metric == metric)
             remainder = f" ({not_estimable} more not estimable)" if not_estimable else ""

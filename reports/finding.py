@@ -14,7 +14,6 @@ from reports.sections.single_change_effects import IsolatedPair, isolated_pairs
 from reports.statistics.comparisons import Verdict
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
-from reports.statistics.reference import is_finding
 from reports.statistics.results import Results
 
 PAIRS_NAMED = 2  # maximum number of single-change effects named in a sentence
@@ -43,11 +42,21 @@ def results_finding(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:
         return f"No result yet: {ended_how}{why}."
     clauses = [*crossed_clauses(results, measured), *(_clause(results, metric) for metric in measured)]
     clauses += _single_changes(results, pairs, measured)
-    clauses += filter(None, [attention_clause(results), failed])
+    clauses += filter(None, [_below_clause(results), attention_clause(results), failed])
     sentence = "; ".join(clauses) + "."
     if ended < total:
         return f"So far, with {ended} of {total} trials ended: {sentence}"
     return sentence[0].upper() + sentence[1:]
+
+
+def _below_clause(results: Results) -> str:
+    """Return the tasks on which no difference is claimed; empty without one."""
+    below = results.below_reference
+    if not below:
+        return ""
+    reason = "because the mean over all arms does not exceed every reference"
+    in_score = "" if len(results.tasks) == 1 else f" (not in the score: {len(below)} of {len(results.tasks)} tasks)"
+    return f"on {', '.join(below)} no difference is claimed, {reason}{in_score}"
 
 
 def _means(results: Results, metric: Metric) -> dict[str, float]:
@@ -77,9 +86,6 @@ def _verdict(results: Results, metric: Metric, best: str, rivals: dict[str, floa
     interval = f"Δ {interval_text_with_n(difference, results.decimals(metric))}"
     if difference.low is None:
         return f"{_seeds(difference)} no interval (best mean: {best}, {interval})"
-    if not is_finding(results, metric, (best, BASELINE)):
-        no_finding = f"no difference is claimed, because neither {best} nor the baseline exceeds chance significantly"
-        return f"{no_finding} ({interval})"
     if compared.verdict is Verdict.UNDECIDED:
         return _undecided(results, metric, best, rivals)
     sentences = {
@@ -146,9 +152,8 @@ def _single_changes(results: Results, pairs: tuple[IsolatedPair, ...], metrics: 
 
 
 def _excludes_zero(results: Results, pair: IsolatedPair, metric: Metric) -> bool:
-    """Whether a pair's interval excludes 0 on a metric on which one of the two exceeds chance."""
-    excludes_zero = results.difference(pair.arm, pair.reference, metric).told_apart
-    return excludes_zero and is_finding(results, metric, (pair.arm, pair.reference))
+    """Whether a pair's interval excludes 0 on a metric."""
+    return results.difference(pair.arm, pair.reference, metric).told_apart
 
 
 def _named(pair: IsolatedPair) -> str:
@@ -159,15 +164,9 @@ def _isolated(results: Results, pair: IsolatedPair, metrics: list[Metric]) -> st
     parts = []
     for metric in metrics:
         difference = results.difference(pair.arm, pair.reference, metric)
-        direction = (
-            _direction(difference, metric) if _may_be_claimed(results, pair, difference, metric) else "at chance"
-        )
+        direction = _direction(difference, metric)
         parts.append(f"{metric.title} {direction} ({interval_text_with_n(difference, results.decimals(metric))})")
     return ", ".join(parts)
-
-
-def _may_be_claimed(results: Results, pair: IsolatedPair, difference: Difference, metric: Metric) -> bool:
-    return difference.low is None or is_finding(results, metric, (pair.arm, pair.reference))
 
 
 def _direction(difference: Difference, metric: Metric) -> str:

@@ -18,6 +18,7 @@ from reports.statistics.comparisons import TEST_NAMES
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
+from reports.statistics.task_references import TITLES as REFERENCE_TITLES
 from reports.table import Row, Table, interval, table
 
 BEST_MARK = " *"
@@ -27,6 +28,7 @@ RESULT_COLUMNS = ("arm", "metric", "n", "mean", "sd", "delta", "low", "high", "p
 MATCHED_COLUMNS = ("matched_arm", "matched_spend", "matched_n", "matched_delta", "matched_low", "matched_high")
 MATCHED_DELTA = "matched Δ [95%] (n)"
 LOW_VARIANCE = ", low variance"
+BELOW_REFERENCE = ", below reference"
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ def overview(results: Results) -> Grid:
     low, on_dev = low_variance(results), tasks_selected_on_dev(results)
     for group in groups:
         title = title_of(group.metric, on_dev) + (LOW_VARIANCE if group.metric.name in low else "")
+        title += BELOW_REFERENCE if group.metric.name in results.below_reference else ""
         titles = ["mean ± sd (n)", DELTA, *([MATCHED_DELTA] if results.matched_arms else [])]
         further = group.metric not in results.headlines
         columns += [Column(title_of_column, title, further=further) for title_of_column in titles]
@@ -165,6 +168,13 @@ def _notes(results: Results) -> Iterator[str]:
 
 
 def _task_notes(results: Results) -> Iterator[str]:
+    for task in results.below_reference:
+        standing = results.standings[task]
+        missed = ", ".join(REFERENCE_TITLES[name] for name in standing.missed)
+        yield (
+            f"below reference: on {task} the mean over all arms, {standing.mean:.1f}, does not exceed {missed} "
+            "(one-sided t at 5%, sd pooled over arms). It is no part of the score, the finding or the gate."
+        )
     if low_variance(results):
         yield "low variance: sd over seeds at most half the tasks' median; smaller differences are detectable."
     yield from settings_legend(results)

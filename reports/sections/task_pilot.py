@@ -8,10 +8,9 @@ from reports.section import Content, Section, with_rows
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.statistics.task_pilot import PilotedArm, pilot_of, qualifying_tasks
-from reports.statistics.task_references import BAG_OF_WORDS, CHANCE, NGRAM, UNTRAINED_ENCODER
+from reports.statistics.task_references import TITLES
 from reports.table import Row, Table, table
 
-TITLES = {CHANCE: "chance", BAG_OF_WORDS: "bag of words", NGRAM: "n-gram", UNTRAINED_ENCODER: "untrained"}
 COLUMNS = ("task", "metric", "arm", "n", "mean", "low", "high", *TITLES, "untrained_n", "exceeded", "qualifies")
 VERDICT = {True: "qualifies", False: "no", None: UNKNOWN}
 DECIMALS = 1

@@ -15,7 +15,6 @@ from reports.section import Content, Section
 from reports.statistics.comparisons import TEST_NAMES, Comparison, Verdict
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
-from reports.statistics.reference import is_finding
 from reports.statistics.results import Results
 from reports.statistics.second_readings import improvement_over_tasks, moderated_p
 from reports.table import Row, Table, interval, table
@@ -104,8 +103,7 @@ def effects_grid(results: Results) -> Iterator[Grid]:
 
 def _cells(results: Results, arm: str, metric: Metric) -> Iterator[str]:
     compared, decimals = results.comparison(arm, metric), results.decimals(metric)
-    at_chance = compared.significant and not is_finding(results, metric, (arm, BASELINE))
-    yield f"{verdict_text(compared)}, at chance" if at_chance else verdict_text(compared)
+    yield verdict_text(compared)
     yield _simultaneous(compared, decimals)
     yield NOTHING if compared.gate_shut else p_text(compared.p_adjusted)
     yield from (p_text(p) for p in (compared.p, compared.p_paired, compared.p_exact))
@@ -144,8 +142,6 @@ def verdict_text(compared: Comparison) -> str:
 def verdict_notes(results: Results) -> Iterator[str]:
     """Yield the definition of the verdicts and the tests of the correction."""
     headlines = {metric.name: metric for metric in results.headlines}
-    cells = [(arm, headlines[name]) for arm, name in results.families[0]]
-    significant = [(arm, metric) for arm, metric in cells if results.comparison(arm, metric).significant]
     yield (
         f"Verdicts: helps or hurts if p of {TEST_NAMES[results.test]}, adjusted for all tests on "
         f"{' and '.join(headlines[name].title for name in headlines)}, is at most 0.05; no difference larger than m "
@@ -157,11 +153,6 @@ def verdict_notes(results: Results) -> Iterator[str]:
         yield (
             f"Gate: each arm's {first} is tested at 5% over the number of arms; a significant one passes its level "
             f"on to the arm's {' and '.join(others)}, which is not tested otherwise ({NOTHING})."
-        )
-    if not all(is_finding(results, metric, (arm, BASELINE)) for arm, metric in significant):
-        yield (
-            "At chance: neither the arm nor the baseline exceeds chance significantly (one-sided t over seeds, Holm "
-            "over arms), so that no difference is claimed."
         )
 
 

@@ -1,7 +1,7 @@
 """All results of an experiment by arm, metric and seed, with effects and comparisons computed on demand."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from analysis.effects import Difference, Effect, MeanTest, difference_of, effect
@@ -18,6 +18,8 @@ from reports.number_format import decimals_for
 from reports.statistics.comparisons import Cell, CellTest, Comparison, compare
 from reports.statistics.experiment import experiment_of, margins_of
 from reports.statistics.metrics import Metric, ordered
+from reports.statistics.task_references import references_of
+from reports.statistics.task_standing import TaskStanding, standings
 from reports.statistics.values import ArmValues, NestedArmValues, means_of, nested_values_of
 
 
@@ -36,6 +38,8 @@ class Results:
     nested: NestedArmValues
     trials: Mapping[str, tuple[TrialHistory, ...]]
     """Trials by arm, in the order of the seeds."""
+    standings: Mapping[str, TaskStanding] = field(default_factory=dict)
+    """Of the tasks that have references and values."""
 
     @property
     def is_search(self) -> bool:
@@ -46,6 +50,11 @@ class Results:
     def tasks(self) -> tuple[str, ...]:
         """The tasks in alphabetical order."""
         return tuple(sorted(self.experiment.fine_tuning.tasks))
+
+    @cached_property
+    def below_reference(self) -> tuple[str, ...]:
+        """The tasks on which the mean over all arms does not exceed every reference; they are not in the score."""
+        return tuple(task for task, standing in self.standings.items() if standing.below)
 
     @cached_property
     def margins(self) -> Mapping[str, float]:
@@ -167,15 +176,23 @@ class Results:
 
     @property
     def shown(self) -> tuple[Metric, ...]:
-        """The displayed metrics: the primary one of each task; no score if there is a single task."""
+        """The displayed metrics: the primary one of each task; no score if there is a single task.
+
+        Tasks below a reference come last.
+        """
         lone = len(self.tasks) == 1
-        return tuple(metric for metric in self.metrics if not metric.further and not (lone and metric.name == SCORE))
+        found = [metric for metric in self.metrics if not metric.further and not (lone and metric.name == SCORE)]
+        return tuple(sorted(found, key=lambda metric: metric.name in self.below_reference))
 
     @property
     def headlines(self) -> tuple[Metric, ...]:
-        """The metrics of the finding: held-out loss and score, or the only task instead of the score."""
+        """The metrics of the finding: held-out loss and score, or the only task instead of the score.
+
+        A task below a reference is none, nor the score where every task is.
+        """
         lone = len(self.tasks) == 1
-        return tuple(metric for metric in self.shown if lone or metric.headline)
+        found = (metric for metric in self.shown if lone or metric.headline)
+        return tuple(metric for metric in found if metric.name not in self.below_reference)
 
     @property
     def seeds_in_all(self) -> int:
@@ -188,10 +205,15 @@ def results_of(snapshot: Snapshot, primary: PrimaryMetric = primary_metric) -> R
     experiment = experiment_of(snapshot.document)
     tasks = tuple(sorted(experiment.fine_tuning.tasks))
     nested = nested_values_of(snapshot, tasks, primary)
+    found = standings(references_of(snapshot, primary), means_of(nested), tasks)
+    scored = tuple(task for task in tasks if task not in found or not found[task].below)
+    if scored != tasks:
+        nested = nested_values_of(snapshot, tasks, primary, scored)
     measured = {metric for by_metric in nested.values() for metric in by_metric}
     arms = tuple(sorted(snapshot.arms, key=lambda arm: (arm.name != BASELINE, arm.position, arm.name)))
     trials: dict[str, list[TrialHistory]] = {arm.name: [] for arm in arms}
     for history in sorted(snapshot.histories, key=lambda history: history.trial.seed):
         trials.setdefault(history.trial.arm, []).append(history)
     grouped = {arm: tuple(histories) for arm, histories in trials.items()}
-    return Results(snapshot, experiment, primary, arms, ordered(tasks, measured), nested, grouped)
+    metrics = tuple(metric for metric in ordered(tasks, measured) if metric.name != SCORE or scored or not tasks)
+    return Results(snapshot, experiment, primary, arms, metrics, nested, grouped, found)

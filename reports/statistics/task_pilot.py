@@ -1,13 +1,13 @@
 """The pilot of a scale: which tasks separate a trained encoder from every reference.
 
 A comparison on a task where nothing exceeds what is known without pretraining lacks assay sensitivity (ICH E10, 2000,
-section 1.5). The rule: a task enters a scale if an arm exceeds chance, the bag of words, the n-gram model and the
-untrained encoder. The standard deviation is pooled over the arms and the untrained encoders, as pilots have few
-seeds; the level is corrected for the number of arms (Bonferroni), and not for that of references, because all of them
-must be exceeded (Berger 1982, 10.2307/1270797).
+section 1.5). The rule of a pilot: a task enters a scale if an arm exceeds chance, the bag of words, the n-gram model
+and the untrained encoder; that of a report is on the mean over all arms (`task_standing.py`). The standard deviation is
+pooled over the arms and the untrained encoders, as pilots have few seeds; the level is corrected for the number of arms
+(Bonferroni), and not for that of references, because all of them must be exceeded (Berger 1982, 10.2307/1270797).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -15,6 +15,7 @@ from analysis.distributions import t_quantile
 from analysis.effects import CONFIDENCE
 from reports.statistics.results import Results
 from reports.statistics.task_references import UNTRAINED_ENCODER, TaskReferences, references_of
+from reports.statistics.task_standing import pooled
 
 
 @dataclass(frozen=True)
@@ -76,12 +77,3 @@ def _exceeded(references: TaskReferences, mean: float, n: int, width: float) -> 
         variance = 1 / n + (1 / len(references.untrained) if name == UNTRAINED_ENCODER else 0.0)
         if mean - reference > width * variance**0.5:
             yield name
-
-
-def pooled(samples: Sequence[Sequence[float]]) -> tuple[float | None, int]:
-    """Return the pooled standard deviation of samples and its degrees of freedom; None where there are none."""
-    degrees = sum(len(sample) - 1 for sample in samples if sample)
-    if degrees == 0:
-        return None, 0
-    squares = sum((value - fmean(sample)) ** 2 for sample in samples for value in sample)
-    return (squares / degrees) ** 0.5, degrees

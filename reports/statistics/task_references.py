@@ -11,6 +11,7 @@ from ledger.snapshot import Snapshot
 from ledger.stage_results import ExamplesResult, FineTuneResult, Real, finite
 
 CHANCE, BAG_OF_WORDS, NGRAM, UNTRAINED_ENCODER = "chance", "bag_of_words", "ngram", "untrained"
+TITLES = {CHANCE: "chance", BAG_OF_WORDS: "bag of words", NGRAM: "n-gram", UNTRAINED_ENCODER: "untrained"}
 
 
 @dataclass(frozen=True)

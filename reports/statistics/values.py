@@ -16,13 +16,15 @@ NestedArmValues = Mapping[str, Mapping[str, NestedValues]]
 """Arm -> metric -> pretraining seed -> one value per fine-tuning seed."""
 
 
-def nested_values_of(snapshot: Snapshot, tasks: Iterable[str], primary: PrimaryMetric) -> NestedArmValues:
-    """Return every measured value."""
+def nested_values_of(
+    snapshot: Snapshot, tasks: Iterable[str], primary: PrimaryMetric, scored: tuple[str, ...] | None = None
+) -> NestedArmValues:
+    """Return every measured value; the score is over the tasks of `scored`, by default over all."""
     task_names = tuple(tasks)
     values: dict[str, dict[str, dict[int, tuple[float, ...]]]] = {arm.name: {} for arm in snapshot.arms}
     for history in snapshot.histories:
         by_metric = values.setdefault(history.trial.arm, {})
-        for metric, fine_tuning_values in values_of_trial(history, snapshot.labels, task_names, primary):
+        for metric, fine_tuning_values in values_of_trial(history, snapshot.labels, task_names, primary, scored):
             by_metric.setdefault(metric, {})[history.trial.seed] = fine_tuning_values
     return values
 

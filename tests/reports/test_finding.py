@@ -143,25 +143,26 @@ def scored(baseline: float, wide: float, spread: float = 0.5) -> Report:
     return build(snapshot(trials, arms, ("docs_pair",), tuning_seeds=(1,), resolved=resolved))
 
 
-def test_a_score_that_does_not_exceed_chance_is_not_claimed() -> None:
+def test_a_task_below_a_reference_is_not_claimed_and_no_part_of_the_gate() -> None:
     at_chance = scored(47.0, 49.2)
     assert (
-        "on docs_pair no difference is claimed, because neither wide nor the baseline exceeds chance"
+        "on docs_pair no difference is claimed, because the mean over all arms does not exceed every reference"
         in at_chance.finding
     )
     assert "better" not in at_chance.finding.partition("docs_pair")[2]
-    (verdict,) = [cell.text for cell in column(at_chance, "effects", "verdict", "docs_pair")]
-    assert verdict == "helps, at chance"
-    assert any(note.startswith("At chance:") for note in at_chance.notes)
+    assert not column(at_chance, "effects", "verdict", "docs_pair")
+    assert any(note.startswith("below reference: on docs_pair") for note in at_chance.notes)
+    (results,) = [grid for grid in at_chance.grids if grid.name == "results"]
+    assert results.columns[-1].group == "docs_pair, below reference"
     (row,) = [row for t in at_chance.tables if t.name == "effects" for row in t.rows if row["metric"] == "docs_pair"]
     assert row["verdict"] == "helps"  # for programs: what the test of the difference says
 
 
-def test_a_difference_is_claimed_if_either_arm_exceeds_chance() -> None:
+def test_a_difference_is_claimed_if_the_mean_over_arms_exceeds_every_reference() -> None:
     for baseline, wide in ((60.0, 62.2), (50.0, 70.0)):
         report = scored(baseline, wide)
         assert "on docs_pair wide has the best mean and is significantly better than the baseline" in report.finding
-        assert not any(note.startswith("At chance:") for note in report.notes)
+        assert not any(note.startswith("below reference:") for note in report.notes)
     assert "on docs_pair all means are worse than the baseline's" in scored(70.0, 50.0).finding
 
 

@@ -12,7 +12,8 @@ from ledger.snapshot import Snapshot
 from reports.report import build
 from reports.sections.task_pilot import pilot_grid
 from reports.statistics.results import results_of
-from reports.statistics.task_pilot import PilotedArm, pilot_of, pooled, qualifying_tasks
+from reports.statistics.task_pilot import PilotedArm, pilot_of, qualifying_tasks
+from reports.statistics.task_standing import pooled
 from tests.factories.reports import Trial, document, primary, shared, snapshot
 
 TASK = "docs_pair"

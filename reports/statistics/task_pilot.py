@@ -1,10 +1,11 @@
 """The pilot of a scale: which tasks separate a trained encoder from every reference.
 
 A comparison on a task where nothing exceeds what is known without pretraining lacks assay sensitivity (ICH E10, 2000,
-section 1.5). The rule of a pilot: a task enters a scale if an arm exceeds chance, the bag of words, the n-gram model
-and the untrained encoder; that of a report is on the mean over all arms (`task_standing.py`). The standard deviation is
-pooled over the arms and the untrained encoders, as pilots have few seeds; the level is corrected for the number of arms
-(Bonferroni), and not for that of references, because all of them must be exceeded (Berger 1982, 10.2307/1270797).
+section 1.5).  The rule of a pilot: a task enters a scale if an arm exceeds chance, the bag of words, the n-gram model
+and the untrained encoder; that of a report is on the mean over all arms (`task_standing.py`). The standard deviation
+is pooled over the arms and the untrained encoders, as pilots have few seeds; the level is corrected for the number of
+arms (Bonferroni), and not for that of references, because all of them must be exceeded (Berger 1982,
+10.2307/1270797).
 """
 
 from collections.abc import Iterable

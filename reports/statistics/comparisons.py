@@ -21,7 +21,7 @@ from analysis.detectable import DetectableEffect, detectable_effect
 from analysis.effects import MeanTest, SeedValues, differences_of, estimate, stacked
 from analysis.equivalence import equivalence_p
 from analysis.estimates import Estimates
-from analysis.graphical import Graph, gated, graphical_test, holm
+from analysis.graphical import gated, graphical_test, holm
 from analysis.group_sequential import Looks
 from analysis.paired import ALPHA, sign_flip_p, t_p
 from analysis.paired import holm as holm_p
@@ -211,28 +211,41 @@ def compare(
 
 
 def _gated(tests: Sequence[CellTest]) -> Iterator[Corrected]:
-    """Yield the corrected tests of the headline family: the gate metric for every arm, then the gated one."""
-    if not tests:
+    """Yield the corrected tests of the headline family: the gate metric for every arm, then the gated one.
+
+    An arm without a p on any of them is left out beforehand, which gives the same as removing it in the graph.
+    """
+    metrics = max(1, len({test.metric for test in tests}))
+    estimates = stacked([test.estimate for test in tests])
+    known = np.tile((~np.isnan(estimates.p())).reshape(metrics, -1).any(axis=0), metrics)
+    arms = int(known.sum()) // metrics
+    if not arms:
+        yield from (Corrected(None, None) for _ in tests)
         return
-    metrics = len({test.metric for test in tests})
-    graph = gated(len(tests) // 2) if metrics == 2 else holm(len(tests))
-    estimates, spent = stacked([test.estimate for test in tests]), np.array([test.share for test in tests])
-    found = step_down(estimates, graph, spent=spent)
-    for place in range(len(tests)):
-        columns = (found.adjusted_p, found.level, found.low, found.high)
-        yield Corrected(*(finite(column[place].item()) for column in columns))
+    spent = np.array([test.share for test in tests])
+    graph = gated(arms) if metrics == 2 else holm(arms * metrics)
+    found = step_down(_chosen(estimates, known), graph, spent=spent[known])
+    columns = zip(*(each.tolist() for each in (found.adjusted_p, found.level, found.low, found.high)), strict=True)
+    for there in known:
+        yield Corrected(*map(finite, next(columns))) if there else Corrected(None, None)
 
 
 def _holm(tests: Sequence[CellTest]) -> Iterator[Corrected]:
     """Yield the tests after Holm's correction."""
-    if not tests:
+    estimates = stacked([test.estimate for test in tests])
+    spent, p = np.array([test.share for test in tests]), estimates.p()
+    known = ~np.isnan(p)
+    if not known.any():
+        yield from (Corrected(None, None) for _ in tests)
         return
-    graph: Graph = holm(len(tests))
-    estimates, spent = stacked([test.estimate for test in tests]), np.array([test.share for test in tests])
-    found = graphical_test(np.minimum(1.0, estimates.p() / spent), graph)
-    for place in range(len(tests)):
-        level = found.level * spent
-        yield Corrected(finite(found.adjusted_p[place].item()), finite(level[place].item()))
+    found = graphical_test(np.minimum(1.0, p[known] / spent[known]), holm(int(known.sum())))
+    columns = zip(found.adjusted_p.tolist(), (found.level * spent[known]).tolist(), strict=True)
+    for there in known:
+        yield Corrected(*map(finite, next(columns))) if there else Corrected(None, None)
+
+
+def _chosen(estimates: Estimates, places: np.ndarray) -> Estimates:
+    return Estimates(estimates.value[places], estimates.standard_error[places], estimates.degrees[places])
 
 
 def _equivalence(cells: Mapping[Cell, CellTest]) -> dict[Cell, float | None]:

@@ -79,6 +79,17 @@ def test_settings_without_effect_on_results_are_no_conflict(tmp_path: Path) -> N
         assert snapshot(ledger) == facts
 
 
+def test_a_changed_deciding_test_is_an_amendment_and_its_default_is_none(tmp_path: Path) -> None:
+    with open_ledger(request(tmp_path, simulated.experiment(tmp_path))) as ledger:
+        before = ledger.fact("identity")
+    with open_ledger(request(tmp_path, simulated.experiment(tmp_path, comparison="welch"))) as ledger:
+        assert amendments(ledger) == ()
+    with open_ledger(request(tmp_path, simulated.experiment(tmp_path, comparison="paired", study="mix"))) as ledger:
+        (added,) = amendments(ledger)
+        assert added.changed == ("comparison", "study")
+        assert ledger.fact("identity") == before
+
+
 def test_arms_and_claims_may_be_added_and_the_ledger_has_the_time_of_addition(tmp_path: Path) -> None:
     arms: dict[str, Any] = {"narrow": {"bottleneck_ratio": 2}}
     small = simulated.experiment(tmp_path, design={"kind": "list", "arms": arms}, fine_tuning={})

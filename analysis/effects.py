@@ -127,6 +127,23 @@ def contrast_estimate(
     return contrasts(seed_moments([[*sample.values()] for sample in samples]), np.array([weights]))
 
 
+def wider(found: Estimates, other: Estimates | None) -> Estimates:
+    """Return an estimate with the larger standard error and the fewer degrees of freedom of both.
+
+    So at every level its interval is at least as wide as either, and its p at least as large.
+    """
+    if other is None:
+        return found
+    error = np.fmax(found.standard_error, other.standard_error)
+    return Estimates(found.value, error, np.fmin(found.degrees, other.degrees))
+
+
+def interval_of(found: Estimates, n: int, confidence: float = CONFIDENCE) -> Difference:
+    """Return an estimate of one cell as a difference over so many seeds."""
+    (low,), (high,) = found.interval(1 - confidence)
+    return Difference(n, found.value.item(), float(low), float(high))
+
+
 def _shared(samples: Sequence[SeedValues]) -> list[int]:
     """Return the seeds that all samples have, in increasing order."""
     return sorted(set.intersection(*(set(sample) for sample in samples))) if samples else []

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from analysis.distributions import t_quantile
 from analysis.effects import CONFIDENCE
+from analysis.estimates import Estimates
 from foundation.randomness import stream
 
 RESAMPLES = 4000
@@ -77,6 +77,16 @@ def two_way_interval(
 
     Needs two seeds of each arm and two examples; raises ValueError for fewer, or shapes that do not fit.
     """
+    found = two_way_estimate(values, others, paired=paired)
+    (low,), (high,) = found.interval(1 - confidence)
+    return TwoWayInterval(found.value.item(), found.standard_error.item(), float(low), float(high))
+
+
+def two_way_estimate(values: Values, others: Values, *, paired: bool) -> Estimates:
+    """Return the difference of means as an estimate of one cell, by the two-way analysis of variance.
+
+    Needs two seeds of each arm and two examples; raises ValueError for fewer, or shapes that do not fit.
+    """
     samples = _samples(values, others, paired)
     examples = samples[0].shape[1]
     if examples < 2 or min(map(len, samples)) < 2:
@@ -88,9 +98,7 @@ def two_way_interval(
     variance = max(sum(term for term, _ in terms), of_seeds, float(of_examples))  # no component is below 0
     spread = sum(term**2 / degrees for term, degrees in terms)
     degrees = max(1, int(variance**2 / spread * (1 + ROUNDING))) if spread else 1
-    half_width = float(t_quantile(1 - confidence, degrees)) * variance**0.5
-    difference = _difference(samples)
-    return TwoWayInterval(difference, variance**0.5, difference - half_width, difference + half_width)
+    return Estimates(np.array([_difference(samples)]), np.array([variance**0.5]), np.array([float(degrees)]))
 
 
 def _samples(values: Values, others: Values, paired: bool) -> tuple[Values, ...]:

@@ -8,7 +8,7 @@ changes each by at most 0.05%, and a mean by less. What results folders keep is 
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +91,17 @@ def example_tables(folder: Path, rows: LedgerRows) -> dict[str, ExampleTable]:
     return _StoredExamples(snapshot(rows), ArtifactStore(ResultPaths.of(folder).stages)).tables()
 
 
+def held_out_losses_at(folder: Path) -> ExampleTable | None:
+    """Return the losses of held-out predictions of a results folder, or of an export, with an export's precision.
+
+    None where none were kept or their stages were moved away. Raises CorruptionError where a file is damaged.
+    """
+    with open_rows(folder) as rows:
+        if isinstance(rows, ExportedLedger):
+            return _exported(rows.path).get(HELD_OUT_LOSS)
+        return _StoredExamples(snapshot(rows), ArtifactStore(ResultPaths.of(folder).stages)).losses()
+
+
 def attachments(tables: Mapping[str, ExampleTable]) -> dict[str, bytes]:
     """Return the files of an export by name; equal tables, equal bytes. Without tables there is no file."""
     files: dict[str, bytes] = {}
@@ -152,6 +163,14 @@ class _StoredExamples:
             raise MachineError(f"{self._store.root}: {count} {self._missing[0]}; their stages have been moved away")
         return {metric: self._table(metric, found) for metric, found in rows.items()}
 
+    def losses(self) -> ExampleTable | None:
+        """Read the losses of held-out predictions, if every file is there."""
+        rows = [row for history in self._found.histories for row in self._losses_of(history)]
+        if not rows or self._missing:
+            return None
+        table = self._table(HELD_OUT_LOSS, rows)
+        return replace(table, values=_compact(table.values).astype(np.float32))
+
     def _table(self, metric: str, rows: Sequence[tuple[Replicate, np.ndarray]]) -> ExampleTable:
         counts = sorted({len(values) for _, values in rows})
         if len(counts) > 1:
@@ -160,11 +179,8 @@ class _StoredExamples:
 
     def _of_trial(self, history: TrialHistory) -> Iterator[tuple[str, Replicate, np.ndarray]]:
         arm, seed = history.trial.arm, history.trial.seed
-        last = final_record(history, self._found.labels)
-        kept = last.result.held_out_losses if last and isinstance(last.result, PretrainResult) else None
-        if last and kept:
-            for values in self._read(last, HELD_OUT_LOSSES, kept):
-                yield HELD_OUT_LOSS, Replicate(arm, seed), values
+        for found_loss in self._losses_of(history):
+            yield HELD_OUT_LOSS, *found_loss
         chosen = chosen_records(history.records, self._found.labels)
         for record, result in with_results(chosen, FineTuneResult):
             replicate = Replicate(arm, seed, result.seed)
@@ -173,6 +189,13 @@ class _StoredExamples:
                 for name, values in zip(described.metrics, found, strict=False):
                     ending, whole = (" " + part, values) if part != "dev" else ("", self._of_dev(result, values))
                     yield f"{result.task}:{name}{ending}", replicate, whole
+
+    def _losses_of(self, history: TrialHistory) -> Iterator[tuple[Replicate, np.ndarray]]:
+        last = final_record(history, self._found.labels)
+        kept = last.result.held_out_losses if last and isinstance(last.result, PretrainResult) else None
+        if last and kept:
+            for values in self._read(last, HELD_OUT_LOSSES, kept):
+                yield Replicate(history.trial.arm, history.trial.seed), values
 
     def _read(self, record: Record, name: str, described: ExampleValues) -> np.ndarray:
         kind = record.stage

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from configuration.metrics import PrimaryMetric, primary_metric
+from ledger.example_tables import ExampleTable
 from ledger.snapshot import Snapshot
 from reports.by_recipe import at_own_recipes, at_shared_recipe
 from reports.document import Report
@@ -88,14 +89,19 @@ LISTED_FIRST = (
 """Tables listed first in a JSON report; all others follow in the order of their sections."""
 
 
-def build(snapshot: Snapshot, primary: PrimaryMetric = primary_metric) -> Report:
-    """Return the report of a snapshot. Raises CorruptionError if this version cannot read the experiment."""
-    return _latency_report(snapshot) if is_latency(snapshot) else _training_report(snapshot, primary)
+def build(
+    snapshot: Snapshot, primary: PrimaryMetric = primary_metric, held_out_losses: ExampleTable | None = None
+) -> Report:
+    """Return the report of a snapshot, with the losses of its held-out predictions where these were kept.
+
+    Raises CorruptionError if this version cannot read the experiment.
+    """
+    return _latency_report(snapshot) if is_latency(snapshot) else _training_report(snapshot, primary, held_out_losses)
 
 
-def _training_report(snapshot: Snapshot, primary: PrimaryMetric) -> Report:
+def _training_report(snapshot: Snapshot, primary: PrimaryMetric, held_out_losses: ExampleTable | None) -> Report:
     own = at_own_recipes(snapshot)
-    results = results_of(at_shared_recipe(snapshot), primary)
+    results = results_of(at_shared_recipe(snapshot), primary, held_out_losses)
     evidence = Evidence(results, None if own is None else results_of(own, primary))
     contents = _contents(SECTIONS, evidence)
     grids = tuple(_with_notes_on_results(contents))

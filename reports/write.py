@@ -5,6 +5,7 @@ from pathlib import Path
 
 from foundation.atomic_files import disk_refusals, write_whole
 from foundation.errors import MachineError
+from ledger.example_tables import ExampleTable
 from ledger.snapshot import Snapshot
 from reports.document import Report
 from reports.figures.figure import Picture
@@ -23,7 +24,7 @@ REPORT_FILES = {
 FIGURES, TABLES = "figures", "tables"
 
 
-def write_report(snapshot: Snapshot, folder: Path) -> tuple[Path, ...]:
+def write_report(snapshot: Snapshot, folder: Path, held_out_losses: ExampleTable | None = None) -> tuple[Path, ...]:
     """Write the report atomically, file by file, and return the files of its formats.
 
     `figures/` gets each figure as SVG and PDF with its numbers, `tables/` every table as CSV; files of an earlier
@@ -32,7 +33,7 @@ def write_report(snapshot: Snapshot, folder: Path) -> tuple[Path, ...]:
     from reports.formats.html import drawings, page
     from reports.links import links_beside
 
-    report = build(snapshot)
+    report = build(snapshot, held_out_losses=held_out_losses)
     other_formats = [format_name for format_name in REPORT_FILES if format_name != "html"]
     texts = {format_name: render(report, format_name).encode() for format_name in other_formats}
     refuse_taken(folder)

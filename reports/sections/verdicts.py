@@ -170,6 +170,12 @@ def _test_notes(results: Results) -> Iterator[str]:
         "with the 95% interval that follows from the error of its standard deviation. Seeds needed: for 80% power at "
         "the observed Δ and variances."
     )
+    if results.held_out_losses is not None:
+        yield (
+            "Held-out loss: intervals and tests are over seeds and "
+            f"{results.held_out_losses.values.shape[1]} held-out predictions: the larger standard error and the fewer "
+            "degrees of freedom of the deciding test and of the two-way analysis of variance."
+        )
     yield from _pairing_note(results)
     yield (
         "Second readings decide nothing. Moderated t: uncorrected p with each arm's variance drawn towards the "

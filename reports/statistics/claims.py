@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from analysis.claim_family import ClaimTest, CorrectedClaim, claim_test, corrected
 from analysis.distributions import t_below
-from analysis.effects import Difference, estimate
+from analysis.effects import Difference, estimate, wider
 from analysis.estimates import Estimates
 from analysis.paired import ALPHA
 from analysis.power import power_of_t, power_of_t_within
@@ -107,7 +107,8 @@ def _tested(results: Results, by: str, text: str, claim: Claim) -> TestedClaim:
     first, second = (results.values[arm].get(metric.name, {}) for arm in (claim.first, claim.second))
     alpha = 1 - min(results.confidence(claim.first), results.confidence(claim.second))
     difference = results.difference(claim.first, claim.second, metric)
-    return decide(claim, estimate(first, second, results.test), difference, alpha, by, text)
+    over = results.over_examples(claim.first, claim.second, claim.metric)
+    return decide(claim, wider(estimate(first, second, results.test), over), difference, alpha, by, text)
 
 
 def _without_test(by: str, text: str, claim: Claim, difference: Difference) -> TestedClaim:

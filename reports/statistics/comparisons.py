@@ -18,7 +18,7 @@ from statistics import variance
 import numpy as np
 
 from analysis.detectable import DetectableEffect, detectable_effect
-from analysis.effects import MeanTest, SeedValues, differences_of, estimate, stacked
+from analysis.effects import MeanTest, SeedValues, differences_of, estimate, stacked, wider
 from analysis.equivalence import equivalence_p
 from analysis.estimates import Estimates
 from analysis.graphical import gated, graphical_test, holm
@@ -70,11 +70,13 @@ class CellTest:
     share: float = 1.0
     """Share of α spent at this look."""
     test: MeanTest = MeanTest.WELCH
+    over_examples: Estimates | None = None
+    """The difference over seeds and examples, where the values of examples were kept."""
 
     @cached_property
     def estimate(self) -> Estimates:
-        """The difference as an estimate of one cell."""
-        return estimate(self.values, self.baseline, self.test)
+        """The difference as an estimate of one cell, never narrower than over seeds and examples."""
+        return wider(estimate(self.values, self.baseline, self.test), self.over_examples)
 
     @property
     def differences(self) -> list[float]:

@@ -1,6 +1,8 @@
 """Differences between arms over seeds and examples, from the values of single examples that a ledger keeps."""
 
-from analysis.two_way_bootstrap import TwoWayInterval, grouped, multi_bootstrap, two_way_interval
+from analysis.effects import MeanTest
+from analysis.estimates import Estimates
+from analysis.two_way_bootstrap import TwoWayInterval, grouped, multi_bootstrap, two_way_estimate, two_way_interval
 from ledger.example_tables import ExampleTable
 
 
@@ -22,3 +24,19 @@ def interval_over_examples(
     )
     interval = multi_bootstrap if bootstrap else two_way_interval
     return interval(values, others, paired=True)
+
+
+def estimate_over_examples(table: ExampleTable, arm: str, other: str, test: MeanTest) -> Estimates | None:
+    """Return arm minus other over seeds and examples, seeds paired where the experiment declares it.
+
+    None for fewer than two seeds of either, or two examples.
+    """
+    first, second = table.of_arm(arm), table.of_arm(other)
+    if test is MeanTest.PAIRED:
+        seeds = sorted(set(first.seeds) & set(second.seeds))
+        values, others = (each.values[[each.seeds.index(seed) for seed in seeds]] for each in (first, second))
+    else:
+        values, others = first.values, second.values
+    if min(len(values), len(others)) < 2 or values.shape[1] < 2:
+        return None
+    return two_way_estimate(values, others, paired=test is MeanTest.PAIRED)

@@ -1,10 +1,11 @@
 """All results of an experiment by arm, metric and seed, with effects and comparisons computed on demand."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from analysis.effects import Difference, Effect, MeanTest, difference_of, effect
+from analysis.effects import Difference, Effect, MeanTest, difference_of, effect, estimate, interval_of, wider
+from analysis.estimates import Estimates
 from analysis.group_sequential import Looks
 from analysis.paired import ALPHA
 from configuration.arm import BASELINE
@@ -12,10 +13,12 @@ from configuration.experiment import Experiment
 from configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMetric, primary_metric
 from configuration.seeds import first_seeds, looks_of
 from ledger.attention_locality import Attention, attention_of
+from ledger.example_tables import ExampleTable
 from ledger.records import ArmRow, TrialStatus
 from ledger.snapshot import Snapshot, TrialHistory
 from reports.number_format import decimals_for
 from reports.statistics.comparisons import Cell, CellTest, Comparison, compare
+from reports.statistics.example_intervals import estimate_over_examples
 from reports.statistics.experiment import experiment_of, margins_of
 from reports.statistics.metrics import Metric, ordered
 from reports.statistics.task_references import references_of
@@ -40,6 +43,8 @@ class Results:
     """Trials by arm, in the order of the seeds."""
     standings: Mapping[str, TaskStanding] = field(default_factory=dict)
     """Of the tasks that have references and values."""
+    held_out_losses: ExampleTable | None = None
+    """Losses of the held-out predictions, where they were kept."""
 
     @property
     def is_search(self) -> bool:
@@ -78,7 +83,7 @@ class Results:
     @cached_property
     def _effects(self) -> Mapping[tuple[str, str], Effect]:
         baseline = self.values.get(BASELINE, {})
-        return {
+        found = {
             (arm, metric.name): effect(
                 by_metric.get(metric.name, {}),
                 None if arm == BASELINE else baseline.get(metric.name, {}),
@@ -88,6 +93,10 @@ class Results:
             for arm, by_metric in self.values.items()
             for metric in (*self.metrics, *self.descriptions)
         }
+        for arm in self.values if self.held_out_losses is not None and baseline else ():
+            if arm != BASELINE and (cell := (arm, HELD_OUT_LOSS)) in found:
+                found[cell] = replace(found[cell], difference=self.difference(arm, BASELINE, Metric(HELD_OUT_LOSS)))
+        return found
 
     @cached_property
     def attention(self) -> Mapping[str, Mapping[int, Attention]]:
@@ -109,7 +118,17 @@ class Results:
         """Return the difference of an arm to a reference arm on one metric."""
         values, reference_values = (self.values[name].get(metric.name, {}) for name in (arm, reference))
         level = max(self.confidence(arm), self.confidence(reference))
-        return difference_of(values, reference_values, level, self.test)
+        found = difference_of(values, reference_values, level, self.test)
+        over = self.over_examples(arm, reference, metric.name)
+        if found.low is None or over is None:
+            return found
+        return interval_of(wider(estimate(values, reference_values, self.test), over), found.n, level)
+
+    def over_examples(self, arm: str, reference: str, metric: str) -> Estimates | None:
+        """Return the difference on the held-out loss over seeds and predictions; None where these were not kept."""
+        if self.held_out_losses is None or metric != HELD_OUT_LOSS:
+            return None
+        return estimate_over_examples(self.held_out_losses, arm, reference, self.test)
 
     @cached_property
     def matched_arms(self) -> Mapping[str, str]:
@@ -138,7 +157,8 @@ class Results:
 
     def _cell_test(self, arm: str, name: str) -> CellTest:
         values, baseline = (self.values.get(name_of_arm, {}).get(name, {}) for name_of_arm in (arm, BASELINE))
-        return CellTest(Metric(name), values, baseline, self.margins.get(name), self._share(arm), self.test)
+        over = self.over_examples(arm, BASELINE, name)
+        return CellTest(Metric(name), values, baseline, self.margins.get(name), self._share(arm), self.test, over)
 
     @cached_property
     def families(self) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:
@@ -200,8 +220,13 @@ class Results:
         return len(first_seeds(self.experiment.pretraining.seeds))
 
 
-def results_of(snapshot: Snapshot, primary: PrimaryMetric = primary_metric) -> Results:
-    """Return the results of a snapshot. Raises CorruptionError for a document that this version cannot read."""
+def results_of(
+    snapshot: Snapshot, primary: PrimaryMetric = primary_metric, held_out_losses: ExampleTable | None = None
+) -> Results:
+    """Return the results of a snapshot, with the losses of its held-out predictions where these were kept.
+
+    Raises CorruptionError for a document that this version cannot read.
+    """
     experiment = experiment_of(snapshot.document)
     tasks = tuple(sorted(experiment.fine_tuning.tasks))
     nested = nested_values_of(snapshot, tasks, primary)
@@ -216,4 +241,4 @@ def results_of(snapshot: Snapshot, primary: PrimaryMetric = primary_metric) -> R
         trials.setdefault(history.trial.arm, []).append(history)
     grouped = {arm: tuple(histories) for arm, histories in trials.items()}
     metrics = tuple(metric for metric in ordered(tasks, measured) if metric.name != SCORE or scored or not tasks)
-    return Results(snapshot, experiment, primary, arms, metrics, nested, grouped, found)
+    return Results(snapshot, experiment, primary, arms, metrics, nested, grouped, found, held_out_losses)

@@ -1,11 +1,17 @@
 """Intervals over examples from a typed table: seeds that both arms have, paired; sequences as examples."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from analysis.effects import MeanTest
 from analysis.two_way_bootstrap import grouped, multi_bootstrap, two_way_interval
 from ledger.example_tables import ExampleTable, Replicate
-from reports.statistics.example_intervals import interval_over_examples
+from reports.statistics.example_intervals import estimate_over_examples, interval_over_examples
+from reports.statistics.metrics import Metric
+from reports.statistics.results import results_of
+from tests.factories.reports import primary, table2
 
 RANDOM = np.random.default_rng(1)
 REPLICATES = tuple(Replicate(arm, seed) for seed in (3, 1, 2) for arm in ("a", "b") if (arm, seed) != ("b", 2))
@@ -25,6 +31,42 @@ def test_arms_are_paired_on_the_seeds_that_both_have(size: int) -> None:
     assert interval_over_examples(TABLE, "a", "b", size, bootstrap=True) == multi_bootstrap(
         values, others, paired=True
     )
+
+
+@pytest.mark.parametrize("test", MeanTest)
+def test_the_estimate_has_the_interval_of_the_analysis_of_variance(test: MeanTest) -> None:
+    found = estimate_over_examples(TABLE, "a", "b", test)
+    assert found is not None
+    first, second = (TABLE.of_arm(arm).values for arm in ("a", "b"))
+    if test is MeanTest.PAIRED:
+        first, second = rows("a"), rows("b")
+    expected = two_way_interval(first, second, paired=test is MeanTest.PAIRED)
+    (low,), (high,) = found.interval()
+    assert (low, high) == pytest.approx((expected.low, expected.high))
+
+
+@pytest.mark.parametrize("test", MeanTest)
+@pytest.mark.parametrize("spread", [0.0, 5.0])
+def test_no_interval_of_the_held_out_loss_is_narrower_than_over_predictions(test: MeanTest, spread: float) -> None:
+    view = table2()
+    view = replace(view, document={**view.document, "comparison": str(test)})
+    alone = results_of(view, primary)
+    replicates = tuple(Replicate(arm, seed) for arm, loss in alone.values.items() for seed in loss["held_out_loss"])
+    means = np.array([alone.values[one.arm]["held_out_loss"][one.seed] for one in replicates])
+    noise = np.random.default_rng(2).normal(size=(len(replicates), 40)) * spread
+    values = means[:, None] + noise - noise.mean(axis=1, keepdims=True)
+    both = results_of(view, primary, ExampleTable("held_out_loss", replicates, values.astype(np.float32)))
+    for arm in (arm.name for arm in both.arms if arm.name != "baseline"):
+        (before, after) = (found.effect(arm, Metric("held_out_loss")).difference for found in (alone, both))
+        over = estimate_over_examples(both.held_out_losses, arm, "baseline", test)  # type: ignore[arg-type]
+        assert over is not None
+        (low,), (high,) = over.interval()
+        width = after.high - after.low  # type: ignore[operator]
+        assert width >= max(before.high - before.low, high - low) * (1 - 1e-6)  # type: ignore[operator]
+        assert after.delta == pytest.approx(before.delta)
+        p = [found.comparison(arm, Metric("held_out_loss")).p for found in (alone, both)]
+        assert (p[1] or 0.0) >= (p[0] or 0.0) * (1 - 1e-6)
+        assert both.effect(arm, Metric("score")) == alone.effect(arm, Metric("score"))
 
 
 def test_without_two_common_seeds_there_is_no_interval() -> None:

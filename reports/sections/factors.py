@@ -9,7 +9,7 @@ Welch's t the variances of all arms enter, and Satterthwaite's degrees of freedo
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from analysis.contrasts import ROUNDING
+from analysis.contrasts import ROUNDING, Contrast, first_names
 from analysis.effects import Difference, MeanTest, contrast_difference, contrast_estimate
 from analysis.paired import ALPHA, holm
 from ledger.stage_results import finite
@@ -52,10 +52,37 @@ def effects_of(crossed: CrossedArms) -> Iterator[Effect]:
     """Yield the main effects, then the two-way interactions, each with the reason if it is not estimable."""
     runs = crossed.design.remaining
     for contrast in crossed.design.contrasts():
+        if partly := _where_both_levels_are(crossed, contrast):
+            yield partly
+            continue
         weights = zip(runs, contrast.weights, strict=True) if contrast.weights else ()
         by_arm = {crossed.arms[run]: weight for run, weight in weights if abs(weight) > ROUNDING}
         against = crossed.references[contrast.factors[0]] if contrast.kind == "main" else ""
         yield Effect(contrast.kind, contrast.name, by_arm, contrast.aliases, contrast.reason, against)
+
+
+def _where_both_levels_are(crossed: CrossedArms, contrast: Contrast) -> Effect | None:
+    """Return a main effect that is lost with missing runs, over the settings of other factors that have both levels.
+
+    None for an estimable effect, an interaction, a fraction, and where no setting has both levels.
+    """
+    if not contrast.reason or contrast.kind != "main" or crossed.design.fraction:
+        return None
+    place, runs = contrast.factors[0], set(crossed.design.remaining)
+    level = crossed.design.level_names[place].index(contrast.name)
+    pairs = [(run, (*run[:place], 0, *run[place + 1 :])) for run in sorted(runs) if run[place] == level]
+    pairs = [(run, reference) for run, reference in pairs if reference in runs]
+    if not pairs:
+        return None
+    weights = {crossed.arms[run]: 1 / len(pairs) for run, _ in pairs}
+    weights |= {crossed.arms[reference]: -1 / len(pairs) for _, reference in pairs}
+    others = [names for at, names in enumerate(crossed.design.level_names) if at != place]
+    settings = [
+        " and ".join(names[at] for names, at in zip(others, (*run[:place], *run[place + 1 :]), strict=True))
+        for run, _ in pairs
+    ]
+    name = f"{contrast.name} (where both are: {first_names(settings)})"
+    return Effect("main", name, weights, against=crossed.references[place])
 
 
 @dataclass(frozen=True)

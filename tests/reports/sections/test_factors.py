@@ -93,6 +93,13 @@ def test_the_published_bottleneck_costs_what_the_contrast_over_all_heads_shows()
     (found,) = (table for table in report.tables if table.name == "factors")
     (row,) = [row for row in found.rows if (row["effect"], row["metric"]) == ("bottleneck_ratio=2", "held_out_loss")]
     assert (row["delta"], row["low"], row["high"]) == pytest.approx((0.087, 0.051, 0.123), abs=6e-4)
+    (row,) = [
+        row
+        for row in found.rows
+        if str(row["effect"]).startswith("bottleneck_ratio=4 (where both are: heads=")
+        and row["metric"] == "held_out_loss"
+    ]
+    assert (row["delta"], row["low"], row["high"]) == pytest.approx((0.208, 0.158, 0.258), abs=6e-4)
 
 
 def test_arms_that_are_not_crossed_have_no_table() -> None:

@@ -78,7 +78,9 @@ def _where_both_levels_are(crossed: CrossedArms, contrast: Contrast) -> Effect |
     weights |= {crossed.arms[reference]: -1 / len(pairs) for _, reference in pairs}
     others = [names for at, names in enumerate(crossed.design.level_names) if at != place]
     settings = [
-        " and ".join(names[at] for names, at in zip(others, (*run[:place], *run[place + 1 :]), strict=True))
+        " and ".join(
+            names[at] for names, at in zip(others, (*run[:place], *run[place + 1 :]), strict=True) if len(names) > 1
+        )
         for run, _ in pairs
     ]
     name = f"{contrast.name} (where both are: {first_names(settings)})"

@@ -32,23 +32,23 @@ _log_gamma = np.frompyfunc(math.lgamma, 1, 1)
 
 def t_p(t: ArrayLike, degrees: ArrayLike) -> Values:
     """Return the two-sided p of a t value: the probability outside plus and minus `t`."""
-    t, degrees = np.broadcast_arrays(_array(t), _array(degrees))
+    values, free = np.broadcast_arrays(_array(t), _array(degrees))
     with np.errstate(invalid="ignore", over="ignore"):
-        return beta_share(degrees / (degrees + t * t), degrees / 2, np.full_like(degrees, 0.5))
+        return beta_share(free / (free + values * values), free / 2, np.full_like(free, 0.5))
 
 
 def t_upper(t: ArrayLike, degrees: ArrayLike) -> Values:
     """Return the probability that a t variable exceeds `t`."""
-    half, t = t_p(t, degrees) / 2, _array(t)
-    return np.asarray(np.where(t < 0, 1 - half, half))
+    half = t_p(t, degrees) / 2
+    return np.asarray(np.where(_array(t) < 0, 1 - half, half))
 
 
 def t_quantile(p: ArrayLike, degrees: ArrayLike) -> Values:
     """Return the t with the two-sided p: infinite for p = 0, 0 for p = 1."""
-    p, degrees = np.broadcast_arrays(_array(p), _array(degrees))
-    share = beta_quantile(p, degrees / 2, np.full_like(degrees, 0.5))
+    outside, free = np.broadcast_arrays(_array(p), _array(degrees))
+    share = beta_quantile(outside, free / 2, np.full_like(free, 0.5))
     with np.errstate(divide="ignore"):
-        return np.asarray(np.sqrt(degrees * (1 - share) / share))
+        return np.asarray(np.sqrt(free * (1 - share) / share))
 
 
 def f_quantile(share: ArrayLike, numerator: ArrayLike, denominator: ArrayLike) -> Values:
@@ -64,9 +64,11 @@ def chi_squared_quantile(share: ArrayLike, degrees: ArrayLike) -> Values:
     below, shape = np.broadcast_arrays(_array(share), _array(degrees) / 2)
 
     def slope(x: Values, found: Values) -> Values:
-        return np.exp(shape * np.log(x) - x - _gamma(shape)) / found
+        return np.asarray(np.exp(shape * np.log(x) - x - _gamma(shape)) / found)
 
-    return 2 * _inverse(lambda x: gamma_share(x, shape), slope, below, shape, MOST_DEVIATIONS * (1 + shape))
+    return np.asarray(
+        2 * _inverse(lambda x: gamma_share(x, shape), slope, below, shape, MOST_DEVIATIONS * (1 + shape))
+    )
 
 
 def beta_share(x: Values, a: Values, b: Values) -> Values:
@@ -87,7 +89,7 @@ def beta_quantile(share: Values, a: Values, b: Values) -> Values:
     scale = _gamma(a + b) - _gamma(a) - _gamma(b)
 
     def slope(x: Values, found: Values) -> Values:
-        return np.exp(scale + a * np.log(x) + (b - 1) * np.log1p(-x)) / found
+        return np.asarray(np.exp(scale + a * np.log(x) + (b - 1) * np.log1p(-x)) / found)
 
     x = _inverse(lambda x: beta_share(x, a, b), slope, share, a / (a + b), np.ones_like(a))
     return np.asarray(np.where(turned, 1 - x, x))
@@ -103,7 +105,7 @@ def gamma_share(x: Values, shape: Values) -> Values:
         if not np.any(term > PRECISION * total):
             break
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.clip(total * np.exp(shape * np.log(x) - x - _gamma(shape)), 0, 1)
+        return np.asarray(np.clip(total * np.exp(shape * np.log(x) - x - _gamma(shape)), 0, 1))
 
 
 def _beta_fraction(x: Values, a: Values, b: Values) -> Values:
@@ -121,7 +123,7 @@ def _beta_fraction(x: Values, a: Values, b: Values) -> Values:
             result = result * change
         if not np.any(np.abs(change - 1) > PRECISION):
             break
-    return result
+    return np.asarray(result)
 
 
 def _inverse(function: Function, slope: Slope, share: Values, start: Values, most: Values) -> Values:
@@ -156,7 +158,7 @@ def _gamma(x: Values) -> Values:
 
 
 def _off_zero(x: Values) -> Values:
-    return np.where(np.abs(x) < TINY, TINY, x)
+    return np.asarray(np.where(np.abs(x) < TINY, TINY, x))
 
 
 def _array(values: ArrayLike) -> Values:

@@ -17,7 +17,7 @@ ALPHA = 0.05
 
 def equivalence_p(estimates: Estimates, margin: ArrayLike) -> Values:
     """Return the p of "the true value is not within plus and minus the margin"."""
-    return np.maximum(estimates.p_above(np.negative(margin)), estimates.p_below(margin))
+    return np.asarray(np.maximum(estimates.p_above(np.negative(margin)), estimates.p_below(margin)))
 
 
 def equivalence_interval(estimates: Estimates, alpha: float = ALPHA) -> tuple[Values, Values]:

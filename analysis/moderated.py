@@ -80,7 +80,7 @@ def _digamma(x: Values) -> Values:
         total, x = np.where(low, total - 1 / x, total), np.where(low, x + 1, x)
     square = 1 / x**2
     series = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square / 132))))
-    return total + np.log(x) - 0.5 / x - series
+    return np.asarray(total + np.log(x) - 0.5 / x - series)
 
 
 def _trigamma(x: Values) -> Values:
@@ -90,7 +90,7 @@ def _trigamma(x: Values) -> Values:
         total, x = np.where(low, total + 1 / x**2, total), np.where(low, x + 1, x)
     square = 1 / x**2
     series = square * (1 / 6 - square * (1 / 30 - square * (1 / 42 - square * (1 / 30 - square * 5 / 66))))
-    return total + (1 + 0.5 / x + series) / x
+    return np.asarray(total + (1 + 0.5 / x + series) / x)
 
 
 def _inverse_trigamma(y: Values) -> Values:
@@ -100,4 +100,4 @@ def _inverse_trigamma(y: Values) -> Values:
         middle = (low + high) / 2
         above = _trigamma(np.exp(middle)) > y
         low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return np.where(np.isnan(y), np.nan, np.exp(high))
+    return np.asarray(np.where(np.isnan(y), np.nan, np.exp(high)))

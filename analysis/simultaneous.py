@@ -50,12 +50,13 @@ def step_down(estimates: Estimates, graph: Graph, alpha: float = ALPHA, spent: A
 
     `spent` is the share of the error for this look (`group_sequential`), per cell where arms are at different looks.
     """
+    error = np.asarray(spent, dtype=np.float64)
     p = np.concatenate(
-        [np.minimum(1.0, each / spent) for each in (estimates.p_above(), estimates.p_below())], axis=-1
+        [np.minimum(1.0, each / error) for each in (estimates.p_above(), estimates.p_below())], axis=-1
     )
     found = graphical_test(p, directed(graph), alpha)
     above, below = np.split(found.rejected, 2, axis=-1)
-    level_above, level_below = (each * spent for each in np.split(found.level, 2, axis=-1))
+    level_above, level_below = (each * error for each in np.split(found.level, 2, axis=-1))
     low = np.where(above, 0.0, _lower(estimates, level_above))
     high = np.where(below, 0.0, -_lower(_negative(estimates), level_below))
     adjusted = np.minimum(*np.split(found.adjusted_p, 2, axis=-1))
@@ -75,7 +76,8 @@ def single_step(estimates: Estimates, graph: Graph, alpha: float = ALPHA) -> Sim
 
 def _lower(estimates: Estimates, level: Cells) -> Cells:
     """Return the one-sided lower bound at a level; minus infinity at level 0."""
-    return estimates.value - t_quantile(np.minimum(1.0, 2 * level), estimates.degrees) * estimates.standard_error
+    bar = t_quantile(np.minimum(1.0, 2 * level), estimates.degrees)
+    return np.asarray(estimates.value - bar * estimates.standard_error)
 
 
 def _negative(estimates: Estimates) -> Estimates:

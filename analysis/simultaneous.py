@@ -42,7 +42,7 @@ class Simultaneous:
     @property
     def rejected(self) -> Bool[np.ndarray, "*tables cells"]:
         """Whether the cell differs from 0 after the correction."""
-        return self.sign != 0
+        return np.asarray(self.sign != 0)
 
 
 def step_down(estimates: Estimates, graph: Graph, alpha: float = ALPHA, spent: ArrayLike = 1.0) -> Simultaneous:

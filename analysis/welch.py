@@ -16,7 +16,7 @@ def contrasts(arms: Moments, weights: Float[np.ndarray, "contrasts arms"]) -> Es
     used = weights != 0
 
     def over_arms(values: Float[np.ndarray, "*tables arms"]) -> Float[np.ndarray, "*tables contrasts arms"]:
-        return np.where(used, values[..., None, :], 0.0)
+        return np.asarray(np.where(used, values[..., None, :], 0.0))
 
     n = np.where(used, arms.n[..., None, :], 2.0)
     with np.errstate(divide="ignore", invalid="ignore"):

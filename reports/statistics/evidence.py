@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from reports.statistics.aligned_gaps import AlignedGaps, aligned_gaps_of
+from reports.statistics.budgets import BudgetGap, budget_gaps_of
 from reports.statistics.forecast import Forecast, forecast_of
 from reports.statistics.pareto import Pareto, pareto_of
 from reports.statistics.results import Results
@@ -16,6 +18,16 @@ class Evidence:
     """Of every arm at the shared recipe."""
     own_recipes: Results | None = None
     """Of every arm at the recipe that tuning chose for it; None before the choice, or where nothing is tuned."""
+
+    @cached_property
+    def aligned_gaps(self) -> AlignedGaps | None:
+        """Gaps in held-out loss at equal progress since the plateau; None where no curve has one."""
+        return aligned_gaps_of(self.results)
+
+    @cached_property
+    def budget_gaps(self) -> tuple[BudgetGap, ...]:
+        """Gaps in held-out loss by pretraining budget, where the baseline has several."""
+        return budget_gaps_of(self.results)
 
     @cached_property
     def forecast(self) -> Forecast | None:

@@ -12,7 +12,7 @@ the points on all plateaus. Points before a curve first reaches the level are no
 whether a curve has left the level and whether it stayed there at all. No threshold and no window is set by hand.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,8 @@ EXPONENTS = np.geomspace(0.1, 8.0, 12)
 POINTS_AT_MOST = 200
 """Longer curves are averaged to so many points."""
 FEWEST_POINTS = 20
+QUANTILES = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
+"""Of all losses: levels to start from, the highest first."""
 ROUNDS = 50
 
 Points = Float[np.ndarray, "n"]
@@ -47,19 +49,24 @@ def plateau_of(curves: Mapping[str, Curve]) -> Plateau | None:
     models = dict(_models(curves))
     if not models:
         return None
-    level = max(float(np.median(model.losses)) for model in models.values())
-    fits: dict[str, _Fit] = {}
+    highest_first = np.quantile(np.concatenate([model.losses for model in models.values()]), QUANTILES)
+    settled = (_settled(models, level) for level in highest_first.tolist())
+    return next((plateau for plateau in settled if plateau is not None), None)
+
+
+def _settled(models: Mapping[str, "_ChangePoint"], level: float) -> Plateau | None:
+    """Return the plateau that mean and exits settle on from a level; None where no curve stays near it."""
     for _ in range(ROUNDS):
         fits = {name: model.fit(level) for name, model in models.items()}
-        mean = _mean_on_plateaus([(models[name].losses, fit) for name, fit in fits.items()])
+        staying = {name: fit for name, fit in fits.items() if fit.lingers}
+        if not staying:
+            return None
+        mean = float(np.concatenate([models[name].losses[fit.on_plateau] for name, fit in staying.items()]).mean())
         if abs(mean - level) <= 1e-9 * abs(level):
             break
         level = mean
-    lingering = frozenset(name for name, fit in fits.items() if fit.lingers)
-    if not lingering:
-        return None
     exits = {name: float(models[name].tokens[fit.exit]) if fit.leaves else None for name, fit in fits.items()}
-    return Plateau(level, exits, lingering)
+    return Plateau(level, exits, frozenset(staying))
 
 
 def _models(curves: Mapping[str, Curve]) -> Iterator[tuple[str, "_ChangePoint"]]:
@@ -83,11 +90,10 @@ class _Fit:
     leaves: bool
     lingers: bool
 
-
-def _mean_on_plateaus(fits: Sequence[tuple[Points, _Fit]]) -> float:
-    """Return the mean loss of the points on plateaus: up to the exit, or to the end where there is none."""
-    of_each = [losses[fit.start : fit.exit + 1 if fit.leaves else None] for losses, fit in fits]
-    return float(np.concatenate(of_each).mean())
+    @property
+    def on_plateau(self) -> slice:
+        """The points on the plateau."""
+        return slice(self.start, self.exit + 1)
 
 
 @dataclass(frozen=True)
@@ -121,13 +127,13 @@ class _ChangePoint:
         below = self.losses <= level
         count, start = len(self.losses), int(np.argmax(below))
         if not below.any() or start >= self.shapes.squares.shape[1]:
-            return _Fit(start, count - 1, leaves=False, lingers=True)
+            return _Fit(start, count - 1, leaves=False, lingers=not below.any())
         gained = self._gained(level)[start:]
         best, points = int(gained.argmax()), count - start
         flat = float(((self.losses[start:] - level) ** 2).sum())
         leaves = _bic_gain(flat, flat - gained[best], points) > 3 * np.log(points)  # exit, exponent and drop
         lingers = not leaves or _bic_gain(flat - gained[0], flat - gained[best], points) > np.log(points)  # the exit
-        return _Fit(start, start + best, bool(leaves), bool(lingers))
+        return _Fit(start, start + best if leaves else count - 1, bool(leaves), bool(lingers))
 
     def _gained(self, level: float) -> Float[np.ndarray, "exits"]:  # noqa: F821
         """Return by exit how much of the squared distance from the level the best drop and exponent explain."""

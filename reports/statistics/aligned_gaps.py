@@ -8,6 +8,7 @@ after the exit by their step size.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from statistics import fmean
 
 import numpy as np
 
@@ -27,7 +28,22 @@ TOKENS, RATE = "tokens", "rate"
 KNOTS = 4096
 """Updates at which the integral of the learning rate is known; it is linear between them."""
 
+PLACES = 24
+"""Of a gap by progress."""
+
 Curve = Mapping[int, float]
+
+
+@dataclass(frozen=True)
+class GapCurve:
+    """An arm's mean gap to the baseline by progress since the plateau, at places that all its seeds reach."""
+
+    arm: str
+    kind: str
+    """Tokens, or the integral of the learning rate in tokens at the baseline's peak rate."""
+    n: int
+    progress: tuple[float, ...]
+    gaps: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -50,6 +66,7 @@ class AlignedGaps:
     level: float
     baseline_exits: tuple[float | None, ...]
     gaps: tuple[AlignedGap, ...]
+    curves: tuple[GapCurve, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,6 +77,9 @@ class _Trial:
     candidate: Candidate
     train: Curve
     held_out: Curve
+
+
+Pairs = list[tuple[_Trial, _Trial]]
 
 
 def aligned_gaps_of(results: Results) -> AlignedGaps | None:
@@ -77,7 +97,14 @@ def aligned_gaps_of(results: Results) -> AlignedGaps | None:
         for arm in results.arms
         if arm.name != BASELINE and trials[arm.name]
     )
-    return AlignedGaps(plateau.level, _exits(baseline, plateau), tuple(gaps))
+    curves = (
+        curve
+        for arm in results.arms
+        if arm.name != BASELINE
+        for kind in (TOKENS, RATE)
+        if (curve := _gap_curve(arm.name, kind, _pairs(trials[arm.name], baseline, plateau), plateau, tokens))
+    )
+    return AlignedGaps(plateau.level, _exits(baseline, plateau), tuple(gaps), tuple(curves))
 
 
 def _trials(arm: ArmRow, histories: tuple[TrialHistory, ...]) -> dict[int, _Trial]:
@@ -103,21 +130,37 @@ def _exits(trials: Mapping[int, _Trial], plateau: Plateau) -> tuple[float | None
     return tuple(plateau.exits.get(trial.name) for _, trial in sorted(trials.items()))
 
 
+def _pairs(trials: Mapping[int, _Trial], baseline: Mapping[int, _Trial], plateau: Plateau) -> Pairs:
+    """Return the trials of an arm and of the baseline by seed, where both have left the plateau."""
+    pairs = [(trials[seed], baseline[seed]) for seed in sorted(trials.keys() & baseline.keys())]
+    return [pair for pair in pairs if all(one.held_out and plateau.exits.get(one.name) is not None for one in pair)]
+
+
 def _gap(
     arm: str, trials: Mapping[int, _Trial], baseline: Mapping[int, _Trial], plateau: Plateau, tokens: int
 ) -> AlignedGap:
-    """Return an arm's gap over the seeds at which it and the baseline have left the plateau, runs paired by seed."""
-    pairs = [(trials[seed], baseline[seed]) for seed in sorted(trials.keys() & baseline.keys())]
-    raw, found = [], {TOKENS: [], RATE: []}  # type: ignore[var-annotated]
-    for pair in pairs:
-        if any(plateau.exits.get(trial.name) is None or not trial.held_out for trial in pair):
-            continue
-        raw.append(tuple(trial.held_out[max(trial.held_out)] for trial in pair))
-        for kind, losses in found.items():
-            one, other = (_run(trial, plateau, kind, tokens) for trial in pair)
-            if (at_equal := aligned(one, other)) is not None:
-                losses.append(at_equal)
-    return AlignedGap(arm, _exits(trials, plateau), _welch(raw), _welch(found[TOKENS]), _welch(found[RATE]))
+    pairs = _pairs(trials, baseline, plateau)
+    raw = [(one.held_out[max(one.held_out)], other.held_out[max(other.held_out)]) for one, other in pairs]
+    by_kind = (
+        [aligned(_run(one, plateau, kind, tokens), _run(other, plateau, kind, tokens)) for one, other in pairs]
+        for kind in (TOKENS, RATE)
+    )
+    at_equal = (_welch([losses for losses in found if losses is not None]) for found in by_kind)
+    return AlignedGap(arm, _exits(trials, plateau), _welch(raw), *at_equal)
+
+
+def _gap_curve(arm: str, kind: str, pairs: Pairs, plateau: Plateau, tokens: int) -> GapCurve | None:
+    """Return the mean gap from where all runs can be read to where the first of them ends."""
+    runs = [(_run(one, plateau, kind, tokens), _run(other, plateau, kind, tokens)) for one, other in pairs]
+    if not runs:
+        return None
+    places = np.linspace(0, min(run.since for pair in runs for run in pair), PLACES + 1)[1:].tolist()
+    read = {at: [(one.read(at), other.read(at)) for one, other in runs] for at in places}
+    known = {at: losses for at, losses in read.items() if not any(None in pair for pair in losses)}
+    gaps = (fmean(one - other for one, other in losses) for losses in known.values())  # type: ignore[operator]
+    recipe = pairs[0][1].candidate.recipe
+    unit = 1.0 if kind == TOKENS else recipe.peak_learning_rate / recipe.tokens_per_step
+    return GapCurve(arm, kind, len(runs), tuple(at / unit for at in known), tuple(gaps)) if known else None
 
 
 def _welch(pairs: list[tuple[float, float]]) -> Difference:
@@ -138,6 +181,6 @@ def rate_integral(recipe: Recipe, updates: int) -> Progress:
     steps = np.unique(np.linspace(0, updates - 1, min(updates, KNOTS)).round().astype(int))
     horizon = updates * recipe.tokens_per_step
     rates = np.array([recipe.rate_at(step, horizon) for step in steps.tolist()])
-    between = (rates[1:] + rates[:-1]) / 2 * np.diff(steps)
+    between = (rates[1:] + rates[:-1]) / 2 * np.diff(steps) + np.diff(rates) / 2  # exact where rates are linear
     sums = np.concatenate([[0.0, rates[0]], rates[0] + np.cumsum(between)])
     return Progress(np.concatenate([[0.0], (steps + 1.0) * recipe.tokens_per_step]), sums)

@@ -1,10 +1,10 @@
 """Where a curve will end, from other curves of the same schedule that have ended.
 
-Two predictors from the last value seen: the mean further fall of the others, and their end regressed on that value.
-Both follow a learning rate that falls, because the others' rates fell alike. `best_predictor` chooses by the error at
-curves left out group by group (an arm's seeds together), and `conformal_reach` gives the half width of an interval from
-such errors (leave-one-out conformal prediction, Vovk 2015, Annals of Mathematics and AI 74; jackknife, Barber et al.
-2021, arXiv 1905.02928): with too few groups there is none.
+Two methods, each fitted on the others: their mean further fall from the last value seen, and their ends regressed on
+that value. Both follow a falling learning rate, because that of the others fell alike. The one with the smallest
+error at curves whose group (an arm's seeds) is left out is chosen. The half width of an interval is a quantile of the
+errors of the choice itself at left-out curves (jackknife, Barber et al. 2021, arXiv 1905.02928); where they are too
+few for the coverage there is none.
 """
 
 import math
@@ -14,62 +14,86 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-Values = Float[np.ndarray, "curves"]  # noqa: F821
-Predictor = Callable[[Values, Values, float], float]
-"""From others' values at a point, their ends, and a curve's value at that point to its end."""
-
-
-def same_fall(values: Values, ends: Values, value: float) -> float:
-    """Return the value less the mean further fall of the others."""
-    return value + float((ends - values).mean())
-
-
-def regression(values: Values, ends: Values, value: float) -> float:
-    """Return the least-squares line of the ends on the values; with fewer than three others, the mean fall."""
-    spread = values - values.mean()
-    squares = float((spread**2).sum())
-    if len(values) < 3 or squares == 0:
-        return same_fall(values, ends, value)
-    slope = float((spread * ends).sum()) / squares
-    return float(ends.mean()) + slope * (value - float(values.mean()))
-
-
-PREDICTORS: Mapping[str, Predictor] = {"same fall": same_fall, "regression": regression}
+Losses = Float[np.ndarray, "n"]
+"""Of one curve, at the points that all curves share."""
 
 
 @dataclass(frozen=True)
-class Finished:
-    """Curves that have ended: of each its group, its value at the point of interest, and its end."""
+class Run:
+    """A curve that has ended, and the group that is left out with it."""
 
-    groups: Sequence[str]
-    values: Values
-    ends: Values
+    group: str
+    losses: Losses
 
-    def without(self, group: str) -> "Finished":
-        """Return the curves of all other groups."""
-        kept = [place for place, each in enumerate(self.groups) if each != group]
-        return Finished([self.groups[place] for place in kept], self.values[kept], self.ends[kept])
-
-    def left_out_errors(self, predictor: Predictor) -> dict[str, float]:
-        """Return by group the error of the mean end when its curves are predicted from the other groups alone."""
-        errors: dict[str, float] = {}
-        for group in dict.fromkeys(self.groups):
-            others = self.without(group)
-            mine = [place for place, each in enumerate(self.groups) if each == group]
-            value, end = float(self.values[mine].mean()), float(self.ends[mine].mean())
-            errors[group] = predictor(others.values, others.ends, value) - end
-        return errors
+    @property
+    def end(self) -> float:
+        """The last loss."""
+        return float(self.losses[-1])
 
 
-def best_predictor(finished: Finished) -> str | None:
-    """Return the predictor with the smallest squared error at left-out groups; None with fewer than two groups."""
-    if len(set(finished.groups)) < 2:
+Fitted = Callable[[Losses], float]
+"""From the first points of a curve to its end."""
+Method = Callable[[Sequence[Run], int], Fitted | None]
+"""From curves that have ended and the number of points seen; None where it does not apply."""
+
+
+def same_fall(runs: Sequence[Run], seen: int) -> Fitted:
+    """Return the last value less the mean further fall of the others."""
+    fall = float(np.mean([run.losses[seen - 1] - run.end for run in runs]))
+    return lambda losses: float(losses[seen - 1]) - fall
+
+
+def regression(runs: Sequence[Run], seen: int) -> Fitted | None:
+    """Return the least-squares line of the others' ends on their values; it needs three that differ."""
+    values, ends = np.array([run.losses[seen - 1] for run in runs]), np.array([run.end for run in runs])
+    apart = values - values.mean()
+    squares = float((apart**2).sum())
+    if len(runs) < 3 or squares == 0:
         return None
-    errors = {name: finished.left_out_errors(predictor).values() for name, predictor in PREDICTORS.items()}
-    return min(errors, key=lambda name: math.fsum(error**2 for error in errors[name]))
+    slope = float((apart * ends).sum()) / squares
+    return lambda losses: float(ends.mean()) + slope * (float(losses[seen - 1]) - float(values.mean()))
+
+
+METHODS: Mapping[str, Method] = {"same fall": same_fall, "regression": regression}
+
+
+def left_out_errors(method: Method, runs: Sequence[Run], seen: int) -> list[float] | None:
+    """Return the error at every curve when its group is left out; None where the method does not apply."""
+    errors = []
+    for group in dict.fromkeys(run.group for run in runs):
+        others = [run for run in runs if run.group != group]
+        fitted = method(others, seen) if others else None
+        if fitted is None:
+            return None
+        errors += [fitted(run.losses) - run.end for run in runs if run.group == group]
+    return errors
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The method with the smallest left-out error, fitted on all curves."""
+
+    name: str
+    fitted: Fitted
+
+
+def choose(runs: Sequence[Run], seen: int) -> Chosen | None:
+    """Return the best method at left-out groups, fitted on all curves; None with fewer than two groups."""
+    found = []
+    for name, method in METHODS.items():
+        errors, fitted = left_out_errors(method, runs, seen), method(runs, seen) if runs else None
+        if errors and fitted is not None:
+            found.append((math.fsum(error**2 for error in errors), Chosen(name, fitted)))
+    return min(found, key=lambda each: each[0])[1] if found else None
+
+
+def choice(runs: Sequence[Run], seen: int) -> Fitted | None:
+    """Return what `choose` fits: the choice as a method, to be judged like the others."""
+    chosen = choose(runs, seen)
+    return None if chosen is None else chosen.fitted
 
 
 def conformal_reach(errors: Sequence[float], coverage: float) -> float | None:
-    """Return the half width that a share of left-out errors stays below; None where there are too few for it."""
+    """Return what a share of further errors stays below, by rank; None where there are too few for the share."""
     rank = math.ceil(coverage * (len(errors) + 1) - 1e-9)
     return sorted(map(abs, errors))[rank - 1] if rank <= len(errors) else None

@@ -1,8 +1,8 @@
 """A rate-aware loss law, loss = floor + scale S1^-exponent - gain S2. Tissue et al. 2024, arXiv 2408.11029.
 
 S1 is the sum of the learning rates of all updates so far, S2 the annealing area: the sum over updates of the rate's
-falls so far, each fading by a factor per update. Exponent and gain are shared by curves; floor and scale are a curve's
-own. At a fixed exponent all of it is linear, so a grid of exponents is fitted exactly.
+falls so far, each fading by a factor per update. Curves share the exponent and the gain; each has its own floor and
+scale. At a fixed exponent the law is linear, so that a grid of exponents is fitted exactly.
 """
 
 from collections.abc import Sequence
@@ -25,9 +25,9 @@ class Path:
     areas: Points
     losses: Points
 
-    def first(self, points: int) -> "Path":
-        """Return the curve's first points."""
-        return Path(self.sums[:points], self.areas[:points], self.losses[:points])
+    def between(self, first: int, end: int | None = None) -> "Path":
+        """Return the points from `first` to before `end`."""
+        return Path(self.sums[first:end], self.areas[first:end], self.losses[first:end])
 
 
 def sums_and_areas(rates: Points) -> tuple[Points, Points]:
@@ -51,27 +51,25 @@ class RateLaw:
 
     @classmethod
     def fit(cls, paths: Sequence[Path]) -> "RateLaw":
-        """Return the exponent and the gain, never negative, with the least squares over all curves."""
-        return min((cls._at(exponent, paths) for exponent in EXPONENTS.tolist()), key=lambda fit: fit[0])[1]
+        """Return the exponent and the gain, never negative, of least squares over curves of equal length."""
+        powers = np.exp(-EXPONENTS[:, None, None] * np.log(np.array([path.sums for path in paths])))
+        powers = powers - powers.mean(axis=-1, keepdims=True)
+        squares = (powers**2).sum(axis=-1, keepdims=True)
 
-    @classmethod
-    def _at(cls, exponent: float, paths: Sequence[Path]) -> tuple[float, "RateLaw"]:
-        losses, areas = [], []
-        for path in paths:
-            own, _ = np.linalg.qr(_columns(path.sums, exponent))
-            losses.append(path.losses - own @ (own.T @ path.losses))
-            areas.append(path.areas - own @ (own.T @ path.areas))
-        left, area = np.concatenate(losses), np.concatenate(areas)
-        squares = float(area @ area)
-        gain = max(0.0, -float(area @ left) / squares) if squares > 0 else 0.0
-        return float(((left + gain * area) ** 2).sum()), cls(exponent, gain)
+        def unexplained(values: Sequence[Points]) -> Float[np.ndarray, "exponents curves n"]:
+            """Return what is left of each curve's values by its own floor and scale."""
+            centred = np.array(values) - np.mean(values, axis=-1, keepdims=True)
+            return np.asarray(centred - (powers * centred).sum(axis=-1, keepdims=True) / squares * powers)
+
+        losses, areas = unexplained([path.losses for path in paths]), unexplained([path.areas for path in paths])
+        along, area_squares = (losses * areas).sum(axis=(1, 2)), (areas**2).sum(axis=(1, 2))
+        gains = np.maximum(0.0, -along / np.maximum(area_squares, 1e-300))
+        left = ((losses + gains[:, None, None] * areas) ** 2).sum(axis=(1, 2))
+        best = int(left.argmin())
+        return cls(float(EXPONENTS[best]), float(gains[best]))
 
     def end(self, seen: Path, end_sum: float, end_area: float) -> float:
         """Return where a curve ends whose first points have been seen."""
-        columns = _columns(seen.sums, self.exponent)
+        columns = np.column_stack([np.ones_like(seen.sums), seen.sums**-self.exponent])
         own, *_ = np.linalg.lstsq(columns, seen.losses + self.gain * seen.areas, rcond=None)
         return float(own[0] + own[1] * end_sum**-self.exponent - self.gain * end_area)
-
-
-def _columns(sums: Points, exponent: float) -> Float[np.ndarray, "n 2"]:
-    return np.column_stack([np.ones_like(sums), sums**-exponent])

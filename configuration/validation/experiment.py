@@ -36,9 +36,9 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
         if not experiment.roster.violations:
             yield from tune_violations(experiment)
     yield from _pretraining_violations(experiment)
-    if experiment.forecast is not None and experiment.forecast.tokens <= experiment.pretraining.tokens:
+    if experiment.forecast is not None and experiment.forecast.tokens < experiment.pretraining.tokens:
         whole, asked = experiment.pretraining.tokens, experiment.forecast.tokens
-        message = f"{asked} tokens are no further than pretraining.tokens, {whole}"
+        message = f"{asked} tokens are fewer than pretraining.tokens, {whole}"
         yield Violation(("forecast", "tokens"), message)
     yield from _fine_tuning_violations(experiment)
     if not broken:

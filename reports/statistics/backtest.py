@@ -19,6 +19,7 @@ POINTS_KEPT = 8
 """Points before a cut from which a forecast is judged."""
 CUTS, FORECASTS_AT_MOST = 4, 120
 """Cuts of each curve, and in all: a report is made in a second."""
+RESAMPLES = 2000
 
 Curve = Mapping[int, float]
 """Held-out loss by tokens seen."""
@@ -34,15 +35,23 @@ class Widening:
     forecasts: int = 0
     ahead: float = 1.0
     """As far ahead as was judged, in times the tokens seen; less than wanted where the curves are too short."""
+    calibrated: bool = False
+    """Whether the judged forecasts are worth enough for a rank that holds nine in ten."""
+    coverage: tuple[float, float, float] | None = None
+    """Share of judged ends in intervals widened by the other curves, with its 95% bootstrap interval over curves."""
 
     def at(self, ratio: float) -> float:
         """Return how many times as wide intervals have to be at `ratio` times the tokens seen.
 
         Beyond what was judged they grow with the root of the distance in powers of e, as a random walk's would.
         """
-        if ratio <= self.ahead * (1 + 1e-9) or self.ahead <= 1:  # its last bits are rounding
+        if not self.beyond(ratio) or self.ahead <= 1:
             return self.times
         return max(1.0, self.times) * math.sqrt(math.log(ratio) / math.log(self.ahead))
+
+    def beyond(self, ratio: float) -> bool:
+        """Return whether `ratio` times the tokens seen is further than was judged."""
+        return ratio > self.ahead * (1 + 1e-9)  # the last bits are rounding
 
 
 def widening(curves: Mapping[str, Curve], ratio: float) -> Widening:
@@ -59,13 +68,32 @@ def widening(curves: Mapping[str, Curve], ratio: float) -> Widening:
     judged = [errors for errors in judged if errors]
     if not judged:
         return Widening()
-    return Widening(_nine_in_ten(judged), len(judged), sum(map(len, judged)), ahead)
+    times, count = _nine_in_ten(judged), sum(map(len, judged))
+    return Widening(times, len(judged), count, ahead, _rank(judged) < 1, _left_out_coverage(judged))
+
+
+def _rank(judged: Sequence[Sequence[float]]) -> float:
+    """Return conformal prediction's level for what these errors are worth; at least 1 where they are too few."""
+    worth = worth_of(judged)
+    return COVERAGE * (worth + 1) / worth
+
+
+def _left_out_coverage(judged: Sequence[Sequence[float]]) -> tuple[float, float, float] | None:
+    """Return how often curves' ends lie in intervals that the other curves widen; None with a single curve."""
+    if len(judged) < 2:
+        return None
+    inside = []
+    for place, errors in enumerate(judged):
+        times = _nine_in_ten([*judged[:place], *judged[place + 1 :]])
+        inside.append(float(np.mean([error <= times for error in errors])))
+    drawn = np.random.default_rng(0).choice(inside, size=(RESAMPLES, len(inside))).mean(axis=1)
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return float(np.mean(inside)), float(low), float(high)
 
 
 def _nine_in_ten(judged: Sequence[Sequence[float]]) -> float:
     """Return the error that nine in ten stay below, each curve counting as one, corrected for how few there are."""
-    worth = worth_of(judged)
-    level = COVERAGE * (worth + 1) / worth
+    level = _rank(judged)
     pooled = sorted((error, 1 / len(errors) / len(judged)) for errors in judged for error in errors)
     if level >= 1:
         return max(1.0, pooled[-1][0])

@@ -5,6 +5,7 @@ from functools import cached_property
 
 from reports.statistics.aligned_gaps import AlignedGaps, aligned_gaps_of
 from reports.statistics.budgets import BudgetGap, budget_gaps_of
+from reports.statistics.end_forecasts import EndForecast, end_forecasts_of
 from reports.statistics.forecast import Forecast, forecast_of
 from reports.statistics.pareto import Pareto, pareto_of
 from reports.statistics.results import Results
@@ -33,6 +34,11 @@ class Evidence:
     def forecast(self) -> Forecast | None:
         """The arms' curves extrapolated, where the experiment declares a forecast."""
         return forecast_of(self.results)
+
+    @cached_property
+    def end_forecasts(self) -> tuple[EndForecast, ...]:
+        """Forecasts at the end of their budget of arms that have not reached it, where forecasts are declared."""
+        return () if self.results.experiment.forecast is None else end_forecasts_of(self.results)
 
     @cached_property
     def pareto(self) -> Pareto | None:

@@ -36,7 +36,7 @@ class ArmForecast:
 
 @dataclass(frozen=True)
 class Forecast:
-    """All arms ahead, at the same budgets, and how their intervals were judged."""
+    """All arms at the same larger budgets, and how their intervals were judged."""
 
     tokens: Float[np.ndarray, "steps"]  # noqa: F821
     arms: tuple[ArmForecast, ...]
@@ -49,8 +49,9 @@ class Forecast:
 
 
 def forecast_of(results: Results) -> Forecast | None:
-    """Return the forecasts that the experiment declares; None where it declares none or curves are too short."""
-    if results.experiment.forecast is None:
+    """Return the forecasts at a larger budget; None where none is declared or curves are too short."""
+    asked = results.experiment.forecast
+    if asked is None or asked.tokens <= results.experiment.pretraining.tokens:
         return None
     curves = {arm.name: whole_curves(results.trials[arm.name]) for arm in results.arms}
     curves = {arm: of_seeds for arm, of_seeds in curves.items() if of_seeds}
@@ -58,8 +59,8 @@ def forecast_of(results: Results) -> Forecast | None:
         return None
     seen = max(max(curve) for of_seeds in curves.values() for curve in of_seeds)
     alone = {f"{arm} {number}": c for arm, of_seeds in curves.items() for number, c in enumerate(of_seeds)}
-    judged = widening(alone, results.experiment.forecast.tokens / seen)
-    tokens = np.geomspace(seen, results.experiment.forecast.tokens, STEPS)
+    judged = widening(alone, asked.tokens / seen)
+    tokens = np.geomspace(seen, asked.tokens, STEPS)
     arms = (
         arm_forecast(arm, of_seeds, tokens, judged) for arm, of_seeds in curves.items() if max(of_seeds[0]) == seen
     )

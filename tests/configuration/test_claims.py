@@ -36,7 +36,7 @@ def told(made: Experiment) -> list[tuple[str, str]]:
             "claims.0",
             "Did you mean 'narrow'?",
         ),
-        ({"forecast": {"tokens": 2560}}, "forecast.tokens", "no further than pretraining.tokens"),
+        ({"forecast": {"tokens": 2559}}, "forecast.tokens", "fewer than pretraining.tokens"),
         (
             {"pretraining": {"tokens": 2560, "seeds": UNTIL}, "design": SEARCH},
             "pretraining.seeds.until_decided",

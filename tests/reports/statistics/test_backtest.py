@@ -153,10 +153,10 @@ def curved(arm: str, seed: int, floor: float, scale: float, exponent: float) -> 
     return Trial(arm, seed).record("pretrain", f"pretrain@{2 * TOKENS}", result)
 
 
-def forecast_report(tokens: int = 40 * TOKENS) -> Report:
-    trials = [curved("baseline", seed, 3.0, 2.0, 0.5) for seed in (1, 2, 3)]
-    trials += [curved("quick", seed, 4.4, 0.4, 0.3) for seed in (1, 2, 3)]
-    resolved = document(forecast={"tokens": tokens})
+def forecast_report(tokens: int = 40 * TOKENS, seeds: int = 8) -> Report:
+    trials = [curved("baseline", seed, 3.0, 2.0, 0.5) for seed in range(1, seeds + 1)]
+    trials += [curved("quick", seed, 4.4, 0.4, 0.3) for seed in range(1, seeds + 1)]
+    resolved = document(seeds=range(1, seeds + 1), forecast={"tokens": tokens})
     return build(snapshot(trials, arms={"baseline": {}, "quick": {"width": 512}}, resolved=resolved))
 
 
@@ -183,6 +183,65 @@ def test_forecasts_are_always_marked_as_such() -> None:
     assert len(titles) == 2
     assert all(title.startswith("Forecast") for title in titles)
     assert any(note.startswith("Forecasts draw") for note in report.notes)
+
+
+def test_a_forecast_names_its_method_and_the_coverage_of_its_calibration() -> None:
+    row = rows(forecast_report(), "forecast")[0]
+    assert (row["method"], row["calibrated"], row["judged_curves"]) == ("power law", True, 16)
+    low, share, high = (row[name] for name in ("coverage_low", "coverage", "coverage_high"))
+    assert 0 <= low <= share <= high <= 1  # type: ignore[operator]
+
+
+def test_without_enough_curves_to_calibrate_on_there_is_no_interval() -> None:
+    report = forecast_report(seeds=1)
+    for row in rows(report, "forecast"):
+        assert row["calibrated"] is False
+        assert row["low"] is row["high"] is row["delta_low"] is row["better"] is None
+        assert isinstance(row["loss"], float)
+    assert not rows(report, "crossings")
+    (grid,) = [grid for grid in report.grids if grid.name == "forecast"]
+    shown = " ".join(cell.text for row in grid.rows for cell in row)
+    assert "not calibrated" in shown
+    assert "[" not in shown
+    assert any("Not calibrated" in note for note in report.notes)
+    (curves,) = [picture for picture in report.pictures if picture.name == "curves"]
+    assert all(row["low"] is None for row in curves.numbers.rows if row["forecast"])
+
+
+def unfinished(arm: str, offset: float, points: int) -> Trial:
+    at = np.linspace(1, 8, 8) / 8
+    losses = 4 + offset - at[:points]
+    tokens = [round(each * TOKENS * 2) for each in at[:points]]
+    curve = [[t, float(loss)] for t, loss in zip(tokens, losses, strict=True)]
+    result = {"tokens": tokens[-1], "held_out_loss": curve[-1][1], "held_out_curve": curve, "train_curve": []}
+    return Trial(arm, 1).record("pretrain", f"pretrain@{tokens[-1]}", result)
+
+
+def ends_report(finished: int) -> Report:
+    arms = {
+        "baseline": {},
+        **{f"arm{n}": {"heads": 2 ** (n % 3)} for n in range(1, finished)},
+        "stopped": {"depth": 2},
+    }
+    trials = [unfinished(name, 0.1 * place, 8) for place, name in enumerate(arms) if name != "stopped"]
+    trials.append(unfinished("stopped", 0.7, 5).judged(0, False, 4.0, 3.5))
+    return build(snapshot(trials, arms=arms, resolved=document(seeds=(1,), forecast={"tokens": 2 * TOKENS})))
+
+
+def test_an_arm_that_was_stopped_is_forecast_at_its_own_budget_from_those_that_ended() -> None:
+    report = ends_report(10)
+    (row,) = rows(report, "forecast_ends")
+    assert (row["arm"], row["calibrated"], row["judged"], row["stopped"]) == ("stopped", True, 10, True)
+    assert row["loss"] == pytest.approx(3.7)
+    assert row["low"] <= 3.7 + 1e-9  # type: ignore[operator]
+    assert not rows(report, "forecast")
+    assert any("Arms that a hurdle stopped" in note for note in report.notes)
+
+
+def test_eight_ended_curves_are_too_few_for_its_interval() -> None:
+    (row,) = rows(ends_report(8), "forecast_ends")
+    assert row["calibrated"] is False
+    assert row["low"] is row["high"] is None
 
 
 def test_nothing_is_foretold_that_was_not_asked_for() -> None:

@@ -19,7 +19,7 @@ COLUMNS = (
     "n_tokens delta_tokens low_tokens high_tokens n_rate delta_rate low_rate high_rate"
 )
 KINDS = ("raw", "tokens", "rate")
-TITLES = ("Δ at the end", "Δ at equal tokens since", "Δ at equal rate integral since")
+TITLES = ("at the end", "at equal tokens since", "at equal rate integral since")
 WELCH = "Δ [95%] (n)"
 
 
@@ -53,7 +53,9 @@ def aligned_grid(found: AlignedGaps, rows: Iterable[Row], decimals: int) -> Grid
     """Return the table as people read it."""
     columns = [Column("arm", numeric=False), Column("leaves the plateau after")]
     columns += [Column(title, WELCH) for title in TITLES]
-    cells = ([str(row["arm"]), _exit_text(row), *_gap_cells(row, decimals)] for row in rows)
+    cells: Iterator[list[str | Cell]] = (
+        [str(row["arm"]), _exit_text(row), *_gap_cells(row, decimals)] for row in rows
+    )
     title = "Held-out loss against the baseline, with the start separated from the end"
     return with_notes(grid(NAME, title, columns, cells), _notes(found))
 

@@ -43,7 +43,8 @@ def _rows(forecast: Forecast) -> Iterator[Row]:
             delta, reach = band(end - baseline.draws[:, -1])
             better = float(np.mean(end < baseline.draws[:, -1]))
             beside = {"delta": delta, "delta_low": delta - reach, "delta_high": delta + reach, "better": better}
-        found, limits = forecast.judged, {"low": middle - half, "high": middle + half}
+        found = forecast.judged
+        limits: Mapping[str, float | None] = {"low": middle - half, "high": middle + half}
         if not found.calibrated:
             limits = dict.fromkeys(limits)
             beside = {name: value if name == "delta" else None for name, value in beside.items()}

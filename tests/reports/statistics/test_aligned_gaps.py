@@ -10,6 +10,7 @@ from analysis.plateau import Curve, Plateau
 from configuration.arm import BASELINE
 from ledger.csv_export import read_export
 from ledger.snapshot import snapshot
+from reports.number_format import difference_text, short
 from reports.report import build
 from reports.statistics import aligned_gaps
 from reports.statistics.aligned_gaps import RATE, TOKENS, AlignedGaps, aligned_gaps_of, rate_integral
@@ -17,7 +18,7 @@ from reports.statistics.budgets import budget_gaps_of
 from reports.statistics.results import Results, results_of
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule, LinearSchedule
-from tests.factories.paths import PUBLISHED
+from tests.factories.paths import PUBLISHED, ROOT
 from tests.factories.reports import Trial, document
 from tests.factories.reports import snapshot as snapshot_of
 
@@ -50,7 +51,7 @@ def test_with_a_running_mean_below_five_nats_the_gaps_are_those_of_an_independen
     trials = {name: aligned_gaps._trials(arm, wikipedia.trials[name]) for name, arm in arms.items()}
     exits = {one.name: first_below(one.train, 5.0, 9) for each in trials.values() for one in each.values()}
     plateau = Plateau(5.0, exits, frozenset())
-    found = {}
+    found: dict[str, list[float]] = {}
     for kind in (TOKENS, RATE):
         for seed in (1, 2, 3):
             runs = [
@@ -87,6 +88,22 @@ def test_most_of_the_gap_on_wikipedia_is_the_later_start(gaps: AlignedGaps) -> N
     assert raw == pytest.approx(-0.825, abs=5e-4)
     assert raw < tokens < rate < 0  # type: ignore[operator]
     assert span.rate.low < 0 < span.rate.high  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("name", ["table2-wikipedia", "table2-laptop"])
+def test_the_documents_rows_are_what_the_ledgers_give(name: str) -> None:
+    found = aligned_gaps_of(results_of(snapshot(read_export(PUBLISHED / name))))
+    assert found is not None
+    span = next(gap for gap in found.gaps if gap.arm == SPAN)
+    shown = " | ".join(difference_text(each, 3) for each in (span.raw, span.tokens, span.rate))
+    lines = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8").splitlines()
+    (row,) = [line for line in lines if line.startswith(f"| `{name}` |")]
+    assert row.endswith(f"{shown} |")
+    for exits, cell in zip((found.baseline_exits, span.exits), row.split(" | ")[1:3], strict=True):
+        ends = dict.fromkeys(short(round(each)) for each in (min(exits), max(exits)))  # type: ignore[type-var, arg-type]
+        assert [float(end.rstrip("Mk")) for end in cell.split(" to ")] == pytest.approx(
+            [float(end[:-1]) / (1000 if end.endswith("k") else 1) for end in ends], abs=0.006
+        )
 
 
 @pytest.mark.parametrize("schedule", [LinearSchedule(warmup_tokens=1000), ConstantSchedule(warmup_tokens=1000)])

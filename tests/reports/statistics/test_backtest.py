@@ -182,7 +182,7 @@ def test_forecasts_are_always_marked_as_such() -> None:
     titles = [grid.title for grid in report.grids if grid.name in ("forecast", "crossings")]
     assert len(titles) == 2
     assert all(title.startswith("Forecast") for title in titles)
-    assert any(note.startswith("Forecasts draw") for note in report.notes)
+    assert any(note.startswith("Forecasts extrapolate") for note in report.notes)
 
 
 def test_a_forecast_names_its_method_and_the_coverage_of_its_calibration() -> None:

@@ -194,7 +194,7 @@ def test_files_that_change_under_a_run_are_told(tmp_path: Path) -> None:
     with pytest.raises(ConflictError, match="the files of squad_v1_1 are not those that the run began with"):
         execute(Job.of(shared.examples["squad_v1_1"], str(store.root)))
     dev.unlink()
-    with pytest.raises(DataError, match=r"no dev-v1\.1\*\.json; wanted are squad/train-v1\.1\*\.json"):
+    with pytest.raises(DataError, match=r"no dev-v1\.1\*\.json; expected: squad/train-v1\.1\*\.json"):
         shared_stages(asked)
 
 

@@ -207,7 +207,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_made(tmp_path: Path) ->
         for each in violations_of(simulated.experiment(tmp_path, fine_tuning=tuning))
     ]
     assert ("fine_tuning.sequence_length", "67 is too short for squad_v1_1; allowed: 68 and longer") in found
-    assert any(place == "fine_tuning.tasks.0" and "data does not say where" in message for place, message in found)
+    assert any(place == "fine_tuning.tasks.0" and "needs fine_tuning.data" in message for place, message in found)
     assert [
         (".".join(map(str, each.path)), each.message)
         for each in violations_of(simulated.experiment(tmp_path, baseline=parts))

@@ -26,6 +26,11 @@ def normal_below(z: ArrayLike) -> Values:
     return np.asarray(_special().ndtr(z))
 
 
+def even_odds_below(successes: ArrayLike, trials: ArrayLike) -> Values:
+    """Return the probability of at most so many successes in trials at even odds."""
+    return np.asarray(_special().bdtr(successes, trials, 0.5))
+
+
 def t_p(t: ArrayLike, degrees: ArrayLike) -> Values:
     """Return the two-sided p of a t value: the probability outside plus and minus `t`."""
     return np.asarray(2 * _special().stdtr(degrees, -np.abs(t)))

@@ -1,57 +1,71 @@
 """Normal, Student's t, F and chi-squared for any real degrees of freedom, elementwise over arrays.
 
-The one module of `analysis/` that imports scipy, and of it `scipy.special` alone, which is much lighter than
-`scipy.stats`. NaN in, NaN out.
+The one module of `analysis/` that imports scipy, and of it `scipy.special` alone, on first use, because the import
+takes a third of a second and `plan` and hurdles do not need it. NaN in, NaN out.
 """
+
+from functools import cache
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
-from scipy import special
 
 Values = Float[np.ndarray, "*cells"]
 
 
+@cache
+def _special() -> Any:
+    from scipy import special
+
+    return special
+
+
 def normal_below(z: ArrayLike) -> Values:
     """Return the probability that a standard normal variable lies below `z`."""
-    return np.asarray(special.ndtr(z))
+    return np.asarray(_special().ndtr(z))
+
+
+def even_odds_below(successes: ArrayLike, trials: ArrayLike) -> Values:
+    """Return the probability of at most so many successes in trials at even odds."""
+    return np.asarray(_special().bdtr(successes, trials, 0.5))
 
 
 def t_p(t: ArrayLike, degrees: ArrayLike) -> Values:
     """Return the two-sided p of a t value: the probability outside plus and minus `t`."""
-    return np.asarray(2 * special.stdtr(degrees, -np.abs(t)))
+    return np.asarray(2 * _special().stdtr(degrees, -np.abs(t)))
 
 
 def t_upper(t: ArrayLike, degrees: ArrayLike) -> Values:
     """Return the probability that a t variable exceeds `t`."""
-    return np.asarray(special.stdtr(degrees, np.negative(t)))
+    return np.asarray(_special().stdtr(degrees, np.negative(t)))
 
 
 def t_below(t: ArrayLike, degrees: ArrayLike) -> Values:
     """Return the probability that a t variable lies below `t`."""
-    return np.asarray(special.stdtr(degrees, t))
+    return np.asarray(_special().stdtr(degrees, t))
 
 
 def t_quantile(p: ArrayLike, degrees: ArrayLike) -> Values:
     """Return the t with the two-sided p: infinite for p = 0, 0 for p = 1."""
-    return np.asarray(np.abs(special.stdtrit(degrees, np.asarray(p, dtype=np.float64) / 2)))
+    return np.asarray(np.abs(_special().stdtrit(degrees, np.asarray(p, dtype=np.float64) / 2)))
 
 
 def f_quantile(share: ArrayLike, numerator: ArrayLike, denominator: ArrayLike) -> Values:
     """Return the value below which an F variable lies with a probability."""
-    return np.asarray(special.fdtri(numerator, denominator, share))
+    return np.asarray(_special().fdtri(numerator, denominator, share))
 
 
 def chi_squared_quantile(share: ArrayLike, degrees: ArrayLike) -> Values:
     """Return the value below which a chi-squared variable lies with a probability below 1."""
-    return np.asarray(special.chdtri(degrees, np.subtract(1.0, share)))
+    return np.asarray(_special().chdtri(degrees, np.subtract(1.0, share)))
 
 
 def digamma(x: ArrayLike) -> Values:
     """Return the derivative of the log gamma function."""
-    return np.asarray(special.digamma(x))
+    return np.asarray(_special().digamma(x))
 
 
 def trigamma(x: ArrayLike) -> Values:
     """Return the second derivative of the log gamma function."""
-    return np.asarray(special.polygamma(1, x))
+    return np.asarray(_special().polygamma(1, x))

@@ -36,7 +36,8 @@ class Estimates:
     def t(self, truth: ArrayLike = 0.0) -> Values:
         """Return t for a true value; NaN where there is no spread."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self.standard_error > 0, (self.value - truth) / self.standard_error, np.nan)
+            difference = self.value - np.asarray(truth, dtype=np.float64)
+            return np.asarray(np.where(self.standard_error > 0, difference / self.standard_error, np.nan))
 
     def p(self, truth: ArrayLike = 0.0) -> Values:
         """Return the two-sided p of a true value."""

@@ -40,7 +40,7 @@ class GraphicalTest:
     @property
     def rejected(self) -> Bool[np.ndarray, "*tables hypotheses"]:
         """Whether each is rejected at alpha."""
-        return self.adjusted_p <= self.alpha
+        return np.asarray(self.adjusted_p <= self.alpha)
 
 
 def holm(hypotheses: int) -> Graph:

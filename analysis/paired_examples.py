@@ -1,7 +1,7 @@
 """Two models on the same examples: exact tests of McNemar and of signs, and Wilcoxon's signed ranks.
 
 They compare two trained models, not two arms: seeds are not in them (Dror et al. 2018, "The hitchhiker's guide to
-testing statistical significance in NLP"). scipy is the oracle in the tests, but slower to import than a report takes.
+testing statistical significance in NLP").
 """
 
 import math
@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
+
+from analysis.distributions import even_odds_below
 
 SMALLEST_SAMPLE = 20
 """Differing examples below which the normal approximation of the signed ranks is not used."""
@@ -32,7 +34,7 @@ def sign_test(values: Examples, others: Examples) -> SignTest:
     """
     differences = np.asarray(values, np.float64) - np.asarray(others, np.float64)
     larger, smaller = int((differences > 0).sum()), int((differences < 0).sum())
-    return SignTest(larger, smaller, min(1.0, 2 * _lower_tail(min(larger, smaller), larger + smaller)))
+    return SignTest(larger, smaller, min(1.0, 2 * float(even_odds_below(min(larger, smaller), larger + smaller))))
 
 
 def mcnemar(correct: Examples, others: Examples) -> SignTest:
@@ -58,10 +60,3 @@ def signed_rank_p(values: Examples, others: Examples) -> float | None:
     tied = float((counts.astype(np.float64) ** 3 - counts).sum()) / 48
     variance = n * (n + 1) * (2 * n + 1) / 24 - tied
     return math.erfc(abs(positive - n * (n + 1) / 4) / math.sqrt(2 * variance))
-
-
-def _lower_tail(successes: int, trials: int) -> float:
-    """Return the probability of at most so many successes in trials at even odds."""
-    total = math.lgamma(trials + 1) - trials * math.log(2)
-    terms = (total - math.lgamma(k + 1) - math.lgamma(trials - k + 1) for k in range(successes + 1))
-    return min(1.0, math.fsum(map(math.exp, terms)))

@@ -89,9 +89,9 @@ class Judged:
     """What a method says of tables: rejections with their signs, and whether intervals hold the truth."""
 
     sign: Cells
-    alone: Hits | None = None
+    pointwise: Hits | None = None
     """Per cell, whether its own 95% interval holds the truth."""
-    together: Bool[np.ndarray, "tables"] | None = None  # noqa: F821
+    simultaneous: Bool[np.ndarray, "tables"] | None = None  # noqa: F821
     """Per table, whether all simultaneous intervals hold the truth."""
 
 
@@ -109,7 +109,7 @@ def judged(values: Values, truth: Cells) -> Iterator[tuple[str, Judged]]:
     yield "Welch, loss before score", _two_sided(welch, welch.p(), gate, truth)
     yield "Welch, loss before score, directed", _directed(welch, gate, truth)
     bonferroni = np.where(gate.shares * ALPHA >= welch.p(), np.sign(welch.value), 0.0)
-    yield "Welch, Bonferroni on the loss alone", Judged(bonferroni, together=_held(welch, gate, truth))
+    yield "Welch, Bonferroni on the loss alone", Judged(bonferroni, simultaneous=_held(welch, gate, truth))
     yield "moderated, loss before score", _two_sided(smoothed, smoothed.p(), gate, truth)
 
 
@@ -120,21 +120,23 @@ def _two_sided(found: Estimates, p: Cells, graph: Graph, truth: Cells) -> Judged
 def _favoured(values: Values, paired: Estimates, welch: Estimates, graph: Graph, truth: Cells) -> Judged:
     """Judge a table and metric by paired t where its own paired differences have half the variance or less."""
     use = np.repeat(variance_ratio(values) < FAVOURED, OTHERS, axis=1)
-    alone = np.where(use, paired.p(truth), welch.p(truth)) > ALPHA
-    return Judged(np.where(_rejected(np.where(use, paired.p(), welch.p()), graph), np.sign(welch.value), 0.0), alone)
+    pointwise = np.where(use, paired.p(truth), welch.p(truth)) > ALPHA
+    return Judged(
+        np.where(_rejected(np.where(use, paired.p(), welch.p()), graph), np.sign(welch.value), 0.0), pointwise
+    )
 
 
 def _directed(found: Estimates, graph: Graph, truth: Cells) -> Judged:
     """Judge by the step-down with its simultaneous intervals; only tables with a first rejection need the graph."""
     hit = (found.p() <= ALPHA * graph.shares).any(axis=1)
-    sign, together = np.zeros_like(found.value), _held(found, graph, truth)
+    sign, simultaneous = np.zeros_like(found.value), _held(found, graph, truth)
     for rows in _chunks(np.flatnonzero(hit)):
         one = step_down(Estimates(found.value[rows], found.standard_error[rows], found.degrees[rows]), graph)
         inside = np.where(one.low == 0, truth > 0, one.low <= truth) & np.where(
             one.high == 0, truth < 0, truth <= one.high
         )
-        sign[rows], together[rows] = one.sign, inside.all(axis=1)
-    return Judged(sign, found.p(truth) > ALPHA, together)
+        sign[rows], simultaneous[rows] = one.sign, inside.all(axis=1)
+    return Judged(sign, found.p(truth) > ALPHA, simultaneous)
 
 
 def _held(found: Estimates, graph: Graph, truth: Cells) -> Bool[np.ndarray, "tables"]:  # noqa: F821
@@ -166,8 +168,8 @@ class Rates:
     wrong: tuple[float, float]
     power_loss: tuple[float, float] | None
     power_score: tuple[float, float] | None
-    alone: tuple[float, float] | None
-    together: tuple[float, float] | None
+    pointwise: tuple[float, float] | None
+    simultaneous: tuple[float, float] | None
 
 
 def rates(population: Population, with_effects: bool, tables: int) -> dict[str, Rates]:
@@ -187,8 +189,8 @@ def _rates(one: Judged, truth: Cells) -> Rates:
     powers = (
         share(right[:, truth.astype(bool) & side].mean(axis=1)) if truth.any() else None for side in (loss, score)
     )
-    alone = None if one.alone is None else share(one.alone.mean(axis=1))
-    return Rates(share(wrong), *powers, alone, None if one.together is None else share(one.together))
+    pointwise = None if one.pointwise is None else share(one.pointwise.mean(axis=1))
+    return Rates(share(wrong), *powers, pointwise, None if one.simultaneous is None else share(one.simultaneous))
 
 
 def share(values: np.ndarray) -> tuple[float, float]:
@@ -240,12 +242,12 @@ def main(arguments: list[str]) -> int:
             "wrong, effects",
             "power, loss",
             "power, score",
-            "coverage alone",
-            "together",
+            "coverage, pointwise",
+            "simultaneous",
         )
         shown = Table(*titles, title=population.name, title_justify="left", box=None)
         for name, one in mixed.items():
-            figures = (null[name].wrong, one.wrong, one.power_loss, one.power_score, one.alone, one.together)
+            figures = (null[name].wrong, one.wrong, one.power_loss, one.power_score, one.pointwise, one.simultaneous)
             shown.add_row(name, *map(_percent, figures))
         console.print(shown, "")
     for population in POPULATIONS:

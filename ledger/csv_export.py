@@ -106,7 +106,7 @@ def write_export(
     added = (FACT.format(number) for number in range(1, len(amendments(ledger)) + 1))
     names = (*FACTS, *added, *session_facts(ledger))
     told = ((name, ledger.fact(name)) for name in names)
-    texts["facts.csv"] = _csv(("name", "content"), ((name, canonical_text(fact)) for name, fact in told if fact))
+    texts["facts.csv"] = csv_text(("name", "content"), ((name, canonical_text(fact)) for name, fact in told if fact))
     for name, text in texts.items():
         write_whole(target / name, text.encode())
     _attach(target / ATTACHMENTS, attachments)
@@ -158,10 +158,11 @@ KINDS: dict[str, type[Row]] = {"arms": ArmRow, "trials": TrialRow, "records": Re
 
 def _table(kind: type[Row], rows: Iterable[Row]) -> str:
     cells = ([_cell(name, value) for name, value in plain(row).items()] for row in rows)
-    return _csv(columns(kind), cells)
+    return csv_text(columns(kind), cells)
 
 
-def _csv(names: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:
+def csv_text(names: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table as CSV that reads back as it was."""
     cells = [list(row) for row in rows]
     returns = any("\r" in cell for row in cells for cell in row)  # left unquoted by the writer; a reader ends there
     buffer = io.StringIO(newline="")

@@ -17,7 +17,8 @@ from jaxtyping import Bool, Float
 from configuration.metrics import HELD_OUT_LOSS
 from foundation.errors import CorruptionError, MachineError
 from ledger.artifacts import ArtifactStore
-from ledger.csv_export import ExportedLedger, attached, read_attached
+from ledger.csv_cells import escaped, unescaped
+from ledger.csv_export import ExportedLedger, attached, csv_text, read_attached
 from ledger.database import LedgerRows
 from ledger.example_values import array_bytes, read_example_values
 from ledger.metrics import final_record
@@ -105,16 +106,14 @@ def held_out_losses_at(folder: Path) -> ExampleTable | None:
 def attachments(tables: Mapping[str, ExampleTable]) -> dict[str, bytes]:
     """Return the files of an export by name; equal tables, equal bytes. Without tables there is no file."""
     files: dict[str, bytes] = {}
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    rows: list[tuple[str, ...]] = []
     for metric in sorted(tables):
         name = f"{metric.replace(':', '.').replace(' ', '.')}.npy"
         files[name] = array_bytes(_compact(tables[metric].values))
-        for row, one in enumerate(tables[metric].replicates):
-            tuned = "" if one.fine_tuning_seed is None else one.fine_tuning_seed
-            writer.writerow((metric, name, row, one.arm, one.seed, tuned))
-    return {**files, INDEX: buffer.getvalue().encode()} if files else {}
+        for number, one in enumerate(tables[metric].replicates):
+            tuned = "" if one.fine_tuning_seed is None else str(one.fine_tuning_seed)
+            rows.append((metric, name, str(number), escaped(one.arm), str(one.seed), tuned))
+    return {**files, INDEX: csv_text(_COLUMNS, rows).encode()} if files else {}
 
 
 _COLUMNS = ("metric", "file", "row", *(field.name for field in fields(Replicate)))
@@ -141,7 +140,7 @@ def _exported(source: Path) -> dict[str, ExampleTable]:
 
 def _replicate(line: Mapping[str, str]) -> Replicate:
     tuned = line["fine_tuning_seed"]
-    return Replicate(line["arm"], int(line["seed"]), int(tuned) if tuned else None)
+    return Replicate(unescaped(line["arm"]), int(line["seed"]), int(tuned) if tuned else None)
 
 
 class _StoredExamples:

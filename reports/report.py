@@ -17,6 +17,7 @@ from reports.made_with import made_with_of
 from reports.sanitise import printable
 from reports.section import Content, Section
 from reports.sections import (
+    aligned_gaps,
     attention,
     audit,
     candidates,
@@ -61,6 +62,7 @@ SECTIONS: tuple[Section[Evidence], ...] = (
     verdicts.SECTION,
     claims.SECTION,
     divergence.SECTION,
+    aligned_gaps.SECTION,
     variance.SECTION,
     single_change_effects.SECTION,
     importance.SECTION,

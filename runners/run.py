@@ -200,8 +200,8 @@ def lost_ledger(paths: ResultPaths) -> str | None:
         raise CorruptionError(f"{path}: is empty, but {remains[0]} is beside it; {advice}")
     if not remains:
         return None
-    consequence = "a new one is begun, which does not know what was asked and decided before"
-    return f"{paths.folder}: {remains[0]} is there, but no {LEDGER_NAME}; {consequence}"
+    consequence = "a new ledger is created, without the earlier records and decisions"
+    return f"{paths.folder}: has {remains[0]}, but no {LEDGER_NAME}; {consequence}"
 
 
 def _executor_of(request: RunRequest) -> Executor:

@@ -74,6 +74,11 @@ class Recipe(Schema):
         """Return the updates that see at least the candidate's share of `tokens` tokens."""
         return -(-self.own_tokens(tokens) // self.tokens_per_step)
 
+    def rate_at(self, step: int, horizon_tokens: int) -> float:
+        """Return the learning rate of the update that follows `step` updates; no update is spent at a rate of 0."""
+        seen = (step + 1) * self.tokens_per_step
+        return self.peak_learning_rate * self.schedule.multiplier(seen, horizon_tokens + self.tokens_per_step)
+
     def long_sequence_updates(self, updates: int) -> int:
         """Return the further updates that follow `updates` at the usual length."""
         return max(1, round(self.long_sequence_share * updates)) if self.long_sequence_share else 0

@@ -20,7 +20,7 @@ from tasks.squad.questions import SquadFile, read_squad
 def origin_of(files: TaskFiles) -> str:
     """Return the required files of a task and their origin, for messages."""
     names = ", ".join(f"{files.folder}/{files.parts[part]}" for part in files.needed)
-    return f"wanted are {names}, from {files.origin}"
+    return f"expected: {names}, from {files.origin}"
 
 
 class FolderOfTasks(Schema):

@@ -36,10 +36,8 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
         if not experiment.arm_table.violations:
             yield from tune_violations(experiment)
     yield from _pretraining_violations(experiment)
-    if experiment.forecast is not None and experiment.forecast.tokens <= experiment.pretraining.tokens:
-        message = (
-            f"{experiment.forecast.tokens} must be more than pretraining.tokens, {experiment.pretraining.tokens}"
-        )
+    if experiment.forecast is not None and experiment.forecast.tokens < experiment.pretraining.tokens:
+        message = f"{experiment.forecast.tokens} is less than pretraining.tokens, {experiment.pretraining.tokens}"
         yield Violation(("forecast", "tokens"), message)
     yield from _fine_tuning_violations(experiment)
     if not of_baseline:

@@ -34,7 +34,7 @@ def _frozen_violations(experiment: Experiment) -> Iterator[Violation]:
     tuning = experiment.fine_tuning
     for position, seed in enumerate(tuning.untrained_seeds):
         if seed in tuning.untrained_seeds[:position]:
-            yield Violation(("untrained_seeds", position), f"{seed!r} stands twice")
+            yield Violation(("untrained_seeds", position), f"{seed!r} is listed twice")
     for task, otherwise in tuning.by_task.items():
         for name in sorted(otherwise.changes.keys() & TaskTraining.model_fields.keys()) if is_frozen(task) else ():
             message = f"changes nothing: {task} is evaluated on the frozen encoder, which is not trained"

@@ -9,14 +9,14 @@ from torch import Tensor, nn
 from models.convolution import ConvolutionBranch, PaddingMask, value_map
 from models.convolution.separable import without_padding
 from models.kernels.window import dynamic_window_sum
-from search_space.convolution import Dynamic
+from search_space.convolution.kernel import KernelFromValue
 from search_space.shape import AttentionShape
 
 
 class Branch(ConvolutionBranch):
     """A value map; each value generates the kernel for its own neighbourhood."""
 
-    def __init__(self, option: Dynamic, shape: AttentionShape) -> None:
+    def __init__(self, option: KernelFromValue, shape: AttentionShape) -> None:
         super().__init__()
         self.heads = shape.heads
         self.value = value_map(option, shape)

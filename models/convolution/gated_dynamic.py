@@ -7,9 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import glu
 
-from models.convolution import ConvolutionBranch, PaddingMask
-from models.convolution.separable import without_padding
-from models.kernels.window import dynamic_window_sum
+from models.convolution import dynamic
 from search_space.convolution import GatedDynamic
 from search_space.shape import AttentionShape
 
@@ -25,23 +23,9 @@ class GatedLinear(nn.Linear):
         return glu(super().forward(input), -1)
 
 
-class Branch(ConvolutionBranch):
-    """A gated value map; each gated value generates the kernel for its own neighbourhood."""
+class Branch(dynamic.Branch):
+    """Dynamic convolution whose value map is gated."""
 
     def __init__(self, option: GatedDynamic, shape: AttentionShape) -> None:
-        super().__init__()
-        self.heads = shape.heads
+        super().__init__(option, shape)
         self.value = GatedLinear(shape)
-        self.generate = nn.Linear(shape.inner_width, shape.heads * option.kernel_size)
-
-    def forward(
-        self,
-        x: Float[Tensor, "batch seq width"],
-        query: Float[Tensor, "batch seq inner"],
-        value: Float[Tensor, "batch seq inner"],
-        padding_mask: PaddingMask,
-    ) -> Float[Tensor, "batch seq inner"]:
-        """Return the convolved values; the kernel at a position depends on that token only."""
-        logits = self.generate(value).unflatten(-1, (self.heads, -1))
-        values = without_padding(value, padding_mask).unflatten(-1, (self.heads, -1))
-        return dynamic_window_sum(values, logits).flatten(-2)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reports.figures import attention, axis_response, curves, forest, ladder, latency, pareto
+from reports.figures import aligned_gaps, attention, axis_response, curves, forest, ladder, latency, pareto
 from reports.figures.figure import ReportFigure
 from reports.statistics.evidence import Evidence
 from reports.statistics.latency import LatencyEvidence
@@ -12,6 +12,7 @@ FIGURES: tuple[ReportFigure[Evidence, Any], ...] = (
     ladder.FIGURE,
     attention.FIGURE,
     curves.FIGURE,
+    aligned_gaps.FIGURE,
     forest.FIGURE,
     pareto.FIGURE,
 )

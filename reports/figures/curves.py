@@ -25,6 +25,8 @@ NAME_POINTS, NAMES_BEGIN, PAD_INCHES = 9, 1.05, 0.1
 NARROW_INCHES, NARROW_HEIGHT_INCHES, NAME_INCHES, AXIS_INCHES = 3.9, 3.4, 0.2, 0.55
 TITLE, BAND = "Held-out loss (nats): mean over seeds", "band from lowest to highest seed"
 LABELLED_LINES = len(COLOURS)
+Point = tuple[float, float, float | None, float | None]
+"""Tokens, loss, and its lowest and highest value."""
 LABEL_GAP = 0.052  # of the axes' height, so that labels do not overlap
 
 
@@ -49,8 +51,9 @@ class ForecastBand:
     arm: str
     tokens: tuple[float, ...]
     middle: tuple[float, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
+    low: tuple[float | None, ...]
+    """None where the interval is not calibrated."""
+    high: tuple[float | None, ...]
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def curves_table(curves: Curves) -> Table:
 
 
 def _curve_rows(curves: Curves) -> Iterator[Row]:
-    def rows(arm: str, n: int | None, points: Iterable[tuple[float, ...]], forecast: bool) -> Iterator[Row]:
+    def rows(arm: str, n: int | None, points: Iterable[Point], forecast: bool) -> Iterator[Row]:
         for tokens, loss, low, high in points:
             at = round(tokens)
             yield {"arm": arm, "n": n, "tokens": at, "loss": loss, "low": low, "high": high, "forecast": forecast}
@@ -139,8 +142,10 @@ def forecast_bands(forecast: Forecast | None) -> tuple[ForecastBand, ...]:
         return ()
     bands, tokens = [], tuple(forecast.tokens.tolist())
     for arm in forecast.arms:
-        low, median, high = np.quantile(arm.draws, ((1 - COVERAGE) / 2, 0.5, (1 + COVERAGE) / 2), axis=0).tolist()
-        bands.append(ForecastBand(printable(arm.arm), tokens, tuple(median), tuple(low), tuple(high)))
+        low, middle, high = np.quantile(arm.draws, ((1 - COVERAGE) / 2, 0.5, (1 + COVERAGE) / 2), axis=0).tolist()
+        if not forecast.judged.calibrated:
+            low = high = [None] * len(tokens)
+        bands.append(ForecastBand(printable(arm.arm), tokens, tuple(middle), tuple(low), tuple(high)))
     return tuple(bands)
 
 
@@ -240,8 +245,10 @@ def _draw_forecasts(axes: Any, curves: Curves, named: Sequence[str]) -> None:
     for band in bands:
         colour = COLOURS[named.index(band.arm) % len(COLOURS)]
         axes.plot(band.tokens, band.middle, color=colour, linestyle=(0, (4, 3)), linewidth=1.1)
-        reach = [[band.middle[-1] - band.low[-1]], [band.high[-1] - band.middle[-1]]]
-        axes.errorbar([end], [band.middle[-1]], yerr=reach, color=colour, capsize=2.5, linewidth=1)
+        middle, low, high = band.middle[-1], band.low[-1], band.high[-1]
+        if low is not None and high is not None:
+            reach = [[middle - low], [high - middle]]
+            axes.errorbar([end], [middle], yerr=reach, color=colour, capsize=2.5, linewidth=1)
 
 
 def _label_ends(axes: Any, lines: Sequence[Line], right: int) -> None:

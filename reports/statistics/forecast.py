@@ -1,7 +1,7 @@
-"""Forecasts: each arm's mean learning curve extrapolated to a budget that no arm was trained on.
+"""Forecasts: each arm's mean held-out curve extrapolated to a budget that nothing was trained on.
 
-The mean curve follows a power law with a floor. The draws include the variation between seeds, and intervals are
-rescaled by a backtest on the hidden ends of the recorded curves.
+The mean curve follows a power law with a floor; what seeds differ by is added, and intervals are as much wider as
+hiding the last part of the recorded curves shows they must be. Nothing here was measured.
 """
 
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 
 STEPS = 40
-"""Number of budgets, from the tokens seen to the declared budget, at which arms are compared."""
+"""Budgets from the tokens seen to the declared budget, at which arms are compared."""
 LOSS = Metric(HELD_OUT_LOSS)
 
 
 @dataclass(frozen=True)
 class ArmForecast:
-    """Equally weighted draws of an arm's mean loss from the tokens seen to the budget, one row per draw."""
+    """Draws of an arm's mean loss from the tokens seen to the budget, a row per draw; equally likely."""
 
     arm: str
     n: int
@@ -36,7 +36,7 @@ class ArmForecast:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Forecasts of all arms at the same budgets, and the calibration of their intervals."""
+    """All arms at the same larger budgets, and how their intervals were judged."""
 
     tokens: Float[np.ndarray, "steps"]  # noqa: F821
     arms: tuple[ArmForecast, ...]
@@ -44,26 +44,25 @@ class Forecast:
 
     @property
     def ratio(self) -> float:
-        """Horizon of the forecasts, in times the tokens seen."""
+        """How far ahead the forecasts go, in times the tokens seen."""
         return float(self.tokens[-1] / self.tokens[0])
 
 
 def forecast_of(results: Results) -> Forecast | None:
-    """Return the declared forecasts; None without a declaration or if all curves are too short."""
-    if results.experiment.forecast is None:
+    """Return the forecasts at a larger budget; None where none is declared or curves are too short."""
+    asked = results.experiment.forecast
+    if asked is None or asked.tokens <= results.experiment.pretraining.tokens:
         return None
     curves = {arm.name: longest_curves(results.trials[arm.name]) for arm in results.arms}
-    curves = {arm: seed_curves for arm, seed_curves in curves.items() if seed_curves}
+    curves = {arm: of_seeds for arm, of_seeds in curves.items() if of_seeds}
     if not curves:
         return None
-    seen = max(max(curve) for seed_curves in curves.values() for curve in seed_curves)
-    by_seed = {f"{arm} {number}": c for arm, seed_curves in curves.items() for number, c in enumerate(seed_curves)}
-    judged = widening(by_seed, results.experiment.forecast.tokens / seen)
-    tokens = np.geomspace(seen, results.experiment.forecast.tokens, STEPS)
+    seen = max(max(curve) for of_seeds in curves.values() for curve in of_seeds)
+    alone = {f"{arm} {number}": c for arm, of_seeds in curves.items() for number, c in enumerate(of_seeds)}
+    judged = widening(alone, asked.tokens / seen)
+    tokens = np.geomspace(seen, asked.tokens, STEPS)
     arms = (
-        arm_forecast(arm, seed_curves, tokens, judged)
-        for arm, seed_curves in curves.items()
-        if max(seed_curves[0]) == seen
+        arm_forecast(arm, of_seeds, tokens, judged) for arm, of_seeds in curves.items() if max(of_seeds[0]) == seen
     )
     return Forecast(tokens, tuple(arm for arm in arms if arm), judged)
 
@@ -74,16 +73,16 @@ def arm_forecast(
     tokens: Float[np.ndarray, "steps"],  # noqa: F821
     judged: Widening,
 ) -> ArmForecast | None:
-    """Return an arm's draws from the curves of its seeds; None if they are too short."""
+    """Return an arm's draws from its seeds' curves, None where they are too short."""
     shared = sorted(set.intersection(*(set(curve) for curve in curves)))
     mean = {at: fmean(curve[at] for curve in curves) for at in shared}
     law = law_of(arm, mean)
     if law is None:
         return None
     draws = law.at(tokens)
-    median = np.median(draws, axis=0)
+    middle = np.median(draws, axis=0)
     widened = np.array([judged.at(ratio) for ratio in (tokens / tokens[0]).tolist()])
-    draws = median + widened * (draws - median)
+    draws = middle + widened * (draws - middle)
     if len(curves) > 1:
         ends = [curve[shared[-1]] for curve in curves]
         student = stream(0, f"seeds ahead {arm}").standard_t(len(ends) - 1, DRAWS)

@@ -98,5 +98,4 @@ def held_out_losses(
 
 def rate_at(recipe: Recipe, step: int, horizon_tokens: int) -> float:
     """Return the learning rate of the update that follows `step` updates; no update is spent at a rate of 0."""
-    seen = (step + 1) * recipe.tokens_per_step
-    return recipe.peak_learning_rate * recipe.schedule.multiplier(seen, horizon_tokens + recipe.tokens_per_step)
+    return recipe.rate_at(step, horizon_tokens)

@@ -6,12 +6,12 @@ behind the convolution is the sublayer's output map, shared with attention, as f
 
 from typing import Literal
 
-from search_space.convolution.kernel import WithValue, weighted_window
+from search_space.convolution.kernel import KernelFromValue
 from search_space.cost.operation_counts import Operations, linear
 from search_space.shape import AttentionShape, linear_parameters
 
 
-class GatedDynamic(WithValue):
+class GatedDynamic(KernelFromValue):
     """A kernel per head and position, generated from the current token's gated value alone."""
 
     kind: Literal["gated_dynamic"] = "gated_dynamic"
@@ -31,17 +31,3 @@ class GatedDynamic(WithValue):
     def saved_own_values(self, shape: AttentionShape) -> int:
         """Return the values per token saved for the backward pass: the map's output, and the gated values."""
         return 3 * shape.inner_width
-
-    def parameters(self, shape: AttentionShape) -> int:
-        """Return the parameters of the value map and of the kernel generator."""
-        return self.value_parameters(shape) + linear_parameters(shape.inner_width, self.taps(shape))
-
-    def operations(self, shape: AttentionShape) -> Operations:
-        """Return the operations of the branch per token."""
-        taps = self.taps(shape)
-        kernels = linear(shape.inner_width, taps) + Operations(softmaxed=taps)
-        return self.value_operations(shape) + kernels + weighted_window(shape, self.kernel_size)
-
-    def saved_activations(self, shape: AttentionShape) -> int:
-        """Return the values per token that the branch saves for the backward pass: its own values and the kernels."""
-        return self.saved_own_values(shape) + self.taps(shape)

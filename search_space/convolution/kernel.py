@@ -56,6 +56,24 @@ class WithValue(WithKernel):
         return shape.heads * self.kernel_size
 
 
+class KernelFromValue(WithValue):
+    """Fields and costs of an option whose kernel, per head and position, is generated from the value alone."""
+
+    def parameters(self, shape: AttentionShape) -> int:
+        """Return the parameters of the value map and of the kernel generator."""
+        return self.value_parameters(shape) + linear_parameters(shape.inner_width, self.taps(shape))
+
+    def operations(self, shape: AttentionShape) -> Operations:
+        """Return the operations of the branch per token."""
+        taps = self.taps(shape)
+        kernels = linear(shape.inner_width, taps) + Operations(softmaxed=taps)
+        return self.value_operations(shape) + kernels + weighted_window(shape, self.kernel_size)
+
+    def saved_activations(self, shape: AttentionShape) -> int:
+        """Return the values per token that the branch saves for the backward pass: its own values and the kernels."""
+        return self.saved_own_values(shape) + self.taps(shape)
+
+
 def separable_parameters(shape: AttentionShape, kernel_size: int) -> int:
     """Return the parameters of a depthwise (no bias) then pointwise map from the width to the inner width."""
     return shape.width * kernel_size + linear_parameters(shape.width, shape.inner_width)

@@ -30,7 +30,7 @@ def test_wrong_verdicts_and_intervals_keep_their_level(population: Population, w
     for method in CONTROLLED:
         one = found(population, with_effects)[method]
         assert one.wrong[0] <= ALARMS, method
-        for coverage in (one.alone, one.together):
+        for coverage in (one.pointwise, one.simultaneous):
             assert coverage is None or coverage[0] >= COVERAGE, method
 
 

@@ -138,7 +138,7 @@ def test_fetching_an_existing_data_set_changes_nothing_without_network(
     monkeypatch.setitem(sys.modules, "datasets", None)
     answer = call("data", "fetch", "tinyshakespeare")
     assert (answer.code, answer.err) == (0, "")
-    assert "is there already" in answer.out
+    assert "already there" in answer.out
     (only,) = json.loads(call("data", "--json", "fetch", "tinyshakespeare").out)["data_sets"]
     assert only == {"name": "tinyshakespeare", "folder": str(shakespeare.parent), "fetched": False}
 

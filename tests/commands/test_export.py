@@ -95,7 +95,7 @@ def test_a_trained_trial_opens_with_its_weights_head_and_tokens(
     )
     assert differences(ours, opened(tmp_path / "out"))[0] <= LARGEST_DIFFERENCE
     card = (tmp_path / "out" / "README.md").read_text()
-    for word in (arm, "512", found.story["checkpoint sha256"], "model.safetensors sha256"):
+    for word in (arm, "512", found.provenance["checkpoint sha256"], "model.safetensors sha256"):
         assert word in card
     tokenizer = transformers().AutoTokenizer.from_pretrained(tmp_path / "out")
     words = load_tokenizer(pretrained_trial(results, f"{arm}/1").tokens)

@@ -119,7 +119,7 @@ def test_an_arm_with_another_architecture_is_an_error_with_its_name_and_fields(t
     assert "pretraining.init_checkpoint: deep cannot be initialised from" in deep_depth
     assert "depth 3 here, 2 in the initial checkpoint" in deep_depth
     assert "segments 4 here, 2 in the initial checkpoint" in deep_segments
-    assert "wide cannot begin" in wide
+    assert "wide cannot be initialised" in wide
     assert '"kernel_size":7' in wide
 
 

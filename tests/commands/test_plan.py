@@ -261,7 +261,7 @@ fine_tuning: { data: nowhere/data, tasks: [cola, rte, squad_v1_1], corpus: { kin
     assert heading == "missing, and `run` needs it:"
     for line, words in zip((one, other, cola, rte, squad), wanted, strict=True):
         assert words in line
-        assert "wanted" in line
+        assert "no such file" in line or "expected" in line
     run = call("run", file, "--out", tmp_path / "results")
     assert run.code == 4
     refusals = [line for line in run.err.splitlines() if not line.startswith("warning: ")]

@@ -64,8 +64,8 @@ def test_plan_shows_every_tasks_settings_and_required_files(
     text = " ".join(answer.out.split())
     assert "fine-tuning of rte: 10 epochs of batches of 32 x 128 tokens, peak learning rate one of 5e-05" in text
     assert "layer-wise learning-rate decay 0.8" in text
-    assert "wanted are CoLA/train.tsv, CoLA/dev.tsv, from gluebenchmark.com/tasks (CoLA)" in text
-    assert "wanted are QNLI/train.tsv" in text
+    assert "expected: CoLA/train.tsv, CoLA/dev.tsv, from gluebenchmark.com/tasks (CoLA)" in text
+    assert "expected: QNLI/train.tsv" in text
     assert text.count(HINT) == 1
 
 

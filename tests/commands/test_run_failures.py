@@ -22,7 +22,7 @@ def lines(experiment: Experiment, folder: Path, trial: str) -> list[str]:
 def test_a_search_waits_for_failed_trials(tmp_path: Path) -> None:
     first, *rest = lines(simulated.small_search(tmp_path), tmp_path, "candidate-001/1")
     assert first == "failed: candidate-001/1; the same command repeats them"
-    assert [line.split()[0] for line in rest] == ["Nothing", "A"]
+    assert [line.split()[0] for line in rest] == ["No", "A"]
 
 
 @pytest.mark.parametrize(("trial", "first_words"), [("narrow/1", ["failed:"]), ("nobody/1", [])])

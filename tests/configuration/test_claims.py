@@ -36,7 +36,7 @@ def violations_at(made: Experiment) -> list[tuple[str, str]]:
             "claims.0",
             "Did you mean 'narrow'?",
         ),
-        ({"forecast": {"tokens": 2560}}, "forecast.tokens", "must be more than pretraining.tokens"),
+        ({"forecast": {"tokens": 2559}}, "forecast.tokens", "is less than pretraining.tokens"),
         (
             {"pretraining": {"tokens": 2560, "seeds": UNTIL}, "design": SEARCH},
             "pretraining.seeds.until_decided",

@@ -148,7 +148,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"search": {"epochs": [3, 3]}}, "3 is listed twice"),
     ({"search": {"weight_decay": [-0.1]}}, "-0.1 is below 0"),
     ({"by_task": {"docs_answer": {"epochs": 1}}}, "is not among the tasks; allowed: docs_pair"),
-    ({"by_task": {"docs_pair": {"swap_pairs": True}}}, "the two texts of docs_pair may not change places"),
+    ({"by_task": {"docs_pair": {"swap_pairs": True}}}, "the pairs of docs_pair are ordered and cannot be swapped"),
     ({"by_task": {"docs_pair": {"sequence_length": 64}}}, "64 is longer than the 16 positions of the architecture"),
 ]
 

@@ -178,7 +178,7 @@ def test_files_that_are_missing_keep_no_scale_from_being_read(name: str, tmp_pat
         shared_stages(experiment.model_copy(update={"fine_tuning": tuning}))
     *wanted, hint = refusal.value.lines
     assert len(wanted) == len(tuning.tasks)
-    assert all("wanted are" in line and "from" in line for line in wanted)
+    assert all("expected: " in line and "from" in line for line in wanted)
     assert hint == HINT
 
 

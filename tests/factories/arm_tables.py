@@ -1,4 +1,4 @@
-"""What the tests of designs share: a roster of designs, what it tells, and spaces to draw designs from."""
+"""Arm tables of designs, their violations, and spaces to draw designs from."""
 
 from typing import Any
 

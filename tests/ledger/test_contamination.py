@@ -83,7 +83,9 @@ def test_planted_contamination_is_counted_and_reported_below_the_tables(tmp_path
     assert [row[name] for name in counts] == ["mrpc", 20, 20, 2, 0.1, low, high, 2, 0]
     assert record.result.as_json["first"] == ("dev.tsv:5 (in page 1)", "dev.tsv:7 (in page 1)")
     ((_, note),) = leakage_notes([record])
-    assert note.startswith("mrpc 2 of 20 dev examples (10.00% [2.79, 30.10]). Counted: a sentence of 4 words")
+    assert note.startswith(
+        "mrpc 2 of 20 dev examples (10.00% [2.79, 30.10]). Counted: an example with a sentence of 4 words"
+    )
 
 
 def test_contamination_above_the_limit_is_an_error_before_training(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hypothesis.extra.numpy import arrays
 from foundation.errors import CorruptionError, MachineError
 from foundation.schema import JsonValue
 from ledger.artifacts import ArtifactStore, Outcome
-from ledger.csv_export import EXPORT_FOLDER, read_export, write_export
+from ledger.csv_export import EXPORT_FOLDER, ExportedLedger, read_export, write_export
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.example_tables import INDEX, ExampleTable, Replicate, attachments, example_tables, example_tables_at
 from ledger.example_values import write_example_values
@@ -153,6 +153,17 @@ def test_an_export_has_the_same_tables_at_lower_precision_and_can_be_exported_ag
     assert len(files) == 6 + 3 + 1
     for path, content in files.items():
         assert (tmp_path / "again" / path).read_bytes() == content
+
+
+@given(st.text(st.characters(blacklist_categories=["Cs"]), min_size=1), st.integers(0, 2**32 - 1) | st.none())
+def test_any_name_of_an_arm_comes_back_from_an_export(
+    tmp_path_factory: pytest.TempPathFactory, arm: str, tuning_seed: int | None
+) -> None:
+    table = ExampleTable("rte:accuracy", (Replicate(arm, 7, tuning_seed),), np.ones((1, 3), np.float32))
+    folder = tmp_path_factory.mktemp("export")
+    write_export(ExportedLedger(folder, {}, (), (), (), ()), folder, attachments({table.metric: table}))
+    found = example_tables(folder, read_export(folder))
+    assert found[table.metric].replicates == table.replicates
 
 
 def test_attached_files_of_a_former_export_are_replaced(results: Results, tmp_path: Path) -> None:

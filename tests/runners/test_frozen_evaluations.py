@@ -9,7 +9,7 @@ from configuration.experiment import Experiment
 from configuration.released_fine_tuning import released_fine_tunings
 from configuration.validation.experiment import violations_of
 from foundation.schema import canonical
-from ledger.contamination import refuse_leakage
+from ledger.contamination import refuse_contamination
 from runners.dag import all_labels, shared_stages, trial_stages
 from runners.stages.declarations import FineTuneStage
 from tests.factories import simulated_training as simulated
@@ -63,13 +63,13 @@ def test_untrained_encoders_change_no_other_key_and_are_evaluated_on_every_task(
     assert "untrained_seeds" not in str(canonical(without))
 
 
-def test_an_untrained_encoder_is_taught_as_a_trained_one_is(tmp_path: Path) -> None:
+def test_an_untrained_encoder_is_fine_tuned_with_the_settings_of_trained_ones(tmp_path: Path) -> None:
     asked = simulated.experiment(tmp_path, fine_tuning={**TUNING, "untrained_seeds": [2]})
     shared = shared_stages(asked)
     trained = trial_stages(asked, shared, asked.baseline, 1)["docs_pair#2"]
     reference = shared.untrained["untrained docs_pair#2"]
     assert isinstance(reference.declaration, FineTuneStage)
-    assert reference.declaration == trained.declaration
+    assert reference.declaration == trained.declaration.model_copy(update={"pretraining_seed": 2})
     assert reference.inputs["examples"].key == trained.inputs["examples"].key
     assert reference.inputs["pretrained"].kind == "untrained"
     assert reference.inputs["pretrained"].declaration.candidate == asked.baseline  # type: ignore[attr-defined]
@@ -78,7 +78,7 @@ def test_an_untrained_encoder_is_taught_as_a_trained_one_is(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("tuning", "message"),
     [
-        ({**TUNING, "untrained_seeds": [1, 1]}, "1 stands twice"),
+        ({**TUNING, "untrained_seeds": [1, 1]}, "1 is listed twice"),
         (
             {**TUNING, "by_task": {"docs_minimal_pairs": {"epochs": 9, "dev_examples": 20}}},
             "changes nothing: docs_minimal_pairs is evaluated on the frozen encoder, which is not trained",
@@ -102,11 +102,14 @@ def test_a_plan_says_that_nothing_is_trained_and_finds_no_departure_from_a_relea
     asked = simulated.experiment(tmp_path, fine_tuning=TUNING)
     ways = {each.tasks: each for each in released_fine_tunings(asked.fine_tuning, "small")}
     frozen = ways["docs_minimal_pairs",]
-    assert (frozen.told, frozen.departures) == ("minimal pairs, no weight trained, sequences of 16 tokens", ())
-    assert "epochs" in ways["docs_pair",].told
+    assert (frozen.settings_text, frozen.differences) == (
+        "minimal pairs, no weight trained, sequences of 16 tokens",
+        (),
+    )
+    assert "epochs" in ways["docs_pair",].settings_text
 
 
 def test_records_of_untrained_encoders_are_no_records_of_leakage(tmp_path: Path) -> None:
     asked = simulated.experiment(tmp_path, fine_tuning={**TUNING, "untrained_seeds": [1]})
     with simulated.opened(tmp_path / "ledger.sqlite") as ledger:
-        refuse_leakage(asked, ledger.records())
+        refuse_contamination(asked, ledger.records())

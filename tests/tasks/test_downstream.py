@@ -218,7 +218,7 @@ def differing(first: str, second: str) -> list[int]:
     return [place for place, (word, other) in enumerate(zip(words, others, strict=True)) if word != other]
 
 
-@pytest.mark.parametrize(("name", "least"), [("word_order", 60.0), ("docs_minimal_pairs", 65.0)])
+@pytest.mark.parametrize(("name", "least"), [("word_order", 57.0), ("docs_minimal_pairs", 65.0)])
 def test_an_ngram_model_of_the_pretraining_text_sees_word_order(
     name: str, least: float, built: dict[str, Examples], assembled: Path, tokenizer: WordPiece, tmp_path: Path
 ) -> None:

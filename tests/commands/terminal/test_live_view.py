@@ -68,7 +68,7 @@ class Watched(simulated.Track):
         self.view.watch(progress)
         account = self.view._account
         assert account is not None
-        self.shares.append((account.whole, account.share([])))
+        self.shares.append((account.total, account.share([])))
 
 
 def told_by(track: "Watched", terminal: bool = False, width: int = 200, height: int = 40) -> list[str]:

@@ -95,7 +95,7 @@ def test_a_search_killed_between_any_rows_is_resumed_with_the_same_decisions(tmp
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"pretraining": {"hurdle": {"kind": "finite"}, "audit": HALF}}, "nobody to audit"),
+        ({"pretraining": {"hurdle": {"kind": "finite"}, "audit": HALF}}, "an audit needs a hurdle with rungs"),
         (
             {"pretraining": {"hurdle": {**HURDLES["probe"], "probe": {"task": "docs_pear"}}}},
             "'docs_pear' is not a task",

@@ -87,9 +87,9 @@ def test_an_arm_too_short_and_a_search_are_refused() -> None:
     long = {"baseline": {"recipe": {"sequence_length": 32}}}
     short = {"short": {"positions": 16, "recipe.sequence_length": 16}}
     (message,) = told(**long, design={"kind": "list", "arms": short})
-    assert message == "short has 16 positions; C is compared on the baseline's 32 tokens"
+    assert message == "short has 16 positions; C is compared at the baseline's 32 tokens"
     (message,) = told(design={"kind": "search", "space": {"heads": [2, 4]}, "max_candidates": 2})
-    assert "list of their own" in message
+    assert "measure selected ones in a list design" in message
     assert not told()
 
 

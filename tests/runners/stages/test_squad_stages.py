@@ -194,7 +194,7 @@ def test_files_that_change_under_a_run_are_told(tmp_path: Path) -> None:
     with pytest.raises(ConflictError, match="the files of squad_v1_1 are not those that the run began with"):
         execute(Job.of(shared.examples["squad_v1_1"], str(store.root)))
     dev.unlink()
-    with pytest.raises(DataError, match=r"no dev-v1\.1\*\.json; wanted are squad/train-v1\.1\*\.json"):
+    with pytest.raises(DataError, match=r"no dev-v1\.1\*\.json; expected: squad/train-v1\.1\*\.json"):
         shared_stages(asked)
 
 
@@ -207,7 +207,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_made(tmp_path: Path) ->
         for each in violations_of(simulated.experiment(tmp_path, fine_tuning=tuning))
     ]
     assert ("fine_tuning.sequence_length", "67 is too short for squad_v1_1; allowed: 68 and longer") in found
-    assert any(place == "fine_tuning.tasks.0" and "data does not say where" in message for place, message in found)
+    assert any(place == "fine_tuning.tasks.0" and "needs fine_tuning.data" in message for place, message in found)
     assert [
         (".".join(map(str, each.path)), each.message)
         for each in violations_of(simulated.experiment(tmp_path, baseline=parts))

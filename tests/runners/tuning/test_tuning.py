@@ -155,7 +155,9 @@ def test_seeds_of_both_are_refused_with_both_lists(tmp_path: Path) -> None:
 
 def test_a_search_is_not_tuned(tmp_path: Path) -> None:
     (line,) = told(search(tmp_path, tune=TUNE))
-    assert line.startswith("tune: a search has no arms before it has run. Did you mean axes of the recipe")
+    assert line.startswith(
+        "tune: tuning needs declared arms; a search proposes its own. Did you mean axes of the recipe"
+    )
 
 
 def test_tuning_changes_the_identity_of_an_experiment_and_not_its_stages(tmp_path: Path) -> None:

@@ -39,4 +39,4 @@ def test_where_the_shared_rate_suits_all_arms_tuning_changes_nothing(tmp_path: P
     assert rows
     for row in rows.values():
         assert [row[f"own_{part}"] for part in parts] == [row[f"shared_{part}"] for part in parts]
-    assert report.finding.endswith("For every arm tuning has found nothing better than the shared recipe.")
+    assert report.finding.endswith("For every arm tuning selected the shared recipe.")

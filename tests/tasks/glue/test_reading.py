@@ -86,7 +86,7 @@ def test_rows_without_a_gold_label_are_skipped_and_counted(tmp_path: Path) -> No
 def test_a_missing_data_set_is_reported_with_its_files_and_origin(tmp_path: Path) -> None:
     (tmp_path / "RTE").mkdir()
     with pytest.raises(
-        DataError, match=r"no train\.tsv and no dev\.tsv; wanted are RTE/train\.tsv, RTE/dev\.tsv, from"
+        DataError, match=r"no train\.tsv and no dev\.tsv; expected: RTE/train\.tsv, RTE/dev\.tsv, from"
     ):
         FolderOfTasks(path=str(tmp_path)).located(files_of("rte"))
     with pytest.raises(DataError, match="no such folder"):
@@ -102,7 +102,7 @@ def test_one_folder_may_contain_the_collections(tmp_path: Path) -> None:
     data = FolderOfTasks(path=str(tmp_path))
     assert data.located(files_of("rte")) == FolderOfTasks(path=str(tmp_path / "glue")).located(files_of("rte"))
     assert data.located(files_of("squad_v1_1"))["dev"] == tmp_path / "squad" / "dev-v1.1.json"
-    with pytest.raises(DataError, match=r"no train\.tsv and no dev\.tsv; wanted are CoLA/train\.tsv"):
+    with pytest.raises(DataError, match=r"no train\.tsv and no dev\.tsv; expected: CoLA/train\.tsv"):
         data.located(files_of("cola"))
 
 

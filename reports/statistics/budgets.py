@@ -1,0 +1,53 @@
+"""The gap to the baseline by pretraining budget: arms that are equal except for `recipe.token_share`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from analysis.effects import Difference
+from analysis.welch import difference
+from configuration.arm import BASELINE
+from configuration.metrics import HELD_OUT_LOSS
+from ledger.records import ArmRow
+from reports.statistics.results import Results
+from search_space.candidate import Candidate
+
+
+@dataclass(frozen=True)
+class BudgetGap:
+    """The gap in held-out loss of an arm to the baseline trained with the same budget."""
+
+    architecture: str
+    """The name of the arm at the largest share up to that of the baseline."""
+    arm: str
+    reference: str
+    tokens: int
+    difference: Difference
+
+
+def budget_gaps_of(results: Results) -> tuple[BudgetGap, ...]:
+    """Return the gaps of all arms at every budget that the baseline has too; none where there is one budget alone."""
+    groups: dict[Candidate, dict[float, ArmRow]] = {}
+    for arm in results.arms:
+        groups.setdefault(_at_whole_budget(arm.candidate), {}).setdefault(arm.candidate.recipe.token_share, arm)
+    reference = next((group for group in groups.values() if any(arm.name == BASELINE for arm in group.values())), {})
+    if len(reference) < 2:
+        return ()
+    others = (group for group in groups.values() if group is not reference)
+    return tuple(gap for group in others for gap in _gaps(results, group, reference))
+
+
+def _gaps(results: Results, group: dict[float, ArmRow], reference: dict[float, ArmRow]) -> Iterator[BudgetGap]:
+    shared = sorted(group.keys() & reference.keys())
+    if len(shared) < 2:
+        return
+    whole = next(share for share, arm in reference.items() if arm.name == BASELINE)
+    name = group[max((share for share in shared if share <= whole), default=shared[0])].name
+    for share in shared:
+        arm, other = group[share], reference[share]
+        values, others = (list(results.values[each.name].get(HELD_OUT_LOSS, {}).values()) for each in (arm, other))
+        tokens = arm.candidate.recipe.own_tokens(results.experiment.pretraining.tokens)
+        yield BudgetGap(name, arm.name, other.name, tokens, difference(values, others))
+
+
+def _at_whole_budget(candidate: Candidate) -> Candidate:
+    return candidate.model_copy(update={"recipe": candidate.recipe.model_copy(update={"token_share": 1.0})})

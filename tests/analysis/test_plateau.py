@@ -1,0 +1,82 @@
+"""Exits from plateaus: what is planted comes back, in any unit, and nothing is found where nothing is."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.plateau import FEWEST_POINTS, Curve, plateau_of
+
+POINTS, STEP = 200, 80_000
+
+
+def curve(exit_at: int | None, drop: float = 1.5, level: float = 5.2, noise: float = 0.0, seed: int = 0) -> Curve:
+    """Return a descent to the level, the plateau, and from the exit on a power law with a floor."""
+    at = np.arange(1, POINTS + 1) * STEP
+    losses = level + 1.5 * np.exp(-at / (1.2 * STEP))
+    if exit_at is not None:
+        losses -= drop * (1 - np.maximum(at / exit_at, 1.0) ** -1.2)
+    losses += np.random.default_rng(seed).normal(0, noise, POINTS) if noise else 0
+    return dict(zip(at.tolist(), losses.tolist(), strict=True))
+
+
+@given(st.integers(20, 150), st.floats(0.5, 3.0))
+def test_a_planted_exit_is_found_to_a_few_points(place: int, drop: float) -> None:
+    found = plateau_of(
+        {"planted": curve(place * STEP, drop, noise=0.01), "late": curve(170 * STEP, noise=0.01, seed=1)}
+    )
+    assert found is not None
+    assert found.exits["planted"] == pytest.approx(place * STEP, abs=4 * STEP)
+
+
+@given(st.integers(1, 1000), st.floats(0.1, 100))
+def test_units_of_tokens_and_of_loss_change_nothing_but_themselves(tokens: int, loss: float) -> None:
+    curves = {name: curve(at, noise=0.2, seed=at) for name, at in (("a", 4_000_000), ("b", 9_000_000))}
+    scaled = {name: {at * tokens: value * loss for at, value in each.items()} for name, each in curves.items()}
+    found, other = plateau_of(curves), plateau_of(scaled)
+    assert found is not None
+    assert other is not None
+    assert other.level == pytest.approx(found.level * loss)
+    assert other.exits == pytest.approx({name: at * tokens for name, at in found.exits.items() if at is not None})
+
+
+def test_a_later_start_is_a_later_exit_and_noise_of_single_batches_decides_nothing() -> None:
+    places = [10, 40, 60, 95, 120]
+    curves = {str(place): curve(place * STEP, noise=0.15, seed=place) for place in places}
+    found = plateau_of(curves)
+    assert found is not None
+    exits = [found.exits[str(place)] for place in places]
+    assert exits == sorted(exits, key=lambda at: at or 0)
+    assert found.level == pytest.approx(5.2, abs=0.05)
+    assert exits == pytest.approx([place * STEP for place in places], abs=12 * STEP)
+
+
+def test_a_curve_that_stays_has_no_exit() -> None:
+    curves = {"stays": curve(None, noise=0.3), "leaves": curve(80 * STEP, noise=0.3, seed=1)}
+    found = plateau_of(curves)
+    assert found is not None
+    assert found.exits["stays"] is None
+    assert found.exits["leaves"] is not None
+    assert "stays" in found.on_plateau
+
+
+def test_false_exits_are_rare() -> None:
+    found = plateau_of({str(seed): curve(None, noise=0.3, seed=seed) for seed in range(200)})
+    assert found is not None
+    assert sum(at is not None for at in found.exits.values()) <= 10
+
+
+def test_without_a_plateau_there_is_no_exit() -> None:
+    at = np.arange(1, POINTS + 1) * STEP
+    falling = {str(n): dict(zip(at.tolist(), (2 + n * (at / STEP) ** -0.4).tolist(), strict=True)) for n in (3, 4)}
+    assert plateau_of(falling) is None
+    assert plateau_of({}) is None
+    assert plateau_of({"short": dict(list(curve(None).items())[: FEWEST_POINTS - 1])}) is None
+
+
+def test_long_curves_are_averaged_and_keep_their_exit() -> None:
+    coarse = curve(60 * STEP, noise=0.02)
+    fine = {at - less: loss for at, loss in coarse.items() for less in (0, STEP // 3, 2 * STEP // 3)}
+    found = plateau_of({"fine": fine})
+    assert found is not None
+    assert found.exits["fine"] == pytest.approx(60 * STEP, abs=4 * STEP)

@@ -1,0 +1,264 @@
+"""One value per arm, metric and pretraining seed, and the differences that every table of a report takes from them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from tools.audit.exports import BASELINE, DIAGONAL, DIVERGED, FINISHED, LOSS, SCORE, Export, Row, Trial, finite
+from tools.audit.inference import (
+    ALPHA,
+    BySeed,
+    Estimate,
+    contrast,
+    difference,
+    over_seeds_and_examples,
+    wider,
+)
+
+LAST_LOOK = 0.5
+"""Share of alpha at the last look of a group-sequential design; the looks before it share the rest evenly."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """The values of one published experiment."""
+
+    export: Export
+
+    @property
+    def document(self) -> Row:
+        """The experiment as it was declared."""
+        return self.export.document
+
+    @property
+    def paired(self) -> bool:
+        """Whether the experiment declares that its seeds pair."""
+        return self.document.get("comparison", "welch") == "paired"
+
+    @property
+    def tasks(self) -> list[str]:
+        """The tasks by name."""
+        return sorted(self.document["fine_tuning"]["tasks"])
+
+    @property
+    def arms(self) -> list[str]:
+        """The arms, the baseline first."""
+        return [arm.name for arm in self.export.arms]
+
+    @property
+    def rivals(self) -> list[str]:
+        """The arms without the baseline."""
+        return [arm for arm in self.arms if arm != BASELINE]
+
+    @cached_property
+    def fine_tuned(self) -> dict[str, dict[str, dict[int, tuple[float, ...]]]]:
+        """By arm, metric and pretraining seed, one value per fine-tuning seed; without the score."""
+        found: dict[str, dict[str, dict[int, tuple[float, ...]]]] = {arm: {} for arm in self.arms}
+        for trial in self.export.trials:
+            for metric, values in self._of_trial(trial).items():
+                found[trial.arm].setdefault(metric, {})[trial.seed] = values
+        return found
+
+    def _of_trial(self, trial: Trial) -> dict[str, tuple[float, ...]]:
+        found: dict[str, tuple[float, ...]] = {}
+        if trial.final_loss is not None:
+            found[LOSS] = (trial.final_loss,)
+        if (heads := heads_of(trial)) and (c := concentration(heads, ALL_MASS)) is not None:
+            found[DIAGONAL] = (c,)
+        done = {record.label: record.result for record in trial.finished("fine_tune")}
+        for task in self.tasks:
+            expected = {label for label in trial.labels if label.partition("#")[0] == task}
+            if expected and expected <= done.keys():
+                scores = [done[label]["scores"] for label in sorted(expected)]
+                for metric in sorted(set.intersection(*map(set, scores))):
+                    values = tuple(finite(each[metric]) for each in scores)
+                    if None not in values:
+                        name = task if metric == self.primary(task) else f"{task}:{metric}"
+                        found[name] = values  # type: ignore[assignment]
+        return found
+
+    def primary(self, task: str) -> str:
+        """Return the metric that stands under the task's own name: the one without a column `task:metric`."""
+        further = {row["metric"] for row in self.export.tables["results"]}
+        measured = {
+            metric
+            for trial in self.export.trials
+            for record in trial.finished("fine_tune")
+            if record.result["task"] == task
+            for metric in record.result["scores"]
+        }
+        return min((metric for metric in measured if f"{task}:{metric}" not in further), default="")
+
+    @cached_property
+    def below_reference(self) -> list[str]:
+        """The tasks whose mean over all arms does not exceed every reference: one-sided t, sd pooled over arms."""
+        return [task for task in self.tasks if self._below(task)]
+
+    def references(self, task: str) -> tuple[list[float], list[float]]:
+        """Return the task's references known without an encoder, and the scores of untrained encoders."""
+        made = [result for result in self.export.shared_results("examples") if result["task"] == task]
+        if not made:
+            return [], []
+        scores = [(made[-1].get(name) or {}).get(self.primary(task)) for name in ("bag_of_words", "ngram")]
+        prefix = f"untrained {task}#"
+        untrained = [r.result["scores"][self.primary(task)] for r in self.export.shared if r.label.startswith(prefix)]
+        known = [finite(value) for value in (made[-1].get("chance"), *scores)]
+        return [value for value in known if value is not None], untrained
+
+    def _below(self, task: str) -> bool:
+        known, untrained = self.references(task)
+        samples = [mean_by_seed(of_arm.get(task, {})) for of_arm in self.fine_tuned.values()]
+        arms = [[*sample.values()] for sample in samples if sample]
+        degrees = sum(len(sample) - 1 for sample in (*arms, untrained) if sample)
+        if not arms or not degrees:
+            return False
+        squares = sum(float(((np.array(each) - np.mean(each)) ** 2).sum()) for each in (*arms, untrained) if each)
+        pooled, mean = math.sqrt(squares / degrees), float(np.mean([np.mean(arm) for arm in arms]))
+        of_arms = sum(1 / len(arm) for arm in arms) / len(arms) ** 2
+        tests = [(value, pooled * math.sqrt(of_arms)) for value in known]
+        if untrained:
+            tests += [(float(np.mean(untrained)), pooled * math.sqrt(of_arms + 1 / len(untrained)))]
+        return any(
+            not (stats.t.sf((mean - at) / error, degrees) <= ALPHA if error else mean > at) for at, error in tests
+        )
+
+    @cached_property
+    def nested(self) -> dict[str, dict[str, dict[int, tuple[float, ...]]]]:
+        """By arm, metric and pretraining seed, one value per fine-tuning seed, with the score."""
+        scored = [task for task in self.tasks if task not in self.below_reference]
+        found = {arm: {**by_metric} for arm, by_metric in self.fine_tuned.items()}
+        for by_metric in found.values():
+            samples = [by_metric.get(task, {}) for task in scored]
+            seeds = set.intersection(*map(set, samples)) if samples else set()
+            if seeds:
+                by_metric[SCORE] = {seed: _mean_over_tasks([sample[seed] for sample in samples]) for seed in seeds}
+        return found
+
+    @cached_property
+    def values(self) -> dict[str, dict[str, dict[int, float]]]:
+        """By arm and metric, the mean over fine-tuning seeds per pretraining seed."""
+        return {
+            arm: {metric: mean_by_seed(sample) for metric, sample in by_metric.items()}
+            for arm, by_metric in self.nested.items()
+        }
+
+    def of(self, arm: str, metric: str) -> BySeed:
+        """Return an arm's values on a metric."""
+        return self.values.get(arm, {}).get(metric, {})
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """Held-out loss, score, then tasks with their further metrics."""
+        measured = {metric for by_metric in self.nested.values() for metric in by_metric}
+        names = sorted(set(self.tasks) | measured - {LOSS, SCORE, DIAGONAL})
+        scored = bool(names) and not (self.tasks and set(self.tasks) <= set(self.below_reference))
+        return [LOSS, *([SCORE] if scored else []), *names]
+
+    @cached_property
+    def headlines(self) -> list[str]:
+        """Held-out loss and score; a single task takes the score's place."""
+        second = self.tasks if len(self.tasks) == 1 else [SCORE]
+        return [m for m in self.metrics if m == LOSS or (m in second and m not in self.below_reference)]
+
+    @cached_property
+    def margins(self) -> Mapping[str, float]:
+        """Equivalence margin by metric; the experiment's own overrides the paper's."""
+        document, seeds = self.document, self.document["pretraining"]["seeds"]
+        looks = seeds["until_decided"]["margin"] if isinstance(seeds, dict) else {}
+        paper = (document.get("paper") or {}).get("margins", {})
+        found: dict[str, Any] = {**paper, **looks, **document.get("equivalence_margin", {})}
+        if len(self.tasks) == 1 and SCORE in found:
+            found.setdefault(self.tasks[0], found[SCORE])
+        return found
+
+    def share(self, *arms: str) -> float:
+        """Return the share of alpha spent at the look that the arms are at; the smallest of several arms."""
+        seeds = self.document["pretraining"]["seeds"]
+        if not isinstance(seeds, dict):
+            return 1.0
+        rule = seeds["until_decided"]
+        looks = [*range(rule["start"], rule["max"], rule.get("step", 2)), rule["max"]]
+        ends = [len(self.export.of_arm(arm)) >= looks[-1] for arm in arms]
+        return min(LAST_LOOK if end else (1 - LAST_LOOK) / (len(looks) - 1) for end in ends)
+
+    @property
+    def last_share(self) -> float:
+        """The share of alpha at the last look."""
+        return LAST_LOOK if isinstance(self.document["pretraining"]["seeds"], dict) else 1.0
+
+    def difference(self, arm: str, other: str, metric: str) -> Estimate:
+        """Return arm minus other; the held-out loss over seeds and examples where these were exported."""
+        found = difference(self.of(arm, metric), self.of(other, metric), self.paired)
+        return wider(found, self._over_examples(arm, other) if metric == LOSS else None)
+
+    def _over_examples(self, arm: str, other: str) -> Estimate | None:
+        first, second = (self.export.example_losses.get(name, {}) for name in (arm, other))
+        if self.paired:
+            first, second = ({seed: each[seed] for seed in first.keys() & second.keys()} for each in (first, second))
+        if min(len(first), len(second)) < 2:
+            return None
+        stacked = (np.stack([each[seed] for seed in sorted(each)]) for each in (first, second))
+        return over_seeds_and_examples(*stacked, paired=self.paired)
+
+    def contrast(self, weights: Mapping[str, float], metric: str) -> Estimate:
+        """Return a weighted sum of arms."""
+        return contrast([self.of(arm, metric) for arm in weights], [*weights.values()], self.paired)
+
+    def interval(self, found: Estimate, *arms: str) -> Row:
+        """Return n, delta, low and high as a table has them, at 95% or the level of the arms' look."""
+        if math.isnan(found.value):
+            return {"n": 0, "delta": None, "low": None, "high": None}
+        low, high = found.interval(ALPHA * self.share(*arms))
+        return {"n": found.n, "delta": found.value, "low": low, "high": high}
+
+    def summary(self, arm: str, metric: str) -> Row:
+        """Return n, mean and sd."""
+        return summary(self.of(arm, metric))
+
+    def ended(self, arm: str) -> tuple[int, int]:
+        """Return the number of an arm's diverged trials, and of its diverged or finished ones."""
+        statuses = [trial.status for trial in self.export.of_arm(arm)]
+        return statuses.count(DIVERGED), statuses.count(DIVERGED) + statuses.count(FINISHED)
+
+
+def mean_by_seed(sample: Mapping[int, Sequence[float]]) -> dict[int, float]:
+    """Return the mean over fine-tuning seeds."""
+    return {seed: math.fsum(values) / len(values) for seed, values in sorted(sample.items())}
+
+
+def summary(sample: BySeed) -> Row:
+    """Return n, mean and sd of one value per seed."""
+    values = [*sample.values()]
+    mean = math.fsum(values) / len(values) if values else None
+    return {"n": len(values), "mean": mean, "sd": float(np.std(values, ddof=1)) if len(values) > 1 else None}
+
+
+def _mean_over_tasks(by_task: list[tuple[float, ...]]) -> tuple[float, ...]:
+    if len({len(values) for values in by_task}) > 1:
+        return (float(np.mean([np.mean(values) for values in by_task])),)
+    return tuple(math.fsum(values) / len(values) for values in zip(*by_task, strict=True))
+
+
+ALL_MASS, INNER, PER_HEAD = "all mass", "without [CLS] and [SEP]", "mean over heads"
+Head = tuple[int, float, float, float, float]
+
+
+def heads_of(trial: Trial) -> list[Head]:
+    """Return layer, mass near and far, and both without [CLS] and [SEP], of every head."""
+    measured = trial.finished("attention")
+    return [(int(layer), *masses) for layer, _, *masses in measured[-1].result["heads"]] if measured else []
+
+
+def concentration(heads: Sequence[Head], reading: str, layer: int | None = None) -> float | None:
+    """Return attention mass near the diagonal over mass beyond it."""
+    chosen = [head for head in heads if layer is None or head[0] == layer]
+    if reading == PER_HEAD:
+        return float(np.mean([near / far for _, near, far, *_ in chosen])) if all(h[2] > 0 for h in chosen) else None
+    at = 3 if reading == INNER else 1
+    far = math.fsum(head[at + 1] for head in chosen)
+    return math.fsum(head[at] for head in chosen) / far if far > 0 else None

@@ -1,6 +1,5 @@
 """Published cells against recomputed ones: equal text, or numbers equal to half a unit of the last printed digit."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -33,18 +32,14 @@ class Outcome:
     """What the audit of one folder found."""
 
     compared: int = 0
-    nearly: Counter[str] = field(default_factory=Counter)
-    """Values compared within a stated error of numerical integration, by column."""
     differences: list[Difference] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
     """What is not recomputed, with the reason."""
 
-    def check(self, at: tuple[str, str, str], published: str, recomputed: object, nearly: float = 0.0) -> None:
+    def check(self, at: tuple[str, str, str], published: str, recomputed: object) -> None:
         """Compare one cell at (file, row, column)."""
         self.compared += 1
-        if nearly and recomputed is not None:
-            self.nearly[f"{at[0]} {at[2]}"] += 1
-        if not same(published, recomputed, nearly):
+        if not same(published, recomputed):
             shown = "nothing" if recomputed is None else f"{recomputed:.9g}" if _real(recomputed) else str(recomputed)
             self.differences.append(Difference(*at, published or "nothing", shown))
 
@@ -53,8 +48,8 @@ def _real(value: object) -> bool:
     return isinstance(value, float)
 
 
-def same(published: str, recomputed: object, nearly: float = 0.0) -> bool:
-    """Whether a printed cell shows the recomputed value; `nearly` is a relative error allowed beyond rounding."""
+def same(published: str, recomputed: object) -> bool:
+    """Whether a printed cell shows the recomputed value."""
     if recomputed is None or published == "":
         return recomputed is None and published == ""
     if isinstance(recomputed, bool | str):
@@ -67,7 +62,7 @@ def same(published: str, recomputed: object, nearly: float = 0.0) -> bool:
     assert isinstance(exponent, int)
     value = float(recomputed)  # type: ignore[arg-type]
     half = 0.0 if isinstance(recomputed, int) else 0.5 * 10.0**exponent * (1 + 1e-6)
-    return abs(float(printed) - value) <= half + max(SLACK, nearly) * abs(value)
+    return abs(float(printed) - value) <= half + SLACK * abs(value)
 
 
 def compare_table(
@@ -87,7 +82,7 @@ def compare_table(
             elif column not in row:
                 outcome.differences.append(Difference(file, named, column, line[column], "no rule for this column"))
             elif column not in rule.keys:
-                outcome.check((file, named, column), line[column], row[column], rule.nearly.get(column, 0.0))
+                outcome.check((file, named, column), line[column], row[column])
     for key in by_key if not rule.subset else ():
         outcome.differences.append(Difference(file, ", ".join(filter(None, key)), "row", "none", "there"))
 

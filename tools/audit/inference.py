@@ -121,9 +121,11 @@ def wider(found: Estimate, other: Estimate | None) -> Estimate:
     return Estimate(found.value, np.fmax(found.error, other.error), np.fmin(found.degrees, other.degrees), found.n)
 
 
-def mean_over_spreads(chance: Callable[[np.ndarray], np.ndarray], degrees: float) -> float:
-    """Return the mean of a chance that depends on the estimated over the true standard deviation."""
-    largest = math.sqrt(stats.chi2.isf(1e-16, degrees) / degrees)
+def mean_over_spreads(
+    chance: Callable[[np.ndarray], np.ndarray], degrees: float, most: float = math.inf
+) -> float:
+    """Return the mean of a chance that depends on the estimated over the true standard deviation, 0 above `most`."""
+    largest = min(most, math.sqrt(stats.chi2.isf(1e-16, degrees) / degrees))
     spreads = (NODES + 1) / 2 * largest
     density = stats.chi.pdf(spreads * math.sqrt(degrees), degrees) * math.sqrt(degrees)
     return float((WEIGHTS / 2 * largest * density * chance(spreads)).sum())
@@ -140,10 +142,9 @@ def power_within(low: float, high: float, degrees: float, alpha: float) -> float
     quantile = float(stats.t.isf(alpha / 2, degrees))
 
     def chance(spreads: np.ndarray) -> np.ndarray:
-        inside = special.ndtr(high - quantile * spreads) - special.ndtr(low + quantile * spreads)
-        return np.asarray(np.maximum(0.0, inside))
+        return np.asarray(special.ndtr(high - quantile * spreads) - special.ndtr(low + quantile * spreads))
 
-    return mean_over_spreads(chance, degrees)
+    return mean_over_spreads(chance, degrees, (high - low) / 2 / quantile)
 
 
 def detectable(error: float, degrees: float, alpha: float) -> tuple[float | None, float | None, float | None]:

@@ -19,7 +19,5 @@ class Rule:
     """Rows from the ledger; the published ones are given for their keys alone."""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Columns that are not recomputed, each with the reason."""
-    nearly: Mapping[str, float] = field(default_factory=dict)
-    """Columns that the report computes by numerical integration, with the relative error that is allowed for."""
     subset: bool = False
     """Whether the published table shows some of the rows only."""

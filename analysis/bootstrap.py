@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from jaxtyping import Float, Int
 
-from analysis.effects import CONFIDENCE
+from analysis.difference import CONFIDENCE
 from foundation.randomness import stream
 
 RESAMPLES = 4000

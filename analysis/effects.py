@@ -11,11 +11,10 @@ from statistics import fmean, stdev, variance
 
 import numpy as np
 
+from analysis.difference import CONFIDENCE, Difference
 from analysis.estimates import Estimates, Moments
 from analysis.paired import interval, vary
 from analysis.welch import contrasts
-
-CONFIDENCE = 0.95
 
 SeedValues = Mapping[int, float]
 """One value per pretraining seed."""
@@ -28,27 +27,6 @@ class MeanTest(StrEnum):
     """Welch's t: the difference of the means over all seeds of both arms, with unequal variances."""
     PAIRED = "paired"
     """Student's paired t over the seeds that both arms have."""
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A difference of means with its interval; None if there are too few seeds."""
-
-    n: int = 0
-    """Number of pairs; unpaired, the number of seeds of the arm that has fewer."""
-    delta: float | None = None
-    low: float | None = None
-    high: float | None = None
-
-    @property
-    def told_apart(self) -> bool:
-        """Whether the interval is known and excludes 0."""
-        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
-
-    @property
-    def two_seeds(self) -> bool:
-        """Whether the interval is known and rests on two seeds: one degree of freedom, unpaired at most two."""
-        return self.low is not None and self.n == 2
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from analysis.effects import CONFIDENCE
+from analysis.difference import CONFIDENCE
 from analysis.estimates import Estimates
 from foundation.randomness import stream
 

@@ -5,13 +5,10 @@ means: an arm against the baseline (Welch's two-sample t), or a main effect of a
 degrees of freedom add up. Seeds that arms share make it conservative where they correlate the arms positively.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 from jaxtyping import Float
 
-from analysis.effects import CONFIDENCE, Difference
-from analysis.estimates import Estimates, Moments, moments
+from analysis.estimates import Estimates, Moments
 
 
 def contrasts(arms: Moments, weights: Float[np.ndarray, "contrasts arms"]) -> Estimates:
@@ -37,19 +34,3 @@ def against_first(arms: Moments) -> Estimates:
 def differences_from_first(arms: int) -> Float[np.ndarray, "others arms"]:
     """Return the weights of every other arm minus the first one."""
     return np.asarray(np.eye(arms)[1:] - np.eye(arms)[0])
-
-
-def difference(values: Sequence[float], reference: Sequence[float], confidence: float = CONFIDENCE) -> Difference:
-    """Return the difference of two means with Welch's interval; without spread the interval is a point."""
-    if not values or not reference:
-        return Difference()
-    pairs, samples = min(len(values), len(reference)), (reference, values)
-    padded = [[*sample, *[np.nan] * (max(map(len, samples)) - len(sample))] for sample in samples]
-    estimate = against_first(moments(np.array(padded, dtype=np.float64)))
-    delta = estimate.value.item()
-    if pairs == 1:
-        return Difference(1, delta)
-    if estimate.standard_error.item() == 0:
-        return Difference(pairs, delta, delta, delta)
-    low, high = estimate.interval(1 - confidence)
-    return Difference(pairs, delta, low.item(), high.item())

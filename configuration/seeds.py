@@ -107,8 +107,8 @@ def _undecided(
     for metric, margin in rule.margin.items():
         not_within: list[float | None] = []
         for arm in arms:
-            samples = (values.get(name, {}).get(metric, {}) for name in (arm, baseline))
-            found, share = estimate(*samples, test), rule.looks.share(counts[arm])
+            sample, reference = (values.get(name, {}).get(metric, {}) for name in (arm, baseline))
+            found, share = estimate(sample, reference, test), rule.looks.share(counts[arm])
             different[arm, metric] = _at_look(found.p().item(), share)
             not_within.append(_at_look(equivalence_p(found, margin).item(), share))
         equivalent |= zip(((arm, metric) for arm in arms), holm(not_within), strict=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from analysis.effects import Difference
+from analysis.difference import Difference
 from configuration.arm import BASELINE
 from ledger.records import TrialStatus
 from reports.crossed_finding import crossed_clauses
@@ -101,7 +101,7 @@ def _verdict(results: Results, metric: Metric, best: str, rivals: dict[str, floa
 def _undecided(results: Results, metric: Metric, best: str, rivals: dict[str, float]) -> str:
     difference = results.difference(best, BASELINE, metric)
     interval = f"Δ {interval_text_with_n(difference, results.decimals(metric))}"
-    corrected = " after the correction" if difference.told_apart else ""
+    corrected = " after the correction" if difference.excludes_zero else ""
     if metric.better(0.0, difference.delta or 0.0):
         return (
             f"the baseline has the best mean, and the nearest arm, {best}, does not differ significantly{corrected} "
@@ -153,7 +153,7 @@ def _single_changes(results: Results, pairs: tuple[IsolatedPair, ...], metrics: 
 
 def _excludes_zero(results: Results, pair: IsolatedPair, metric: Metric) -> bool:
     """Whether a pair's interval excludes 0 on a metric."""
-    return results.difference(pair.arm, pair.reference, metric).told_apart
+    return results.difference(pair.arm, pair.reference, metric).excludes_zero
 
 
 def _named(pair: IsolatedPair) -> str:
@@ -172,7 +172,7 @@ def _isolated(results: Results, pair: IsolatedPair, metrics: list[Metric]) -> st
 def _direction(difference: Difference, metric: Metric) -> str:
     if difference.low is None or difference.delta is None:
         return "without an interval"
-    if not difference.told_apart:
+    if not difference.excludes_zero:
         return "not significant"
     return "better" if metric.better(difference.delta, 0.0) else "worse"
 

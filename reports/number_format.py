@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterable
 from statistics import median
 
-from analysis.effects import Difference, Effect
+from analysis.difference import Difference
+from analysis.effects import Effect
 
 UNKNOWN, NOTHING = "?", "–"
 TWO_SEEDS = "†"

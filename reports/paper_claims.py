@@ -13,7 +13,8 @@ from pathlib import Path
 from pydantic import Field, ValidationError, field_validator
 
 from analysis.detectable import detectable_effect
-from analysis.effects import Difference, estimate
+from analysis.difference import Difference
+from analysis.effects import estimate
 from analysis.paired import ALPHA
 from configuration.claims import Claim, Sign, parse_claim
 from configuration.experiment import Experiment

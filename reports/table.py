@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from analysis.effects import Difference
+from analysis.difference import Difference
 from foundation.schema import JsonValue
 from ledger.stage_results import finite
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from analysis.effects import Difference
+from analysis.difference import Difference
 from foundation.schema import JsonValue, canonical, canonical_text
 from ledger.records import ArmRow
 from reports.sanitise import printable

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.effects import Difference
+from analysis.difference import Difference
 from configuration.arm import BASELINE
 from reports.figures.figure import ReportFigure
 from reports.figures.intervals import draw_interval

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.effects import Difference
+from analysis.difference import Difference
 from configuration.arm import BASELINE
 from configuration.designs import Ladder as LadderDesign
 from ledger.records import ArmRow

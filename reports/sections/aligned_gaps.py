@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from analysis.effects import Difference
+from analysis.difference import Difference
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, fixed, short
 from reports.section import Content, Section, with_rows
@@ -43,7 +43,7 @@ def _row(gap: AlignedGap, level: float) -> Row:
 
 
 def _prefixed(difference: Difference, kind: str) -> Iterator[tuple[str, int | float | None]]:
-    yield f"n_{kind}", difference.pairs
+    yield f"n_{kind}", difference.n
     yield f"delta_{kind}", difference.delta
     yield f"low_{kind}", difference.low
     yield f"high_{kind}", difference.high
@@ -100,7 +100,7 @@ def _budget_row(gap: BudgetGap) -> Row:
         "arm": gap.arm,
         "reference": gap.reference,
         "tokens": gap.tokens,
-        "n": gap.difference.pairs,
+        "n": gap.difference.n,
         **interval(gap.difference),
     }
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from analysis.effects import Difference, paired
+from analysis.difference import Difference
+from analysis.effects import paired
 from configuration.arm import BASELINE
 from configuration.stage_label import PRETRAIN
 from foundation.schema import JsonValue, canonical_text

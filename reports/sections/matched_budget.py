@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from analysis.effects import Difference
+from analysis.difference import Difference
 from configuration.arm import BASELINE
 from ledger.records import ArmRow
 from reports.grid import Cell, Column, Grid, grid

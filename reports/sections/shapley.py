@@ -6,7 +6,8 @@ difference between the arm with all changes and the baseline (`analysis/shapley.
 
 from collections.abc import Iterator
 
-from analysis.effects import Difference, contrast_difference
+from analysis.difference import Difference
+from analysis.effects import contrast_difference
 from analysis.shapley import all_orders
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING

@@ -6,7 +6,7 @@ of tests, each corrected for multiplicity separately.
 
 from collections.abc import Iterator
 
-from analysis.effects import Difference
+from analysis.difference import Difference
 from configuration.arm import BASELINE
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING

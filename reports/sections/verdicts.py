@@ -172,7 +172,7 @@ def _test_notes(results: Results) -> Iterator[str]:
     )
     if results.held_out_losses is not None:
         yield (
-            "Held-out loss: intervals and tests are over seeds and "
+            "Held-out loss: intervals and tests are over seeds and the sequences of "
             f"{results.held_out_losses.values.shape[1]} held-out predictions: the larger standard error and fewer "
             "degrees of freedom of the deciding test and of the two-way analysis of variance."
         )

@@ -13,9 +13,9 @@ from statistics import fmean
 import numpy as np
 
 from analysis.alignment import Progress, Run, aligned, by_tokens
-from analysis.effects import Difference
+from analysis.difference import Difference
+from analysis.effects import MeanTest, difference_of
 from analysis.plateau import Plateau, plateau_of
-from analysis.welch import difference
 from configuration.arm import BASELINE
 from configuration.stage_label import PRETRAIN
 from ledger.records import ArmRow, TrialStatus
@@ -94,7 +94,7 @@ def aligned_gaps_of(results: Results) -> AlignedGaps | None:
         return None
     tokens = results.experiment.pretraining.tokens
     gaps = (
-        _gap(arm.name, trials[arm.name], baseline, plateau, tokens)
+        _gap(arm.name, trials[arm.name], baseline, plateau, tokens, results.test)
         for arm in results.arms
         if arm.name != BASELINE and trials[arm.name]
     )
@@ -138,7 +138,12 @@ def _pairs(trials: Mapping[int, _Trial], baseline: Mapping[int, _Trial], plateau
 
 
 def _gap(
-    arm: str, trials: Mapping[int, _Trial], baseline: Mapping[int, _Trial], plateau: Plateau, tokens: int
+    arm: str,
+    trials: Mapping[int, _Trial],
+    baseline: Mapping[int, _Trial],
+    plateau: Plateau,
+    tokens: int,
+    test: MeanTest,
 ) -> AlignedGap:
     pairs = _pairs(trials, baseline, plateau)
     raw = [(one.held_out[max(one.held_out)], other.held_out[max(other.held_out)]) for one, other in pairs]
@@ -146,8 +151,8 @@ def _gap(
         [aligned(_run(one, plateau, kind, tokens), _run(other, plateau, kind, tokens)) for one, other in pairs]
         for kind in (TOKENS, RATE)
     )
-    at_equal = (_welch([losses for losses in found if losses is not None]) for found in by_kind)
-    return AlignedGap(arm, _exits(trials, plateau), _welch(raw), *at_equal)
+    at_equal = (_difference(losses, test) for losses in by_kind)
+    return AlignedGap(arm, _exits(trials, plateau), _difference([*raw], test), *at_equal)
 
 
 def _gap_curve(arm: str, kind: str, pairs: Pairs, plateau: Plateau, tokens: int) -> GapCurve | None:
@@ -164,8 +169,11 @@ def _gap_curve(arm: str, kind: str, pairs: Pairs, plateau: Plateau, tokens: int)
     return GapCurve(arm, kind, len(runs), tuple(at / unit for at in known), tuple(gaps)) if known else None
 
 
-def _welch(pairs: list[tuple[float, float]]) -> Difference:
-    return difference([first for first, _ in pairs], [second for _, second in pairs])
+def _difference(losses: list[tuple[float, float] | None], test: MeanTest) -> Difference:
+    """Return the difference over the pairs of runs that can both be read."""
+    known = [pair for pair in losses if pair is not None]
+    values, others = (dict(enumerate(pair[side] for pair in known)) for side in (0, 1))
+    return difference_of(values, others, test=test)
 
 
 def _run(trial: _Trial, plateau: Plateau, kind: str, tokens: int) -> Run:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from analysis.effects import Difference
-from analysis.welch import difference
+from analysis.difference import Difference
 from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS
 from ledger.records import ArmRow
+from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from search_space.candidate import Candidate
 
@@ -42,11 +42,11 @@ def _gaps(results: Results, group: dict[float, ArmRow], reference: dict[float, A
         return
     whole = next(share for share, arm in reference.items() if arm.name == BASELINE)
     name = group[max((share for share in shared if share <= whole), default=shared[0])].name
+    loss = Metric(HELD_OUT_LOSS)
     for share in shared:
         arm, other = group[share], reference[share]
-        values, others = (list(results.values[each.name].get(HELD_OUT_LOSS, {}).values()) for each in (arm, other))
         tokens = arm.candidate.recipe.own_tokens(results.experiment.pretraining.tokens)
-        yield BudgetGap(name, arm.name, other.name, tokens, difference(values, others))
+        yield BudgetGap(name, arm.name, other.name, tokens, results.difference(arm.name, other.name, loss))
 
 
 def _at_whole_budget(candidate: Candidate) -> Candidate:

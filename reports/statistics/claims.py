@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from analysis.claim_family import ClaimTest, CorrectedClaim, claim_test, corrected
+from analysis.difference import Difference
 from analysis.distributions import t_below
-from analysis.effects import Difference, estimate, wider
+from analysis.effects import estimate, wider
 from analysis.estimates import Estimates
 from analysis.paired import ALPHA
 from analysis.power import power_of_t, power_of_t_within

@@ -282,7 +282,7 @@ def _chance(test: CellTest, delta: float, level: float, level_within: float) -> 
         detection = power_of_t(abs(delta) / error, degrees, level)
         if margin is None:
             return detection
-        bounds = ((bound - delta) / error for bound in (-margin, margin))
-        return max(detection, power_of_t_within(*bounds, degrees, level_within))
+        low, high = ((bound - delta) / error for bound in (-margin, margin))
+        return max(detection, power_of_t_within(low, high, degrees, level_within))
 
     return chance

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from analysis.effects import Difference, Effect, MeanTest, difference_of, effect, estimate, interval_of, wider
+from analysis.difference import Difference
+from analysis.effects import Effect, MeanTest, difference_of, effect, estimate, interval_of, wider
 from analysis.estimates import Estimates
 from analysis.group_sequential import Looks
 from analysis.paired import ALPHA
@@ -14,8 +15,9 @@ from configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMet
 from configuration.seeds import first_seeds, looks_of
 from ledger.attention_locality import Attention, attention_of
 from ledger.example_tables import ExampleTable
-from ledger.records import ArmRow, TrialStatus
+from ledger.records import ArmRow, TrialStatus, with_results
 from ledger.snapshot import Snapshot, TrialHistory
+from ledger.stage_results import EvaluationSetResult
 from reports.number_format import decimals_for
 from reports.statistics.comparisons import Cell, CellTest, Comparison, compare
 from reports.statistics.example_intervals import estimate_over_examples
@@ -128,7 +130,13 @@ class Results:
         """Return the difference on the held-out loss over seeds and predictions; None where these were not kept."""
         if self.held_out_losses is None or metric != HELD_OUT_LOSS:
             return None
-        return estimate_over_examples(self.held_out_losses, arm, reference, self.test)
+        return estimate_over_examples(self.held_out_losses, arm, reference, self.test, self.predictions_per_sequence)
+
+    @cached_property
+    def predictions_per_sequence(self) -> int:
+        """The number of held-out predictions in each sequence; 1 where the evaluation set's size is not known."""
+        sets = [result for _, result in with_results(self.snapshot.shared, EvaluationSetResult)]
+        return sets[-1].questions // sets[-1].sequences if sets else 1
 
     @cached_property
     def matched_arms(self) -> Mapping[str, str]:

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean
 
+from analysis.difference import CONFIDENCE
 from analysis.distributions import t_quantile
-from analysis.effects import CONFIDENCE
 from reports.statistics.results import Results
 from reports.statistics.task_references import UNTRAINED_ENCODER, TaskReferences, references_of
 from reports.statistics.task_standing import pooled

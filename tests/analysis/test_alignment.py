@@ -1,16 +1,13 @@
-"""Aligned readings: copies that only start later have no gap; Welch's interval is scipy's."""
+"""Aligned readings: copies that only start later have no gap."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from analysis.alignment import Progress, Run, aligned, by_tokens
-from analysis.welch import difference
 
 END = 1_000_000
-VALUES = st.lists(st.integers(-1000, 1000).map(lambda each: each / 100), min_size=2, max_size=6, unique=True)
 
 
 def shifted(event: float, points: int = 200) -> dict[int, float]:
@@ -41,19 +38,3 @@ def test_nothing_is_read_beyond_a_curve() -> None:
     assert aligned(ends, ends) is None
     late = {END // 2: 4.0, END: 3.0}
     assert aligned(Run(late, 0.0, by_tokens(float(END))), Run(shifted(0.9 * END), 0.9 * END, by_tokens(END))) is None
-
-
-@given(VALUES, VALUES)
-def test_the_interval_is_scipys_welch(values: list[float], others: list[float]) -> None:
-    found = difference(values, others)
-    assert found.pairs == min(len(values), len(others))
-    assert found.low is not None
-    assert found.high is not None
-    if found.low < found.high:
-        exact = stats.ttest_ind(values, others, equal_var=False).confidence_interval()
-        assert (found.low, found.high) == pytest.approx((exact.low, exact.high), rel=1e-6, abs=1e-9)
-
-
-def test_one_seed_has_no_interval() -> None:
-    assert difference([1.0], [3.0, 4.0]).low is None
-    assert difference([], [1.0]).delta is None

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from analysis.effects import MeanTest
-from analysis.two_way_bootstrap import grouped, multi_bootstrap, two_way_interval
+from analysis.two_way_bootstrap import grouped, two_way_interval
 from ledger.example_tables import ExampleTable, Replicate
-from reports.statistics.example_intervals import estimate_over_examples, interval_over_examples
+from reports.statistics.example_intervals import estimate_over_examples
 from reports.statistics.metrics import Metric
 from reports.statistics.results import results_of
 from tests.factories.reports import primary, table2
@@ -24,23 +24,15 @@ def rows(arm: str) -> np.ndarray:
     return np.stack([VALUES[REPLICATES.index(Replicate(arm, seed))] for seed in (1, 3)])
 
 
-@pytest.mark.parametrize("size", [1, 4])
-def test_arms_are_paired_on_the_seeds_that_both_have(size: int) -> None:
-    values, others = grouped(rows("a"), size), grouped(rows("b"), size)
-    assert interval_over_examples(TABLE, "a", "b", size) == two_way_interval(values, others, paired=True)
-    assert interval_over_examples(TABLE, "a", "b", size, bootstrap=True) == multi_bootstrap(
-        values, others, paired=True
-    )
-
-
 @pytest.mark.parametrize("test", MeanTest)
-def test_the_estimate_has_the_interval_of_the_analysis_of_variance(test: MeanTest) -> None:
-    found = estimate_over_examples(TABLE, "a", "b", test)
+@pytest.mark.parametrize("size", [1, 4])
+def test_the_estimate_has_the_interval_of_the_analysis_of_variance(test: MeanTest, size: int) -> None:
+    found = estimate_over_examples(TABLE, "a", "b", test, size)
     assert found is not None
     first, second = (TABLE.of_arm(arm).values for arm in ("a", "b"))
     if test is MeanTest.PAIRED:
         first, second = rows("a"), rows("b")
-    expected = two_way_interval(first, second, paired=test is MeanTest.PAIRED)
+    expected = two_way_interval(grouped(first, size), grouped(second, size), paired=test is MeanTest.PAIRED)
     (low,), (high,) = found.interval()
     assert (low, high) == pytest.approx((expected.low, expected.high))
 
@@ -69,7 +61,12 @@ def test_no_interval_of_the_held_out_loss_is_narrower_than_over_predictions(test
         assert both.effect(arm, Metric("score")) == alone.effect(arm, Metric("score"))
 
 
-def test_without_two_common_seeds_there_is_no_interval() -> None:
-    assert interval_over_examples(TABLE, "a", "nobody") is None
+@pytest.mark.parametrize("test", MeanTest)
+def test_without_two_seeds_of_either_arm_there_is_no_estimate(test: MeanTest) -> None:
+    assert estimate_over_examples(TABLE, "a", "nobody", test) is None
     alone = ExampleTable("held_out_loss", REPLICATES[:2], VALUES[:2])
-    assert interval_over_examples(alone, "a", "b") is None
+    assert estimate_over_examples(alone, "a", "b", test) is None
+
+
+def test_one_sequence_alone_has_no_estimate() -> None:
+    assert estimate_over_examples(TABLE, "a", "b", MeanTest.WELCH, VALUES.shape[1]) is None

@@ -20,7 +20,9 @@ from tools.audit.rule import Published, Rule
 from tools.audit.study import Study
 from tools.audit.verdicts import TEXT
 
-SIDE = r"(?P<{metric}>[^\s()]+)\(\s*(?P<{arm}>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|[^()]+(?:\([^()]*\)[^()]*)*)\s*\)"
+SIDE = (
+    r"(?P<{metric}>[^\s()]+)\(\s*(?P<{arm}>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|[^()]+(?:\([^()]*\)[^()]*)*)\s*\)"
+)
 CLAIM = re.compile(
     rf"{SIDE.format(metric='metric', arm='first')}\s*(?P<sign>[<>~])\s*{SIDE.format(metric='same', arm='second')}"
     r"(?:\s+(?:by|within)\s+(?P<size>\S+))?\s*"
@@ -124,7 +126,9 @@ class Tested:
         """The claim's probability under a flat prior; none for `~` without a margin."""
         if not self.known or (self.claim.sign == "~" and not self.claim.size):
             return None
-        below = [stats.t.cdf((at - self.found.value) / self.found.error, self.found.degrees) for at in self.claim.bounds]
+        below = [
+            stats.t.cdf((at - self.found.value) / self.found.error, self.found.degrees) for at in self.claim.bounds
+        ]
         return float(below[1] - below[0])
 
     @property
@@ -143,7 +147,9 @@ def tested(study: Study, claim: Claim) -> Tested:
     arms = (claim.first, claim.second)
     found = study.difference(*arms, claim.metric) if set(arms) <= set(study.arms) else Estimate()
     known = arms if set(arms) <= set(study.arms) else ()
-    return Tested(claim, found, study.interval(found, *known) if known else _nothing(), ALPHA * study.share(*known or ("",)))
+    return Tested(
+        claim, found, study.interval(found, *known) if known else _nothing(), ALPHA * study.share(*known or ("",))
+    )
 
 
 def _nothing() -> Row:
@@ -220,7 +226,9 @@ def verdict_of(study: Study, test: PaperTest, of_study: Sequence[Study]) -> tupl
     claim = claim_of(test.text)
     names = [str(one.claim) for one in own]
     declared = str(claim) in names
-    added = [] if declared else [tested(study, each) for each in map(claim_of, test.declared) if str(each) not in names]
+    added = (
+        [] if declared else [tested(study, each) for each in map(claim_of, test.declared) if str(each) not in names]
+    )
     verdicts: Mapping[str, str] = {
         str(one.claim): found[0]
         for one, found in zip([*own, *added, *others], judged([*own, *added, *others]), strict=True)

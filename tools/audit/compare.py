@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from tools.audit.exports import Row
-from tools.audit.rule import Rule
+from tools.audit.rule import NotRecomputed, Rule
 
 SLACK = 1e-9
 """Relative difference that counts as none: of numbers in full precision, and of the rounding itself."""
@@ -33,23 +33,35 @@ class Outcome:
 
     compared: int = 0
     differences: list[Difference] = field(default_factory=list)
+    allowed: dict[str, int] = field(default_factory=dict)
+    """Number of cells that differ beyond rounding, by the reason for which the error is allowed for."""
     skipped: dict[str, str] = field(default_factory=dict)
     """What is not recomputed, with the reason."""
 
-    def check(self, at: tuple[str, str, str], published: str, recomputed: object) -> None:
+    def check(
+        self, at: tuple[str, str, str], published: str, recomputed: object, allowed: float = 0.0, why: str = ""
+    ) -> None:
         """Compare one cell at (file, row, column)."""
         self.compared += 1
-        if not same(published, recomputed):
+        if same(published, recomputed):
+            return
+        if allowed and same(published, recomputed, allowed):
+            self.allowed[f"{at[0]} {at[2]}: {why}"] = self.allowed.get(f"{at[0]} {at[2]}: {why}", 0) + 1
+        else:
             shown = "nothing" if recomputed is None else f"{recomputed:.9g}" if _real(recomputed) else str(recomputed)
             self.differences.append(Difference(*at, published or "nothing", shown))
+
+    def missing(self, file: str, row: str, published: str) -> None:
+        """Note a published number that no recomputed one matches."""
+        self.differences.append(Difference(file, row, "value", published, "no such value with this interval"))
 
 
 def _real(value: object) -> bool:
     return isinstance(value, float)
 
 
-def same(published: str, recomputed: object) -> bool:
-    """Whether a printed cell shows the recomputed value."""
+def same(published: str, recomputed: object, allowed: float = 0.0) -> bool:
+    """Whether a printed cell shows the recomputed value; `allowed` is an absolute error beyond rounding."""
     if recomputed is None or published == "":
         return recomputed is None and published == ""
     if isinstance(recomputed, bool | str):
@@ -62,7 +74,7 @@ def same(published: str, recomputed: object) -> bool:
     assert isinstance(exponent, int)
     value = float(recomputed)  # type: ignore[arg-type]
     half = 0.0 if isinstance(recomputed, int) else 0.5 * 10.0**exponent * (1 + 1e-6)
-    return abs(float(printed) - value) <= half + SLACK * abs(value)
+    return abs(float(printed) - value) <= half + SLACK * abs(value) + allowed
 
 
 def compare_table(
@@ -81,8 +93,12 @@ def compare_table(
                 outcome.skipped[f"{file} {column}"] = rule.skipped[column]
             elif column not in row:
                 outcome.differences.append(Difference(file, named, column, line[column], "no rule for this column"))
+            elif isinstance(row[column], NotRecomputed):
+                outcome.skipped[f"{file} {column}"] = row[column].reason
             elif column not in rule.keys:
-                outcome.check((file, named, column), line[column], row[column])
+                outcome.check(
+                    (file, named, column), line[column], row[column], rule.allowed.get(column, 0.0), rule.why
+                )
     for key in by_key if not rule.subset else ():
         outcome.differences.append(Difference(file, ", ".join(filter(None, key)), "row", "none", "there"))
 

@@ -121,9 +121,7 @@ def effects_of(design: Factorial) -> Iterator[Effect]:
 
 
 def _model(design: Factorial, terms: Sequence[tuple[Levels, Levels]], runs: Sequence[Levels]) -> np.ndarray:
-    rows = [
-        [1.0, *(float(all(run[f] == at for f, at in zip(*term, strict=True))) for term in terms)] for run in runs
-    ]
+    rows = [[1.0, *(float(all(run[f] == at for f, at in zip(*term, strict=True))) for term in terms)] for run in runs]
     return np.array(rows)
 
 
@@ -132,7 +130,9 @@ def _contrast(design: Factorial, factors: Levels, levels: Levels) -> np.ndarray:
     others = math.prod(len(values) for place, values in enumerate(design.values) if place not in factors)
 
     def sign(run: Levels) -> int:
-        return math.prod(1 if run[f] == at else -1 if run[f] == 0 else 0 for f, at in zip(factors, levels, strict=True))
+        return math.prod(
+            1 if run[f] == at else -1 if run[f] == 0 else 0 for f, at in zip(factors, levels, strict=True)
+        )
 
     return np.array([sign(run) / others for run in design.runs])
 
@@ -214,9 +214,7 @@ def _single_change(arm: Arm, reference: Arm) -> str | None:
 
 def axis(study: Study, published: Published) -> Iterator[Row]:
     """Yield the arms along an axis, each against the arm at the line's reference value."""
-    at_reference = {
-        (row["metric"], row["line"]): row["arm"] for row in published if row["value"] == row["reference"]
-    }
+    at_reference = {(row["metric"], row["line"]): row["arm"] for row in published if row["value"] == row["reference"]}
     for row in published:
         reference = at_reference[row["metric"], row["line"]]
         yield {**row, **_against(study, row["arm"], reference, row["metric"])}

@@ -121,9 +121,7 @@ def wider(found: Estimate, other: Estimate | None) -> Estimate:
     return Estimate(found.value, np.fmax(found.error, other.error), np.fmin(found.degrees, other.degrees), found.n)
 
 
-def mean_over_spreads(
-    chance: Callable[[np.ndarray], np.ndarray], degrees: float, most: float = math.inf
-) -> float:
+def mean_over_spreads(chance: Callable[[np.ndarray], np.ndarray], degrees: float, most: float = math.inf) -> float:
     """Return the mean of a chance that depends on the estimated over the true standard deviation, 0 above `most`."""
     largest = min(most, math.sqrt(stats.chi2.isf(1e-16, degrees) / degrees))
     spreads = (NODES + 1) / 2 * largest
@@ -134,7 +132,9 @@ def mean_over_spreads(
 def power(shift: float, degrees: float, alpha: float) -> float:
     """Return the power of a two-sided t test for a true value of so many standard errors."""
     quantile = float(stats.t.isf(alpha / 2, degrees))
-    return mean_over_spreads(lambda s: special.ndtr(shift - quantile * s) + special.ndtr(-shift - quantile * s), degrees)
+    return mean_over_spreads(
+        lambda s: special.ndtr(shift - quantile * s) + special.ndtr(-shift - quantile * s), degrees
+    )
 
 
 def power_within(low: float, high: float, degrees: float, alpha: float) -> float:

@@ -6,7 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tools.audit.exports import BASELINE, DIVERGED, FINISHED, LOSS, PRETRAIN, SCORE, STOPPED, Decision, Row, Trial, finite
+from tools.audit.exports import (
+    BASELINE,
+    DIVERGED,
+    FINISHED,
+    LOSS,
+    PRETRAIN,
+    SCORE,
+    STOPPED,
+    Decision,
+    Row,
+    Trial,
+    finite,
+)
 from tools.audit.inference import difference, wilson
 from tools.audit.rule import Published, Rule
 from tools.audit.study import Study, summary
@@ -153,7 +165,10 @@ def _agreement(level: int, stops: Sequence[Decision], endings: Sequence[Ending])
     levels = [stop.level for stop in stops]
     audited = [ending.stopped_by.level for ending in endings if ending.stopped_by]
     weights = np.array(
-        [levels.count(e.stopped_by.level) / audited.count(e.stopped_by.level) if e.stopped_by else 1.0 for e in measured]
+        [
+            levels.count(e.stopped_by.level) / audited.count(e.stopped_by.level) if e.stopped_by else 1.0
+            for e in measured
+        ]
     )
     values, finals = ([e.values[level] for e in measured], [e.final for e in measured])
     agree = np.sign(np.subtract.outer(values, values)) * np.sign(np.subtract.outer(finals, finals))

@@ -202,8 +202,18 @@ class Study:
             first, second = ({seed: each[seed] for seed in first.keys() & second.keys()} for each in (first, second))
         if min(len(first), len(second)) < 2:
             return None
-        stacked = (np.stack([each[seed] for seed in sorted(each)]) for each in (first, second))
-        return over_seeds_and_examples(*stacked, paired=self.paired)
+        size = self._predictions_per_sequence
+        stacked = [np.stack([each[seed] for seed in sorted(each)]) for each in (first, second)]
+        if stacked[0].shape[1] < 2 * size:
+            return None
+        grouped = (each.reshape(len(each), -1, size).mean(axis=2) for each in stacked)
+        return over_seeds_and_examples(*grouped, paired=self.paired)
+
+    @property
+    def _predictions_per_sequence(self) -> int:
+        """Held-out predictions of one sequence, which is the example because they share its text."""
+        sets = self.export.shared_results("evaluation_set")
+        return int(sets[-1]["questions"] // sets[-1]["sequences"]) if sets else 1
 
     def contrast(self, weights: Mapping[str, float], metric: str) -> Estimate:
         """Return a weighted sum of arms."""

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+from scipy import stats
 
 from tools.audit.exports import BASELINE, LOSS, SCORE, Row
 from tools.audit.families import Corrected, gated, holm, holm_with_levels, moderated_p
@@ -56,7 +57,9 @@ def _pairs(study: Study, found: Estimate, *arms: str) -> Row:
 
 def effects(study: Study, _: Published) -> Iterator[Row]:
     """Yield the test of every arm on every metric with its verdict."""
-    cells = {(arm, metric): study.difference(arm, BASELINE, metric) for metric in study.metrics for arm in study.rivals}
+    cells = {
+        (arm, metric): study.difference(arm, BASELINE, metric) for metric in study.metrics for arm in study.rivals
+    }
     corrected = _corrected(study, cells)
     equivalent = _equivalence(study, cells)
     for metric in study.metrics:
@@ -221,6 +224,27 @@ def _pooled(samples: Sequence[Mapping[int, float]]) -> float | None:
     known = [[*sample.values()] for sample in samples if len(sample) > 1]
     degrees = sum(len(sample) - 1 for sample in known)
     return math.sqrt(sum(variance(each) * (len(each) - 1) for each in known) / degrees) if degrees else None
+
+
+def gain_of_pairing(study: Study, metric: str) -> tuple[float, float, float] | None:
+    """Return the variance of paired differences over that of unpaired ones, with its 95% interval.
+
+    The interval is that of the intraclass correlation in a two-way layout (Shrout and Fleiss 1979, ICC(3, 1)).
+    """
+    samples = [sample for arm in study.arms if (sample := study.of(arm, metric))]
+    seeds = sorted(set.intersection(*map(set, samples))) if samples else []
+    values = np.array([[sample[seed] for seed in seeds] for sample in samples])
+    arms = len(samples)
+    if arms < 2 or len(seeds) < 2 or values.var() == 0:
+        return None
+    pairs = [(values[one], values[other]) for one in range(arms) for other in range(one)]
+    paired = float(np.mean([(one - other).var(ddof=1) for one, other in pairs]))
+    unpaired = float(np.mean([one.var(ddof=1) + other.var(ddof=1) for one, other in pairs]))
+    ratio, free = paired / unpaired, len(seeds) - 1
+    f = arms / ratio - arms + 1
+    bounds = stats.f.ppf([ALPHA / 2, 1 - ALPHA / 2], free, free * (arms - 1))
+    low, high = (arms / (f / float(bound) + arms - 1) for bound in bounds)
+    return ratio, low, high
 
 
 RULES = {

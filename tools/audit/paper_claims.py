@@ -1,0 +1,107 @@
+"""The table of papers' claims, `claims.md`: each test on its published experiment, and what is not run."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tools.audit.claims import PaperTest, claim_of, paper_tests, verdict_of
+from tools.audit.compare import Outcome
+from tools.audit.exports import Row
+from tools.audit.inference import ALPHA, detectable
+from tools.audit.latencies import orderings
+from tools.audit.prose import plain
+from tools.audit.study import Study
+
+NOTHING, UNDECLARED = "–", "not declared before the run"
+COLUMNS = ("claim", "experiment", "metric", "test", "n", "difference", "detectable", "verdict")
+NUMBER = re.compile(r"[+−]?\d+(?:\.\d+)?")
+
+
+def check_claims(outcome: Outcome, folder: Path, studies: Mapping[str, Study]) -> None:
+    """Compare every row of `claims.md` with the test that `claims.toml` names."""
+    rows = list(_rows(folder / "claims.md"))
+    for test in paper_tests(folder):
+        study = studies.get(f"{test.experiment}-{test.scale}")
+        of_test = [row for row in rows if (row["claim"], row["experiment"]) == _key(test)]
+        latency = study is not None and "timing" in study.document
+        shown = [
+            row for row in of_test if row["test"] == _short(test) and (latency or row["metric"] == _metric(test))
+        ]
+        missing = study is None or (not latency and not set(_arms(test)) <= set(study.arms))
+        if missing:
+            named = [row for row in of_test if _short(test) in row["test"].split("`, `")]
+            verdict = next((row["verdict"] for row in named), "no row")
+            outcome.check(("claims.md", f"{test.paper_claim} {test.text}", "verdict"), verdict[:7], "not run")
+        elif latency and study:
+            _check_latency(outcome, test, study, shown)
+        elif study:
+            _check(outcome, test, study, studies, shown)
+
+
+def _rows(file: Path) -> Iterator[dict[str, str]]:
+    for line in plain(file.read_text(encoding="utf-8")).splitlines():
+        cells = [cell.strip().strip("`") for cell in line.strip("|").split(" | ")]
+        if line.startswith("| ") and len(cells) == len(COLUMNS) and cells[0] not in ("claim", "---"):
+            yield dict(zip(COLUMNS, cells, strict=True))
+
+
+def _key(test: PaperTest) -> tuple[str, str]:
+    return test.paper_claim, f"{test.experiment} {test.scale}"
+
+
+def _short(test: PaperTest) -> str:
+    """Return a claim without its metric, as the table has it."""
+    if "(" not in test.text:
+        return test.text
+    claim = claim_of(test.text)
+    word = "within" if claim.sign == "~" else "by"
+    return f"{claim.first} {claim.sign} {claim.second}{f' {word} {claim.size:g}' if claim.size else ''}"
+
+
+def _metric(test: PaperTest) -> str:
+    return claim_of(test.text).metric
+
+
+def _arms(test: PaperTest) -> tuple[str, str]:
+    claim = claim_of(test.text)
+    return claim.first, claim.second
+
+
+def _check(
+    outcome: Outcome, test: PaperTest, study: Study, studies: Mapping[str, Study], shown: Sequence[dict[str, str]]
+) -> None:
+    name = study.document.get("study")
+    of_study = [
+        each for each in studies.values() if name and each is not study and each.document.get("study") == name
+    ]
+    found, verdict, declared = verdict_of(study, test, of_study)
+    smallest = detectable(found.found.error, found.found.degrees, ALPHA)[0]
+    values = [found.interval["delta"], found.interval["low"], found.interval["high"]]
+    for row in shown or [dict.fromkeys(COLUMNS, "no row")]:
+        at = f"{test.paper_claim} {test.experiment} {test.scale} {test.text}"
+        printed = [cell.replace("−", "-").lstrip("+") for cell in NUMBER.findall(row["difference"])]
+        outcome.check(("claims.md", at, "n"), row["n"], found.interval["n"])
+        for column, cell, value in zip(("Δ", "low", "high"), printed or ["", "", ""], values, strict=True):
+            outcome.check(("claims.md", at, column), cell, value)
+        outcome.check(("claims.md", at, "detectable"), row["detectable"], smallest)
+        outcome.check(("claims.md", at, "verdict"), row["verdict"].partition(";")[0], verdict)
+        outcome.check(("claims.md", at, "declared"), str(UNDECLARED not in row["verdict"]), str(declared))
+
+
+def _check_latency(outcome: Outcome, test: PaperTest, study: Study, shown: Sequence[dict[str, str]]) -> None:
+    rows = [row for row in orderings(study, ()) if row["statement"] == test.text]
+    for line in shown or [dict.fromkeys(COLUMNS, "no row")]:
+        own = [row for row in rows if row["measure"] == line["metric"]]
+        ratios = sorted(row["ratio"] for row in own) or [None]
+        at = f"{test.paper_claim} {test.experiment} {test.scale} {test.text} {line['metric']}"
+        printed = NUMBER.findall(line["difference"]) or ["", ""]
+        outcome.check(("claims.md", at, "verdict"), line["verdict"].partition(";")[0], _counted(own))
+        outcome.check(("claims.md", at, "smallest ratio"), printed[0], ratios[0])
+        outcome.check(("claims.md", at, "largest ratio"), printed[-1], ratios[-1])
+        rounds = [row["n"] for row in own if row["n"] is not None]
+        outcome.check(("claims.md", at, "n"), line["n"].replace(NOTHING, ""), min(rounds, default=None))
+
+
+def _counted(rows: Sequence[Row]) -> str:
+    verdicts = [row["verdict"] for row in rows]
+    return ", ".join(f"{each} at {verdicts.count(each)} of {len(rows)} lengths" for each in dict.fromkeys(verdicts))

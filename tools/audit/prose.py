@@ -1,0 +1,50 @@
+"""Numbers in Markdown: every `Δ [low, high]` of a text must be a recomputed difference at the digits that it prints."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tools.audit.compare import Outcome, same
+from tools.audit.exports import Row
+
+NUMBER = r"[+−]?\d+(?:\.\d+)?"
+TRIPLE = re.compile(rf"(?P<value>{NUMBER})(?P<unit>x|%| ms)? \[(?P<low>{NUMBER})(?:x|%)?, (?P<high>{NUMBER})(?:x|%)?")
+INTERVALS = (
+    ("delta", "low", "high"),
+    ("delta_raw", "low_raw", "high_raw"),
+    ("delta_tokens", "low_tokens", "high_tokens"),
+    ("delta_rate", "low_rate", "high_rate"),
+    ("correlation", "tau_low", "tau_high"),
+    ("share", "low", "high"),
+    ("milliseconds", "low", "high"),
+    ("times_as_fast", "times_low", "times_high"),
+    ("ratio", "low", "high"),
+)
+Triple = tuple[float, float, float]
+
+
+def triples_of(tables: Mapping[str, Sequence[Row]]) -> Iterator[Triple]:
+    """Yield every recomputed value with its interval; shares also in percent, ratios also inverted."""
+    for rows in tables.values():
+        for row in rows:
+            for names in INTERVALS:
+                found: list[Any] = [row.get(name) for name in names]
+                if all(isinstance(each, float) for each in found):
+                    yield found[0], found[1], found[2]
+                    if names[0] == "share":
+                        yield 100 * found[0], 100 * found[1], 100 * found[2]
+
+
+def plain(text: str) -> str:
+    """Return Markdown without its escapes."""
+    return re.sub(r"\\([^A-Za-z0-9\s])", r"\1", text)
+
+
+def check_prose(outcome: Outcome, file: str, text: str, known: Sequence[Triple]) -> None:
+    """Compare every value with an interval in a text."""
+    for number, line in enumerate(plain(text).splitlines(), start=1):
+        for found in TRIPLE.finditer(line):
+            printed = [found[name].replace("−", "-").lstrip("+") for name in ("value", "low", "high")]
+            outcome.compared += len(printed)
+            if not any(all(same(cell, value) for cell, value in zip(printed, each, strict=True)) for each in known):
+                outcome.missing(file, f"line {number}", found[0].replace("\n", " "))

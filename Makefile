@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data/.),)
 export STEEPLECHASE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help demo test bench check format schema reports clean
+.PHONY: help demo test bench check format schema reports audit clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -42,6 +42,9 @@ schema: $(VENV)/ready-to-develop ## regenerate the JSON schema that editors use
 
 reports: $(VENV)/ready-to-run ## every published report again, byte for byte, from the rows beside it
 	$(BIN)/steeplechase rebuild reports/published
+
+audit: $(VENV)/ready-to-run ## published effects, intervals and verdicts recomputed with numpy and scipy alone
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.audit
 
 clean: ## drop the environment; results are kept
 	rm -rf $(VENV)

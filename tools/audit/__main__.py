@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tools.audit.compare import Outcome
@@ -15,27 +15,30 @@ NO_ROWS = "no exported rows beside it, so that nothing can be recomputed"
 
 
 def audit(root: Path) -> dict[str, Outcome | str]:
-    """Return what was found by folder, or why a folder was not audited."""
-    found: dict[str, Outcome | str] = {}
-    folders: list[Folder] = []
-    paths = [root] if (root / "report.json").is_file() else sorted(path for path in root.iterdir() if path.is_dir())
-    for path in paths:
-        if (path / "ledger" / "export.json").is_file():
-            folders.append(Folder.read(path))
-            folders[-1].audit()
-            found[path.name] = folders[-1].outcome
-        else:
-            found[path.name] = NO_ROWS
-    known = [triple for folder in folders for triple in folder.triples]
+    """Return what was found by folder and text, or why a folder was not audited."""
+    alone = (root / "report.json").is_file()
+    paths = [root] if alone else sorted(path for path in root.iterdir() if path.is_dir())
+    folders = {path.name: Folder.read(path) for path in paths if (path / "ledger" / "export.json").is_file()}
+    for folder in folders.values():
+        folder.audit()
+    found: dict[str, Outcome | str] = {
+        path.name: folders[path.name].outcome if path.name in folders else NO_ROWS for path in paths
+    }
+    return found if alone else {**found, **texts(root, folders)}
+
+
+def texts(root: Path, folders: Mapping[str, Folder]) -> dict[str, Outcome]:
+    """Return what was found in the texts beside the folders: the table of claims, and the README."""
+    of_claims, of_readme = Outcome(), Outcome()
+    found = {}
     if (root / "claims.md").is_file():
-        found["claims.md"] = Outcome()
-        check_claims(found["claims.md"], root, {folder.path.name: folder.study for folder in folders})
-    if (root / "README.md").is_file() and root not in paths:
-        found["README.md"] = Outcome()
-        negated = [(-value, -high, -low) for value, low, high in known]
-        check_prose(
-            found["README.md"], "README.md", (root / "README.md").read_text(encoding="utf-8"), known + negated
-        )
+        check_claims(of_claims, root, {name: folder.study for name, folder in folders.items()})
+        found["claims.md"] = of_claims
+    if (root / "README.md").is_file():
+        known = [triple for folder in folders.values() for triple in folder.triples]
+        known += [(-value, -high, -low) for value, low, high in known]
+        check_prose(of_readme, "README.md", (root / "README.md").read_text(encoding="utf-8"), known)
+        found["README.md"] = of_readme
     return found
 
 

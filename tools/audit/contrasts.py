@@ -186,8 +186,8 @@ def shapley(study: Study, _: Published) -> Iterator[Row]:
             found.append((weights, study.contrast(weights, metric)))
         total = math.fsum(one.value for _, one in found)
         for factor, (weights, one) in enumerate(found):
-            share = one.value / total if total and not math.isnan(total) else None
-            named = {"factor": design.label(factor, 1), "metric": metric, "share": share}
+            part = one.value / total if total and not math.isnan(total) else None
+            named = {"factor": design.label(factor, 1), "metric": metric, "share": part}
             yield {**named, **study.interval(one, *weights)}
 
 

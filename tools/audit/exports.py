@@ -152,7 +152,7 @@ class Export:
     def designs(self) -> list[Row]:
         """The designs of the experiment."""
         declared = self.document.get("designs", self.document.get("design", []))
-        return declared if isinstance(declared, list) else [declared]
+        return declared if isinstance(declared, list) else [declared or {}]
 
     @property
     def is_search(self) -> bool:
@@ -222,6 +222,6 @@ def _decision(row: dict[str, str]) -> Decision:
 
 
 def _arm(row: dict[str, str]) -> Arm:
-    documents = (json.loads(row[name] or "{}") for name in ("candidate", "changes", "levels"))
+    candidate, changes, levels = (json.loads(row[name] or "{}") for name in ("candidate", "changes", "levels"))
     costs = {name: float(row[name]) for name in ("parameters", "forward_flops", "train_flops") if row[name]}
-    return Arm(row["name"], *documents, costs)
+    return Arm(row["name"], candidate, changes, levels, costs)

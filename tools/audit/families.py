@@ -18,7 +18,7 @@ ZERO = 1e-12
 
 @dataclass(frozen=True)
 class Corrected:
-    """A test after correction: adjusted p, two-sided level, and simultaneous bounds; None where unknown or infinite."""
+    """A test after correction: adjusted p, two-sided level, simultaneous bounds; None where unknown or infinite."""
 
     p: float | None = None
     level: float | None = None
@@ -135,16 +135,19 @@ def moderated_p(samples: Sequence[BySeed]) -> list[float | None]:
     total = sum(size - 1 for size in sizes if size > 1)
     posterior, degrees = [], []
     for size, own in zip(sizes, variances, strict=True):
-        free = max(0, size - 1)
-        posterior.append((prior_degrees * prior + free * (own if free else 0.0)) / (prior_degrees + free))
-        degrees.append(min(prior_degrees + free, total))
+        of_sample = max(0, size - 1) * own if size > 1 else 0.0
+        posterior.append((prior_degrees * prior + of_sample) / (prior_degrees + max(0, size - 1)))
+        degrees.append(min(prior_degrees + max(0, size - 1), total))
     means = [math.fsum(s.values()) / len(s) if s else math.nan for s in samples]
     terms = [v / size if size else math.nan for v, size in zip(posterior, sizes, strict=True)]
     found: list[float | None] = []
     for at in range(1, len(samples)):
         both = terms[0] + terms[at]
-        free = min(both**2 / (terms[0] ** 2 / degrees[0] + terms[at] ** 2 / degrees[at]), total) if both > 0 else 0
-        p = 2 * float(stats.t.sf(abs(means[at] - means[0]) / math.sqrt(both), free)) if free else math.nan
+        if not both > 0 or not total:
+            found.append(None)
+            continue
+        free = min(both**2 / (terms[0] ** 2 / degrees[0] + terms[at] ** 2 / degrees[at]), total)
+        p = 2 * float(stats.t.sf(abs(means[at] - means[0]) / math.sqrt(both), free))
         found.append(None if math.isnan(p) else p)
     return found
 

@@ -1,4 +1,4 @@
-"""Estimates with t-distributed errors: contrasts of arm means, two-way analysis of variance, power, detectable effects.
+"""Estimates with t-distributed errors: contrasts, two-way analysis of variance, power, detectable effects.
 
 Welch 1947; Satterthwaite 1946; Searle, Casella and McCulloch 1992, chapter 4. Power integrates over the chi
 distribution of the estimated standard deviation.

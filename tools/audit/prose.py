@@ -1,4 +1,4 @@
-"""Numbers in Markdown: every `Δ [low, high]` of a text must be a recomputed difference at the digits that it prints."""
+"""Numbers in Markdown: every `Δ [low, high]` of a text must be a recomputed one at the digits that it prints."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -170,8 +170,7 @@ def _agreement(level: int, stops: Sequence[Decision], endings: Sequence[Ending])
             for e in measured
         ]
     )
-    values, finals = ([e.values[level] for e in measured], [e.final for e in measured])
-    agree = np.sign(np.subtract.outer(values, values)) * np.sign(np.subtract.outer(finals, finals))
+    agree = _order([e.values[level] or 0.0 for e in measured]) * _order([e.final for e in measured])
 
     def tau(weight: np.ndarray) -> float:
         untied = weight @ np.abs(agree) @ weight
@@ -191,6 +190,11 @@ def _agreement(level: int, stops: Sequence[Decision], endings: Sequence[Ending])
         drawn.append(tau(np.bincount(places, minlength=len(measured)) * weights))
     low, high = np.nanquantile(drawn, [0.025, 0.975])
     return estimate, float(low), float(high), len(measured)
+
+
+def _order(values: Sequence[float]) -> np.ndarray:
+    """Return 1 where the first of a pair is larger, -1 where the second is, else 0."""
+    return np.greater.outer(values, values).astype(float) - np.less.outer(values, values)
 
 
 def pareto(study: Study, published: Published) -> Iterator[Row]:
@@ -214,7 +218,7 @@ def _at_baselines_seeds(study: Study, arm: str, metric: str) -> float | None:
         return summary(values)["mean"]  # type: ignore[no-any-return]
     reference = study.of(BASELINE, metric)
     shared = sorted(values.keys() & reference.keys())
-    if not shared or metric == SCORE and metric not in study.metrics:
+    if not shared or (metric == SCORE and metric not in study.metrics):
         return None
     shift = float(np.mean([*reference.values()])) - float(np.mean([reference[seed] for seed in shared]))
     return float(np.mean([values[seed] for seed in shared])) + shift

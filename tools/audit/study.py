@@ -1,4 +1,4 @@
-"""One value per arm, metric and pretraining seed, and the differences that every table of a report takes from them."""
+"""One value per arm, metric and pretraining seed, and the differences that tables take from them."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ class Study:
     @property
     def paired(self) -> bool:
         """Whether the experiment declares that its seeds pair."""
-        return self.document.get("comparison", "welch") == "paired"
+        return bool(self.document.get("comparison", "welch") == "paired")
 
     @property
     def tasks(self) -> list[str]:
@@ -206,8 +206,8 @@ class Study:
         stacked = [np.stack([each[seed] for seed in sorted(each)]) for each in (first, second)]
         if stacked[0].shape[1] < 2 * size:
             return None
-        grouped = (each.reshape(len(each), -1, size).mean(axis=2) for each in stacked)
-        return over_seeds_and_examples(*grouped, paired=self.paired)
+        one, two = (each.reshape(len(each), -1, size).mean(axis=2) for each in stacked)
+        return over_seeds_and_examples(one, two, self.paired)
 
     @property
     def _predictions_per_sequence(self) -> int:

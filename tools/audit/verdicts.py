@@ -1,4 +1,4 @@
-"""Every arm against the baseline: results, corrected tests, equivalence, verdicts, and the variance of each metric."""
+"""Every arm against the baseline: results, corrected tests, equivalence, verdicts, variances."""
 
 import hashlib
 import math

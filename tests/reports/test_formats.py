@@ -78,7 +78,7 @@ class _Page(HTMLParser):
 def hostile_report(name: str) -> Report:
     trials = [Trial("baseline", seed).pretrained(6.0 + seed / 10) for seed in (1, 2, 3)]
     for seed in (1, 2, 3):
-        trials.append(Trial(name, seed).pretrained(5.0 + seed**2 / 50).tuned(name, 1, accuracy=50.0 + seed))
+        trials.append(Trial(name, seed).pretrained(5.0 + seed**2 / 50).tuned(name, 1, accuracy=90.0 + seed))
     paper = {"source": name, "statement": name, "orderings": []}
     resolved = document((name,), paper=paper, question=name, fine_tuning={"tasks": [name], "seeds": [1]})
     arms = {"baseline": {}, name: {"convolution": {"kind": name}}}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tools.audit.compare import Outcome
-from tools.audit.folders import Folder
+from tools.audit.folders import Folder, published_triples
 from tools.audit.paper_claims import check_claims
 from tools.audit.prose import check_prose
 
@@ -36,8 +36,9 @@ def texts(root: Path, folders: Mapping[str, Folder]) -> dict[str, Outcome]:
         found["claims.md"] = of_claims
     if (root / "README.md").is_file():
         known = [triple for folder in folders.values() for triple in folder.triples]
-        known += [(-value, -high, -low) for value, low, high in known]
-        check_prose(of_readme, "README.md", (root / "README.md").read_text(encoding="utf-8"), known)
+        former = [path for path in root.iterdir() if path.is_dir() and path.name not in folders]
+        quoted = {path.name: published_triples(path) for path in former}
+        check_prose(of_readme, "README.md", (root / "README.md").read_text(encoding="utf-8"), known, quoted)
         found["README.md"] = of_readme
     return found
 

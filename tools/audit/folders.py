@@ -1,8 +1,9 @@
 """The audit of one published folder: its tables and figures as CSV, report.json, report.csv and report.md."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import permutations
 from pathlib import Path
 
 from tools.audit import claims, contrasts, descriptions, latencies, plateaus, searches, verdicts
@@ -47,13 +48,21 @@ class Folder:
     @property
     def triples(self) -> list[Triple]:
         """Every recomputed value with an interval."""
-        return [*triples_of(self.recomputed), *self._gains()]
+        return [*triples_of(self.recomputed), *self._gains(), *self._pairs()]
 
     def _gains(self) -> list[Triple]:
         if self.rules is latencies.RULES:
             return []
         gains = [verdicts.gain_of_pairing(self.study, metric) for metric in self.study.metrics]
         return [gain for gain in gains if gain is not None]
+
+    def _pairs(self) -> Iterator[Triple]:
+        """Yield the difference of every two arms on the headline metrics, which texts may name."""
+        if self.rules is TRAINING:
+            for arm, other in permutations(self.study.arms, 2):
+                for metric in self.study.headlines:
+                    row = self.study.interval(self.study.difference(arm, other, metric), arm, other)
+                    yield from triples_of({"": [row]})
 
     def audit(self) -> None:
         """Compare every file of the folder."""
@@ -76,3 +85,11 @@ class Folder:
             if name not in self.recomputed:
                 self.recomputed[name] = [*self.rules[name].rows(self.study, published)]
             compare_table(self.outcome, file, self.rules[name], published, self.recomputed[name])
+
+
+def published_triples(path: Path) -> list[Triple]:
+    """Return the values with intervals that a folder without rows has published."""
+    file = path / "report.json"
+    document = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    tables = [table for part in ("tables", "evidence") for table in document.get(part, [])]
+    return [*triples_of({table["name"]: table["rows"] for table in tables})]

@@ -207,9 +207,9 @@ def _single_change(arm: Arm, reference: Arm) -> str | None:
     kept = all(arm.changes.get(path) == change for path, change in reference.changes.items())
     differing = [name for name in arm.levels if arm.levels[name] != reference.levels.get(name)]
     differing = differing if arm.levels and reference.levels else []
-    if not reference.changes or len(extra) != 1 or not kept or len(differing) > 1:
+    if not reference.changes or len(extra) != 1 or not kept:
         return None
-    return differing[0] if differing else extra[0]
+    return differing[0] if len(differing) == 1 else extra[0]
 
 
 def axis(study: Study, published: Published) -> Iterator[Row]:

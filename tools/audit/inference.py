@@ -1,7 +1,7 @@
 """Estimates with t-distributed errors: contrasts, two-way analysis of variance, power, detectable effects.
 
-Welch 1947; Satterthwaite 1946; Searle, Casella and McCulloch 1992, chapter 4. Power integrates over the chi
-distribution of the estimated standard deviation.
+Welch 1947; Satterthwaite 1946; Searle, Casella and McCulloch 1992, chapter 4. Power is an
+integral over the normal distribution of the estimate.
 """
 
 import math
@@ -16,7 +16,9 @@ POWER = 0.8
 NO_SPREAD = 1e-9
 """Spread that counts as none, as a share of the largest value."""
 MOST_SEEDS = 100
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(400)
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
+FAR = 9.0
+"""Standard deviations beyond which a normal distribution has no weight."""
 
 BySeed = Mapping[int, float]
 """One value per pretraining seed."""
@@ -121,30 +123,34 @@ def wider(found: Estimate, other: Estimate | None) -> Estimate:
     return Estimate(found.value, np.fmax(found.error, other.error), np.fmin(found.degrees, other.degrees), found.n)
 
 
-def mean_over_spreads(chance: Callable[[np.ndarray], np.ndarray], degrees: float, most: float = math.inf) -> float:
-    """Return the mean of a chance that depends on the estimated over the true standard deviation, 0 above `most`."""
-    largest = min(most, math.sqrt(stats.chi2.isf(1e-16, degrees) / degrees))
-    spreads = (NODES + 1) / 2 * largest
-    density = stats.chi.pdf(spreads * math.sqrt(degrees), degrees) * math.sqrt(degrees)
-    return float((WEIGHTS / 2 * largest * density * chance(spreads)).sum())
-
-
 def power(shift: float, degrees: float, alpha: float) -> float:
     """Return the power of a two-sided t test for a true value of so many standard errors."""
     quantile = float(stats.t.isf(alpha / 2, degrees))
-    return mean_over_spreads(
-        lambda s: special.ndtr(shift - quantile * s) + special.ndtr(-shift - quantile * s), degrees
+    return sum(
+        _normal_mean(lambda z: special.chdtr(degrees, degrees * ((z + shift) / quantile) ** 2), *piece)
+        for piece in ((-FAR, -shift), (-shift, FAR))
     )
 
 
 def power_within(low: float, high: float, degrees: float, alpha: float) -> float:
     """Return the chance that the interval at 1 - alpha lies between two bounds, in standard errors from the truth."""
-    quantile = float(stats.t.isf(alpha / 2, degrees))
+    quantile, middle = float(stats.t.isf(alpha / 2, degrees)), (low + high) / 2
+    return sum(
+        _normal_mean(lambda z, end=end: special.chdtr(degrees, degrees * ((z - end) / quantile) ** 2), *piece)
+        for end, piece in ((low, (low, middle)), (high, (middle, high)))
+    )
 
-    def chance(spreads: np.ndarray) -> np.ndarray:
-        return np.asarray(special.ndtr(high - quantile * spreads) - special.ndtr(low + quantile * spreads))
 
-    return mean_over_spreads(chance, degrees, (high - low) / 2 / quantile)
+def _normal_mean(chance: Callable[..., np.ndarray], low: float, high: float) -> float:
+    """Return the integral of a chance over a part of the standard normal distribution.
+
+    The chance is that of a chi-squared variance small enough for the value at hand, which is smooth in each part.
+    """
+    low, high = max(low, -FAR), min(high, FAR)
+    if low >= high:
+        return 0.0
+    z = low + (NODES + 1) / 2 * (high - low)
+    return float((WEIGHTS / 2 * (high - low) * np.exp(-z * z / 2) * chance(z)).sum() / math.sqrt(2 * math.pi))
 
 
 def detectable(error: float, degrees: float, alpha: float) -> tuple[float | None, float | None, float | None]:

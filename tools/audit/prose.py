@@ -13,6 +13,7 @@ TRIPLE = re.compile(
 )
 INTERVALS = (
     ("delta", "low", "high"),
+    ("delta_all", "low_all", "high_all"),
     ("delta_raw", "low_raw", "high_raw"),
     ("delta_tokens", "low_tokens", "high_tokens"),
     ("delta_rate", "low_rate", "high_rate"),

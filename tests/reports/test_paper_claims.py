@@ -1,6 +1,7 @@
 """The papers' claims: each has a source and a test or a reason; verdicts are those of the published reports."""
 
 import csv
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from configuration.loading import experiment_in
 from configuration.metrics import HELD_OUT_LOSS, SCORE
 from configuration.yaml import read_file
 from foundation.errors import ConfigurationError, MachineError
-from reports.paper_claims import FILE, NOT_RUN, DeclaredTest, claim_tests, markdown, read_paper_claims
+from reports.paper_claims import FILE, NOT_RUN, DeclaredTest, brief_markdown, claim_tests, markdown, read_paper_claims
 from tests.factories.paths import EXPERIMENTS, ROOT
 
 FOLDER = ROOT / PUBLISHED
@@ -87,6 +88,12 @@ def decimals(text: str) -> int:
 
 def test_the_table_beside_the_published_reports_is_the_one_that_the_command_prints() -> None:
     assert (FOLDER / "claims.md").read_text(encoding="utf-8") == markdown(FOLDER, EXPERIMENTS)
+
+
+def test_the_table_of_the_readme_is_the_brief_one() -> None:
+    brief = brief_markdown(FOLDER, EXPERIMENTS)
+    assert brief in (ROOT / "README.md").read_text(encoding="utf-8"), "steeplechase claims --brief prints it"
+    assert re.findall(r"^\| (O\d+): ", brief, re.MULTILINE) == [claim.id for claim in CLAIMS]
 
 
 def test_without_published_reports_every_claim_has_its_cost(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_a_file_that_is_missing_or_wrong_is_refused_in_a_line(tmp_path: Path) ->
     with pytest.raises(ConfigurationError):
         read_paper_claims(tmp_path)
     tested = '[[claims.tested_by]]\nexperiment = "a"\nscales = ["b"]\nclaims = ["loss(a) is loss(b)"]\n'
-    (tmp_path / FILE).write_text(f'[[claims]]\nid = "A"\nstatement = "b"\n{tested}', encoding="utf-8")
+    (tmp_path / FILE).write_text(f'[[claims]]\nid = "A"\ntitle = "a"\nstatement = "b"\n{tested}', encoding="utf-8")
     with pytest.raises(ConfigurationError) as refusal:
         read_paper_claims(tmp_path)
     assert len(refusal.value.lines) == 2

@@ -40,8 +40,9 @@ format: $(VENV)/ready-to-develop ## rewrite the code in the one format
 schema: $(VENV)/ready-to-develop ## regenerate the JSON schema that editors use
 	$(BIN)/steeplechase schema > experiments/schema.json
 
-reports: $(VENV)/ready-to-run ## every published report again, byte for byte, from the rows beside it
+reports: $(VENV)/ready-to-run ## every published report again, byte for byte, from the rows beside it, and the claims
 	$(BIN)/steeplechase rebuild reports/published
+	$(BIN)/steeplechase claims > reports/published/claims.md
 
 audit: $(VENV)/ready-to-run ## published effects, intervals and verdicts recomputed with numpy and scipy alone
 	OMP_NUM_THREADS=1 $(BIN)/python -m tools.audit

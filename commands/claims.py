@@ -15,8 +15,11 @@ def claims(
     experiments: Annotated[
         Path, typer.Option(help="The experiment files, for the cost of claims that were not run.")
     ] = EXPERIMENTS,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="Only the table, each claim at the largest scale that is published.")
+    ] = False,
 ) -> None:
     """Print the papers' claims with their verdicts as Markdown; OUT/claims.toml declares them."""
-    from reports.paper_claims import markdown
+    from reports.paper_claims import brief_markdown, markdown
 
-    print(markdown(folder, experiments), end="")  # noqa: T201 — the result itself
+    print((brief_markdown if brief else markdown)(folder, experiments), end="")  # noqa: T201 — the result itself

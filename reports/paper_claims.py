@@ -14,7 +14,6 @@ from pydantic import Field, ValidationError, field_validator
 
 from analysis.detectable import detectable_effect
 from analysis.difference import Difference
-from analysis.effects import estimate
 from analysis.paired import ALPHA
 from configuration.claims import Claim, Sign, parse_claim
 from configuration.experiment import Experiment
@@ -24,6 +23,7 @@ from configuration.yaml import read_file
 from foundation.errors import ConfigurationError, MachineError
 from foundation.schema import Schema
 from ledger.csv_export import has_export, read_export
+from ledger.example_tables import ExampleTable, held_out_losses_at
 from ledger.snapshot import Snapshot, snapshot
 from reports.by_recipe import at_own_recipes, at_shared_recipe
 from reports.formats.markdown import escape
@@ -38,14 +38,16 @@ from reports.table import Row, number
 
 FILE = "claims.toml"
 NOT_RUN = "not run"
+SCALES = ("smoke", "demo", "laptop", "wikipedia", "gpu", "paper")
 HEADINGS = ("claim", "experiment", "metric", "test", "n", "Δ [95%]", "detectable", "verdict")
 ALIGNMENTS = ("---", "---", "---", "---", "--:", "---", "--:", "---")
 NOTE = (
     "Verdicts are those of the reports: supported if a difference outside the claimed range, first minus second, is "
     "rejected at 5%, contradicted if one inside it is, undecided otherwise, by Holm's correction over all claims of "
     "the experiment, or of all experiments that declare the same study. Δ has its own 95% interval. n: pretraining "
-    "seeds, or rounds of a latency experiment. Detectable: the true difference that a single test at 5% detects with "
-    "a probability of 0.8 at this n and spread. Costs: all pretraining of the experiment, no cache."
+    "seeds, or rounds of a latency experiment. Detectable: the true difference that is significant after the "
+    "correction with a probability of 0.8 at this n and spread, whatever the family's other claims show. Costs: all "
+    "pretraining of the experiment, no cache."
 )
 
 
@@ -73,6 +75,8 @@ class PaperClaim(Schema):
     """A claim of a paper in our words, with its source."""
 
     id: str
+    title: str
+    """The statement in a few words."""
     statement: str
     source: str
     """The paper, with the table or section."""
@@ -102,6 +106,11 @@ class ClaimTest:
     difference: str = NOTHING
     detectable: str = NOTHING
     caveats: tuple[str, ...] = ()
+
+    @property
+    def was_run(self) -> bool:
+        """Whether a published report has it."""
+        return not self.verdict.startswith(NOT_RUN)
 
 
 def read_paper_claims(folder: Path) -> tuple[PaperClaim, ...]:
@@ -137,8 +146,35 @@ def markdown(published: Path, experiments: Path) -> str:
     claims = read_paper_claims(published)
     listed = [f"- **{claim.id}** {escape(claim.statement)} ({escape(claim.source)})" for claim in claims]
     rows = [HEADINGS, ALIGNMENTS, *(_cells(test) for test in claim_tests(published, experiments))]
-    table = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n\n".join("\n".join(part) for part in (listed, table, [NOTE])) + "\n"
+    return "\n\n".join("\n".join(part) for part in (listed, _lines(rows), [NOTE])) + "\n"
+
+
+def brief_markdown(published: Path, experiments: Path) -> str:
+    """Return the table of tests at the largest scale at which each claim has a published one, as Markdown."""
+    tests = [*claim_tests(published, experiments)]
+    rows: list[tuple[str, ...]] = [HEADINGS, ALIGNMENTS]
+    for claim in read_paper_claims(published):
+        shown = [_cells(test) for test in _at_largest_scale([test for test in tests if test.claim == claim.id])]
+        names = [f"{claim.id}: {escape(claim.title)}", *[""] * (len(shown) - 1)]
+        rows += [(name, *cells[1:]) for name, cells in zip(names, shown, strict=True)]
+    return "\n".join(_lines(rows)) + "\n"
+
+
+def _at_largest_scale(tests: Sequence[ClaimTest]) -> list[ClaimTest]:
+    """Return the tests that were run at the largest scale of any that was; all tests if none was."""
+    run = [test for test in tests if test.was_run]
+    if not run:
+        return [*tests]
+    largest = max((_scale(test) for test in run), key=SCALES.index)
+    return [test for test in run if _scale(test) == largest]
+
+
+def _scale(test: ClaimTest) -> str:
+    return test.experiment.rpartition(" ")[2]
+
+
+def _lines(rows: Iterable[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(row)} |" for row in rows]
 
 
 def _cells(test: ClaimTest) -> tuple[str, ...]:
@@ -155,7 +191,8 @@ def _at_scale(tested: DeclaredTest, scale: str, published: Path, experiments: Pa
         if is_latency(rows):
             yield from _of_latency(tested, rows)
         else:
-            yield from _of_training(tested, rows, [*_of_study(rows, published, folder)])
+            losses = held_out_losses_at(folder)
+            yield from _of_training(tested, rows, losses, [*_of_study(rows, published, folder)])
     else:
         cost = _cost(experiments / f"{tested.experiment}.yaml", scale)
         yield _not_run(tested.claims, "; ".join(filter(None, (tested.not_run, cost))))
@@ -195,18 +232,23 @@ def _of_study(rows: Snapshot, published: Path, folder: Path) -> Iterator[TestedC
         if other != folder and has_export(other):
             others = snapshot(read_export(other))
             if others.document.get("study") == study:
-                yield from tested_claims(results_of(at_own_recipes(others) or at_shared_recipe(others)))
+                compared = at_own_recipes(others) or at_shared_recipe(others)
+                yield from tested_claims(results_of(compared, held_out_losses=held_out_losses_at(other)))
 
 
-def _of_training(tested: DeclaredTest, rows: Snapshot, of_study: Sequence[TestedClaim]) -> Iterator[ClaimTest]:
+def _of_training(
+    tested: DeclaredTest, rows: Snapshot, losses: ExampleTable | None, of_study: Sequence[TestedClaim]
+) -> Iterator[ClaimTest]:
     """Yield the tests of an experiment that trains; a tuned one is tested at each arm's own recipe."""
     own = at_own_recipes(rows)
     compared = own or at_shared_recipe(rows)
     tuned = ("each arm at its own recipe",) if own else ()
-    declared = {str(row["claim"]): row for row in claims_table(results_of(compared), of_study).rows}
+    as_run = results_of(compared, held_out_losses=losses)
+    declared = {str(row["claim"]): row for row in claims_table(as_run, of_study).rows}
     added = [text for text in tested.claims if str(parse_claim(text)) not in declared]
-    results = results_of(_with_claims(compared, added))
+    results = results_of(_with_claims(compared, added), held_out_losses=losses)
     verdicts = {str(row["claim"]): row for row in claims_table(results, of_study).rows} | declared
+    family = len({each.key for each in (*tested_claims(results), *of_study)})
     for text in tested.claims:
         claim = parse_claim(text)
         missing = _missing(results, claim)
@@ -214,7 +256,7 @@ def _of_training(tested: DeclaredTest, rows: Snapshot, of_study: Sequence[Tested
             yield _not_run([text], f"the published run has no {missing}")
         else:
             undeclared = () if str(claim) in declared else ("not declared before the run",)
-            yield _of_claim(claim, verdicts[str(claim)], results, (*tuned, *undeclared))
+            yield _of_claim(claim, verdicts[str(claim)], results, ALPHA / family, (*tuned, *undeclared))
 
 
 def _with_claims(rows: Snapshot, claims: Iterable[str]) -> Snapshot:
@@ -232,10 +274,10 @@ def _missing(results: Results, claim: Claim) -> str:
     return "" if all(results.values[arm].get(claim.metric) for arm in claim.arms) else claim.metric
 
 
-def _of_claim(claim: Claim, verdict: Row, results: Results, caveats: tuple[str, ...]) -> ClaimTest:
-    first, second = (results.values[arm].get(claim.metric, {}) for arm in claim.arms)
-    found, decimals = estimate(first, second, results.test), results.decimals(Metric(claim.metric))
-    detectable = detectable_effect(found.standard_error.item(), found.degrees.item(), ALPHA)
+def _of_claim(claim: Claim, verdict: Row, results: Results, level: float, caveats: tuple[str, ...]) -> ClaimTest:
+    metric = Metric(claim.metric)
+    found, decimals = results.estimate(claim.first, claim.second, metric), results.decimals(metric)
+    detectable = detectable_effect(found.standard_error.item(), found.degrees.item(), level)
     difference = _difference(verdict)
     afterwards = (f"added {verdict['afterwards']}",) if verdict["afterwards"] else ()
     departures = (str(verdict["departure"]),) if verdict["departure"] else ()

@@ -12,7 +12,6 @@ from enum import StrEnum
 from analysis.claim_family import ClaimTest, CorrectedClaim, claim_test, corrected
 from analysis.difference import Difference
 from analysis.distributions import t_below
-from analysis.effects import estimate, wider
 from analysis.estimates import Estimates
 from analysis.paired import ALPHA
 from analysis.power import power_of_t, power_of_t_within
@@ -105,11 +104,10 @@ def _tested(results: Results, by: str, text: str, claim: Claim) -> TestedClaim:
     if not {claim.first, claim.second} <= results.values.keys():
         return _without_test(by, text, claim, Difference())
     metric = Metric(claim.metric)
-    first, second = (results.values[arm].get(metric.name, {}) for arm in (claim.first, claim.second))
     alpha = 1 - min(results.confidence(claim.first), results.confidence(claim.second))
     difference = results.difference(claim.first, claim.second, metric)
-    over = results.over_examples(claim.first, claim.second, claim.metric)
-    return decide(claim, wider(estimate(first, second, results.test), over), difference, alpha, by, text)
+    found = results.estimate(claim.first, claim.second, metric)
+    return decide(claim, found, difference, alpha, by, text)
 
 
 def _without_test(by: str, text: str, claim: Claim, difference: Difference) -> TestedClaim:

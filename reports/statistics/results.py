@@ -121,10 +121,18 @@ class Results:
         values, reference_values = (self.values[name].get(metric.name, {}) for name in (arm, reference))
         level = max(self.confidence(arm), self.confidence(reference))
         found = difference_of(values, reference_values, level, self.test)
-        over = self.over_examples(arm, reference, metric.name)
-        if found.low is None or over is None:
+        if found.low is None or self.over_examples(arm, reference, metric.name) is None:
             return found
-        return interval_of(wider(estimate(values, reference_values, self.test), over), found.n, level)
+        return interval_of(self.estimate(arm, reference, metric), found.n, level)
+
+    def estimate(self, arm: str, reference: str, metric: Metric) -> Estimates:
+        """Return the difference of an arm to a reference arm as an estimate; NaN with too few seeds.
+
+        On the held-out loss the wider of the estimates over seeds and over seeds and predictions.
+        """
+        values, reference_values = (self.values[name].get(metric.name, {}) for name in (arm, reference))
+        over = self.over_examples(arm, reference, metric.name)
+        return wider(estimate(values, reference_values, self.test), over)
 
     def over_examples(self, arm: str, reference: str, metric: str) -> Estimates | None:
         """Return the difference on the held-out loss over seeds and predictions; None where these were not kept."""

@@ -1,6 +1,7 @@
 """The papers' claims: each has a source and a test or a reason; verdicts are those of the published reports."""
 
 import csv
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from configuration.loading import experiment_in
 from configuration.metrics import HELD_OUT_LOSS, SCORE
 from configuration.yaml import read_file
 from foundation.errors import ConfigurationError, MachineError
-from reports.paper_claims import FILE, NOT_RUN, DeclaredTest, claim_tests, markdown, read_paper_claims
+from reports.paper_claims import FILE, NOT_RUN, DeclaredTest, brief_markdown, claim_tests, markdown, read_paper_claims
 from tests.factories.paths import EXPERIMENTS, ROOT
 
 FOLDER = ROOT / PUBLISHED
@@ -89,6 +90,12 @@ def test_the_table_beside_the_published_reports_is_the_one_that_the_command_prin
     assert (FOLDER / "claims.md").read_text(encoding="utf-8") == markdown(FOLDER, EXPERIMENTS)
 
 
+def test_the_table_of_the_readme_is_the_brief_one() -> None:
+    brief = brief_markdown(FOLDER, EXPERIMENTS)
+    assert brief in (ROOT / "README.md").read_text(encoding="utf-8"), "steeplechase claims --brief prints it"
+    assert re.findall(r"^\| (O\d+): ", brief, re.MULTILINE) == [claim.id for claim in CLAIMS]
+
+
 def test_without_published_reports_every_claim_has_its_cost(tmp_path: Path) -> None:
     shutil.copy(FOLDER / FILE, tmp_path / FILE)
     tests = list(claim_tests(tmp_path, EXPERIMENTS))
@@ -105,7 +112,7 @@ def test_a_file_that_is_missing_or_wrong_is_refused_in_a_line(tmp_path: Path) ->
     with pytest.raises(ConfigurationError):
         read_paper_claims(tmp_path)
     tested = '[[claims.tested_by]]\nexperiment = "a"\nscales = ["b"]\nclaims = ["loss(a) is loss(b)"]\n'
-    (tmp_path / FILE).write_text(f'[[claims]]\nid = "A"\nstatement = "b"\n{tested}', encoding="utf-8")
+    (tmp_path / FILE).write_text(f'[[claims]]\nid = "A"\ntitle = "a"\nstatement = "b"\n{tested}', encoding="utf-8")
     with pytest.raises(ConfigurationError) as refusal:
         read_paper_claims(tmp_path)
     assert len(refusal.value.lines) == 2

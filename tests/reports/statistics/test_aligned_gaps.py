@@ -176,4 +176,4 @@ def test_gaps_by_budget_are_to_the_baseline_of_the_same_budget() -> None:
         (SPAN, f"{SPAN}_2x", f"{BASELINE}_2x", 4_000_000),
     ]
     assert [gap.difference.delta for gap in gaps] == pytest.approx([-1.0, -1.5])
-    assert all(gap.difference.pairs == 3 for gap in gaps)
+    assert all(gap.difference.n == 3 for gap in gaps)

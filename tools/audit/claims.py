@@ -7,7 +7,7 @@ Holm's correction over each, together at 5%.
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -216,21 +216,29 @@ def paper_tests(folder: Path) -> Iterator[PaperTest]:
                     yield PaperTest(claim["id"], by["experiment"], scale, text, tuple(by["claims"]))
 
 
-def verdict_of(study: Study, test: PaperTest, of_study: Sequence[Study]) -> tuple[Tested, str, bool]:
-    """Return a test of the table with its verdict, and whether the experiment declared it.
+@dataclass(frozen=True)
+class PaperVerdict:
+    """A test of the table of papers' claims within its family."""
 
-    Claims that the experiment did not declare are judged in its family with these claims added.
+    tested: Tested
+    verdict: str
+    declared: bool
+    """Whether the experiment declared the claim before its run."""
+    family: int
+    """Number of different claims that are corrected for each other."""
+
+
+def verdict_of(study: Study, test: PaperTest, of_study: Sequence[Study]) -> PaperVerdict:
+    """Return a test of the table with its verdict.
+
+    A claim that the experiment declared is judged among its declared ones, another one with those of the table added.
     """
-    own = [tested(study, claim) for _, claim in stated(study)]
-    others = [tested(each, claim) for each in of_study for _, claim in stated(each)]
+    family = [tested(each, claim) for each in (study, *of_study) for _, claim in stated(each)]
+    names = {str(claim) for _, claim in stated(study)}
     claim = claim_of(test.text)
-    names = [str(one.claim) for one in own]
     declared = str(claim) in names
-    added = (
-        [] if declared else [tested(study, each) for each in map(claim_of, test.declared) if str(each) not in names]
-    )
-    verdicts: Mapping[str, str] = {
-        str(one.claim): found[0]
-        for one, found in zip([*own, *added, *others], judged([*own, *added, *others]), strict=True)
-    }
-    return tested(study, claim), verdicts[str(claim)], declared
+    if not declared:
+        family += [tested(study, each) for each in map(claim_of, test.declared) if str(each) not in names]
+    found = next(one for one, each in zip(judged(family), family, strict=True) if str(each.claim) == str(claim))
+    size = len({(str(one.claim), one.interval["delta"]) for one in family})
+    return PaperVerdict(tested(study, claim), found[0], declared, size)

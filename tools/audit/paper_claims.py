@@ -74,8 +74,9 @@ def _check(
     of_study = [
         each for each in studies.values() if name and each is not study and each.document.get("study") == name
     ]
-    found, verdict, declared = verdict_of(study, test, of_study)
-    smallest = detectable(found.found.error, found.found.degrees, ALPHA)[0]
+    judged = verdict_of(study, test, of_study)
+    found = judged.tested
+    smallest = detectable(found.found.error, found.found.degrees, ALPHA / judged.family)[0]
     values = [found.interval["delta"], found.interval["low"], found.interval["high"]]
     for row in shown or [dict.fromkeys(COLUMNS, "no row")]:
         at = f"{test.paper_claim} {test.experiment} {test.scale} {test.text}"
@@ -84,8 +85,8 @@ def _check(
         for column, cell, value in zip(("Δ", "low", "high"), printed or ["", "", ""], values, strict=True):
             outcome.check(("claims.md", at, column), cell, value)
         outcome.check(("claims.md", at, "detectable"), row["detectable"], smallest)
-        outcome.check(("claims.md", at, "verdict"), row["verdict"].partition(";")[0], verdict)
-        outcome.check(("claims.md", at, "declared"), str(UNDECLARED not in row["verdict"]), str(declared))
+        outcome.check(("claims.md", at, "verdict"), row["verdict"].partition(";")[0], judged.verdict)
+        outcome.check(("claims.md", at, "declared"), str(UNDECLARED not in row["verdict"]), str(judged.declared))
 
 
 def _check_latency(outcome: Outcome, test: PaperTest, study: Study, shown: Sequence[dict[str, str]]) -> None:

@@ -1,0 +1,182 @@
+"""Two implementations of docs/statistics.md agree: reports and the audit, on altered copies of a published ledger."""
+
+import csv
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ledger.csv_export import read_export
+from ledger.example_tables import held_out_losses_at
+from ledger.snapshot import snapshot
+from reports.sections.claims import claims_table
+from reports.sections.divergence import divergence_table
+from reports.sections.main_table import results_table
+from reports.sections.shapley import factorial_of, shapley_table
+from reports.sections.variance import noise_table
+from reports.sections.verdicts import effects_table
+from reports.statistics.results import results_of
+from tools.audit import exports
+from tools.audit.compare import Outcome, compare_table, json_cells
+from tools.audit.folders import TRAINING
+from tools.audit.study import Study
+
+PUBLISHED = Path(__file__).parents[2] / "reports" / "published" / "table8-laptop"
+NUMERICAL = ("smallest_effect", "detectable_low", "detectable_high", "power", "seeds_to_decide")
+"""By numerical integration, whose error is no difference between the two implementations' rules."""
+Rows = list[dict[str, str]]
+
+
+class Ledger:
+    """The rows of an export that a variant alters."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "ledger"
+        self.rows: dict[str, Rows] = {path.stem: self._read(path) for path in self.folder.glob("*.csv")}
+        self.facts = {row["name"]: row for row in self.rows["facts"]}
+        self.document: dict[str, Any] = json.loads(self.facts["document"]["content"])
+        self.labels: list[str] = json.loads(self.facts["labels"]["content"])
+
+    @staticmethod
+    def _read(path: Path) -> Rows:
+        with path.open(newline="", encoding="utf-8") as lines:
+            return list(csv.DictReader(lines))
+
+    def of_stage(self, stage: str) -> Rows:
+        return [row for row in self.rows["records"] if row["stage"] == stage]
+
+    def write(self) -> None:
+        self.facts["document"]["content"] = json.dumps(self.document)
+        self.facts["labels"]["content"] = json.dumps(self.labels)
+        for name, rows in self.rows.items():
+            if rows:
+                with (self.folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as lines:
+                    writer = csv.DictWriter(lines, [*rows[0]], lineterminator="\n")
+                    writer.writeheader()
+                    writer.writerows(rows)
+        files = [path for path in self.folder.rglob("*.*") if path.name != "export.json"]
+        sha256 = {str(path.relative_to(self.folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+        (self.folder / "export.json").write_text(json.dumps({"format": 1, "sha256": sha256}), encoding="utf-8")
+
+
+def paired(ledger: Ledger) -> None:
+    ledger.document["comparison"] = "paired"
+
+
+def first_look(ledger: Ledger) -> None:
+    rule = {"start": 3, "max": 7, "step": 2, "margin": {"held_out_loss": 0.3, "score": 5.0}}
+    ledger.document["pretraining"]["seeds"] = {"until_decided": rule}
+
+
+def last_look(ledger: Ledger) -> None:
+    rule = {"start": 2, "max": 3, "step": 1, "margin": {"held_out_loss": 0.02}}
+    ledger.document["pretraining"]["seeds"] = {"until_decided": rule}
+
+
+def margins(ledger: Ledger) -> None:
+    ledger.document["equivalence_margin"] = {"held_out_loss": 0.5, "score": 8.0, "docs_answer": 20.0}
+
+
+def claims(ledger: Ledger) -> None:
+    ledger.document["claims"] = [
+        "held_out_loss(dynamic) < held_out_loss(bottleneck) by 0.1",
+        "held_out_loss(dynamic) ~ held_out_loss(span_dynamic) within 0.2",
+        "score(dynamic) > score(baseline) by 0.5",
+        "docs_answer(span_dynamic) < docs_answer(bottleneck)",
+    ]
+
+
+def unequal_seeds(ledger: Ledger) -> None:
+    gone = {"dynamic/3", "bottleneck/1"}
+    ledger.rows["trials"] = [row for row in ledger.rows["trials"] if row["name"] not in gone]
+    ledger.rows["records"] = [row for row in ledger.rows["records"] if row["trial"] not in gone]
+
+
+def diverged_seeds(ledger: Ledger) -> None:
+    for row in ledger.of_stage("pretrain"):
+        if row["trial"] in ("dynamic/3", "baseline/1"):
+            result = json.loads(row["result"])
+            kept = {name: result[name] for name in ("held_out_curve", "train_curve", "tokens")}
+            row |= {"status": "diverged", "result": json.dumps({**kept, "loss": "nan"})}
+    later = {
+        ("dynamic/3", "fine_tune"),
+        ("baseline/1", "fine_tune"),
+        ("dynamic/3", "attention"),
+        ("baseline/1", "attention"),
+    }
+    ledger.rows["records"] = [row for row in ledger.rows["records"] if (row["trial"], row["stage"]) not in later]
+
+
+def two_fine_tuning_seeds(ledger: Ledger) -> None:
+    random, sequence = np.random.default_rng(1), len(ledger.rows["records"])
+    ledger.document["fine_tuning"]["seeds"] = [1, 2]
+    ledger.labels += [label.replace("#1", "#2") for label in ledger.labels if "#1" in label]
+    for number, row in enumerate(ledger.of_stage("fine_tune"), start=1):
+        result = json.loads(row["result"]) | {"seed": 2}
+        result["scores"] = {name: score + random.normal(0, 2) for name, score in result["scores"].items()}
+        own = {"sequence": str(10 * sequence + number), "key": hashlib.sha256(bytes([number])).hexdigest()}
+        label = row["label"].replace("#1", "#2")
+        ledger.rows["records"].append({**row, **own, "label": label, "result": json.dumps(result)})
+
+
+def kept_losses(ledger: Ledger) -> None:
+    random, folder = np.random.default_rng(2), ledger.folder / "examples"
+    folder.mkdir()
+    (sizes,) = (json.loads(row["result"]) for row in ledger.of_stage("evaluation_set"))
+    of_example = random.gamma(2, 1.5, sizes["questions"])
+    values, lines = [], ["metric,file,row,arm,seed,fine_tuning_seed"]
+    for number, row in enumerate(ledger.of_stage("pretrain")):
+        losses = of_example + random.normal(0, 0.5, len(of_example))
+        values.append(np.abs(losses - losses.mean() + json.loads(row["result"])["held_out_loss"]))
+        arm, _, seed = row["trial"].rpartition("/")
+        lines.append(f"held_out_loss,held_out_loss.npy,{number},{arm},{seed},")
+    np.save(folder / "held_out_loss.npy", np.array(values).astype("<f2"))
+    (folder / "replicates.csv").write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+def components(ledger: Ledger) -> None:
+    arms = {row["name"]: row for row in ledger.rows["arms"]}
+    for arm, there in (("bottleneck", (True, False)), ("dynamic", (False, True)), ("span_dynamic", (True, True))):
+        arms[arm]["levels"] = json.dumps(dict(zip(("one", "other"), there, strict=True)))
+
+
+VARIANTS: dict[str, tuple[Callable[[Ledger], None], ...]] = {
+    "as published": (),
+    "paired": (paired, margins),
+    "first of three looks": (first_look, claims),
+    "last of two looks, paired": (last_look, paired),
+    "margins, claims, unequal seeds": (margins, claims, unequal_seeds),
+    "diverged seeds": (diverged_seeds,),
+    "diverged seeds, paired": (diverged_seeds, paired, unequal_seeds),
+    "two fine-tuning seeds": (two_fine_tuning_seeds, margins),
+    "losses of single predictions": (kept_losses, margins, claims),
+    "losses of single predictions, paired": (kept_losses, paired),
+    "components": (components,),
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_reports_and_the_audit_agree(variant: str, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(PUBLISHED, tmp_path / "altered"))
+    ledger = Ledger(folder)
+    for alter in VARIANTS[variant]:
+        alter(ledger)
+    ledger.write()
+
+    results = results_of(snapshot(read_export(folder)), held_out_losses=held_out_losses_at(folder))
+    tables = [make(results) for make in (results_table, effects_table, noise_table, claims_table, divergence_table)]
+    tables += [shapley_table(results, crossed)] if (crossed := factorial_of(results)) else []
+    study, outcome = Study(exports.read_export(folder)), Outcome()
+    for table in tables:
+        rule = TRAINING[table.name]
+        rule = replace(rule, skipped={**rule.skipped, **dict.fromkeys(NUMERICAL, "numerical")})
+        compare_table(outcome, table.name, rule, [*json_cells(table.rows)], [*rule.rows(study, ())])
+    assert outcome.differences == []
+    assert outcome.compared > 300
+    assert ("shapley" in {table.name for table in tables}) == (variant == "components")

@@ -9,10 +9,16 @@ from configuration.experiment import Experiment
 from configuration.fine_tuning import FineTuning
 from configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
 from configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
-from configuration.measurements import ATTENTION
-from configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN, PROBE, StageLabel
+from configuration.stage_label import LONG_SEQUENCE_PHASE, PROBE, StageLabel
 from runners.frozen_evaluations import frozen_evaluation, untrained_stages
 from runners.missing_data import collected, refuse_missing, tasks_of
+from runners.stage_labels import (
+    hurdle_labels,
+    measure_labels,
+    needs_long_sequence_phase,
+    pretrain_labels,
+    pretraining_tokens,
+)
 from runners.stages.declarations import (
     AttentionStage,
     ContaminationStage,
@@ -92,46 +98,13 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     return replace(shared, untrained=untrained_stages(experiment, partial(_evaluated, experiment, shared)))
 
 
-def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
-    """Return the labels of a trial's pretraining stages, one per rung and one to the end."""
-    return tuple(str(StageLabel(PRETRAIN, tokens)) for tokens in _token_marks(experiment))
-
-
-def hurdle_labels(experiment: Experiment) -> tuple[str, ...]:
-    """Return the labels of the stages whose values the hurdles compare: probes if declared, else pretraining."""
-    hurdle = experiment.pretraining.hurdle
-    return tuple(str(StageLabel(PROBE if hurdle.probe else PRETRAIN, tokens)) for tokens in hurdle.rung_tokens)
-
-
-def fine_tune_labels(experiment: Experiment) -> tuple[str, ...]:
-    """Return the labels of a trial's fine-tuning stages."""
-    return tuple(run.label for run in fine_tuning_runs(experiment.fine_tuning))
-
-
-def measure_labels(experiment: Experiment) -> tuple[str, ...]:
-    """Return the labels of the stages that measure a trained model."""
-    return () if experiment.measure.attention_diagonal is None else (ATTENTION,)
-
-
-def has_long_sequence_phase(experiment: Experiment, candidate: Candidate) -> bool:
-    """Return whether a candidate has a long-sequence phase before some of its tasks."""
-    return any(_needs_long_sequences(candidate, task) for task in experiment.fine_tuning.tasks)
-
-
-def all_labels(experiment: Experiment) -> tuple[str, ...]:
-    """Return the labels of all stages of a trial that no hurdle stops."""
-    after_pretraining = (*fine_tune_labels(experiment), *measure_labels(experiment))
-    labels = (*pretrain_labels(experiment), *hurdle_labels(experiment), *after_pretraining)
-    return tuple(dict.fromkeys(labels))
-
-
 def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candidate, seed: int) -> dict[str, Stage]:
     """Return the stages of one candidate at one pretraining seed by label, in topological order."""
     stages: dict[str, Stage] = {}
     inputs = {"tokens": shared.tokens, "evaluation_set": shared.evaluation_set}
     last_step = 0
     pretrained: Stage | None = None
-    for label, tokens in zip(pretrain_labels(experiment), _token_marks(experiment), strict=True):
+    for label, tokens in zip(pretrain_labels(experiment), pretraining_tokens(experiment), strict=True):
         step = candidate.recipe.steps(tokens)
         previous = {"previous": pretrained} if pretrained else {}
         declaration = _pretrain(experiment, candidate, seed, (last_step, step))
@@ -149,9 +122,9 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
         attention = _attention(experiment, candidate)
         stages[label] = Stage(attention, {"pretrained": pretrained, "tokens": shared.tokens})
     for run in sorted(
-        fine_tuning_runs(experiment.fine_tuning), key=lambda run: _needs_long_sequences(candidate, run.task)
+        fine_tuning_runs(experiment.fine_tuning), key=lambda run: needs_long_sequence_phase(candidate, run.task)
     ):
-        if _needs_long_sequences(candidate, run.task) and LONG_SEQUENCE_PHASE not in stages:
+        if needs_long_sequence_phase(candidate, run.task) and LONG_SEQUENCE_PHASE not in stages:
             declaration = _long_sequence_phase(experiment, candidate, seed, last_step)
             pretrained = stages[LONG_SEQUENCE_PHASE] = Stage(declaration, {**inputs, "previous": pretrained})
         stages[run.label] = _evaluated(experiment, shared, candidate, pretrained, seed, run)
@@ -170,10 +143,6 @@ def _evaluated(
     sources = {"pretrained": pretrained, "examples": shared.examples[run.task]}
     frozen = frozen_evaluation(experiment, candidate, run.task, sources, shared.tokens)
     return frozen or Stage(_fine_tune(run.settings, candidate, run.task, (pretraining_seed, run.seed)), sources)
-
-
-def _token_marks(experiment: Experiment) -> tuple[int, ...]:
-    return (*experiment.pretraining.hurdle.rung_tokens, experiment.pretraining.tokens)
 
 
 def _corpus_stage(corpus: Corpus) -> Stage:
@@ -242,10 +211,6 @@ def _pretrain(experiment: Experiment, candidate: Candidate, seed: int, steps: tu
     )
 
 
-def _needs_long_sequences(candidate: Candidate, task: str) -> bool:
-    return candidate.recipe.long_sequence_share > 0 and find_task(task).long_sequences
-
-
 def _long_sequence_phase(experiment: Experiment, candidate: Candidate, seed: int, from_step: int) -> PretrainStage:
     """Return the updates at the longer length: pretraining of the same candidate with another recipe."""
     to_step = from_step + candidate.recipe.long_sequence_updates(from_step)
@@ -300,13 +265,3 @@ def _fine_tune(tuning: FineTuning, candidate: Candidate, task: str, seeds: tuple
         seed=seeds[1],
         **tuning.training,
     )
-
-
-def kind_of(label: str, stage: Stage) -> str:
-    """Return a stage's kind in the ledger.
-
-    Fine-tuning for a hurdle is a probe. Pretraining at the longer length is a kind of its own, because tables of
-    pretraining end before it.
-    """
-    kind = StageLabel.parse(label).kind
-    return kind if kind in (PROBE, LONG_SEQUENCE_PHASE) else stage.kind

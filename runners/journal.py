@@ -13,7 +13,7 @@ from ledger.artifacts import ArtifactStore, Outcome
 from ledger.database import Ledger
 from ledger.records import Record, Status
 from ledger.stage_results import FailedStage, StageResult
-from runners.dag import SharedStages, kind_of
+from runners.dag import SharedStages
 from runners.latency_stages import LatencyStages
 from runners.run_progress import RunProgress
 from runners.scheduler import ProposalRequest, Step, entry_step, next_step
@@ -23,6 +23,7 @@ from runners.scoring import scored
 from runners.search.next_arms import proposed_entries
 from runners.search.tuning_phase import tuning_plan
 from runners.search.warm_start import earlier_results
+from runners.stage_labels import kind_of
 from runners.work_queue import Failure, StageTask, TaskId
 
 ATTEMPTS = 3  # of a stage whose worker dies (out of memory, signal), before it is recorded as failed

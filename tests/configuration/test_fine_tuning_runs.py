@@ -20,8 +20,9 @@ from ledger.records import Record, Status, TrialStatus, with_results
 from ledger.selected_settings import chosen_records
 from ledger.stage_results import FineTuneResult
 from models.downstream_model import build_fine_tuned
-from runners.dag import fine_tune_labels, shared_stages, trial_stages
+from runners.dag import shared_stages, trial_stages
 from runners.scoring import chosen_by
+from runners.stage_labels import fine_tune_labels
 from runners.stages.declarations import ExamplesStage, FineTuneStage
 from runners.stages.examples import with_swapped
 from runners.training.optimiser import adamw, layered_adamw, set_rate

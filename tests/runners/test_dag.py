@@ -7,7 +7,8 @@ import pytest
 
 from configuration.experiment import Experiment
 from foundation.schema import Schema, canonical
-from runners.dag import fine_tune_labels, pretrain_labels, shared_stages, trial_stages
+from runners.dag import shared_stages, trial_stages
+from runners.stage_labels import fine_tune_labels, pretrain_labels
 from runners.stages.stage import Job
 from search_space.overrides import apply
 from tests.factories import simulated_training as simulated

@@ -13,7 +13,8 @@ from configuration.experiment import Experiment
 from configuration.validation.experiment import violations_of
 from foundation.schema import canonical
 from ledger.attention_locality import uniform_concentration
-from runners.dag import all_labels, shared_stages, trial_stages
+from runners.dag import shared_stages, trial_stages
+from runners.stage_labels import all_labels
 from runners.stages.attention import MAP_CELLS, UNIFORM, cells, near_and_far
 
 LENGTHS = st.integers(3, 80)

@@ -20,8 +20,9 @@ from ledger.example_values import read_example_values
 from ledger.records import Status
 from ledger.result_files import example_scores_file, predictions_file
 from ledger.stage_results import ExampleValues
-from runners.dag import kind_of, shared_stages, trial_stages
+from runners.dag import shared_stages, trial_stages
 from runners.scoring import scored
+from runners.stage_labels import kind_of
 from runners.stages.declarations import PretrainStage
 from runners.stages.execute import execute
 from runners.stages.stage import Job, Stage

@@ -26,8 +26,8 @@ class Difference:
     high: float | None = None
 
     @property
-    def told_apart(self) -> bool:
-        """Whether the interval is known and excludes 0."""
+    def significant(self) -> bool:
+        """Whether the interval is known and excludes 0: significant without correction for multiple tests."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
     @property

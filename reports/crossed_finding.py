@@ -49,7 +49,7 @@ def _counted(effects: Sequence[TestedEffect]) -> str:
 def _named(results: Results, effects: Sequence[TestedEffect]) -> str:
     """Return the significant effects; without one, those whose uncorrected interval excludes 0, labelled as such."""
     significant = [test for test in effects if test.significant]
-    uncorrected = [test for test in effects if test.p is not None and test.difference.told_apart]
+    uncorrected = [test for test in effects if test.p is not None and test.difference.significant]
     named = sorted(significant or uncorrected, key=lambda test: test.p or 0.0)
     if not named:
         return ""

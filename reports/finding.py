@@ -95,7 +95,7 @@ def _verdict(results: Results, metric: Metric, best: str, rivals: dict[str, floa
 def _undecided(results: Results, metric: Metric, best: str, rivals: dict[str, float]) -> str:
     difference = results.difference(best, BASELINE, metric)
     interval = f"Δ {interval_text_with_n(difference, results.decimals(metric))}"
-    corrected = " after Holm's correction" if difference.told_apart else ""
+    corrected = " after Holm's correction" if difference.significant else ""
     if metric.better(0.0, difference.delta or 0.0):
         return (
             f"the baseline has the best mean, and the nearest arm, {best}, does not differ significantly{corrected} "
@@ -147,7 +147,7 @@ def _single_changes(results: Results, pairs: tuple[IsolatedPair, ...], metrics: 
 
 def _excludes_zero(results: Results, pair: IsolatedPair, metric: Metric) -> bool:
     """Whether a pair's interval excludes 0 on a metric on which one of the two exceeds chance."""
-    excludes_zero = results.difference(pair.arm, pair.reference, metric).told_apart
+    excludes_zero = results.difference(pair.arm, pair.reference, metric).significant
     return excludes_zero and is_finding(results, metric, (pair.arm, pair.reference))
 
 
@@ -173,7 +173,7 @@ def _may_be_claimed(results: Results, pair: IsolatedPair, difference: Difference
 def _direction(difference: Difference, metric: Metric) -> str:
     if difference.low is None or difference.delta is None:
         return "without an interval"
-    if not difference.told_apart:
+    if not difference.significant:
         return "not significant"
     return "better" if metric.better(difference.delta, 0.0) else "worse"
 

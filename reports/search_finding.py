@@ -69,7 +69,7 @@ def _to_baseline(results: Results, best: Row) -> str:
     mark, difference = comparison
     interval = f"Δ {difference_text(difference, results.decimals(LOSS))}, n = {difference.pairs}"
     where = f"held-out loss at {short(mark)} tokens, the last rung of both"
-    if difference.delta is None or not difference.told_apart:
+    if difference.delta is None or not difference.significant:
         return f"which does not differ significantly from the baseline in {where} ({interval})"
     return f"significantly {'better' if difference.delta < 0 else 'worse'} than the baseline in {where} ({interval})"
 
@@ -81,7 +81,7 @@ def _not_significant(results: Results, ranked: Sequence[Row]) -> str:
     tokens, arm = best["tokens"], str(best["arm"])
     assert isinstance(tokens, int)
     differences = {str(row["arm"]): between(results, arm, str(row["arm"]), tokens) for row in others}
-    not_different = [name for name, difference in differences.items() if not difference.told_apart]
+    not_different = [name for name, difference in differences.items() if not difference.significant]
     if not not_different:
         return ""
     nearest_difference = differences[not_different[0]]

@@ -11,7 +11,7 @@ def draw_interval(axes: Any, height: int, metric: Metric, difference: Difference
     """Draw one interval: a square if better, a cross if worse, a hollow circle if it contains 0."""
     assert difference.delta is not None
     colour, marker, face = INK, "o", "none"
-    if difference.told_apart:
+    if difference.significant:
         better = metric.better(difference.delta, 0.0)
         colour, marker = (COLOURS[1], "s") if better else (COLOURS[2], "X")
         face = colour

@@ -67,7 +67,7 @@ def attention_clause(results: Results) -> str:
     decimals = max(2, decimals_for([one.sd for one in effects.values()], fallback=3))
     farthest = max(rivals, key=lambda arm: abs(effects[arm].difference.delta or 0.0))
     difference = effects[farthest].difference
-    significance = "significant without correction" if difference.told_apart else "not significant"
+    significance = "significant without correction" if difference.significant else "not significant"
     means = " against ".join(fixed(effects[arm].mean or 0.0, decimals) for arm in (farthest, BASELINE))
     shown = f"{means}; Δ {difference_text(difference, decimals)}, n = {difference.pairs}"
     return f"in attention locality, {farthest} differs most from the baseline ({significance}): C = {shown}"

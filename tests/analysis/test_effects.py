@@ -52,7 +52,7 @@ def test_one_seed_has_no_spread_and_no_interval() -> None:
     found = effect({1: 2.0}, {1: 1.0})
     assert (found.n, found.mean, found.sd) == (1, 2.0, None)
     assert found.difference == Difference(1, 1.0)
-    assert not found.difference.told_apart
+    assert not found.difference.significant
 
 
 def test_nothing_measured_is_nothing_said() -> None:
@@ -69,4 +69,4 @@ def test_the_baseline_is_compared_with_nothing() -> None:
 def test_equal_arms_tie_exactly() -> None:
     same = {1: 0.1, 2: 0.2, 3: math.pi}
     assert paired(same, same) == Difference(3, 0.0, 0.0, 0.0)
-    assert not paired(same, same).told_apart
+    assert not paired(same, same).significant

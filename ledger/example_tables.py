@@ -18,7 +18,7 @@ from configuration.metrics import HELD_OUT_LOSS
 from foundation.errors import CorruptionError, MachineError
 from ledger.artifacts import ArtifactStore
 from ledger.csv_cells import escaped, unescaped
-from ledger.csv_export import ExportedLedger, attached, csv_text, read_attached
+from ledger.csv_export import ExportedLedger, attachment_names, csv_text, read_attachment
 from ledger.database import LedgerRows
 from ledger.example_values import array_bytes, read_example_values
 from ledger.metrics import final_record
@@ -115,14 +115,14 @@ def _compact(values: Float[np.ndarray, "replicates examples"]) -> np.ndarray:
 
 
 def _exported(source: Path) -> dict[str, ExampleTable]:
-    if INDEX not in attached(source):
+    if INDEX not in attachment_names(source):
         return {}
-    lines = list(csv.DictReader(io.StringIO(read_attached(source, INDEX).decode(), newline="")))
+    lines = list(csv.DictReader(io.StringIO(read_attachment(source, INDEX).decode(), newline="")))
     files = {line["metric"]: line["file"] for line in lines}
     tables = {}
     for metric, name in files.items():
         rows = tuple(_replicate(line) for line in lines if line["metric"] == metric)
-        values = np.load(io.BytesIO(read_attached(source, name)), allow_pickle=False)
+        values = np.load(io.BytesIO(read_attachment(source, name)), allow_pickle=False)
         tables[metric] = ExampleTable(metric, rows, values.astype(np.float32))
     return tables
 

@@ -207,7 +207,7 @@ def test_a_damaged_export_is_refused_by_name_and_its_rows_are_still_read(
     published = results.export(tmp_path / "published")
     path = published / EXPORT_FOLDER / "examples" / name
     path.unlink() if damage == "gone" else path.write_bytes(path.read_bytes()[:-2] + b"9\n")
-    with pytest.raises(CorruptionError, match=f"{name}: is not what was exported"):
+    with pytest.raises(CorruptionError, match=f"{name}: differs from the exported file"):
         example_tables_at(published)
     assert len(read_export(published).trials()) == len(ARMS) * len(SEEDS)
 

@@ -30,9 +30,9 @@ from ledger.selected_settings import chosen_records
 from ledger.snapshot import Snapshot, TrialHistory, snapshot
 from ledger.stage_results import ExamplesResult, ExampleValues, FineTuneResult, PretrainResult
 from tasks.downstream import find_task
-from tasks.labelled.dev_halves import choice_half
+from tasks.labelled.dev_halves import selection_half
 from tasks.labelled.encoding import load_examples
-from tasks.squad.subsets import choice_half_of_questions
+from tasks.squad.subsets import selection_half_of_questions
 from tasks.squad.windows_on_disk import load_questions
 
 INDEX = "replicates.csv"
@@ -186,13 +186,13 @@ class _StoredExamples:
         if result.choice is None or result.choice.reported == len(values):
             return values
         if result.task not in self._reported:
-            self._reported[result.task] = ~self._choice_half(result.task)
+            self._reported[result.task] = ~self._selection_half(result.task)
         return np.asarray(values[self._reported[result.task]])
 
-    def _choice_half(self, task: str) -> Bool[np.ndarray, " examples"]:
+    def _selection_half(self, task: str) -> Bool[np.ndarray, " examples"]:
         shared = with_results(self._found.shared, ExamplesResult)
         record = next(record for record, result in shared if result.task == task)
         dev = self._store.read(record.stage, record.key) / "dev"
         if find_task(task).squad is not None:
-            return choice_half_of_questions(load_questions(dev))
-        return choice_half(load_examples(dev))
+            return selection_half_of_questions(load_questions(dev))
+        return selection_half(load_examples(dev))

@@ -170,10 +170,9 @@ def csv_text(names: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:
     """Return a table as CSV text; a CSV reader returns the same cells."""
     cells = [list(row) for row in rows]
     # `csv.writer` leaves a carriage return unquoted, and a reader takes it for the end of the row
-    has_carriage_return = any("\r" in cell for row in cells for cell in row)
+    quote_all = any("\r" in cell for row in cells for cell in row)
     buffer = io.StringIO(newline="")
-    quoting = csv.QUOTE_ALL if has_carriage_return else csv.QUOTE_MINIMAL
-    writer = csv.writer(buffer, lineterminator="\n", quoting=quoting)
+    writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL)
     writer.writerow(names)
     writer.writerows(cells)
     return buffer.getvalue()

@@ -54,7 +54,7 @@ def compute(stage: LinearProbeStage, context: StageContext) -> dict[str, JsonVal
         context.progress(f"{stage.task}: layer {number}", number / len(features["train"]))
         probe = fit_probe(train, tags.to(train.device), outputs)
         if not all(weights.isfinite().all() for weights in probe):
-            raise Diverged({"task": stage.task, "error": f"layer {number}: the weights of the probe are not finite"})
+            raise Diverged({"task": stage.task, "error": f"layer {number}: a probe that is not finite"})
         for part, words in parts.items():
             layers[part].append(_predict_tags(probe, features[part][number], words, most_frequent))
     for part in parts:

@@ -6,8 +6,6 @@ and at an I that follows another type or no entity.
 
 from collections.abc import Iterator, Sequence
 
-OUTSIDE = "O"
-
 Entity = tuple[int, int, int, str]
 """Sentence, first word, one past the last word, type."""
 

@@ -43,16 +43,16 @@ def squad(version: str, count: int, seed: int) -> dict[str, Any]:
     """Return a SQuAD file whose paragraphs contain one number each; in 2.0 every third contains none."""
     generator = random.Random(seed)
     paragraphs = []
-    for place in range(count):
+    for index in range(count):
         words = generator.choices(WORDS, k=generator.randint(8, 24))
-        answerable = version == "v1.1" or place % 3 > 0
+        answerable = version == "v1.1" or index % 3 > 0
         if answerable:
             words.insert(generator.randrange(len(words)), number := str(generator.randint(100, 999)))
         context = " ".join(words)
         answers = [{"text": number, "answer_start": context.index(number)}] if answerable else []
-        asked: dict[str, Any] = {"id": f"{seed}-{place}", "question": "how many?", "answers": answers}
-        asked |= {"is_impossible": not answerable} if version == "v2.0" else {}
-        paragraphs.append({"context": context, "qas": [asked]})
+        question: dict[str, Any] = {"id": f"{seed}-{index}", "question": "how many?", "answers": answers}
+        question |= {"is_impossible": not answerable} if version == "v2.0" else {}
+        paragraphs.append({"context": context, "qas": [question]})
     return {"version": version, "data": [{"title": "Numbers", "paragraphs": paragraphs}]}
 
 
@@ -87,11 +87,11 @@ def experiment(folder: Path, **parts: Any) -> Experiment:
 @cache
 def computed(folder: Path) -> tuple[ArtifactStore, dict[str, Stage], dict[str, dict[str, Any]]]:
     """Return the stage store, the stages of one trial and their results as in the ledger; cached."""
-    asked = experiment(folder)
+    tested = experiment(folder)
     recipe = {"recipe.long_sequence_share": 0.1, "recipe.long_sequence_length": 32}
     store = ArtifactStore(folder / "stages")
-    shared = shared_stages(asked)
-    stages = {**shared.named(), **trial_stages(asked, shared, apply(asked.baseline, recipe), 1)}
+    shared = shared_stages(tested)
+    stages = {**shared.named(), **trial_stages(tested, shared, apply(tested.baseline, recipe), 1)}
     results = {}
     for label, stage in stages.items():
         outcome: Outcome = execute(Job.of(stage, str(store.root)))
@@ -127,18 +127,17 @@ def test_a_search_selects_on_half_of_the_paragraphs_and_reports_the_other_half(f
     stage = stages["squad_v1_1#1"]
     search = FineTuningRun("squad_v1_1", 1, FineTuning(), {"epochs": 12}, "held_out_half")
     result = scored_result(stage, Outcome(Status.FINISHED, {"examples": 60}, 1.0), store, search).as_json
-    choice, asked = (
-        result["choice"],
-        load_questions(store.read("examples", stages["examples squad_v1_1"].key) / "dev"),
-    )
+    choice = result["choice"]
+    questions = load_questions(store.read("examples", stages["examples squad_v1_1"].key) / "dev")
     assert isinstance(choice, dict)
     assert (choice["n"], choice["reported"]) == (30, 30)
-    half = selection_half_of_questions(asked)
-    sides = [{one.context for one, mine in zip(asked, half, strict=True) if mine == side} for side in (True, False)]
-    assert not sides[0] & sides[1]
-    whole, reported = results["squad_v1_1#1"]["scores"], result["scores"]
+    half = selection_half_of_questions(questions)
+    selection = {question.context for question, selected in zip(questions, half, strict=True) if selected}
+    reporting = {question.context for question, selected in zip(questions, half, strict=True) if not selected}
+    assert not selection & reporting
+    all_scores, reported = results["squad_v1_1#1"]["scores"], result["scores"]
     assert isinstance(reported, dict)
-    assert (choice["score"] + reported["f1"]) / 2 == pytest.approx(whole["f1"])  # type: ignore[operator]
+    assert (choice["score"] + reported["f1"]) / 2 == pytest.approx(all_scores["f1"])  # type: ignore[operator]
 
 
 def test_contamination_covers_all_dev_questions(folder: Path) -> None:
@@ -170,10 +169,10 @@ def test_tasks_with_long_texts_start_from_the_long_sequence_phase(folder: Path) 
 
 
 def test_the_long_sequence_phase_changes_no_earlier_key(tmp_path: Path) -> None:
-    asked = experiment(tmp_path)
-    shared = shared_stages(asked)
-    plain = trial_stages(asked, shared, asked.baseline, 1)
-    longer = trial_stages(asked, shared, apply(asked.baseline, {"recipe.long_sequence_share": 0.1, **SHORT}), 1)
+    tested = experiment(tmp_path)
+    shared = shared_stages(tested)
+    plain = trial_stages(tested, shared, tested.baseline, 1)
+    longer = trial_stages(tested, shared, apply(tested.baseline, {"recipe.long_sequence_share": 0.1, **SHORT}), 1)
     assert longer.keys() - plain.keys() == {LONG_SEQUENCE_PHASE}
     same = {label for label in plain if plain[label].key == longer[label].key}
     assert same == {"pretrain@2560"}
@@ -183,8 +182,8 @@ SHORT = {"recipe.long_sequence_length": 32}
 
 
 def test_files_that_change_during_a_run_are_an_error(tmp_path: Path) -> None:
-    asked = experiment(tmp_path)
-    shared = shared_stages(asked)
+    tested = experiment(tmp_path)
+    shared = shared_stages(tested)
     store = ArtifactStore(tmp_path / "stages")
     for stage in (shared.corpus, shared.tokens):
         execute(Job.of(stage, str(store.root)))
@@ -194,7 +193,7 @@ def test_files_that_change_during_a_run_are_an_error(tmp_path: Path) -> None:
         execute(Job.of(shared.examples["squad_v1_1"], str(store.root)))
     dev.unlink()
     with pytest.raises(DataError, match=r"no dev-v1\.1\*\.json; expected: squad/train-v1\.1\*\.json"):
-        shared_stages(asked)
+        shared_stages(tested)
 
 
 def test_impossible_lengths_are_violations(tmp_path: Path) -> None:
@@ -206,7 +205,7 @@ def test_impossible_lengths_are_violations(tmp_path: Path) -> None:
         for each in violations_of(simulated.experiment(tmp_path, fine_tuning=tuning))
     ]
     assert ("fine_tuning.sequence_length", "67 is too short for squad_v1_1; allowed: 68 and longer") in found
-    assert any(place == "fine_tuning.tasks.0" and "needs fine_tuning.data" in message for place, message in found)
+    assert any(path == "fine_tuning.tasks.0" and "needs fine_tuning.data" in message for path, message in found)
     assert [
         (".".join(map(str, each.path)), each.message)
         for each in violations_of(simulated.experiment(tmp_path, baseline=parts))

@@ -78,30 +78,30 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return store.root
 
 
-def damage(data: st.DataObject, whole: bytes) -> bytes | None:
+def damage(data: st.DataObject, original: bytes) -> bytes | None:
     """Draw a damaged content: changed bytes, truncated, longer, or a missing file."""
     kind = data.draw(st.sampled_from(("flip", "truncate", "extend", "remove")))
     if kind == "remove":
         return None
     if kind == "truncate":
-        return whole[: data.draw(st.integers(0, len(whole) - 1))]
+        return original[: data.draw(st.integers(0, len(original) - 1))]
     if kind == "extend":
-        return whole + data.draw(st.binary(min_size=1, max_size=4).filter(lambda more: bool(more.strip())))
-    changed = bytearray(whole)
-    for position in data.draw(st.sets(st.integers(0, len(whole) - 1), min_size=1, max_size=3)):
+        return original + data.draw(st.binary(min_size=1, max_size=4).filter(lambda more: bool(more.strip())))
+    changed = bytearray(original)
+    for position in data.draw(st.sets(st.integers(0, len(original) - 1), min_size=1, max_size=3)):
         changed[position] ^= data.draw(st.integers(1, 255))
     return bytes(changed)
 
 
 @contextmanager
 def damaged(path: Path, data: st.DataObject) -> Iterator[None]:
-    whole = path.read_bytes()
-    content = damage(data, whole)
+    original = path.read_bytes()
+    content = damage(data, original)
     try:
         path.unlink() if content is None else path.write_bytes(content)
         yield
     finally:
-        path.write_bytes(whole)
+        path.write_bytes(original)
 
 
 @given(st.data(), st.sampled_from(EVERY_FILE))

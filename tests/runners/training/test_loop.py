@@ -65,7 +65,7 @@ def test_the_golden_curves_differ_between_options_and_with_dropout() -> None:
 
 @every_learner
 def test_a_resumed_run_has_the_same_weights_bit_by_bit(learner: Candidate, tmp_path: Path) -> None:
-    whole = Run.started(learner).train(0, LAST)
+    uninterrupted = Run.started(learner).train(0, LAST)
     Run.started(learner).train(0, HALFWAY).save(tmp_path / "checkpoint", HALFWAY)
     torch.manual_seed(99)
     resumed = Run.started(learner, seed=1)
@@ -73,8 +73,8 @@ def test_a_resumed_run_has_the_same_weights_bit_by_bit(learner: Candidate, tmp_p
     for parameter in resumed.model.parameters():
         torch.nn.init.constant_(parameter, 7.0)  # every weight must come from the checkpoint
     resumed.train(resumed.load(tmp_path / "checkpoint"), LAST)
-    assert_bitwise_equal(resumed, whole)
-    assert resumed.losses == whole.losses[HALFWAY:]
+    assert_bitwise_equal(resumed, uninterrupted)
+    assert resumed.losses == uninterrupted.losses[HALFWAY:]
 
 
 @every_learner
@@ -88,12 +88,12 @@ def test_runs_are_equal_at_equal_seeds_and_differ_otherwise(learner: Candidate) 
 def test_a_run_resumed_without_moments_differs(tmp_path: Path) -> None:
     """The comparison above can fail: weights without moments do not resume a run."""
     learner = learners(0.1)[0]
-    whole, resumed = Run.started(learner).train(0, LAST), Run.started(learner).train(0, HALFWAY)
+    uninterrupted, resumed = Run.started(learner).train(0, LAST), Run.started(learner).train(0, HALFWAY)
     resumed.save(tmp_path / "checkpoint", HALFWAY)
     resumed.load(tmp_path / "checkpoint")
     resumed.optimiser.state.clear()
     resumed.train(HALFWAY, LAST)
-    assert resumed.losses[-1] != whole.losses[-1]
+    assert resumed.losses[-1] != uninterrupted.losses[-1]
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.kind)

@@ -22,15 +22,9 @@ from ledger.paths import ResultPaths
 from reports.sections.single_change_effects import isolated_pairs
 from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import Prediction, predicted
-from runners.dag import (
-    SharedStages,
-    fine_tune_labels,
-    has_long_sequence_phase,
-    measure_labels,
-    shared_stages,
-    trial_stages,
-)
+from runners.dag import SharedStages, shared_stages, trial_stages
 from runners.search.optuna_sampler import NON_ADAPTIVE
+from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
 from runners.stages.stage import Stage
 from search_space.cost import Convention
 

@@ -10,7 +10,7 @@ from types import FrameType
 
 import pytest
 
-from ledger.csv_export import EXPORT_FOLDER, SEAL
+from ledger.csv_export import CHECKSUM_FILE, EXPORT_FOLDER
 from ledger.database import LEDGER_NAME
 from ledger.paths import LOCK, ResultPaths
 from reports.write import FIGURES, REPORT_FILES
@@ -118,7 +118,7 @@ def test_a_link_at_the_temporary_name_is_not_followed(call: Call, results: Path,
     assert call("publish", results, kept).code == 0
     before = listed(kept)
     (tmp_path / "precious.txt").write_text(PRECIOUS)
-    files = [kept / name for name in ("report.csv", "figures/curves.svg", f"{EXPORT_FOLDER}/{SEAL}")]
+    files = [kept / name for name in ("report.csv", "figures/curves.svg", f"{EXPORT_FOLDER}/{CHECKSUM_FILE}")]
     for file in files:
         file.unlink()
         beside = file.with_name(f".{file.name}.writing")

@@ -3,8 +3,10 @@
 import math
 from collections.abc import Iterable
 from statistics import median
+from typing import TYPE_CHECKING
 
-from analysis.effects import Difference, Effect
+if TYPE_CHECKING:
+    from analysis.effects import Difference, Effect
 
 UNKNOWN, NOTHING = "?", "–"
 TWO_SEEDS = "†"
@@ -42,7 +44,7 @@ def signed(value: float, decimals: int) -> str:
     return text if text.startswith("−") or not float(text) else f"+{text}"
 
 
-def mean_text(effect: Effect, decimals: int) -> str:
+def mean_text(effect: "Effect", decimals: int) -> str:
     """Return `mean ± sd (n)`; a single seed has no standard deviation."""
     if effect.mean is None:
         return NOTHING
@@ -50,7 +52,7 @@ def mean_text(effect: Effect, decimals: int) -> str:
     return f"{fixed(effect.mean, decimals)} ± {spread} ({effect.n})"
 
 
-def difference_text(difference: Difference, decimals: int) -> str:
+def difference_text(difference: "Difference", decimals: int) -> str:
     """Return `Δ [low, high]`; a single pair has no interval."""
     if difference.delta is None:
         return NOTHING
@@ -60,19 +62,19 @@ def difference_text(difference: Difference, decimals: int) -> str:
     return f"{signed(difference.delta, decimals)} [{low}, {high}]"
 
 
-def interval_text(difference: Difference, decimals: int) -> str:
+def interval_text(difference: "Difference", decimals: int) -> str:
     """Return `Δ [low, high] (n)` with n pairs; two pairs are marked."""
     text = difference_text(difference, decimals)
     return text if difference.delta is None else f"{text} ({difference.pairs}{two_seeds(difference)})"
 
 
-def interval_text_with_n(difference: Difference, decimals: int) -> str:
+def interval_text_with_n(difference: "Difference", decimals: int) -> str:
     """Return `Δ [low, high], n = 3` for a sentence."""
     remark = ", one degree of freedom" if difference.one_degree else ""
     return f"{difference_text(difference, decimals)}, n = {difference.pairs}{remark}"
 
 
-def two_seeds(difference: Difference) -> str:
+def two_seeds(difference: "Difference") -> str:
     """Return the mark of an interval with one degree of freedom; empty for others."""
     return TWO_SEEDS if difference.one_degree else ""
 

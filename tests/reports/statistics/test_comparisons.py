@@ -9,7 +9,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from configuration.seeds import SequentialSeeds, next_seeds
+from configuration.next_seeds import next_seeds
+from configuration.seeds import SequentialSeeds
 from reports.statistics.comparisons import Verdict
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of

@@ -5,7 +5,7 @@ from statistics import fmean
 
 from configuration.experiment import Experiment
 from configuration.metrics import primary_metric
-from configuration.seeds import next_seeds
+from configuration.next_seeds import next_seeds
 from ledger.database import LedgerRows
 from ledger.metrics import results_by_arm, values_of_trial
 from ledger.records import TrialRow

@@ -1,12 +1,14 @@
 """Downstream tasks: each file declares one as `TASK`, and its file name is the task's name in an experiment."""
 
 import importlib
+from functools import cache
 from pathlib import Path
 
 from foundation.errors import ConfigurationError, did_you_mean
 from tasks.labelled.task import DownstreamTask
 
 
+@cache
 def task_names() -> tuple[str, ...]:
     """Return the names of all tasks in alphabetical order."""
     stems = {path.stem for path in Path(__file__).parent.glob("*.py")}

@@ -158,7 +158,13 @@ def test_a_full_disk_while_printing_a_report_is_an_error(results: Path) -> None:
 
 def test_an_unexpected_oserror_is_reported_in_one_line(results: Path) -> None:
     limited = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3)); from commands.main import main"
-    command = [sys.executable, "-c", f"import commands.main; {limited}; main()", "report", str(results)]
+    command = [
+        sys.executable,
+        "-c",
+        f"import commands.main, commands.report; {limited}; main()",
+        "report",
+        str(results),
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 5, done.stderr
     assert done.stderr.endswith(": Too many open files\n")

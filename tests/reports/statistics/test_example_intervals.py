@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.effects import MeanTest
+from analysis.difference import MeanTest
 from analysis.two_way_bootstrap import grouped, two_way_interval
 from ledger.example_tables import ExampleTable, Replicate
 from reports.statistics.example_intervals import estimate_over_examples

@@ -1,8 +1,22 @@
-"""A difference of means over pretraining seeds, with its interval."""
+"""A difference of means over pretraining seeds with its interval, and the test that it is decided by."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 CONFIDENCE = 0.95
+
+SeedValues = Mapping[int, float]
+"""One value per pretraining seed."""
+
+
+class MeanTest(StrEnum):
+    """How two arms are compared over their seeds; fixed before there are results."""
+
+    WELCH = "welch"
+    """Welch's t: the difference of the means over all seeds of both arms, with unequal variances."""
+    PAIRED = "paired"
+    """Student's paired t over the seeds that both arms have."""
 
 
 @dataclass(frozen=True)
@@ -24,3 +38,13 @@ class Difference:
     def two_seeds(self) -> bool:
         """Whether the interval is known and rests on two seeds: one degree of freedom, unpaired at most two."""
         return self.low is not None and self.n == 2
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One arm on one metric: number of seeds, mean, sample standard deviation, and difference to the baseline."""
+
+    n: int
+    mean: float | None
+    sd: float | None
+    difference: Difference

@@ -4,39 +4,15 @@ The pretraining seed is the replicate (MultiBERTs, Sellam et al. 2021, arXiv 210
 fine-tuning seeds are averaged before. All sums are exact, so results are independent of the order of trials.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Sequence
 from statistics import fmean, stdev, variance
 
 import numpy as np
 
-from analysis.difference import CONFIDENCE, Difference
+from analysis.difference import CONFIDENCE, Difference, Effect, MeanTest, SeedValues
 from analysis.estimates import Estimates, Moments
 from analysis.paired import interval, vary
 from analysis.welch import contrasts
-
-SeedValues = Mapping[int, float]
-"""One value per pretraining seed."""
-
-
-class MeanTest(StrEnum):
-    """How two arms are compared over their seeds; fixed before there are results."""
-
-    WELCH = "welch"
-    """Welch's t: the difference of the means over all seeds of both arms, with unequal variances."""
-    PAIRED = "paired"
-    """Student's paired t over the seeds that both arms have."""
-
-
-@dataclass(frozen=True)
-class Effect:
-    """One arm on one metric: number of seeds, mean, sample standard deviation, and difference to the baseline."""
-
-    n: int
-    mean: float | None
-    sd: float | None
-    difference: Difference
 
 
 def effect(

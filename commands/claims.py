@@ -20,6 +20,6 @@ def claims(
     ] = False,
 ) -> None:
     """Print the papers' claims with their verdicts as Markdown; OUT/claims.toml declares them."""
-    from reports.paper_claims import brief_markdown, markdown
+    from reports.claims_page import brief_markdown, markdown
 
     print((brief_markdown if brief else markdown)(folder, experiments), end="")  # noqa: T201 — the result itself

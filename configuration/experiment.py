@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, PrivateAttr
 
-from analysis.effects import MeanTest
+from analysis.difference import MeanTest
 from configuration.arm import Arm
 from configuration.arms import ArmTable, Rules, without_repeats
 from configuration.claims import DeclaredClaim

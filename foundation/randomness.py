@@ -5,8 +5,10 @@ paired; results do not depend on the order of trials, process ids or the clock.
 """
 
 import hashlib
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def stream_seed(seed: int, purpose: str, *indices: int) -> int:
@@ -15,6 +17,8 @@ def stream_seed(seed: int, purpose: str, *indices: int) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 
-def stream(seed: int, purpose: str, *indices: int) -> np.random.Generator:
+def stream(seed: int, purpose: str, *indices: int) -> "np.random.Generator":
     """Return the numpy generator of one named stream."""
+    import numpy as np  # here, because the seeds alone do without
+
     return np.random.Generator(np.random.Philox(key=stream_seed(seed, purpose, *indices)))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING
 
-from analysis.effects import MeanTest
+from analysis.difference import MeanTest
 from configuration.claims import parse_claim
 from foundation.schema import JsonValue, canonical_text
 from ledger.database import Ledger, LedgerRows

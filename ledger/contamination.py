@@ -28,5 +28,5 @@ def refuse_contamination(experiment: Experiment, records: Iterable[Record]) -> N
 def _message(result: ContaminationResult, limit: float) -> str:
     kinds = f"{result.sentences} by a whole sentence, {result.runs} by 13 words in a row"
     examples = ", ".join(result.first) + (", …" if result.overlapping > len(result.first) else "")
-    counts = f"{result.told_share} occur in the pretraining text ({kinds})"
+    counts = f"{result.share_with_interval} occur in the pretraining text ({kinds})"
     return f"fine_tuning.max_overlap: {result.task}: {counts}, more than {100 * limit:g}%: {examples}"

@@ -1,9 +1,9 @@
-"""A ledger as text: one CSV file per table, small enough to commit, from which every report can be made again.
+"""CSV export of a ledger: one file per table, small enough to commit, from which every report can be rebuilt.
 
-Nothing is rounded: reading an export gives the rows of the ledger back. A cell holds plain text, or JSON where the
-row holds a number, a truth value or something nested; None is empty. Text that a spreadsheet would run as a formula
-starts with an apostrophe (CWE-1236), which reading takes off again. `export.json` has the sha256 of each file, of
-attached ones in `examples/` too: the values of single examples, which `ledger.example_tables` writes and reads.
+The export is lossless: reading it returns the rows of the ledger. A cell contains plain text, or JSON for a number, a
+boolean or a nested value; None is an empty cell. Text that a spreadsheet would run as a formula is prefixed with an
+apostrophe (CWE-1236), which reading removes. `export.json` contains the sha256 of every file, including the attached
+files in `examples/`: the values of single examples, which `ledger.example_tables` writes and reads.
 """
 
 import csv
@@ -26,12 +26,14 @@ from ledger.rows import IN_JSON, R, Row, columns, parsed, plain
 from ledger.sessions import session_facts
 from ledger.tuning_plan import CHOICES, TUNING
 
-EXPORT_FOLDER, SEAL = "ledger", "export.json"
+EXPORT_FOLDER = "ledger"
+CHECKSUM_FILE = "export.json"
+"""The format version and the sha256 of every file of an export, by name."""
 ATTACHMENTS = "examples"
 FORMAT_VERSION = 1
 FACTS = ("experiment", "scale", "document", "labels", "importance", "impossible", "manifest", TUNING, CHOICES)
-"""What a report reads of the experiment as a whole, and what the numbers were made with."""
-TEXTS = {
+"""Facts that are exported: the ones a report reads, and the environment of the run."""
+TEXT_COLUMNS = {
     "name",
     "arm",
     "trial",
@@ -48,7 +50,7 @@ TEXTS = {
 
 @dataclass(frozen=True)
 class ExportedLedger:
-    """The rows of an export, read the way a ledger is read."""
+    """The rows of an export, with the read methods of a ledger."""
 
     path: Path
     facts: Mapping[str, JsonValue]
@@ -58,7 +60,7 @@ class ExportedLedger:
     decision_rows: tuple[Decision, ...]
 
     def fact(self, name: str) -> JsonValue:
-        """Return a fact, None where it was never written."""
+        """Return a fact; None if it was never written."""
         return self.facts.get(name)
 
     def arms(self) -> tuple[ArmRow, ...]:
@@ -74,23 +76,22 @@ class ExportedLedger:
         return self.record_rows
 
     def decisions(self) -> tuple[Decision, ...]:
-        """Return the decisions in the order in which they were taken."""
+        """Return the decisions in the order in which they were written."""
         return self.decision_rows
 
 
 def has_export(folder: Path) -> bool:
-    """Whether a folder holds the export of a ledger."""
-    return (folder / EXPORT_FOLDER / SEAL).is_file()
+    """Return whether a folder contains the export of a ledger."""
+    return (folder / EXPORT_FOLDER / CHECKSUM_FILE).is_file()
 
 
 def write_export(
     ledger: LedgerRows, folder: Path, attachments: Mapping[str, bytes] = MappingProxyType({})
 ) -> tuple[Path, ...]:
-    """Write the export into a subfolder of a folder that exists and return its files; equal rows, equal bytes.
+    """Write the export into a subfolder of an existing folder and return its files; equal rows give equal bytes.
 
-    Attached files replace those of a former export.
-
-    Raises MachineError where the subfolder is a link.
+    `attachments` maps file names to contents; they replace the attached files of an earlier export. Raises
+    MachineError if the subfolder is a symbolic link.
     """
     target = folder / EXPORT_FOLDER
     if target.is_symlink():
@@ -102,21 +103,20 @@ def write_export(
         "records": ledger.records(),
         "decisions": ledger.decisions(),
     }
-    texts = {f"{name}.csv": _table(KINDS[name], rows) for name, rows in tables.items()}
-    added = (FACT.format(number) for number in range(1, len(amendments(ledger)) + 1))
-    names = (*FACTS, *added, *session_facts(ledger))
-    told = ((name, ledger.fact(name)) for name in names)
-    texts["facts.csv"] = csv_text(("name", "content"), ((name, canonical_text(fact)) for name, fact in told if fact))
+    texts = {f"{name}.csv": _table(ROW_TYPES[name], rows) for name, rows in tables.items()}
+    amended = (FACT.format(number) for number in range(1, len(amendments(ledger)) + 1))
+    facts = ((name, ledger.fact(name)) for name in (*FACTS, *amended, *session_facts(ledger)))
+    texts["facts.csv"] = csv_text(FACT_COLUMNS, ((name, canonical_text(fact)) for name, fact in facts if fact))
     for name, text in texts.items():
         write_whole(target / name, text.encode())
-    _attach(target / ATTACHMENTS, attachments)
-    names_of_files = [*sorted(texts), *(f"{ATTACHMENTS}/{name}" for name in sorted(attachments))]
-    seal = {"format": FORMAT_VERSION, "sha256": {name: sha256_of(target / name) for name in names_of_files}}
-    write_whole(target / SEAL, (json.dumps(seal, indent=1) + "\n").encode())
-    return tuple(target / name for name in [*names_of_files, SEAL])
+    _write_attachments(target / ATTACHMENTS, attachments)
+    file_names = [*sorted(texts), *(f"{ATTACHMENTS}/{name}" for name in sorted(attachments))]
+    checksums = {"format": FORMAT_VERSION, "sha256": {name: sha256_of(target / name) for name in file_names}}
+    write_whole(target / CHECKSUM_FILE, (json.dumps(checksums, indent=1) + "\n").encode())
+    return tuple(target / name for name in [*file_names, CHECKSUM_FILE])
 
 
-def _attach(folder: Path, files: Mapping[str, bytes]) -> None:
+def _write_attachments(folder: Path, files: Mapping[str, bytes]) -> None:
     if not files:
         remove_directory(folder)
         return
@@ -126,10 +126,13 @@ def _attach(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def read_export(folder: Path) -> ExportedLedger:
-    """Return the rows of a folder's export. Raises CorruptionError where a file is not what was written."""
+    """Return the rows of the export in a folder.
+
+    Raises CorruptionError if a file is missing, differs from its checksum, or does not parse.
+    """
     source = folder / EXPORT_FOLDER
     _verify(source)
-    facts = {row["name"]: json.loads(row["content"]) for _, row in _lines(source / "facts.csv", ("name", "content"))}
+    facts = {row["name"]: json.loads(row["content"]) for _, row in _lines(source / "facts.csv", FACT_COLUMNS)}
     return ExportedLedger(
         source,
         facts,
@@ -140,100 +143,112 @@ def read_export(folder: Path) -> ExportedLedger:
     )
 
 
-def attached(source: Path) -> tuple[str, ...]:
-    """Return the names of an export's attached files, from the seal in its folder. Raises CorruptionError."""
+def attachment_names(source: Path) -> tuple[str, ...]:
+    """Return the names of the attached files of the export in `source`. Raises CorruptionError."""
     prefix = f"{ATTACHMENTS}/"
-    return tuple(name.removeprefix(prefix) for name in _sealed(source) if name.startswith(prefix))
+    return tuple(name.removeprefix(prefix) for name in _checksums(source) if name.startswith(prefix))
 
 
-def read_attached(source: Path, name: str) -> bytes:
-    """Return an attached file's content. Raises CorruptionError where it is not what was written."""
+def read_attachment(source: Path, name: str) -> bytes:
+    """Return the content of an attached file. Raises CorruptionError if it differs from its checksum."""
     path = source / ATTACHMENTS / name
-    _refuse_changed(path, _sealed(source).get(f"{ATTACHMENTS}/{name}"))
+    _verify_checksum(path, _checksums(source).get(f"{ATTACHMENTS}/{name}"))
     return path.read_bytes()
 
 
-KINDS: dict[str, type[Row]] = {"arms": ArmRow, "trials": TrialRow, "records": Record, "decisions": Decision}
+ROW_TYPES: dict[str, type[Row]] = {"arms": ArmRow, "trials": TrialRow, "records": Record, "decisions": Decision}
+"""Row type of each table, by the stem of its file."""
+FACT_COLUMNS = ("name", "content")
 
 
 def _table(kind: type[Row], rows: Iterable[Row]) -> str:
-    cells = ([_cell(name, value) for name, value in plain(row).items()] for row in rows)
+    cells = ([_cell_of(name, value) for name, value in plain(row).items()] for row in rows)
     return csv_text(columns(kind), cells)
 
 
 def csv_text(names: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table as CSV that reads back as it was."""
+    """Return a table as CSV text; a CSV reader returns the same cells."""
     cells = [list(row) for row in rows]
-    returns = any("\r" in cell for row in cells for cell in row)  # left unquoted by the writer; a reader ends there
+    # `csv.writer` leaves a carriage return unquoted, and a reader takes it for the end of the row
+    quote_all = any("\r" in cell for row in cells for cell in row)
     buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL)
+    writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL)
     writer.writerow(names)
     writer.writerows(cells)
     return buffer.getvalue()
 
 
-def _cell(name: str, value: Any) -> str:
+def _cell_of(name: str, value: Any) -> str:
     if value is None:
         return ""
-    if name not in TEXTS:
+    if name not in TEXT_COLUMNS:
         return canonical_text(value)
     return escaped(str(value))
 
 
-def _value(name: str, cell: str) -> Any:
+def _value_of(name: str, cell: str) -> Any:
     if cell == "":
         return None
-    if name in TEXTS:
+    if name in TEXT_COLUMNS:
         return unescaped(cell)
     return cell if name in IN_JSON else json.loads(cell)
 
 
 def _rows(path: Path, kind: type[R]) -> tuple[R, ...]:
-    found = []
+    rows: list[R] = []
     for line, row in _lines(path, columns(kind)):
         try:
-            found.append(parsed(kind, {name: _value(name, cell) for name, cell in row.items()}))
+            rows.append(parsed(kind, {name: _value_of(name, cell) for name, cell in row.items()}))
         except (ValueError, TypeError, KeyError) as fault:
             raise CorruptionError(f"{path}:{line}: {fault}; restore the file") from fault
-    return tuple(found)
+    return tuple(rows)
 
 
 def _lines(path: Path, known: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield each row with its line. A column that is not there has its default; one that is unknown is refused."""
-    csv.field_size_limit(2**31 - 1)  # a record's curves are one cell
+    """Yield the line number and the cells by column of every row; a column that is missing keeps its default.
+
+    Raises CorruptionError for an unknown column, and for a row with too few or too many cells.
+    """
+    csv.field_size_limit(2**31 - 1)  # the curves of a record are one cell
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.reader(file)
-        written = next(reader, [])
-        unknown = [name for name in written if name not in known]
-        if unknown or not written:
-            told = ", ".join(unknown) or "no columns"
-            raise CorruptionError(f"{path}:1: {told}; a newer version may have written it. Known: {', '.join(known)}")
+        header = next(reader, [])
+        unknown = [name for name in header if name not in known]
+        if unknown or not header:
+            mistake = f"unknown columns: {', '.join(unknown)}" if unknown else "no columns"
+            raise CorruptionError(
+                f"{path}:1: {mistake}; a newer version may have written it. Known: {', '.join(known)}"
+            )
         for cells in reader:
-            if len(cells) != len(written):
-                raise CorruptionError(f"{path}:{reader.line_num}: {len(cells)} cells under {len(written)} columns")
-            yield reader.line_num, dict(zip(written, cells, strict=True))
+            if len(cells) != len(header):
+                raise CorruptionError(f"{path}:{reader.line_num}: {len(cells)} cells under {len(header)} columns")
+            yield reader.line_num, dict(zip(header, cells, strict=True))
 
 
 def _verify(source: Path) -> None:
-    hashes = _sealed(source)
-    for name in (*(f"{table}.csv" for table in KINDS), "facts.csv"):
-        _refuse_changed(source / name, hashes.get(name))
+    checksums = _checksums(source)
+    for name in (*(f"{table}.csv" for table in ROW_TYPES), "facts.csv"):
+        _verify_checksum(source / name, checksums.get(name))
 
 
-def _refuse_changed(path: Path, expected: str | None) -> None:
+def _verify_checksum(path: Path, expected: str | None) -> None:
     if not path.is_file() or sha256_of(path) != expected:
-        raise CorruptionError(f"{path}: is not what was exported; restore the file or publish the report anew")
+        raise CorruptionError(
+            f"{path}: differs from the exported file, or is missing; restore it or publish the report again"
+        )
 
 
-def _sealed(source: Path) -> dict[str, str]:
-    """Return the sha256 of every file by name. Raises CorruptionError."""
+def _checksums(source: Path) -> dict[str, str]:
+    """Return the sha256 of every file by name. Raises CorruptionError if they cannot be read."""
     try:
-        seal = json.loads((source / SEAL).read_text(encoding="utf-8"))
-        version, hashes = seal["format"], dict(seal["sha256"])
+        content = json.loads((source / CHECKSUM_FILE).read_text(encoding="utf-8"))
+        version, checksums = content["format"], dict(content["sha256"])
     except (OSError, ValueError, KeyError, TypeError) as fault:
         raise CorruptionError(
-            f"{source / SEAL}: cannot be read ({type(fault).__name__}); restore the file"
+            f"{source / CHECKSUM_FILE}: cannot be read ({type(fault).__name__}); restore the file"
         ) from fault
     if version != FORMAT_VERSION:
-        raise CorruptionError(f"{source / SEAL}: format {version}, this version reads {FORMAT_VERSION}")
-    return hashes
+        raise CorruptionError(
+            f"{source / CHECKSUM_FILE}: format {version}; this version reads format {FORMAT_VERSION}"
+        )
+    return checksums

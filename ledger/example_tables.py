@@ -18,7 +18,7 @@ from configuration.metrics import HELD_OUT_LOSS
 from foundation.errors import CorruptionError, MachineError
 from ledger.artifacts import ArtifactStore
 from ledger.csv_cells import escaped, unescaped
-from ledger.csv_export import ExportedLedger, attached, csv_text, read_attached
+from ledger.csv_export import ExportedLedger, attachment_names, csv_text, read_attachment
 from ledger.database import LedgerRows
 from ledger.example_values import array_bytes, read_example_values
 from ledger.metrics import final_record
@@ -30,9 +30,9 @@ from ledger.selected_settings import chosen_records
 from ledger.snapshot import Snapshot, TrialHistory, snapshot
 from ledger.stage_results import ExamplesResult, ExampleValues, FineTuneResult, PretrainResult
 from tasks.downstream import find_task
-from tasks.labelled.dev_halves import choice_half
+from tasks.labelled.dev_halves import selection_half
 from tasks.labelled.encoding import load_examples
-from tasks.squad.subsets import choice_half_of_questions
+from tasks.squad.subsets import selection_half_of_questions
 from tasks.squad.windows_on_disk import load_questions
 
 INDEX = "replicates.csv"
@@ -126,14 +126,14 @@ def _compact(values: Float[np.ndarray, "replicates examples"]) -> np.ndarray:
 
 
 def _exported(source: Path) -> dict[str, ExampleTable]:
-    if INDEX not in attached(source):
+    if INDEX not in attachment_names(source):
         return {}
-    lines = list(csv.DictReader(io.StringIO(read_attached(source, INDEX).decode(), newline="")))
+    lines = list(csv.DictReader(io.StringIO(read_attachment(source, INDEX).decode(), newline="")))
     files = {line["metric"]: line["file"] for line in lines}
     tables = {}
     for metric, name in files.items():
         rows = tuple(_replicate(line) for line in lines if line["metric"] == metric)
-        values = np.load(io.BytesIO(read_attached(source, name)), allow_pickle=False)
+        values = np.load(io.BytesIO(read_attachment(source, name)), allow_pickle=False)
         tables[metric] = ExampleTable(metric, rows, values.astype(np.float32))
     return tables
 
@@ -209,13 +209,13 @@ class _StoredExamples:
         if result.choice is None or result.choice.reported == len(values):
             return values
         if result.task not in self._reported:
-            self._reported[result.task] = ~self._choice_half(result.task)
+            self._reported[result.task] = ~self._selection_half(result.task)
         return np.asarray(values[self._reported[result.task]])
 
-    def _choice_half(self, task: str) -> Bool[np.ndarray, " examples"]:
+    def _selection_half(self, task: str) -> Bool[np.ndarray, " examples"]:
         shared = with_results(self._found.shared, ExamplesResult)
         record = next(record for record, result in shared if result.task == task)
         dev = self._store.read(record.stage, record.key) / "dev"
         if find_task(task).squad is not None:
-            return choice_half_of_questions(load_questions(dev))
-        return choice_half(load_examples(dev))
+            return selection_half_of_questions(load_questions(dev))
+        return selection_half(load_examples(dev))

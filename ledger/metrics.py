@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from statistics import fmean
 
 from configuration.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, SCORE, PrimaryMetric
-from configuration.seeds import Values
+from configuration.next_seeds import Values
 from configuration.stage_label import PRETRAIN, StageLabel, fine_tuning_cells, pretraining_marks
 from ledger.attention_locality import ALL, attention_of
 from ledger.records import Record, TrialRow, final_loss_of, with_results

@@ -10,9 +10,9 @@ from reports.number_format import interval_text_with_n
 from reports.search_finding import search_finding
 from reports.sections.attention import attention_clause
 from reports.sections.failures import failures_clause
-from reports.sections.single_change_effects import IsolatedPair, isolated_pairs
 from reports.statistics.comparisons import Verdict
 from reports.statistics.evidence import Evidence
+from reports.statistics.isolated_pairs import IsolatedPair, isolated_pairs
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 

@@ -4,8 +4,7 @@ import math
 from collections.abc import Iterable
 from statistics import median
 
-from analysis.difference import Difference
-from analysis.effects import Effect
+from analysis.difference import Difference, Effect
 
 UNKNOWN, NOTHING = "?", "–"
 TWO_SEEDS = "†"

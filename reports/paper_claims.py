@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from analysis.detectable import detectable_effect
 from analysis.difference import Difference
+from analysis.estimates import Estimates
 from analysis.paired import ALPHA
 from configuration.claims import Claim, Sign, parse_claim
 from configuration.experiment import Experiment
@@ -26,7 +27,6 @@ from ledger.csv_export import has_export, read_export
 from ledger.example_tables import ExampleTable, held_out_losses_at
 from ledger.snapshot import Snapshot, snapshot
 from reports.by_recipe import at_own_recipes, at_shared_recipe
-from reports.formats.markdown import escape
 from reports.number_format import NOTHING, difference_text, fixed, scientific, short
 from reports.report import build
 from reports.sections.claims import claims_table
@@ -38,17 +38,6 @@ from reports.table import Row, number
 
 FILE = "claims.toml"
 NOT_RUN = "not run"
-SCALES = ("smoke", "demo", "laptop", "wikipedia", "gpu", "paper")
-HEADINGS = ("claim", "experiment", "metric", "test", "n", "Δ [95%]", "detectable", "verdict")
-ALIGNMENTS = ("---", "---", "---", "---", "--:", "---", "--:", "---")
-NOTE = (
-    "Verdicts are those of the reports: supported if a difference outside the claimed range, first minus second, is "
-    "rejected at 5%, contradicted if one inside it is, undecided otherwise, by Holm's correction over all claims of "
-    "the experiment, or of all experiments that declare the same study. Δ has its own 95% interval. n: pretraining "
-    "seeds, or rounds of a latency experiment. Detectable: the true difference that is significant after the "
-    "correction with a probability of 0.8 at this n and spread, whatever the family's other claims show. Costs: all "
-    "pretraining of the experiment, no cache."
-)
 
 
 class DeclaredTest(Schema):
@@ -106,6 +95,10 @@ class ClaimTest:
     difference: str = NOTHING
     detectable: str = NOTHING
     caveats: tuple[str, ...] = ()
+    estimate: Estimates | None = None
+    """Of the difference, over pretraining seeds."""
+    decimals: int = 0
+    """With which the difference is printed."""
 
     @property
     def was_run(self) -> bool:
@@ -139,49 +132,6 @@ def claim_tests(published: Path, experiments: Path) -> Iterator[ClaimTest]:
                 )
         if claim.untested:
             yield _not_run((), claim.untested, claim.id)
-
-
-def markdown(published: Path, experiments: Path) -> str:
-    """Return the claims with their sources and the table of tests as Markdown."""
-    claims = read_paper_claims(published)
-    listed = [f"- **{claim.id}** {escape(claim.statement)} ({escape(claim.source)})" for claim in claims]
-    rows = [HEADINGS, ALIGNMENTS, *(_cells(test) for test in claim_tests(published, experiments))]
-    return "\n\n".join("\n".join(part) for part in (listed, _lines(rows), [NOTE])) + "\n"
-
-
-def brief_markdown(published: Path, experiments: Path) -> str:
-    """Return the table of tests at the largest scale at which each claim has a published one, as Markdown."""
-    tests = [*claim_tests(published, experiments)]
-    rows: list[tuple[str, ...]] = [HEADINGS, ALIGNMENTS]
-    for claim in read_paper_claims(published):
-        shown = [_cells(test) for test in _at_largest_scale([test for test in tests if test.claim == claim.id])]
-        names = [f"{claim.id}: {escape(claim.title)}", *[""] * (len(shown) - 1)]
-        rows += [(name, *cells[1:]) for name, cells in zip(names, shown, strict=True)]
-    return "\n".join(_lines(rows)) + "\n"
-
-
-def _at_largest_scale(tests: Sequence[ClaimTest]) -> list[ClaimTest]:
-    """Return the tests that were run at the largest scale of any that was; all tests if none was."""
-    run = [test for test in tests if test.was_run]
-    if not run:
-        return [*tests]
-    largest = max((_scale(test) for test in run), key=SCALES.index)
-    return [test for test in run if _scale(test) == largest]
-
-
-def _scale(test: ClaimTest) -> str:
-    return test.experiment.rpartition(" ")[2]
-
-
-def _lines(rows: Iterable[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(row)} |" for row in rows]
-
-
-def _cells(test: ClaimTest) -> tuple[str, ...]:
-    n = NOTHING if test.n is None else str(test.n)
-    verdict = "; ".join((test.verdict, *test.caveats))
-    texts = map(escape, (n, test.difference, test.detectable, verdict))
-    return (test.claim, escape(test.experiment), escape(test.metric), test.test, *texts)
 
 
 def _at_scale(tested: DeclaredTest, scale: str, published: Path, experiments: Path) -> Iterator[ClaimTest]:
@@ -291,6 +241,8 @@ def _of_claim(claim: Claim, verdict: Row, results: Results, level: float, caveat
         difference=difference_text(difference, decimals),
         detectable=NOTHING if detectable is None else fixed(detectable.value, decimals),
         caveats=(*caveats, *afterwards, *departures),
+        estimate=found,
+        decimals=decimals,
     )
 
 

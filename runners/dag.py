@@ -6,13 +6,18 @@ from functools import partial
 from pathlib import Path
 
 from configuration.experiment import Experiment
-from configuration.fine_tuning import FineTuning
 from configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
 from configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
-from configuration.measurements import ATTENTION
-from configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN, PROBE, StageLabel
+from configuration.stage_label import LONG_SEQUENCE_PHASE, PROBE, StageLabel
 from runners.frozen_evaluations import frozen_evaluation, untrained_stages
 from runners.missing_data import collected, refuse_missing, tasks_of
+from runners.stage_labels import (
+    hurdle_labels,
+    measure_labels,
+    needs_long_sequence_phase,
+    pretrain_labels,
+    pretraining_tokens,
+)
 from runners.stages.declarations import (
     AttentionStage,
     ContaminationStage,
@@ -40,89 +45,58 @@ class SharedStages:
     examples: Mapping[str, Stage]
     """By task."""
     other_corpora: tuple[Stage, ...] = ()
-    """Corpora of the tasks' documents, if not the pretraining corpus."""
+    """The corpora that tasks are built from, apart from the pretraining corpus."""
     contaminations: Mapping[str, Stage] = field(default_factory=dict)
-    """By task: overlap of its dev set with the pretraining text."""
+    """By task: the overlap of its dev set with the pretraining text."""
     untrained: Mapping[str, Stage] = field(default_factory=dict)
     """By label: untrained encoders, and their evaluation on every task."""
     initial_checkpoint: InitialCheckpoint | None = None
-    """Verified initial weights of every encoder; None: initialised from the seed."""
+    """Verified initial weights of every encoder; None for random initialisation from the seed."""
 
     def named(self) -> dict[str, Stage]:
         """Return every stage by label, in topological order."""
-        others = {str(StageLabel("corpus", number=n)): stage for n, stage in enumerate(self.other_corpora, 1)}
+        other_corpora = {
+            str(StageLabel("corpus", number=number)): stage for number, stage in enumerate(self.other_corpora, 1)
+        }
         examples = {str(StageLabel("examples", task=task)): stage for task, stage in self.examples.items()}
         contaminations = {
             str(StageLabel("contamination", task=task)): stage for task, stage in self.contaminations.items()
         }
-        data = {"corpus": self.corpus, **others, "tokens": self.tokens, **examples}
+        data = {"corpus": self.corpus, **other_corpora, "tokens": self.tokens, **examples}
         return {**data, **contaminations, "evaluation_set": self.evaluation_set, **self.untrained}
 
 
 def shared_stages(experiment: Experiment) -> SharedStages:
-    """Return the stages before any trial.
+    """Return the stages that are inputs of every trial.
 
     Raises DataError with all missing sources: corpora, vocabulary, files of every task.
     """
     refuse_missing(experiment)
     architecture = experiment.baseline.architecture
     corpus = _corpus_stage(experiment.corpus)
-    vocabulary = TokensStage(
+    tokens_declaration = TokensStage(
         tokenizer=experiment.tokenizer,
         read=experiment.tokenizer.inputs(),
         vocabulary_size=architecture.vocabulary_size,
     )
-    tokens = Stage(vocabulary, {"corpus": corpus})
-    tuning_corpus = experiment.fine_tuning.corpus
-    documents = corpus if tuning_corpus in (None, experiment.corpus) else _corpus_stage(tuning_corpus)
+    tokens = Stage(tokens_declaration, {"corpus": corpus})
+    task_corpus = experiment.fine_tuning.corpus
+    documents = corpus if task_corpus in (None, experiment.corpus) else _corpus_stage(task_corpus)
     examples = _examples_by_task(experiment, documents, tokens)
-    contaminations = {task: _contamination(stage, corpus) for task, stage in examples.items()}
-    from_documents = any("corpus" in stage.inputs for stage in examples.values())
-    others = (documents,) if from_documents and documents is not corpus else ()
-    evaluation_set = _evaluation_set(experiment, tokens)
+    contaminations = {task: _contamination_stage(stage, corpus) for task, stage in examples.items()}
+    reads_documents = any("corpus" in stage.inputs for stage in examples.values())
+    other_corpora = (documents,) if reads_documents and documents is not corpus else ()
+    evaluation_set = _evaluation_set_stage(experiment, tokens)
     shared = SharedStages(
         corpus,
         tokens,
         evaluation_set,
         examples,
-        others,
+        other_corpora,
         contaminations,
         initial_checkpoint=_initial_checkpoint(experiment),
     )
-    return replace(shared, untrained=untrained_stages(experiment, partial(_evaluated, experiment, shared)))
-
-
-def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
-    """Return the labels of a trial's pretraining stages, one per rung and one to the end."""
-    return tuple(str(StageLabel(PRETRAIN, tokens)) for tokens in _token_marks(experiment))
-
-
-def hurdle_labels(experiment: Experiment) -> tuple[str, ...]:
-    """Return the labels of the stages whose values the hurdles compare: probes if declared, else pretraining."""
-    hurdle = experiment.pretraining.hurdle
-    return tuple(str(StageLabel(PROBE if hurdle.probe else PRETRAIN, tokens)) for tokens in hurdle.rung_tokens)
-
-
-def fine_tune_labels(experiment: Experiment) -> tuple[str, ...]:
-    """Return the labels of a trial's fine-tuning stages."""
-    return tuple(run.label for run in fine_tuning_runs(experiment.fine_tuning))
-
-
-def measure_labels(experiment: Experiment) -> tuple[str, ...]:
-    """Return the labels of the stages that measure a trained model."""
-    return () if experiment.measure.attention_diagonal is None else (ATTENTION,)
-
-
-def has_long_sequence_phase(experiment: Experiment, candidate: Candidate) -> bool:
-    """Return whether a candidate has a long-sequence phase before some of its tasks."""
-    return any(_needs_long_sequences(candidate, task) for task in experiment.fine_tuning.tasks)
-
-
-def all_labels(experiment: Experiment) -> tuple[str, ...]:
-    """Return the labels of all stages of a trial that no hurdle stops."""
-    after_pretraining = (*fine_tune_labels(experiment), *measure_labels(experiment))
-    labels = (*pretrain_labels(experiment), *hurdle_labels(experiment), *after_pretraining)
-    return tuple(dict.fromkeys(labels))
+    return replace(shared, untrained=untrained_stages(experiment, partial(_task_stage, experiment, shared)))
 
 
 def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candidate, seed: int) -> dict[str, Stage]:
@@ -131,10 +105,10 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
     inputs = {"tokens": shared.tokens, "evaluation_set": shared.evaluation_set}
     last_step = 0
     pretrained: Stage | None = None
-    for label, tokens in zip(pretrain_labels(experiment), _token_marks(experiment), strict=True):
+    for label, tokens in zip(pretrain_labels(experiment), pretraining_tokens(experiment), strict=True):
         step = candidate.recipe.steps(tokens)
         previous = {"previous": pretrained} if pretrained else {}
-        declaration = _pretrain(experiment, candidate, seed, (last_step, step))
+        declaration = _pretrain_declaration(experiment, candidate, seed, (last_step, step))
         if not previous:
             declaration = _with_initial_checkpoint(declaration, shared.initial_checkpoint)
         pretrained = Stage(declaration, {**inputs, **previous})
@@ -143,22 +117,22 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
         if probe is not None and (name := str(StageLabel(PROBE, tokens))) in hurdle_labels(experiment):
             settings = settings_of(experiment.fine_tuning, probe.task)
             run = FineTuningRun(probe.task, probe.seed, settings, {}, None)
-            stages[name] = _evaluated(experiment, shared, candidate, pretrained, seed, run)
+            stages[name] = _task_stage(experiment, shared, candidate, pretrained, seed, run)
     assert pretrained is not None
     for label in measure_labels(experiment):
-        attention = _attention(experiment, candidate)
-        stages[label] = Stage(attention, {"pretrained": pretrained, "tokens": shared.tokens})
+        sources = {"pretrained": pretrained, "tokens": shared.tokens}
+        stages[label] = Stage(_attention_declaration(experiment, candidate), sources)
     for run in sorted(
-        fine_tuning_runs(experiment.fine_tuning), key=lambda run: _needs_long_sequences(candidate, run.task)
+        fine_tuning_runs(experiment.fine_tuning), key=lambda run: needs_long_sequence_phase(candidate, run.task)
     ):
-        if _needs_long_sequences(candidate, run.task) and LONG_SEQUENCE_PHASE not in stages:
-            declaration = _long_sequence_phase(experiment, candidate, seed, last_step)
+        if needs_long_sequence_phase(candidate, run.task) and LONG_SEQUENCE_PHASE not in stages:
+            declaration = _long_sequence_declaration(experiment, candidate, seed, last_step)
             pretrained = stages[LONG_SEQUENCE_PHASE] = Stage(declaration, {**inputs, "previous": pretrained})
-        stages[run.label] = _evaluated(experiment, shared, candidate, pretrained, seed, run)
+        stages[run.label] = _task_stage(experiment, shared, candidate, pretrained, seed, run)
     return stages
 
 
-def _evaluated(
+def _task_stage(
     experiment: Experiment,
     shared: SharedStages,
     candidate: Candidate,
@@ -169,11 +143,7 @@ def _evaluated(
     """Return the stage that evaluates a pretrained candidate on a task, by the task's method."""
     sources = {"pretrained": pretrained, "examples": shared.examples[run.task]}
     frozen = frozen_evaluation(experiment, candidate, run.task, sources, shared.tokens)
-    return frozen or Stage(_fine_tune(run.settings, candidate, run.task, (pretraining_seed, run.seed)), sources)
-
-
-def _token_marks(experiment: Experiment) -> tuple[int, ...]:
-    return (*experiment.pretraining.hurdle.rung_tokens, experiment.pretraining.tokens)
+    return frozen or Stage(_fine_tune_declaration(run, candidate, pretraining_seed), sources)
 
 
 def _corpus_stage(corpus: Corpus) -> Stage:
@@ -182,27 +152,27 @@ def _corpus_stage(corpus: Corpus) -> Stage:
 
 def _examples_by_task(experiment: Experiment, documents: Stage, tokens: Stage) -> dict[str, Stage]:
     tasks = tasks_of(experiment)
-    stages = collected(partial(_examples, experiment, task, documents, tokens) for task in tasks)
+    stages = collected(partial(_examples_stage, experiment, task, documents, tokens) for task in tasks)
     return dict(zip(tasks, stages, strict=True))
 
 
-def _examples(experiment: Experiment, name: str, documents: Stage, tokens: Stage) -> Stage:
-    tuning, task = settings_of(experiment.fine_tuning, name), find_task(name)
-    data = tuning.data if task.files else None
+def _examples_stage(experiment: Experiment, name: str, documents: Stage, tokens: Stage) -> Stage:
+    settings, task = settings_of(experiment.fine_tuning, name), find_task(name)
+    data = settings.data if task.files else None
     declaration = ExamplesStage(
         task=name,
         task_version=task.version,
-        train_examples=task.limit("train", tuning.train_examples),
-        dev_examples=task.limit("dev", tuning.dev_examples),
-        sequence_length=tuning.sequence_length,
+        train_examples=task.limit("train", settings.train_examples),
+        dev_examples=task.limit("dev", settings.dev_examples),
+        sequence_length=settings.sequence_length,
         data=data,
         read=data.inputs(task.files) if data and task.files else None,
-        swap_pairs=tuning.swap_pairs and task.unordered,
+        swap_pairs=settings.swap_pairs and task.unordered,
     )
     return Stage(declaration, {"tokens": tokens} if task.files else {"corpus": documents, "tokens": tokens})
 
 
-def _contamination(examples: Stage, corpus: Stage) -> Stage:
+def _contamination_stage(examples: Stage, corpus: Stage) -> Stage:
     declaration = examples.declaration
     assert isinstance(declaration, ExamplesStage)
     source = {"documents": examples.inputs["corpus"]} if "corpus" in examples.inputs else {}
@@ -210,12 +180,13 @@ def _contamination(examples: Stage, corpus: Stage) -> Stage:
     return Stage(ContaminationStage(**fields), {"corpus": corpus, **source})
 
 
-def _evaluation_set(experiment: Experiment, tokens: Stage) -> Stage:
+def _evaluation_set_stage(experiment: Experiment, tokens: Stage) -> Stage:
+    """Return the evaluation-set stage of the reference arm; of ELECTRA, the reference is the generator."""
     baseline = experiment.pretraining.evaluation_reference or experiment.baseline
     generator = baseline.objective.generator_of(baseline.architecture, baseline.architecture)
-    masking = baseline.objective.model_dump(include={"mask_rate", "mask_token_share", "random_token_share"})
+    masking_fields = baseline.objective.model_dump(include={"mask_rate", "mask_token_share", "random_token_share"})
     recipe = baseline.recipe.before_long_sequences
-    reference = baseline.model_copy(update={"objective": MaskedLanguageModel(**masking), "recipe": recipe})
+    reference = baseline.model_copy(update={"objective": MaskedLanguageModel(**masking_fields), "recipe": recipe})
     if generator is not None:
         reference = reference.model_copy(update={"architecture": generator})
     declaration = EvaluationSetStage(
@@ -227,27 +198,31 @@ def _evaluation_set(experiment: Experiment, tokens: Stage) -> Stage:
     return Stage(declaration, {"tokens": tokens})
 
 
-def _pretrain(experiment: Experiment, candidate: Candidate, seed: int, steps: tuple[int, int]) -> PretrainStage:
+def _pretrain_declaration(
+    experiment: Experiment, candidate: Candidate, seed: int, steps: tuple[int, int]
+) -> PretrainStage:
+    """Return the declaration of the updates from `steps[0]` to `steps[1]`."""
+    from_step, to_step = steps
     settings = experiment.pretraining
     total_steps = candidate.recipe.steps(settings.tokens)
-    points = {max(1, total_steps * point // settings.evaluations) for point in range(1, settings.evaluations + 1)}
+    evaluations = settings.evaluations
+    all_evaluations = {max(1, total_steps * number // evaluations) for number in range(1, evaluations + 1)}
+    evaluation_steps = {step for step in all_evaluations if from_step < step <= to_step} | {to_step}
     return PretrainStage(
         candidate=candidate.model_copy(update={"recipe": candidate.recipe.before_long_sequences}),
         generator=candidate.objective.generator_of(candidate.architecture, experiment.baseline.architecture),
         seed=seed,
-        from_step=steps[0],
-        to_step=steps[1],
-        evaluation_steps=tuple(sorted({point for point in points if steps[0] < point <= steps[1]} | {steps[1]})),
+        from_step=from_step,
+        to_step=to_step,
+        evaluation_steps=tuple(sorted(evaluation_steps)),
         horizon_tokens=candidate.recipe.schedule.horizon(total_steps * candidate.recipe.tokens_per_step),
     )
 
 
-def _needs_long_sequences(candidate: Candidate, task: str) -> bool:
-    return candidate.recipe.long_sequence_share > 0 and find_task(task).long_sequences
-
-
-def _long_sequence_phase(experiment: Experiment, candidate: Candidate, seed: int, from_step: int) -> PretrainStage:
-    """Return the updates at the longer length: pretraining of the same candidate with another recipe."""
+def _long_sequence_declaration(
+    experiment: Experiment, candidate: Candidate, seed: int, from_step: int
+) -> PretrainStage:
+    """Return the pretraining of the same candidate at the longer sequence length of its recipe."""
     to_step = from_step + candidate.recipe.long_sequence_updates(from_step)
     candidate = candidate.model_copy(update={"recipe": candidate.recipe.of_long_sequences})
     return PretrainStage(
@@ -265,12 +240,12 @@ def _initial_checkpoint(experiment: Experiment) -> InitialCheckpoint | None:
     if experiment.pretraining.init_checkpoint is None:
         return None
     checkpoint = read_initial_checkpoint(Path(experiment.pretraining.init_checkpoint))
-    checkpoint.verify(WEIGHTS)  # once, before any folder is created
+    checkpoint.verify(WEIGHTS)  # before the run creates a folder
     return checkpoint
 
 
 def _with_initial_checkpoint(declaration: PretrainStage, checkpoint: InitialCheckpoint | None) -> PretrainStage:
-    """Return a trial's first stage, with the weights of the initial checkpoint if there is one."""
+    """Return the declaration of a trial's first stage, with the initial checkpoint if there is one."""
     if checkpoint is None:
         return declaration
     return declaration.model_copy(
@@ -278,7 +253,7 @@ def _with_initial_checkpoint(declaration: PretrainStage, checkpoint: InitialChec
     )
 
 
-def _attention(experiment: Experiment, candidate: Candidate) -> AttentionStage:
+def _attention_declaration(experiment: Experiment, candidate: Candidate) -> AttentionStage:
     measure = experiment.measure.attention_diagonal
     assert measure is not None
     return AttentionStage(
@@ -290,23 +265,13 @@ def _attention(experiment: Experiment, candidate: Candidate) -> AttentionStage:
     )
 
 
-def _fine_tune(tuning: FineTuning, candidate: Candidate, task: str, seeds: tuple[int, int]) -> FineTuneStage:
+def _fine_tune_declaration(run: FineTuningRun, candidate: Candidate, pretraining_seed: int) -> FineTuneStage:
     return FineTuneStage(
         architecture=candidate.architecture,
         device=candidate.recipe.device,
         precision=candidate.recipe.precision,
-        task=task,
-        pretraining_seed=seeds[0],
-        seed=seeds[1],
-        **tuning.training,
+        task=run.task,
+        pretraining_seed=pretraining_seed,
+        seed=run.seed,
+        **run.settings.training,
     )
-
-
-def kind_of(label: str, stage: Stage) -> str:
-    """Return a stage's kind in the ledger.
-
-    Fine-tuning for a hurdle is a probe. Pretraining at the longer length is a kind of its own, because tables of
-    pretraining end before it.
-    """
-    kind = StageLabel.parse(label).kind
-    return kind if kind in (PROBE, LONG_SEQUENCE_PHASE) else stage.kind

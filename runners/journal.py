@@ -13,16 +13,17 @@ from ledger.artifacts import ArtifactStore, Outcome
 from ledger.database import Ledger
 from ledger.records import Record, Status
 from ledger.stage_results import FailedStage, StageResult
-from runners.dag import SharedStages, kind_of
+from runners.dag import SharedStages
 from runners.latency_stages import LatencyStages
 from runners.run_progress import RunProgress
 from runners.scheduler import ProposalRequest, Step, entry_step, next_step
 from runners.scheduling.rows import Fact, Row, rows_of
 from runners.scheduling.state import RunState
-from runners.scoring import scored
+from runners.scoring import scored_result
 from runners.search.next_arms import proposed_entries
 from runners.search.tuning_phase import tuning_plan
 from runners.search.warm_start import earlier_results
+from runners.stage_labels import kind_of
 from runners.work_queue import Failure, StageTask, TaskId
 
 ATTEMPTS = 3  # of a stage whose worker dies (out of memory, signal), before it is recorded as failed
@@ -143,7 +144,7 @@ class Journal:
             assert outcome.status is self._recorded_shared[task.label].status
             self._apply([self._recorded_shared[task.label]])
             return
-        result = scored(task.stage, outcome, self.store, self._fine_tuning_runs.get(task.label))
+        result = scored_result(task.stage, outcome, self.store, self._fine_tuning_runs.get(task.label))
         self._add(task, outcome.status, result, outcome.seconds, reused)
 
     def _fail(self, task: StageTask, failure: Failure) -> None:

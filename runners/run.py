@@ -19,13 +19,14 @@ from ledger.paths import ResultPaths
 from ledger.reading import refuse_former_timings
 from ledger.sessions import Stopwatch
 from ledger.snapshot import Snapshot, snapshot
-from runners.dag import SharedStages, all_labels, shared_stages
+from runners.dag import SharedStages, shared_stages
 from runners.differences import differences
 from runners.executors import Executor, open_executor
 from runners.journal import Journal
 from runners.latency_stages import LatencyStages, latency_stages, refuse_another_machine
 from runners.run_progress import RunProgress
 from runners.search.next_arms import importance_of_axes
+from runners.stage_labels import all_labels
 from runners.stages.stage import THREADS
 from runners.work_queue import StageTask
 from tasks.data_folder import with_paths_as_in

@@ -1,4 +1,4 @@
-"""Turn a fine-tuned model's predictions into scores, in the driver: trial workers need no metrics library."""
+"""Scores the predictions of a task stage, in the driver, so that trial workers import no metrics library."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -22,30 +22,36 @@ from runners.frozen_scoring import frozen_scores
 from runners.stages.declarations import FineTuneStage, TaskStage
 from runners.stages.stage import Stage
 from tasks.downstream import find_task
-from tasks.labelled.dev_halves import choice_half
+from tasks.labelled.dev_halves import selection_half
 from tasks.labelled.encoding import EncodedExamples, load_examples
 from tasks.labelled.scoring import references_of, score
 from tasks.labelled.task import DownstreamTask, Version
 from tasks.squad.official_metrics import squad_scores
-from tasks.squad.subsets import choice_half_of_questions
+from tasks.squad.subsets import selection_half_of_questions
 from tasks.squad.windows_on_disk import load_questions
 
 
-def scored(
-    stage: Stage, outcome: Outcome, store: ArtifactStore, teaching: FineTuningRun | None = None
+def scored_result(
+    stage: Stage, outcome: Outcome, store: ArtifactStore, run: FineTuningRun | None = None
 ) -> StageResult:
-    """Return what the ledger keeps of a stage: its result, of a downstream task with its scores.
+    """Return the result of a stage for the ledger; of a stage that evaluates a downstream task, with its scores.
 
-    Where it is one combination of a search, also what it is chosen by; its scores are then of the other half. Raises
-    CorruptionError where the stage store holds no result of that kind of stage.
+    If `run` is one combination of a hyperparameter search, the scores are those of the reporting half of dev, and the
+    selection score on the other half is part of the result. Raises CorruptionError if the stored result is not a
+    valid result of this kind of stage.
     """
-    told = stage.declaration
-    found = dict(outcome.result)
-    if isinstance(told, TaskStage) and outcome.status is Status.FINISHED:
-        seed = told.seed if isinstance(told, FineTuneStage) else 0  # nothing is drawn on a frozen encoder
-        found = {"task": told.task, "seed": seed, **_scores(stage, told, store, teaching), **found}
+    declaration = stage.declaration
+    result = dict(outcome.result)
+    if isinstance(declaration, TaskStage) and outcome.status is Status.FINISHED:
+        seed = declaration.seed if isinstance(declaration, FineTuneStage) else 0  # a frozen encoder draws nothing
+        result = {
+            "task": declaration.task,
+            "seed": seed,
+            **_scores(stage, declaration, store, run),
+            **result,
+        }
     try:
-        return read_result(stage.kind, outcome.status, canonical_text(found))
+        return read_result(stage.kind, outcome.status, canonical_text(result))
     except ValueError as fault:
         raise CorruptionError(
             f"{store.folder(stage.kind, stage.key)}: {fault}. Move the folder away and run again"
@@ -53,101 +59,111 @@ def scored(
 
 
 def _scores(
-    stage: Stage, told: TaskStage, store: ArtifactStore, teaching: FineTuningRun | None
+    stage: Stage, declaration: TaskStage, store: ArtifactStore, run: FineTuningRun | None
 ) -> dict[str, JsonValue]:
-    task = find_task(told.task)
-    predicted = store.read(stage.kind, stage.key)
-    asked = store.read("examples", stage.inputs["examples"].key)
+    task = find_task(declaration.task)
+    predictions = store.read(stage.kind, stage.key)
+    examples = store.read("examples", stage.inputs["examples"].key)
     if task.method != "fine_tune":
-        return frozen_scores(task, asked, predicted)
-    searched = teaching if teaching is not None and teaching.chosen_on is not None else None
+        return frozen_scores(task, examples, predictions)
+    search = run if run is not None and run.chosen_on is not None else None
     if task.squad is None:
-        return _of_labels(task, asked, predicted, searched)
-    return _of_squad(task, task.squad, asked, predicted, searched)
+        return _part_scores(task, examples, predictions, search)
+    return _question_scores(task, task.squad, examples, predictions, search)
 
 
-def _of_squad(
-    task: DownstreamTask, version: Version, asked: Path, predicted: Path, searched: FineTuningRun | None
+def _question_scores(
+    task: DownstreamTask,
+    version: Version,
+    examples_folder: Path,
+    predictions_folder: Path,
+    search: FineTuningRun | None,
 ) -> dict[str, JsonValue]:
-    questions, texts = load_questions(asked / "dev"), json.loads((predicted / predictions_file("dev")).read_text())
+    """Return the official metrics of SQuAD's dev questions."""
+    questions = load_questions(examples_folder / "dev")
+    answers = json.loads((predictions_folder / predictions_file("dev")).read_text())
 
-    def scores(part: NDArray[np.bool_]) -> dict[str, float]:
-        chosen = [questions[place] for place in np.flatnonzero(part)]
-        return {**squad_scores(chosen, version, texts).metrics}
+    def scores(mask: NDArray[np.bool_]) -> dict[str, float]:
+        chosen = [questions[position] for position in np.flatnonzero(mask)]
+        return {**squad_scores(chosen, version, answers).metrics}
 
-    found: dict[str, JsonValue] = {}
-    reported = np.ones(len(questions), dtype=bool)
-    if searched is not None:
-        chosen, reported = _parts(searched, len(questions), partial(choice_half_of_questions, questions))
-        found["choice"] = _choice(searched, scores(chosen)[task.metrics[0]], chosen, reported)
-    official = scores(reported)
-    return {"scores": {metric: official[metric] for metric in task.metrics}, "official": {**official}, **found}
+    choice: dict[str, JsonValue] = {}
+    reporting = np.ones(len(questions), dtype=bool)
+    if search is not None:
+        selection, reporting = _dev_masks(search, len(questions), partial(selection_half_of_questions, questions))
+        choice["choice"] = _choice(search, scores(selection)[task.metrics[0]], selection, reporting)
+    official = scores(reporting)
+    return {"scores": {metric: official[metric] for metric in task.metrics}, "official": {**official}, **choice}
 
 
-def _of_labels(
-    task: DownstreamTask, asked: Path, predicted: Path, searched: FineTuningRun | None
+def _part_scores(
+    task: DownstreamTask, examples_folder: Path, predictions_folder: Path, search: FineTuningRun | None
 ) -> dict[str, JsonValue]:
+    """Return the scores of every labelled part."""
     result: dict[str, JsonValue] = {}
-    for part in ("dev", *other_parts(asked)):
-        examples = load_examples(asked / part)
+    for part in ("dev", *other_parts(examples_folder)):
+        examples = load_examples(examples_folder / part)
         if references_of(task, examples) is None:
             continue
-        predictions = json.loads((predicted / predictions_file(part)).read_text())
-        decided = searched if part == "dev" else None  # further parts are reported whole: nothing is chosen by them
-        result |= _named(part, chosen_by(decided, task, examples, predictions))
+        predictions = json.loads((predictions_folder / predictions_file(part)).read_text())
+        dev_search = search if part == "dev" else None  # settings are selected on dev alone
+        result |= _with_part_name(part, label_scores(dev_search, task, examples, predictions))
         if task.form != "span" and len(set(predictions)) == 1:
             result["constant" if part == "dev" else f"constant {part}"] = True
     return result
 
 
-def _named(part: str, found: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    return {scores_name(part) if name == "scores" else name: value for name, value in found.items()}
+def _with_part_name(part: str, scores: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    return {scores_name(part) if name == "scores" else name: value for name, value in scores.items()}
 
 
-def chosen_by(
-    searched: FineTuningRun | None, task: DownstreamTask, dev: EncodedExamples, predictions: list[Any]
+def label_scores(
+    search: FineTuningRun | None, task: DownstreamTask, dev: EncodedExamples, predictions: list[Any]
 ) -> dict[str, JsonValue]:
-    """Return the scores; of a search those of the reported half and the choice score of the other."""
+    """Return the scores of `predictions`, one per example of `dev`, from 0 to 100.
+
+    Of a hyperparameter search: the scores of the reporting half, and the selection score of the other half.
+    """
     references = references_of(task, dev)
     assert references is not None
 
-    def scores(part: NDArray[np.bool_]) -> dict[str, float]:
-        places = np.flatnonzero(part).tolist()
-        right: list[Any] = [references[place] for place in places]
-        return score(task, [predictions[place] for place in places], right)
+    def scores(mask: NDArray[np.bool_]) -> dict[str, float]:
+        positions = np.flatnonzero(mask).tolist()
+        chosen_references: list[Any] = [references[position] for position in positions]
+        return score(task, [predictions[position] for position in positions], chosen_references)
 
-    if searched is None:
+    if search is None:
         return {"scores": {**score(task, predictions, references)}}
-    chosen, reported = _parts(searched, len(dev), partial(choice_half, dev))
+    selection, reporting = _dev_masks(search, len(dev), partial(selection_half, dev))
     return {
-        "scores": {**scores(reported)},
-        "choice": _choice(searched, scores(chosen)[task.metrics[0]], chosen, reported),
+        "scores": {**scores(reporting)},
+        "choice": _choice(search, scores(selection)[task.metrics[0]], selection, reporting),
     }
 
 
-def _parts(
-    searched: FineTuningRun, count: int, half: Callable[[], NDArray[np.bool_]]
+def _dev_masks(
+    search: FineTuningRun, count: int, half: Callable[[], NDArray[np.bool_]]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which examples a search chooses by and which it reports: two halves, or both the whole."""
-    if searched.chosen_on == "dev":
+    """Return masks [example] of the examples for selection and for reporting: two halves, or all of dev twice."""
+    if search.chosen_on == "dev":
         return np.ones(count, dtype=bool), np.ones(count, dtype=bool)
-    chosen = half()
-    return chosen, ~chosen
+    selection = half()
+    return selection, ~selection
 
 
 def _choice(
-    searched: FineTuningRun, score: float, chosen: NDArray[np.bool_], reported: NDArray[np.bool_]
+    search: FineTuningRun, score: float, selection: NDArray[np.bool_], reporting: NDArray[np.bool_]
 ) -> dict[str, JsonValue]:
     return {
         "score": score,
-        "n": int(chosen.sum()),
-        "reported": int(reported.sum()),
-        "chosen_on": searched.chosen_on,
-        "searched": {**searched.searched},
+        "n": int(selection.sum()),
+        "reported": int(reporting.sum()),
+        "chosen_on": search.chosen_on,
+        "searched": {**search.searched},
     }
 
 
 def primary_score(record: Record) -> float | None:
-    """Return a fine-tuning record's score by its task's primary metric, None where it has none."""
+    """Return a fine-tuning record's score by its task's primary metric; None if the record has no scores."""
     result = record.result
     return result.score(primary_metric(result.task)) if isinstance(result, FineTuneResult) else None

@@ -7,8 +7,6 @@ from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from foundation.errors import DataError, MachineError
 from tasks.splits import LoadedSplit, Split
 
@@ -79,6 +77,8 @@ def loaded(table: Any) -> LoadedSplit:
 
 def _shortest(value: float | None) -> float | None:
     """Return the shortest decimal with this float32 value: 3.8 instead of 3.799999952."""
+    import numpy as np
+
     return None if value is None else float(str(np.float32(value)))
 
 

@@ -11,7 +11,7 @@ from configuration.arm import BASELINE, Arm
 from configuration.claims import parse_orderings
 from configuration.designs import Factorial, Fractional, Search
 from configuration.designs.axes import grid_size
-from configuration.designs.crossed import crossed, missing_runs_warning
+from configuration.designs.search import NON_ADAPTIVE
 from configuration.metrics import HELD_OUT_LOSS, SCORE
 from configuration.seeds import first_seeds
 from configuration.validation.warnings import warnings_of
@@ -19,18 +19,11 @@ from foundation.errors import DataError, MachineError
 from foundation.schema import JsonValue
 from ledger.artifacts import ArtifactStore
 from ledger.paths import ResultPaths
-from reports.sections.single_change_effects import isolated_pairs
+from reports.statistics.isolated_pairs import isolated_pairs
 from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import Prediction, predicted
-from runners.dag import (
-    SharedStages,
-    fine_tune_labels,
-    has_long_sequence_phase,
-    measure_labels,
-    shared_stages,
-    trial_stages,
-)
-from runners.search.optuna_sampler import NON_ADAPTIVE
+from runners.dag import SharedStages, shared_stages, trial_stages
+from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
 from runners.stages.stage import Stage
 from search_space.cost import Convention
 
@@ -201,10 +194,17 @@ def _notes(chosen: Chosen) -> list[str]:
         else:
             notes += [f"{design.kind}: {note}" for note in design.notes()]
         if isinstance(design, Factorial | Fractional):
-            left_out = {one.name for one in chosen.experiment.arm_table.impossible}
-            runs = crossed(design, chosen.experiment.baseline, left_out)
-            notes += [f"{design.kind}: {missing_runs_warning(runs)}"] if runs is not None and runs.missing else []
+            notes += [f"{design.kind}: {warning}" for warning in _missing_runs(chosen, design)]
     return notes
+
+
+def _missing_runs(chosen: Chosen, design: Factorial | Fractional) -> Iterator[str]:
+    from configuration.designs.crossed import crossed, missing_runs_warning  # numpy, for these designs alone
+
+    left_out = {one.name for one in chosen.experiment.arm_table.impossible}
+    runs = crossed(design, chosen.experiment.baseline, left_out)
+    if runs is not None and runs.missing:
+        yield missing_runs_warning(runs)
 
 
 def _repeats(design: Search, seeds: int) -> str:

@@ -14,7 +14,7 @@ from configuration.seeds import first_seeds
 from foundation.schema import JsonValue, canonical_text
 from ledger.records import WITHOUT_SCALES
 from runners.cost_estimate.prediction import Prediction, Range
-from runners.dag import fine_tune_labels
+from runners.stage_labels import fine_tune_labels
 from search_space.cost import Convention
 
 REASONS_SHOWN = 5

@@ -10,6 +10,8 @@ from foundation.errors import Violation
 from foundation.schema import Count, Schema, Seed
 from search_space.candidate import Candidate
 
+NON_ADAPTIVE = ("qmc", "brute_force")
+"""Samplers with one sequence, whatever the results: each cohort continues it."""
 MEASURED = ("held_out_loss", "score")
 Objective = Literal["held_out_loss", "score", "parameters", "forward_flops", "train_flops", "seconds"]
 """An optimised quantity. `score` is maximised, all others are minimised; `seconds` is measured, so that a search over

@@ -13,7 +13,7 @@ from configuration.yaml.messages import NEEDED, message_of, mismatch, not_among
 from configuration.yaml.nodes import Entries, Leaf, Node, child
 from configuration.yaml.renamed import renamed_key
 from configuration.yaml.schema_paths import ResolvedLocation, allowed_locations, example, find, keys, kinds
-from foundation.errors import Violation, did_you_mean
+from foundation.errors import Violation, closest, did_you_mean
 from foundation.schema import VARIANT_KEY
 
 LOCATIONS_SHOWN_AT_MOST = 3
@@ -24,9 +24,10 @@ def mistakes_of_types(
 ) -> tuple[Mistake, ...]:
     """Return the mistakes of pydantic's errors, without consequences of mistakes that are reported already."""
     resolved_by_location: dict[Location, list[tuple[ResolvedLocation, ErrorDetails]]] = defaultdict(list)
-    for detail in error.errors(include_url=False):
-        resolved = find(model, document, detail["loc"])
-        if not _is_consequence(resolved, detail["type"]):
+    found = [(find(model, document, detail["loc"]), detail) for detail in error.errors(include_url=False)]
+    misspelt = {location for resolved, detail in found if (location := _meant(resolved, detail))}
+    for resolved, detail in found:
+        if not _is_consequence(resolved, detail["type"]) and detail["loc"] not in misspelt:
             resolved_by_location[_location(resolved, detail["type"])].append(
                 (resolved, _as_written(resolved, detail))
             )
@@ -67,6 +68,15 @@ def _is_consequence(resolved: ResolvedLocation, kind: str) -> bool:
     if isinstance(resolved.node, Leaf):
         return resolved.node.flawed
     return isinstance(resolved.node, Entries) and resolved.node.flawed and kind in ("missing", "union_tag_not_found")
+
+
+def _meant(resolved: ResolvedLocation, detail: ErrorDetails) -> tuple[int | str, ...] | None:
+    """Return where the key would be that an unknown key is a misspelling of, or a former name; None for others."""
+    if detail["type"] != "extra_forbidden":
+        return None
+    key, known = str(detail["loc"][-1]), keys(resolved.owner)
+    meant = renamed_key(key, known) or closest(unicodedata.normalize("NFKC", key), known)
+    return None if meant is None else (*detail["loc"][:-1], meant)
 
 
 def _location(resolved: ResolvedLocation, kind: str) -> Location:

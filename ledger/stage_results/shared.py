@@ -97,32 +97,32 @@ class ExamplesResult(Result, extra="allow"):
 
 
 class ContaminationResult(Result):
-    """How many dev examples of a task the pretraining text holds."""
+    """The number of a task's dev examples that occur in the pretraining text."""
 
     task: str
     examples: int
     told: int
-    """Examples that are long enough to tell."""
+    """Examples that are long enough to be searched for."""
     overlapping: int
     sentences: int
     runs: int
     run_words: int
     first: tuple[str, ...]
-    """The first few, and where their text stands."""
+    """Locations of the first few, each with the document of the pretraining text."""
 
     @property
     def share(self) -> float:
-        """Of the examples that are long enough to tell."""
+        """The overlapping share of the examples that are long enough, from 0 to 1; 0 if none is."""
         return self.overlapping / self.told if self.told else 0.0
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's, 95%; everything where no example could be told."""
+        """Wilson's 95% interval of the share; (0, 1) if no example is long enough."""
         return wilson(self.overlapping, self.told) if self.told else (0.0, 1.0)
 
     @property
-    def told_share(self) -> str:
-        """The share in words, with its interval and n."""
+    def share_with_interval(self) -> str:
+        """The share as text: the counts, the share in per cent, its interval, and the examples that are too short."""
         low, high = self.interval
         counts = f"{self.overlapping} of {self.told} dev examples"
         short = f", {self.examples - self.told} more too short to tell" if self.told < self.examples else ""

@@ -1,7 +1,7 @@
 """GitHub-flavoured Markdown: the finding, pipe tables with notes, and the conditions."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from tabulate import tabulate
 
@@ -51,3 +51,8 @@ def _cell(cell: Cell) -> str:
 def escape(text: str) -> str:
     """Return text with all special characters of Markdown and HTML escaped."""
     return ESCAPED.sub(r"\\\1", printable(text))
+
+
+def table_lines(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return rows of escaped cells, the headings and their alignments first, as lines of a table."""
+    return [f"| {' | '.join(row)} |" for row in rows]

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from analysis.effects import Effect, SeedValues, effect
+from analysis.difference import Effect, SeedValues
+from analysis.effects import effect
 from configuration.arm import BASELINE
 from configuration.metrics import ATTENTION_DIAGONAL
 from ledger.attention_locality import ALL, READINGS, uniform_concentration

@@ -39,7 +39,7 @@ def _row(result: ContaminationResult) -> Row:
 
 def leakage_notes(shared: Iterable[Record]) -> Iterator[tuple[str, str]]:
     """Yield the footer's note; none where contamination was not measured."""
-    shares = [f"{result.task} {result.told_share}" for result in contamination_results(shared)]
+    shares = [f"{result.task} {result.share_with_interval}" for result in contamination_results(shared)]
     if shares:
         yield TERM, f"{'; '.join(shares)}. Counted: {RULE}"
 

@@ -5,8 +5,8 @@ Leaving out a diverged seed biases the result in favour of its arm (Dodge et al.
 
 from collections.abc import Iterator, Mapping
 
-from analysis.difference import Difference
-from analysis.effects import SeedValues, difference_of
+from analysis.difference import Difference, SeedValues
+from analysis.effects import difference_of
 from analysis.proportions import wilson
 from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS

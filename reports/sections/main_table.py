@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from analysis.effects import Effect, MeanTest
+from analysis.difference import Effect, MeanTest
 from configuration.arm import BASELINE
 from ledger.records import ArmRow
 from reports.grid import Cell, Column, Grid, grid, with_notes

@@ -5,8 +5,7 @@ The paper's come from `search_space/released/papers.toml`, by the table and rows
 
 from collections.abc import Iterator
 
-from analysis.difference import Difference
-from analysis.effects import Effect
+from analysis.difference import Difference, Effect
 from configuration.metrics import DESCRIPTIONS, SCORE
 from foundation.schema import JsonValue
 from ledger.records import ArmRow

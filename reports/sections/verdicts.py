@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from analysis.effects import MeanTest
+from analysis.difference import MeanTest
 from analysis.estimates import array_of
 from analysis.pairing import PairingGain, pairing_gain
 from analysis.power import MOST_SEEDS

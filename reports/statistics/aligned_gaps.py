@@ -13,8 +13,8 @@ from statistics import fmean
 import numpy as np
 
 from analysis.alignment import Progress, Run, aligned, by_tokens
-from analysis.difference import Difference
-from analysis.effects import MeanTest, difference_of
+from analysis.difference import Difference, MeanTest
+from analysis.effects import difference_of
 from analysis.plateau import Plateau, plateau_of
 from configuration.arm import BASELINE
 from configuration.stage_label import PRETRAIN

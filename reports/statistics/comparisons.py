@@ -18,7 +18,8 @@ from statistics import variance
 import numpy as np
 
 from analysis.detectable import DetectableEffect, detectable_effect
-from analysis.effects import MeanTest, SeedValues, differences_of, estimate, stacked, wider
+from analysis.difference import MeanTest, SeedValues
+from analysis.effects import differences_of, estimate, stacked, wider
 from analysis.equivalence import equivalence_p
 from analysis.estimates import Estimates
 from analysis.graphical import gated, graphical_test, holm

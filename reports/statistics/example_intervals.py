@@ -1,6 +1,6 @@
 """Differences between arms over seeds and examples, from the values of single examples that a ledger keeps."""
 
-from analysis.effects import MeanTest
+from analysis.difference import MeanTest
 from analysis.estimates import Estimates
 from analysis.two_way_bootstrap import grouped, two_way_estimate
 from ledger.example_tables import ExampleTable

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from analysis.difference import Difference
-from analysis.effects import Effect, MeanTest, difference_of, effect, estimate, interval_of, wider
+from analysis.difference import Difference, Effect, MeanTest
+from analysis.effects import difference_of, effect, estimate, interval_of, wider
 from analysis.estimates import Estimates
 from analysis.group_sequential import Looks
 from analysis.paired import ALPHA

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from statistics import fmean
 
-from analysis.effects import SeedValues
+from analysis.difference import SeedValues
 from analysis.variance_components import NestedValues
 from configuration.metrics import PrimaryMetric
 from ledger.metrics import values_of_trial

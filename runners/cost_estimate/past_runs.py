@@ -26,7 +26,7 @@ from ledger.database import LEDGER_NAME, Ledger
 from ledger.measured_throughput import seconds_per_operation
 from ledger.records import ArmRow, Record, Status
 from runners.cost_estimate.flops import examples_expected, task_flops
-from runners.dag import pretrain_labels
+from runners.stage_labels import pretrain_labels
 from search_space.candidate import Candidate
 from tasks.downstream import find_task
 

@@ -16,11 +16,12 @@ from configuration.stage_label import LONG_SEQUENCE_PHASE
 from configuration.tuning_experiment import tuning_view
 from foundation.errors import ConflictError
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow
-from runners.dag import SharedStages, hurdle_labels, pretrain_labels, trial_stages
+from runners.dag import SharedStages, trial_stages
 from runners.latency_stages import LatencyStages
 from runners.scheduling.decisions import AUDIT, hurdle_decision_of, hurdle_decisions
 from runners.scheduling.rows import Fact, Row, Rows
 from runners.scheduling.trial import Trial, TrialPlan
+from runners.stage_labels import hurdle_labels, pretrain_labels
 from runners.stages.stage import Stage
 from runners.work_queue import StageTask
 

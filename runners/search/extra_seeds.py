@@ -5,13 +5,13 @@ from statistics import fmean
 
 from configuration.experiment import Experiment
 from configuration.metrics import primary_metric
-from configuration.seeds import next_seeds
+from configuration.next_seeds import next_seeds
 from ledger.database import LedgerRows
 from ledger.metrics import results_by_arm, values_of_trial
 from ledger.records import TrialRow
 from ledger.snapshot import histories_of
-from runners.dag import all_labels
 from runners.search.tuning_phase import families
+from runners.stage_labels import all_labels
 
 
 def extra_seeds(experiment: Experiment, rows: LedgerRows) -> dict[str, tuple[int, ...]]:

@@ -11,9 +11,9 @@ from foundation.schema import JsonValue
 from ledger.records import ArmRow, final_loss_of
 from ledger.selected_settings import chosen_records
 from ledger.snapshot import TrialHistory
-from runners.dag import fine_tune_labels, pretrain_labels
 from runners.scoring import primary_score
 from runners.search.optuna_sampler import Observation
+from runners.stage_labels import fine_tune_labels, pretrain_labels
 
 
 def observation_of(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from configuration.designs.search import Search
+from configuration.designs.search import NON_ADAPTIVE, Search
 from configuration.tuning_points import Extent
 from foundation.randomness import stream, stream_seed
 from foundation.schema import JsonValue
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 ASKS_BEFORE_UNIFORM = 20  # TPE may propose the same point repeatedly; afterwards points are drawn uniformly
 ASKS_PER_POINT = 200  # repeated and invalid points are redrawn this often; then the space counts as exhausted
-NON_ADAPTIVE = ("qmc", "brute_force")  # one sequence, whatever the results: each cohort continues it
 RELATIVE = ("gp", "nsga2")  # Optuna samples with these only on axes that all finished trials have
 LARGER_IS_BETTER = ("score",)
 

@@ -19,9 +19,9 @@ from ledger.records import TrialStatus, final_loss_of
 from ledger.snapshot import TrialHistory, histories_of
 from ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
 from ledger.tuning_selection import Choice, chosen, mean_over_seeds
-from runners.dag import fine_tune_labels, pretrain_labels
 from runners.search.observations import score_of
 from runners.search.optuna_sampler import draws
+from runners.stage_labels import fine_tune_labels, pretrain_labels
 from search_space.overrides import apply, difference
 
 OWN = f"{AT}own"

@@ -1,6 +1,6 @@
-"""Measures how close to the diagonal a pretrained encoder attends, and its mean attention map per layer.
+"""Measures the concentration of attention near the diagonal, and the mean attention map of each layer.
 
-ConvBERT, arXiv 2008.02496, Table 8; `configuration.measurements` documents what its text leaves open.
+ConvBERT, arXiv 2008.02496, Table 8; `configuration.measurements` documents the choices that the paper leaves open.
 """
 
 import numpy as np
@@ -23,29 +23,29 @@ from tasks.tokenizer import load_tokenizer
 from tasks.tokens import read_tokens
 
 MAP_CELLS = 32
-"""Rows and columns of a stored map: for longer sequences a cell is the mean over neighbours."""
+"""Maximum rows and columns of a stored map; for longer sequences a cell is a mean over neighbouring positions."""
 UNIFORM = 100
-"""Value of a cell for uniform attention; cells are integers to keep the ledger small."""
-WEIGHTS_AT_A_TIME = 2**24
-"""Bound on one layer's maps per batch, a function of the sizes alone, so that sums are reproducible."""
+"""Value of a cell for uniform attention; cells are integers because the ledger stores them as JSON."""
+WEIGHTS_PER_BATCH = 2**24
+"""Maximum attention weights of one layer per batch; constant, so that sums are reproducible."""
 
 
 def compute(stage: AttentionStage, context: StageContext) -> dict[str, JsonValue]:
-    """Return the near and far mass of every head, with and without [CLS] and [SEP], and the maps."""
+    """Return the near and far attention mass of every head and the maps of every layer. Raises DataError."""
     encoder = Encoder(stage.architecture, 0.0)
     load_weights(context.inputs["pretrained"] / CHECKPOINT, encoder, "encoder.")
     encoder = encoder.to(open_device(stage.device)).eval()
-    tokens = _held_out(stage, context)
+    tokens = _held_out_sequences(stage, context)
     sums = _Sums(stage, encoder.device)
-    rows = max(1, WEIGHTS_AT_A_TIME // (stage.architecture.attention_shape.heads * stage.length**2))
+    rows = max(1, WEIGHTS_PER_BATCH // (stage.architecture.attention_shape.heads * stage.length**2))
     for first in range(0, len(tokens), rows):
         visit_attention_maps(encoder, torch.from_numpy(tokens[first : first + rows]).to(encoder.device), sums.add)
         context.progress("attention", first / len(tokens))
     return sums.document(len(tokens))
 
 
-def _held_out(stage: AttentionStage, context: StageContext) -> NDArray[np.int64]:
-    """Return the sequences [sequences length]; raises DataError if the split has fewer."""
+def _held_out_sequences(stage: AttentionStage, context: StageContext) -> NDArray[np.int64]:
+    """Return evenly spaced validation sequences [sequences length]; raises DataError if there are too few."""
     source = context.inputs["tokens"]
     batches = Batches(read_tokens(source / "validation.npy"), load_tokenizer(source), stage.length)
     if batches.sequences < stage.sequences:
@@ -55,48 +55,52 @@ def _held_out(stage: AttentionStage, context: StageContext) -> NDArray[np.int64]
 
 
 class _Sums:
-    """Mass by layer and head, and the sum of the maps by layer."""
+    """Sums over sequences: attention mass by layer, head and mask, and attention maps by layer."""
 
     def __init__(self, stage: AttentionStage, device: torch.device) -> None:
         depth, heads, length = stage.architecture.depth, stage.architecture.attention_shape.heads, stage.length
         self._stage = stage
-        self._parts = [mask.to(device) for mask in near_and_far(length, stage.within)]
-        self._mass = np.zeros((depth, heads, len(self._parts)))
+        self._masks = [mask.to(device) for mask in near_and_far_masks(length, stage.within)]
+        self._mass = np.zeros((depth, heads, len(self._masks)))
         self._maps = np.zeros((depth, length, length))
 
     def add(self, layer: int, weights: Float[Tensor, "batch heads seq seq"]) -> None:
-        for place, part in enumerate(self._parts):
-            self._mass[layer, :, place] += (weights * part).sum((0, 2, 3)).double().cpu().numpy()
+        """Add the attention weights of a batch of sequences."""
+        for index, mask in enumerate(self._masks):
+            self._mass[layer, :, index] += (weights * mask).sum((0, 2, 3)).double().cpu().numpy()
         self._maps[layer] += weights.mean(1).sum(0).double().cpu().numpy()
 
     def document(self, sequences: int) -> dict[str, JsonValue]:
-        """Return masses as shares of a query's attention; the four of a head: near, far, and both without marks."""
+        """Return the result of the stage.
+
+        Of each head: layer, head, and four masses as shares of a query's attention: near, far, and both without [CLS]
+        and [SEP].
+        """
         stage, length = self._stage, self._stage.length
         heads: list[JsonValue] = [
             [layer, head, *(self._mass[layer, head] / (sequences * length)).tolist()]
             for layer in range(self._mass.shape[0])
             for head in range(self._mass.shape[1])
         ]
-        maps: list[JsonValue] = [cells(each / sequences).tolist() for each in self._maps]
+        maps: list[JsonValue] = [map_cells(each / sequences).tolist() for each in self._maps]
         sizes: dict[str, JsonValue] = {"sequences": sequences, "length": length, "within": stage.within}
         return {**sizes, "heads": heads, "maps": maps}
 
 
-def near_and_far(length: int, within: int) -> tuple[Bool[Tensor, "seq seq"], ...]:
-    """Return masks of the near and the far pairs, then the same without the first and the last token."""
-    places = torch.arange(length)
-    near = (places[:, None] - places[None]).abs() <= within
-    inside = (places > 0) & (places < length - 1)
+def near_and_far_masks(length: int, within: int) -> tuple[Bool[Tensor, "seq seq"], ...]:
+    """Return masks of the near and the far pairs, then both without the first and the last token."""
+    positions = torch.arange(length)
+    near = (positions[:, None] - positions[None]).abs() <= within
+    inside = (positions > 0) & (positions < length - 1)
     text = inside[:, None] & inside[None]
     return near, ~near, near & text, ~near & text
 
 
-def cells(weights: Float[np.ndarray, "seq seq"]) -> NDArray[np.int64]:
-    """Return a map of at most 32 x 32 cells, each a mean in hundredths of uniform attention."""
+def map_cells(weights: Float[np.ndarray, "seq seq"]) -> NDArray[np.int64]:
+    """Return a map of at most 32 x 32 cells: means of the weights, in per cent of uniform attention."""
     length = len(weights)
     edges = np.linspace(0, length, min(length, MAP_CELLS) + 1).astype(np.int64)
     sums = np.add.reduceat(np.add.reduceat(weights, edges[:-1], 0), edges[:-1], 1)
     sizes = np.diff(edges)
-    even = np.rint(sums / np.outer(sizes, sizes) * length * UNIFORM)
-    whole: NDArray[np.int64] = even.astype(np.int64)
-    return whole
+    cells: NDArray[np.int64] = np.rint(sums / np.outer(sizes, sizes) * length * UNIFORM).astype(np.int64)
+    return cells

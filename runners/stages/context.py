@@ -1,4 +1,4 @@
-"""The context of a stage's `compute`, besides its declaration."""
+"""The second argument of a stage's `compute`: where it reads and writes, and its progress."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ class StageContext:
     inputs: Mapping[str, Path]
     """Verified folders of the input stages, by name."""
     folder: Path
-    """Output folder; contains the files of a killed attempt."""
+    """Output folder; after a killed run it contains that run's files."""
     progress: ProgressFile
 
 
 class Diverged(Exception):
-    """The loss was not finite: a result of the candidate, not an error of the program. It ends the stage."""
+    """Training diverged: a result of the candidate, not an error of the program. `result` is the stage's result."""
 
     def __init__(self, result: dict[str, JsonValue]) -> None:
         self.result = result

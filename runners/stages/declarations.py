@@ -1,4 +1,4 @@
-"""Declarations of all kinds of stages. Torch-free, so that keys are computed before anything runs."""
+"""Declarations of all kinds of stages. Without torch, because `plan` computes keys too."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Literal
@@ -24,7 +24,7 @@ class CorpusStage(StageDeclaration):
     hashed_instead: ClassVar[dict[str, str]] = {"corpus": "read"}
     corpus: Corpus
     read: JsonValue
-    """Identity of the inputs: content hashes."""
+    """Content hashes of the files of the corpus."""
 
 
 class TokensStage(StageDeclaration):
@@ -36,7 +36,7 @@ class TokensStage(StageDeclaration):
     hashed_instead: ClassVar[dict[str, str]] = {"tokenizer": "read"}
     tokenizer: TokenizerDeclaration
     read: JsonValue
-    """Identity of the vocabulary: how it is trained, or the hash of the file."""
+    """The training settings of the vocabulary, or the content hash of its file."""
     vocabulary_size: Count
 
 
@@ -54,13 +54,13 @@ class ExamplesStage(StageDeclaration):
     task_version: int
     train_examples: Count | None
     dev_examples: Count | None
-    """Maximum number; None for all."""
+    """Maximum number of examples; None for all."""
     sequence_length: Count
     data: PublishedData | None = None
     read: JsonValue = None
     """The sha256 of each of the task's files, if it has files."""
     swap_pairs: bool = False
-    """Whether training pairs are duplicated with their texts swapped."""
+    """Whether the training pairs are also trained on with their texts swapped."""
 
 
 class ContaminationStage(StageDeclaration):
@@ -81,14 +81,14 @@ class ContaminationStage(StageDeclaration):
 
 
 class EvaluationSetStage(StageDeclaration):
-    """Build the held-out evaluation set, for ELECTRA with a reference generator trained first. Reads `tokens`."""
+    """Build the held-out evaluation set; for ELECTRA, train a reference generator first. Reads `tokens`."""
 
     stage: ClassVar[str] = "evaluation_set"
     code_version: ClassVar[int] = 2
     libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
     uses_kernels: ClassVar[bool] = True
     reference: Candidate
-    """The baseline's objective and recipe, with the generator's architecture if there is a generator."""
+    """Masked language model with the baseline's recipe; its architecture is the generator's, if there is one."""
     objective: Literal["masked_language_model", "replaced_token_detection"]
     sequences: Count
     generator_tokens: int
@@ -96,7 +96,10 @@ class EvaluationSetStage(StageDeclaration):
 
 
 class PretrainStage(StageDeclaration):
-    """Train a candidate from one token mark to the next. Reads `tokens`, `evaluation_set` and, past 0, `previous`."""
+    """Train a candidate from one token count to the next.
+
+    Reads `tokens`, `evaluation_set` and, except from step 0, `previous`: the pretraining stage before it.
+    """
 
     stage: ClassVar[str] = "pretrain"
     hashed_instead: ClassVar[dict[str, str]] = {"init_checkpoint": "init_checkpoint_weights"}
@@ -111,7 +114,7 @@ class PretrainStage(StageDeclaration):
     evaluation_steps: tuple[Count, ...]
     """Steps after which the held-out loss is measured; the last one is `to_step`."""
     horizon_tokens: Count | None
-    """The whole budget, if the schedule depends on it."""
+    """Tokens over which the schedule decays the learning rate; None if the schedule does not depend on them."""
     init_checkpoint: str | None = None
     """Folder of the initial checkpoint of the encoder; None: random initialisation from the seed."""
     init_checkpoint_weights: str | None = None
@@ -121,8 +124,8 @@ class PretrainStage(StageDeclaration):
 class FineTuneStage(StageDeclaration, TaskTraining):
     """Fine-tune a pretrained encoder on one task with one seed. Reads `pretrained` and `examples`.
 
-    Head, order and dropout are drawn from both seeds: fine-tuning seeds are nested in pretraining seeds, and all
-    arms have the same draws at one pair of seeds.
+    Head, order of examples and dropout are drawn from both seeds: fine-tuning seeds are nested in pretraining seeds,
+    and at one pair of seeds the draws of all arms are the same.
     """
 
     stage: ClassVar[str] = "fine_tune"
@@ -141,7 +144,7 @@ class FineTuneStage(StageDeclaration, TaskTraining):
 
 
 class UntrainedStage(StageDeclaration):
-    """Initialise a model and keep its weights, as a reference. Reads nothing."""
+    """Initialise a model and store its weights: the untrained reference. Reads nothing."""
 
     stage: ClassVar[str] = UNTRAINED
     code_version: ClassVar[int] = 1
@@ -152,7 +155,7 @@ class UntrainedStage(StageDeclaration):
 
 
 class LinearProbeStage(StageDeclaration):
-    """Fit a linear classifier of words on each layer of a frozen encoder. Reads `pretrained` and `examples`."""
+    """Fit a linear probe of word tags on each layer of a frozen encoder. Reads `pretrained` and `examples`."""
 
     stage: ClassVar[str] = LINEAR_PROBE
     code_version: ClassVar[int] = 1
@@ -164,7 +167,7 @@ class LinearProbeStage(StageDeclaration):
 
 
 class MinimalPairsStage(StageDeclaration):
-    """Score minimal pairs by the pretrained model, its head included. Reads `pretrained` and `examples`."""
+    """Score minimal pairs with the pretrained model and its head. Reads `pretrained`, `examples` and `tokens`."""
 
     stage: ClassVar[str] = MINIMAL_PAIRS
     code_version: ClassVar[int] = 1
@@ -176,7 +179,7 @@ class MinimalPairsStage(StageDeclaration):
 
 
 TaskStage = FineTuneStage | LinearProbeStage | MinimalPairsStage
-"""What ends in the scores of a downstream task."""
+"""Stages whose result contains the scores of a downstream task."""
 
 
 class AttentionStage(StageDeclaration):
@@ -190,14 +193,15 @@ class AttentionStage(StageDeclaration):
     length: Count
     """Tokens of a sequence, [CLS] and [SEP] included."""
     within: Count
+    """Maximum distance in positions of a near pair of query and key."""
     sequences: Count
     device: Literal["cpu", "cuda"] = "cpu"
 
 
 class LatencyStage(StageDeclaration):
-    """Time one part of every arm at one length. Reads nothing.
+    """Measure the latency of one part of every arm at one sequence length. Reads nothing.
 
-    All arms in one stage: a ratio is paired by rounds, and a round passes every arm once in one process.
+    All arms are in one stage: ratios are paired by round, and a round runs every arm once in one process.
     """
 
     stage: ClassVar[str] = LATENCY
@@ -208,7 +212,7 @@ class LatencyStage(StageDeclaration):
     arms: Mapping[Name, Architecture]
     part: Part
     length: Count
-    """Tokens of a sequence, none of them padding."""
+    """Tokens of a sequence, without padding."""
     batch_sequences: Count
     rounds: Count
     warm_up_rounds: int
@@ -216,7 +220,7 @@ class LatencyStage(StageDeclaration):
     device: Literal["cpu", "cuda"]
     precision: Literal["float32", "bfloat16"]
     machine: Machine
-    """What a time depends on and no other result does: the processor and the source of the models among it."""
+    """What latency depends on besides the declaration: processor, device, versions, a hash of the model code."""
 
 
 KINDS: dict[str, type[StageDeclaration]] = {
@@ -236,4 +240,4 @@ KINDS: dict[str, type[StageDeclaration]] = {
         LatencyStage,
     )
 }
-"""Every kind of stage by name; the file of that name in this folder computes it."""
+"""Every kind of stage by name; the file of that name in this folder has its `compute`."""

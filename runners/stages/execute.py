@@ -15,20 +15,20 @@ from runners.stages.warm_up import WarmUp
 from tasks.progress import place
 
 warm_up = WarmUp()
-"""Of this process."""
+"""The warm-up of this process."""
 
 
 def execute(job: Job) -> Outcome:
     """Return the outcome of a stage, from the store if it is cached; on return it is on disk.
 
-    Its seconds are those of `compute` alone, without the warm-up of the process and the verification of inputs.
+    `Outcome.seconds` is the duration of `compute`, without the warm-up of the process and the verification of inputs.
     """
     store = ArtifactStore(Path(job.store))
     with store.computing(job.key) as folder:
-        known = store.outcome(job.stage, job.key)
-        if known is not None:
-            return known
-        carried_on = any(folder.iterdir())  # by a killed run, whose seconds are lost
+        cached = store.outcome(job.stage, job.key)
+        if cached is not None:
+            return cached
+        resumed = any(folder.iterdir())  # after a killed run, whose seconds are unknown
         progress = ProgressFile(store.progress_file(job.key))
         inputs = {}
         for number, (name, (kind, key)) in enumerate(job.inputs.items(), start=1):
@@ -41,7 +41,7 @@ def execute(job: Job) -> Outcome:
         started = time.monotonic()
         status, result = _run(declaration, context)
         seconds = round(time.monotonic() - started, 3)
-        outcome = Outcome(status, result, seconds, None if carried_on else round(warm_up.seconds, 3))
+        outcome = Outcome(status, result, seconds, None if resumed else round(warm_up.seconds, 3))
         store.publish(job.stage, job.key, folder, outcome, {name: key for name, (_, key) in job.inputs.items()})
         return outcome
 

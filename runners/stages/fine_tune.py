@@ -1,4 +1,4 @@
-"""Fine-tunes a pretrained encoder on one task with one seed and writes its predictions on the evaluation sets."""
+"""Fine-tunes a pretrained encoder on one task with one seed and writes its predictions on the evaluated parts."""
 
 import json
 import math
@@ -30,12 +30,12 @@ from tasks.downstream import find_task
 from tasks.labelled.encoding import EncodedExamples, load_examples
 from tasks.labelled.scoring import example_scores, references_of
 
-LONGEST_ANSWER_TOKENS = 30  # as in BERT's run_squad.py
+MAX_ANSWER_TOKENS = 30  # as in BERT's run_squad.py
 EXAMPLES_PER_PREDICTION_BATCH = 64
 
 
 def compute(stage: FineTuneStage, context: StageContext) -> dict[str, JsonValue]:
-    """Write the predictions and return the numbers of evaluated examples. Raises Diverged."""
+    """Write the predictions and the score of every example; return the numbers of examples. Raises Diverged."""
     task = find_task(stage.task)
     train = load_examples(context.inputs["examples"] / "train")
     model = build_fine_tuned(stage.architecture, task.form, task.outputs, stage.pooling, stage.dropout)
@@ -45,9 +45,9 @@ def compute(stage: FineTuneStage, context: StageContext) -> dict[str, JsonValue]
     _train(model, train, stage, context)
     if task.squad is not None:
         logits = partial(_logits, model, precision=stage.precision)
-        return answer_questions(task.squad, context, lambda rows: (each.numpy() for each in logits(rows)))
+        return answer_questions(task.squad, context, lambda rows: (row.numpy() for row in logits(rows)))
     counts: dict[str, JsonValue] = {}
-    kept: dict[str, JsonValue] = {}
+    score_files: dict[str, JsonValue] = {}
     for part, examples in _evaluation_parts(context.inputs["examples"]):
         predictions = _predict(model, examples, stage, task.value_range)
         (context.folder / predictions_file(part)).write_text(json.dumps(predictions))
@@ -55,18 +55,18 @@ def compute(stage: FineTuneStage, context: StageContext) -> dict[str, JsonValue]
         references = references_of(task, examples)
         if references is not None:
             scores = example_scores(task, predictions, references)
-            kept[part] = write_example_values(context.folder / example_scores_file(part), scores)
+            score_files[part] = write_example_values(context.folder / example_scores_file(part), scores)
     others = {part: count for part, count in counts.items() if part != "dev"}
-    return {"examples": counts["dev"], "example_scores": kept} | ({"others": others} if others else {})
+    return {"examples": counts["dev"], "example_scores": score_files} | ({"others": others} if others else {})
 
 
 def root_seed(stage: FineTuneStage) -> int:
-    """Return the seed of all random streams of a fine-tuning, from both seeds and nothing of the arm."""
+    """Return the seed of all random streams of a fine-tuning; it depends on both seeds and not on the arm."""
     return stream_seed(stage.pretraining_seed, "fine-tuning", stage.seed)
 
 
 def _evaluation_parts(folder: Path) -> Iterator[tuple[str, EncodedExamples]]:
-    """Yield every part to predict, dev first."""
+    """Yield the name and the examples of every part to predict, dev first."""
     yield "dev", load_examples(folder / "dev")
     for part in other_parts(folder):
         yield part, load_examples(folder / part)
@@ -75,17 +75,17 @@ def _evaluation_parts(folder: Path) -> Iterator[tuple[str, EncodedExamples]]:
 def _train(model: FineTuned, train: EncodedExamples, stage: FineTuneStage, context: StageContext) -> None:
     optimiser = _optimiser(model, stage)
     batches = [batch for epoch in range(stage.epochs) for batch in epoch_batches(train, stage, epoch)]
-    for step, chosen in enumerate(batches):
+    for step, rows in enumerate(batches):
         model.train()
         torch.manual_seed(stream_seed(root_seed(stage), "fine-tuning dropout", step))
-        set_rate(optimiser, stage.peak_learning_rate * _multiplier(step, len(batches), stage.warmup_share))
-        answers = _answers(train, chosen, isinstance(model.head, SpanHead)).to(model.encoder.device)
+        set_rate(optimiser, stage.peak_learning_rate * _rate_multiplier(step, len(batches), stage.warmup_share))
+        targets = _targets(train, rows, isinstance(model.head, SpanHead)).to(model.encoder.device)
         with autocast_to(stage.precision, model.encoder.device):
-            loss = model.loss(*_inputs(train, chosen, model.encoder.device), answers)
+            loss = model.loss(*_inputs(train, rows, model.encoder.device), targets)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0).item()
-        if not (math.isfinite(loss.item()) and math.isfinite(norm)):
+        gradient_norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0).item()
+        if not (math.isfinite(loss.item()) and math.isfinite(gradient_norm)):
             raise Diverged({"task": stage.task, "seed": stage.seed, "step": step, "loss": str(loss.item())})
         optimiser.step()
         context.progress(stage.task, step / len(batches), loss.item())
@@ -98,69 +98,70 @@ def _optimiser(model: FineTuned, stage: FineTuneStage) -> torch.optim.Optimizer:
 
 
 def epoch_batches(train: EncodedExamples, stage: FineTuneStage, epoch: int) -> list[NDArray[np.int64]]:
-    """Return the batches of one epoch: examples grouped by length, batches in random order."""
+    """Return the example indices of every batch of one epoch: similar lengths in a batch, batches in random order."""
     random = stream(root_seed(stage), "fine-tuning order", epoch)
     shuffled = random.permutation(len(train))
     by_length = shuffled[np.argsort(np.asarray(train.lengths)[shuffled] // 8, kind="stable")]
     batches = [
         by_length[first : first + stage.batch_examples] for first in range(0, len(train), stage.batch_examples)
     ]
-    return [batches[place] for place in random.permutation(len(batches))]
+    return [batches[position] for position in random.permutation(len(batches))]
 
 
-def _multiplier(step: int, steps: int, warmup_share: float) -> float:
+def _rate_multiplier(step: int, steps: int, warmup_share: float) -> float:
+    """Return the factor on the peak learning rate: linear warm-up, then linear decay to 0 after the last update."""
     warmup = max(1.0, steps * warmup_share)
     return min((step + 1) / warmup, (steps - step) / max(1.0, steps - warmup), 1.0)
 
 
 def _inputs(
-    examples: EncodedExamples, chosen: NDArray[np.int64], device: torch.device
+    examples: EncodedExamples, rows: NDArray[np.int64], device: torch.device
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return tokens, segments and padding mask, cut to the longest of the chosen; each [batch seq]."""
-    lengths = np.asarray(examples.lengths)[chosen]
+    """Return tokens, segments and padding mask of the rows, cut to the longest of them; each [batch seq]."""
+    lengths = np.asarray(examples.lengths)[rows]
     longest = int(lengths.max())
-    tokens = torch.from_numpy(np.asarray(examples.tokens)[chosen, :longest].astype(np.int64))
-    segments = torch.from_numpy(np.asarray(examples.segments)[chosen, :longest].astype(np.int64))
+    tokens = torch.from_numpy(np.asarray(examples.tokens)[rows, :longest].astype(np.int64))
+    segments = torch.from_numpy(np.asarray(examples.segments)[rows, :longest].astype(np.int64))
     padding_mask = torch.arange(longest)[None] < torch.from_numpy(lengths.astype(np.int64))[:, None]
     return tokens.to(device), segments.to(device), padding_mask.to(device)
 
 
-def _answers(examples: EncodedExamples, chosen: NDArray[np.int64], spans: bool) -> Tensor:
-    """Return labels or values [batch 1], or the start and end of each answer [batch 2]."""
+def _targets(examples: EncodedExamples, rows: NDArray[np.int64], spans: bool) -> Tensor:
+    """Return labels or values [batch 1], or the start and end tokens of each answer [batch 2]."""
     if examples.values:
-        return torch.tensor(examples.values, dtype=torch.float32)[chosen, None]
+        return torch.tensor(examples.values, dtype=torch.float32)[rows, None]
     columns = (examples.starts, examples.ends) if spans else (examples.labels,)
-    return torch.from_numpy(np.stack([np.asarray(each)[chosen] for each in columns], 1).astype(np.int64))
+    return torch.from_numpy(np.stack([np.asarray(column)[rows] for column in columns], 1).astype(np.int64))
 
 
 def _predict(
     model: FineTuned, dev: EncodedExamples, stage: FineTuneStage, value_range: tuple[float, float] | None
 ) -> list[int] | list[float] | list[str]:
-    """Return one label, one value inside its range, or one answer text per held-out example, in their order."""
+    """Return one label, one value clamped to `value_range`, or one answer text per example, in their order."""
     logits = _logits(model, dev, stage.precision)
     if value_range is not None:
         return [float(row[0].clamp(*value_range)) for row in logits]
     if not isinstance(model.head, SpanHead):
         return [int(row.argmax()) for row in logits]
-    return [_answer(dev, example, row) for example, row in enumerate(logits)]
+    return [_answer_text(dev, example, row) for example, row in enumerate(logits)]
 
 
 def _logits(model: FineTuned, rows: EncodedExamples, precision: Precision) -> Iterator[Tensor]:
-    """Yield the logits of every row in order: [outputs], or [seq 2] as long as the batch it was computed in."""
+    """Yield the logits of every row in order: [outputs], or [seq 2] where seq is the longest of the row's batch."""
     model.eval()
     for first in range(0, len(rows), EXAMPLES_PER_PREDICTION_BATCH):
-        chosen = np.arange(first, min(first + EXAMPLES_PER_PREDICTION_BATCH, len(rows)))
+        batch = np.arange(first, min(first + EXAMPLES_PER_PREDICTION_BATCH, len(rows)))
         with torch.inference_mode(), autocast_to(precision, model.encoder.device):
-            logits = model(*_inputs(rows, chosen, model.encoder.device)).float().cpu()
+            logits = model(*_inputs(rows, batch, model.encoder.device)).float().cpu()
         yield from logits
 
 
-def _answer(dev: EncodedExamples, example: int, logits: Tensor) -> str:
-    """Return the text of the best span inside the second text, at most 30 tokens long."""
+def _answer_text(dev: EncodedExamples, example: int, logits: Tensor) -> str:
+    """Return the text of the span of the second text with the largest sum of its two logits, of at most 30 tokens."""
     length = len(logits)
     inside = torch.from_numpy(np.asarray(dev.offsets)[example, :length, 0] >= 0)
     pair_scores = logits[:, None, 0] + logits[None, :, 1]
-    possible = torch.ones(length, length, dtype=torch.bool).triu().tril(LONGEST_ANSWER_TOKENS - 1)
+    possible = torch.ones(length, length, dtype=torch.bool).triu().tril(MAX_ANSWER_TOKENS - 1)
     possible &= inside[:, None] & inside[None, :]
     best = int(pair_scores.masked_fill(~possible, -torch.inf).argmax())
     return dev.answer_text(example, best // length, best % length)

@@ -1,4 +1,4 @@
-"""Encodes the examples of tasks that are evaluated on a frozen encoder, and scores their references."""
+"""Encodes the examples of tasks that are evaluated on a frozen encoder and scores their reference models."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ PARTS = ("train", "dev")
 
 
 def parts_of(examples: Examples) -> Iterator[tuple[str, tuple[Example, ...]]]:
-    """Yield every part with its name: train, dev, then further ones."""
+    """Yield the name and the examples of every part: train, dev, then the further parts by name."""
     yield from zip(PARTS, (examples.train, examples.dev), strict=True)
     yield from sorted(examples.others.items())
 
@@ -26,16 +26,16 @@ def parts_of(examples: Examples) -> Iterator[tuple[str, tuple[Example, ...]]]:
 def encode_frozen(
     stage: ExamplesStage, task: DownstreamTask, examples: Examples, tokenizer: WordPiece, context: StageContext
 ) -> dict[str, JsonValue]:
-    """Write the encoded examples; return how many there are, and the scores of the references.
+    """Write the encoded examples; return their counts and the scores of the reference model.
 
-    Of a linear probe the reference is the most frequent tag of each word, of minimal pairs an n-gram model.
+    The reference of a linear probe is the most frequent tag of each word, that of minimal pairs an n-gram model.
     """
     result: dict[str, JsonValue] = {}
-    for part, chosen in parts_of(examples):
-        context.progress(f"encoding {task.name}, {part}: {len(chosen):,} examples", 0.3)
+    for part, part_examples in parts_of(examples):
+        context.progress(f"encoding {task.name}, {part}: {len(part_examples):,} examples", 0.3)
         (context.folder / part).mkdir(exist_ok=True)
-        encoded = _encoded(task, chosen, tokenizer, stage.sequence_length, context.folder / part)
-        result[part] = figures_of(encoded, len(chosen), examples.left_out.get(part, 0))
+        encoded = _encode(task, part_examples, tokenizer, stage.sequence_length, context.folder / part)
+        result[part] = part_counts(encoded, len(part_examples), examples.left_out.get(part, 0))
     if task.method == "minimal_pairs":
         return result | {"bag_of_words": None} | ngram_reference(task, examples, tokenizer, context)
     scores = most_frequent_tag_scores(task, examples)
@@ -50,24 +50,24 @@ def ngram_reference(
     return {"ngram": {**ngram_scores(task, examples, context.inputs["tokens"] / "train.npy", tokenizer)}}
 
 
-def _encoded(
-    task: DownstreamTask, chosen: Sequence[Example], tokenizer: WordPiece, length: int, folder: Path
+def _encode(
+    task: DownstreamTask, examples: Sequence[Example], tokenizer: WordPiece, length: int, folder: Path
 ) -> EncodedExamples:
     if task.method == "linear_probe":
-        words = encode_words(chosen, tokenizer, length)
+        words = encode_words(examples, tokenizer, length)
         save_words(words, folder)
         return words.sequences
-    pairs = encode_pairs(chosen, tokenizer, length)
+    pairs = encode_pairs(examples, tokenizer, length)
     save_examples(pairs, folder)
-    save_groups(chosen, folder)
+    save_groups(examples, folder)
     return pairs
 
 
-def figures_of(encoded: EncodedExamples, examples: int, left_out: int) -> dict[str, JsonValue]:
-    """Return what the ledger keeps of one encoded part."""
-    figures: dict[str, JsonValue] = {
+def part_counts(encoded: EncodedExamples, examples: int, left_out: int) -> dict[str, JsonValue]:
+    """Return the number of examples of one encoded part, and what truncation removed, for the ledger."""
+    counts: dict[str, JsonValue] = {
         "examples": examples,
         "truncated_share": round(encoded.truncated_share, 4),
         "answers_lost": encoded.answers_lost,
     }
-    return figures | ({"left_out": left_out} if left_out else {})
+    return counts | ({"left_out": left_out} if left_out else {})

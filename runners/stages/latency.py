@@ -1,8 +1,9 @@
-"""Time every arm once per round, in an order drawn anew, one pass at a time. The one file with a clock in its result.
+"""Measures latency: in each round, one forward pass of every arm, in an order that is drawn for each round.
 
-On a processor the clock is the CPU time of this process, which runs on one thread: what other programs take is not
-counted, though what they push out of the caches is. A GPU works beside the process, so there it is wall time between
-two synchronisations. Random orders and paired rounds spread what drifts, such as the clock rate, over all arms.
+This is the only stage whose result depends on a clock. On a CPU it is the CPU time of this process, which has one
+thread: the time of other processes is not counted, although they may evict its data from the caches. On a GPU, which
+runs asynchronously, it is the wall time between two synchronisations. Random orders and paired rounds distribute
+drift, such as that of the clock rate, over all arms.
 """
 
 import gc
@@ -34,79 +35,85 @@ from search_space.architecture import Architecture
 
 CODE_DIGITS = 12
 SOURCES = (".py", ".c", ".h")
-Pass = Callable[[], object]
+ForwardPass = Callable[[], object]
 
 
 def compute(stage: LatencyStage, context: StageContext) -> dict[str, JsonValue]:
-    """Return the seconds of every arm in every round. Raises MachineError where the clock is too coarse."""
-    passes = {arm: _pass(stage, architecture) for arm, architecture in stage.arms.items()}
+    """Return the seconds of every arm in every round. Raises MachineError if the clock is too coarse."""
+    passes = {arm: _forward_pass(stage, architecture) for arm, architecture in stage.arms.items()}
     arms, rounds = tuple(passes), stage.warm_up_rounds + stage.rounds
     seconds: dict[str, list[float]] = {arm: [] for arm in arms}
     orders = stream(stage.seed, "order of the arms", stage.length)
-    with _undisturbed():
+    with _timing_conditions():
         for number in range(rounds):
             for position in orders.permutation(len(arms)):
-                took = _seconds(passes[arms[position]], stage.device == "cuda")
+                elapsed = _seconds(passes[arms[position]], stage.device == "cuda")
                 if number >= stage.warm_up_rounds:
-                    seconds[arms[position]].append(took)
-            context.progress("timing", (number + 1) / rounds)  # between rounds, so that it is never timed
-    if any(took <= 0 for each in seconds.values() for took in each):
+                    seconds[arms[position]].append(elapsed)
+            context.progress("timing", (number + 1) / rounds)  # between rounds, outside the measured time
+    if any(value <= 0 for values in seconds.values() for value in values):
         raise MachineError(f"the clock is too coarse for length {stage.length}: raise timing.batch_sequences")
-    timed = {arm: tuple(each) for arm, each in seconds.items()}
-    return LatencyResult(length=stage.length, arms=arms, seconds=timed, machine=stage.machine).model_dump(mode="json")
+    result = LatencyResult(
+        length=stage.length,
+        arms=arms,
+        seconds={arm: tuple(values) for arm, values in seconds.items()},
+        machine=stage.machine,
+    )
+    return result.model_dump(mode="json")
 
 
 def this_machine(device_name: Literal["cpu", "cuda"]) -> Machine:
-    """Return what the seconds will depend on. Raises MachineError where the device is missing."""
-    device, found = open_device(device_name), manifest()
+    """Return what latency depends on besides the architecture. Raises MachineError if the device is missing."""
+    device, environment = open_device(device_name), manifest()
     gpu = device.type == "cuda"
     return Machine(
-        processor=str(found["processor"]),
-        system=str(found["system"]),
+        processor=str(environment["processor"]),
+        system=str(environment["system"]),
         instructions=torch.backends.cpu.get_cpu_capability(),
         device=torch.cuda.get_device_name(device) if gpu else "cpu",
         threads=THREADS,
         clock="wall time between synchronisations" if gpu else "CPU time of the process",
-        python=str(found["python"]),
+        python=str(environment["python"]),
         torch=torch.__version__,
         operators=arithmetic(),
-        code=_code(),
+        code=_code_hash(),
     )
 
 
-def _pass(stage: LatencyStage, architecture: Architecture) -> Pass:
-    """Return a call that passes one batch through the part; equal sizes get equal weights and inputs."""
+def _forward_pass(stage: LatencyStage, architecture: Architecture) -> ForwardPass:
+    """Return a function that runs the part on one batch; parts of equal sizes have equal weights and inputs."""
     part = {"attention": MixedAttention, "block": Block}[stage.part](architecture, 0.0).eval()
     initialise(part, stage.seed)
-    kind = {"device": open_device(stage.device), "dtype": getattr(torch, stage.precision)}
+    options = {"device": open_device(stage.device), "dtype": getattr(torch, stage.precision)}
     generator = torch.Generator().manual_seed(stream_seed(stage.seed, "inputs", stage.length))
-    x = torch.randn(stage.batch_sequences, stage.length, architecture.width, generator=generator).to(**kind)
-    part.to(**kind)
+    x = torch.randn(stage.batch_sequences, stage.length, architecture.width, generator=generator).to(**options)
+    part.to(**options)
 
-    def passed() -> Tensor:
-        out: Tensor = part(x, None)
-        return out
+    def forward() -> Tensor:
+        output: Tensor = part(x, None)
+        return output
 
-    return passed
+    return forward
 
 
-def _seconds(passed: Pass, gpu: bool) -> float:
+def _seconds(forward: ForwardPass, gpu: bool) -> float:
+    """Return the seconds of one forward pass, by the clock of the device."""
     if not gpu:
         start = time.process_time_ns()
-        passed()
+        forward()
         return (time.process_time_ns() - start) / 1e9
     torch.cuda.synchronize()
     start = time.perf_counter_ns()
-    passed()
+    forward()
     torch.cuda.synchronize()
     return (time.perf_counter_ns() - start) / 1e9
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Run on one thread, record no gradients and collect no garbage.
+def _timing_conditions() -> Iterator[None]:
+    """Context without gradients, garbage collection and deterministic algorithms, on one thread.
 
-    Without deterministic algorithms, which a worker asks for: torch then fills all new memory, on the clock.
+    A worker asks for deterministic algorithms, but with them torch fills all new memory, which takes time.
     """
     threads, deterministic = torch.get_num_threads(), torch.get_deterministic_debug_mode()
     torch.set_num_threads(THREADS)
@@ -122,8 +129,8 @@ def _undisturbed() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _code() -> str:
-    """Return a hash of the source of the models, the compiled operators' included."""
+def _code_hash() -> str:
+    """Return a hash of the source of the models, including that of the compiled operators."""
     folder = Path(models.__path__[0])
     files = sorted(file for file in folder.rglob("*") if file.suffix in SOURCES)
     return fingerprint({str(file.relative_to(folder)): sha256_of(file) for file in files})[:CODE_DIGITS]

@@ -1,8 +1,8 @@
-"""Fits a linear classifier of words on each layer of a frozen encoder. Tenney et al. 2019, arXiv 1905.06316.
+"""Fits a linear probe of word tags on each layer of a frozen encoder. Tenney et al. 2019, arXiv 1905.06316.
 
-A multinomial logistic regression on the standardised vector of each word's first subword, with the penalty that
-scikit-learn has by default. It is convex and starts at zero, so nothing is drawn. The last layer is what is scored,
-as it is what fine-tuning reads; the other layers are reported beside it.
+The probe is a multinomial logistic regression on the standardised vector of each word's first subword, with
+scikit-learn's default penalty. The problem is convex and the weights start at zero, so nothing is random. The last
+layer, which fine-tuning reads too, gives the score; the other layers are reported in addition.
 """
 
 import json
@@ -27,31 +27,36 @@ from runners.training.checkpoint import load_weights
 from tasks.downstream import find_task
 from tasks.labelled.words import NO_POSITION, EncodedWords, load_words
 
-PENALTY = 1.0  # of the squared weights, against the summed loss; scikit-learn's C is its inverse
-MOST_ITERATIONS = 200
+PENALTY = 1.0  # factor of half the squared weights, added to the summed loss; the inverse of scikit-learn's C
+MAX_ITERATIONS = 200
 SENTENCES_PER_BATCH = 64
-SMALLEST_SPREAD = 1e-6  # a feature that is constant stays so
+MIN_STANDARD_DEVIATION = 1e-6  # a constant feature is divided by it and stays constant
 
 
 def compute(stage: LinearProbeStage, context: StageContext) -> dict[str, JsonValue]:
-    """Write the predicted tag of every word, by the last layer, and by every layer on dev. Raises Diverged."""
+    """Write the predicted tags of all words: by the last layer for every part, by every layer for dev.
+
+    Returns the numbers of sentences. Raises DataError if no training word fits a sequence, Diverged if the weights of
+    a probe are not finite.
+    """
     folder, outputs = context.inputs["examples"], len(find_task(stage.task).labels)
     encoder = Encoder(stage.architecture, 0.0)
     load_weights(context.inputs["pretrained"] / CHECKPOINT, encoder, "encoder.")
     encoder = encoder.to(open_device(stage.device)).eval()
     parts = {part: load_words(folder / part) for part in ("train", "dev", *other_parts(folder))}
     features = {part: word_vectors(encoder, words) for part, words in parts.items()}
-    tags = torch.tensor(parts["train"].tags)[_placed(parts["train"])]
+    tags = torch.tensor(parts["train"].tags)[_has_position(parts["train"])]
     if len(tags) == 0:
         raise DataError(f"{stage.task}: no word of the train part fits a sequence")
+    most_frequent = int(tags.mode().values)
     layers: dict[str, list[list[int]]] = {part: [] for part in parts}
     for number, train in enumerate(features["train"]):
         context.progress(f"{stage.task}: layer {number}", number / len(features["train"]))
-        probe = fitted(train, tags.to(train.device), outputs)
+        probe = fit_probe(train, tags.to(train.device), outputs)
         if not all(weights.isfinite().all() for weights in probe):
             raise Diverged({"task": stage.task, "error": f"layer {number}: a probe that is not finite"})
         for part, words in parts.items():
-            layers[part].append(_predicted(probe, features[part][number], words, int(tags.mode().values)))
+            layers[part].append(_predict_tags(probe, features[part][number], words, most_frequent))
     for part in parts:
         (context.folder / predictions_file(part)).write_text(json.dumps(layers[part][-1]))
     (context.folder / layers_file("dev")).write_text(json.dumps(layers["dev"]))
@@ -63,42 +68,43 @@ Probe = tuple[Tensor, Tensor, Tensor, Tensor]
 """Mean and standard deviation of each feature, weights [outputs width] and biases [outputs]."""
 
 
-def fitted(x: Float[Tensor, "words width"], tags: Int[Tensor, " words"], outputs: int) -> Probe:
-    """Return the logistic regression of the tags on standardised vectors, by L-BFGS from zero."""
-    mean, spread = x.mean(0), x.std(0, correction=0).clamp_min(SMALLEST_SPREAD)
-    x = (x - mean) / spread
+def fit_probe(x: Float[Tensor, "words width"], tags: Int[Tensor, " words"], outputs: int) -> Probe:
+    """Return the logistic regression of the tags [words] on the vectors [words width], by L-BFGS from zero."""
+    mean, deviation = x.mean(0), x.std(0, correction=0).clamp_min(MIN_STANDARD_DEVIATION)
+    x = (x - mean) / deviation
     weights = nn.Parameter(x.new_zeros(outputs, x.shape[1]))
     biases = nn.Parameter(x.new_zeros(outputs))
     optimiser = torch.optim.LBFGS(
-        [weights, biases], max_iter=MOST_ITERATIONS, tolerance_grad=1e-5, line_search_fn="strong_wolfe"
+        [weights, biases], max_iter=MAX_ITERATIONS, tolerance_grad=1e-5, line_search_fn="strong_wolfe"
     )
 
     def loss() -> float:
         optimiser.zero_grad()
-        found = cross_entropy(x @ weights.T + biases, tags) + PENALTY / (2 * len(x)) * weights.square().sum()
-        found.backward()
-        return found.item()
+        value = cross_entropy(x @ weights.T + biases, tags) + PENALTY / (2 * len(x)) * weights.square().sum()
+        value.backward()
+        return value.item()
 
     optimiser.step(loss)
-    return mean, spread, weights.detach(), biases.detach()
+    return mean, deviation, weights.detach(), biases.detach()
 
 
-def word_vectors(encoder: Encoder, words: EncodedWords) -> list[Float[Tensor, "placed width"]]:
-    """Return, from the embeddings to the last layer, the vectors of all words that have a position, in order."""
-    found: list[list[Tensor]] = [[] for _ in range(len(encoder.blocks) + 1)]
-    chosen = np.asarray(words.words)[_placed(words)]
+def word_vectors(encoder: Encoder, words: EncodedWords) -> list[Float[Tensor, "words width"]]:
+    """Return the vectors of all words that have a position: one array per layer, the embeddings first."""
+    vectors: list[list[Tensor]] = [[] for _ in range(len(encoder.blocks) + 1)]
+    positioned = np.asarray(words.words)[_has_position(words)]
     for first in range(0, len(words.sequences), SENTENCES_PER_BATCH):
         rows = np.arange(first, min(first + SENTENCES_PER_BATCH, len(words.sequences)))
-        inside = chosen[(chosen[:, 0] >= rows[0]) & (chosen[:, 0] <= rows[-1])]
-        sequence, position = (torch.from_numpy(inside[:, column].astype(np.int64)) for column in (0, 1))
+        batch = positioned[(positioned[:, 0] >= rows[0]) & (positioned[:, 0] <= rows[-1])]
+        sequence, position = (torch.from_numpy(batch[:, column].astype(np.int64)) for column in (0, 1))
         for layer, x in enumerate(_hidden_states(encoder, *_inputs(words, rows, encoder.device))):
-            found[layer].append(x[sequence - int(rows[0]), position])
-    return [torch.cat(layer) for layer in found]
+            vectors[layer].append(x[sequence - int(rows[0]), position])
+    return [torch.cat(layer) for layer in vectors]
 
 
-def _placed(words: EncodedWords) -> NDArray[np.bool_]:
-    placed: NDArray[np.bool_] = np.asarray(words.words)[:, 1] != NO_POSITION
-    return placed
+def _has_position(words: EncodedWords) -> NDArray[np.bool_]:
+    """Return a mask [words] of the words that have a position in their sequence."""
+    mask: NDArray[np.bool_] = np.asarray(words.words)[:, 1] != NO_POSITION
+    return mask
 
 
 @torch.inference_mode()
@@ -106,26 +112,26 @@ def _hidden_states(
     encoder: Encoder, tokens: Int[Tensor, "batch seq"], padding_mask: Tensor
 ) -> Sequence[Float[Tensor, "batch seq width"]]:
     """Return the input of the first block and the output of every block."""
-    found: list[Tensor] = []
+    states: list[Tensor] = []
 
-    def keep_input(module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        found.append(inputs[0])
+    def record_input(module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        states.append(inputs[0])
 
-    def keep_output(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        found.append(output)
+    def record_output(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        states.append(output)
 
-    hooks = [encoder.blocks[0].register_forward_pre_hook(keep_input)]
-    hooks += [block.register_forward_hook(keep_output) for block in encoder.blocks]
+    hooks = [encoder.blocks[0].register_forward_pre_hook(record_input)]
+    hooks += [block.register_forward_hook(record_output) for block in encoder.blocks]
     try:
         encoder(tokens, None, padding_mask)
     finally:
         for hook in hooks:
             hook.remove()
-    return [x.clone() for x in found]
+    return [x.clone() for x in states]
 
 
 def _inputs(words: EncodedWords, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return tokens and padding mask, cut to the longest of the rows; each [batch seq]."""
+    """Return tokens and padding mask of the rows, cut to the longest of them; each [batch seq]."""
     lengths = np.asarray(words.sequences.lengths)[rows]
     longest = int(lengths.max())
     tokens = torch.from_numpy(np.asarray(words.sequences.tokens)[rows, :longest].astype(np.int64))
@@ -133,9 +139,9 @@ def _inputs(words: EncodedWords, rows: NDArray[np.int64], device: torch.device) 
     return tokens.to(device), padding_mask.to(device)
 
 
-def _predicted(probe: Probe, x: Tensor, words: EncodedWords, otherwise: int) -> list[int]:
-    """Return the tag of every word; one without a position gets the most frequent tag."""
-    mean, spread, weights, biases = probe
-    predicted = np.full(len(words.words), otherwise)
-    predicted[_placed(words)] = (((x - mean) / spread) @ weights.T + biases).argmax(-1).cpu().numpy()
+def _predict_tags(probe: Probe, x: Tensor, words: EncodedWords, default_tag: int) -> list[int]:
+    """Return the predicted tag of every word; `default_tag` for words without a position."""
+    mean, deviation, weights, biases = probe
+    predicted = np.full(len(words.words), default_tag)
+    predicted[_has_position(words)] = (((x - mean) / deviation) @ weights.T + biases).argmax(-1).cpu().numpy()
     return [int(tag) for tag in predicted]

@@ -1,6 +1,6 @@
-"""Scores minimal pairs with a pretrained model, zero-shot, by pseudo-log-likelihood. Salazar et al. 2020, 1910.14659.
+"""Scores minimal pairs zero-shot by pseudo-log-likelihood. Salazar et al. 2020, arXiv 1910.14659.
 
-Sentences of one length make a batch, so nothing is padded and a score does not depend on the other sentences.
+A batch has sentences of one length, without padding, so a score does not depend on the other sentences of its batch.
 """
 
 import json
@@ -23,12 +23,12 @@ from tasks.objectives.pretraining_model import PretrainingModel
 from tasks.progress import place
 from tasks.tokenizer import load_tokenizer
 
-MARKS = 2  # [CLS] and [SEP]
-TOKENS_PER_BATCH = 2**14  # of masked copies; a function of nothing else, so that sums are reproducible
+SPECIAL_TOKENS = 2  # [CLS] and [SEP]
+TOKENS_PER_BATCH = 2**14  # of the masked copies; constant, so that sums are reproducible
 
 
 def compute(stage: MinimalPairsStage, context: StageContext) -> dict[str, JsonValue]:
-    """Write the scores of both sentences of every pair; return how many pairs there are. Raises Diverged."""
+    """Write the scores of both sentences of every pair; return the numbers of pairs. Raises Diverged."""
     model = build_model(stage.candidate, stage.generator, 0)  # all weights are replaced
     load_weights(context.inputs["pretrained"] / CHECKPOINT, model)
     model.eval()
@@ -48,25 +48,26 @@ def compute(stage: MinimalPairsStage, context: StageContext) -> dict[str, JsonVa
 def sentence_scores(
     model: PretrainingModel, sentences: EncodedExamples, mask: int, stage: MinimalPairsStage, context: StageContext
 ) -> NDArray[np.float64]:
-    """Return the pseudo-log-likelihood of every sentence in nats, in their order."""
+    """Return the pseudo-log-likelihood of every sentence in nats; 0 for a sentence without tokens."""
     scores = np.zeros(len(sentences))
-    done = 0
-    for chosen in batches_by_length(np.asarray(sentences.lengths)):
-        length = int(sentences.lengths[chosen[0]])
-        rows = np.asarray(sentences.tokens)[chosen, :length].astype(np.int64)
+    completed = 0
+    for batch in batches_by_length(np.asarray(sentences.lengths)):
+        length = int(sentences.lengths[batch[0]])
+        rows = np.asarray(sentences.tokens)[batch, :length].astype(np.int64)
         with torch.inference_mode(), autocast_to(stage.candidate.recipe.precision, model.encoder.device):
-            scores[chosen] = model.pseudo_log_likelihoods(rows, mask)
-        done += len(chosen)
-        context.progress(place(stage.task, "sentence", done, len(sentences)), done / max(len(sentences), 1))
+            scores[batch] = model.pseudo_log_likelihoods(rows, mask)
+        completed += len(batch)
+        context.progress(place(stage.task, "sentence", completed, len(sentences)), completed / max(len(sentences), 1))
     return scores
 
 
 def batches_by_length(lengths: NDArray[np.int32]) -> Iterator[NDArray[np.int64]]:
-    """Yield the numbers of sentences of one length, as many as their masked copies fit a batch; at least one.
+    """Yield the indices of the sentences of every batch.
 
-    A sentence without tokens is left out.
+    The sentences of a batch have one length, and their masked copies have at most TOKENS_PER_BATCH tokens, unless one
+    sentence alone has more. Sentences without tokens are in no batch.
     """
-    for length in np.unique(lengths[lengths > MARKS]):
+    for length in np.unique(lengths[lengths > SPECIAL_TOKENS]):
         same = np.flatnonzero(lengths == length)
         size = max(1, TOKENS_PER_BATCH // int(length) ** 2)
         yield from (same[first : first + size] for first in range(0, len(same), size))

@@ -1,4 +1,4 @@
-"""Pretrains a candidate from one token mark to the next and evaluates the held-out loss at given updates."""
+"""Pretrains a candidate from one token count to the next and measures the held-out loss after given updates."""
 
 import json
 import math
@@ -34,20 +34,20 @@ TRAIN_CURVE_POINTS = 200
 
 
 def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]:
-    """Return the loss curves and the final held-out loss, in nats. Raises Diverged."""
+    """Write a checkpoint; return the loss curves and the final held-out loss, in nats. Raises Diverged."""
     recipe = stage.candidate.recipe
     training_data = training_data_of(stage, context.inputs["tokens"])
     evaluation_set = EvaluationSet.load(context.inputs["evaluation_set"])
     model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed))
     _load_initial_weights(stage, model)
     optimiser = _optimiser(model, recipe)
-    keeper = _Resumer(context.folder, model, optimiser)
-    done, curves = keeper.resume(stage.from_step, context.inputs.get("previous"))
-    every = max(1, (stage.to_step - stage.from_step) // TRAIN_CURVE_POINTS)
+    checkpoints = _Checkpoints(context.folder, model, optimiser)
+    completed_steps, curves = checkpoints.resume(stage.from_step, context.inputs.get("previous"))
+    curve_interval = max(1, (stage.to_step - stage.from_step) // TRAIN_CURVE_POINTS)
 
     def after(step: Step) -> None:
         tokens = step.number * recipe.tokens_per_step
-        if step.number % every == 0 or step.number == stage.to_step:
+        if step.number % curve_interval == 0 or step.number == stage.to_step:
             curves.train.append([tokens, step.loss])
         if step.number in stage.evaluation_steps:
             losses = held_out_losses(model, evaluation_set, recipe.precision)
@@ -57,23 +57,28 @@ def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]
             curves.held_out.append([tokens, loss])
             if step.number == stage.to_step:
                 write_example_values(context.folder / HELD_OUT_LOSSES, {HELD_OUT_LOSS: losses.ravel()})
-        keeper.keep(step.number, curves)
+        checkpoints.save_if_due(step.number, curves)
         share = (step.number - stage.from_step) / (stage.to_step - stage.from_step)
         context.progress("pretraining", share, step.loss, step.tokens_per_second)
 
     try:
-        train(model, training_data, optimiser, range(done, stage.to_step), after)
-    except NotFinite as end:
-        seen = end.step.number * recipe.tokens_per_step
-        raise Diverged({"tokens": seen, "loss": str(end.step.loss), **curves.document()}) from end
-    keeper.finish(stage.to_step, curves)
-    tokens, loss = curves.held_out[-1]
-    kept = described(context.folder / HELD_OUT_LOSSES, (HELD_OUT_LOSS,), evaluation_set.targets.size)
-    return {"tokens": tokens, "held_out_loss": loss, "held_out_losses": kept, **curves.document()}
+        train(model, training_data, optimiser, range(completed_steps, stage.to_step), after)
+    except NotFinite as error:
+        tokens = error.step.number * recipe.tokens_per_step
+        raise Diverged({"tokens": tokens, "loss": str(error.step.loss), **curves.document()}) from error
+    checkpoints.finish(stage.to_step, curves)
+    final_tokens, final_loss = curves.held_out[-1]
+    losses_file = described(context.folder / HELD_OUT_LOSSES, (HELD_OUT_LOSS,), evaluation_set.targets.size)
+    return {
+        "tokens": final_tokens,
+        "held_out_loss": final_loss,
+        "held_out_losses": losses_file,
+        **curves.document(),
+    }
 
 
-def rehearse(stage: PretrainStage, tokens: Path) -> None:
-    """Train a model of the stage's candidate for one update and discard it. Raises NotFinite."""
+def train_discarded_model(stage: PretrainStage, tokens: Path) -> None:
+    """Train a model of the stage's candidate for one update, as warm-up of the process. Raises NotFinite."""
     recipe = stage.candidate.recipe
     model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed))
     train(model, training_data_of(stage, tokens), _optimiser(model, recipe), range(1), lambda step: None)
@@ -84,7 +89,7 @@ def _optimiser(model: PretrainingModel, recipe: Recipe) -> torch.optim.AdamW:
 
 
 def training_data_of(stage: PretrainStage, tokens: Path) -> TrainingData:
-    """Return the batches, seed and schedule that the stage trains with."""
+    """Return the batches, the seed and the horizon of the schedule from the folder of the tokens stage."""
     recipe = stage.candidate.recipe
     tokenizer = load_tokenizer(tokens)
     batches = Batches(read_tokens(tokens / "train.npy"), tokenizer, recipe.sequence_length)
@@ -93,7 +98,10 @@ def training_data_of(stage: PretrainStage, tokens: Path) -> TrainingData:
 
 
 def _load_initial_weights(stage: PretrainStage, model: PretrainingModel) -> None:
-    """Load the initial checkpoint into the encoder, if there is one; heads keep their random initialisation."""
+    """Load the initial checkpoint into the encoder, if there is one; heads keep their random initialisation.
+
+    Raises CorruptionError if its weights are not those of the stage's key.
+    """
     if stage.init_checkpoint is None:
         return
     initial = read_initial_checkpoint(Path(stage.init_checkpoint))
@@ -105,7 +113,7 @@ def _load_initial_weights(stage: PretrainStage, model: PretrainingModel) -> None
 
 @dataclass
 class _Curves:
-    """Losses in nats by tokens seen: training batches, and evaluation set."""
+    """Points (tokens, loss in nats) of the loss on training batches and on the evaluation set."""
 
     train: list[list[float]] = field(default_factory=list)
     held_out: list[list[float]] = field(default_factory=list)
@@ -117,47 +125,51 @@ class _Curves:
         }
 
 
-class _Resumer:
-    """Periodic checkpoints of a long stage: a killed stage resumes from the last one, with the same result."""
+class _Checkpoints:
+    """Checkpoints of a stage; a killed stage resumes from its last periodic one and gives the same result."""
 
     def __init__(self, folder: Path, model: PretrainingModel, optimiser: torch.optim.Optimizer) -> None:
         self._folder, self._model, self._optimiser = folder, model, optimiser
-        self._kept = time.monotonic()
+        self._last_saved = time.monotonic()
 
     def resume(self, from_step: int, previous: Path | None) -> tuple[int, _Curves]:
-        """Return the updates already done, by this stage or the one before it, and this stage's curves so far."""
+        """Load the last checkpoint; return the number of completed updates and this stage's curves up to it.
+
+        Raises CorruptionError if a file is damaged or the periodic checkpoint belongs to another stage.
+        """
         periodic = self._folder / RESUME
         if periodic.is_dir():
-            place = _Place.model_validate_json(json.dumps(load_checkpoint(periodic, self._model, self._optimiser)))
-            if place.stage != self._folder.name:
+            document = load_checkpoint(periodic, self._model, self._optimiser)
+            state = _TrainingState.model_validate_json(json.dumps(document))
+            if state.stage != self._folder.name:
                 raise CorruptionError(
-                    f"{periodic}: belongs to another stage, {place.stage}. Move it away and run again"
+                    f"{periodic}: belongs to another stage, {state.stage}. Move it away and run again"
                 )
-            return place.step, _Curves(place.train_curve, place.held_out_curve)
+            return state.step, _Curves(state.train_curve, state.held_out_curve)
         if previous is not None:
             load_checkpoint(previous / CHECKPOINT, self._model, self._optimiser)
         return from_step, _Curves()
 
-    def keep(self, step: int, curves: _Curves) -> None:
-        """Write a checkpoint if the last one is older than SECONDS_BETWEEN_CHECKPOINTS."""
-        if time.monotonic() - self._kept < SECONDS_BETWEEN_CHECKPOINTS:
+    def save_if_due(self, step: int, curves: _Curves) -> None:
+        """Write the periodic checkpoint if the last one is older than SECONDS_BETWEEN_CHECKPOINTS."""
+        if time.monotonic() - self._last_saved < SECONDS_BETWEEN_CHECKPOINTS:
             return
-        save_checkpoint(self._folder / RESUME, self._model, self._optimiser, self._place(step, curves))
-        self._kept = time.monotonic()
+        save_checkpoint(self._folder / RESUME, self._model, self._optimiser, self._training_state(step, curves))
+        self._last_saved = time.monotonic()
 
     def finish(self, step: int, curves: _Curves) -> None:
         """Write the stage's final checkpoint and delete the periodic one."""
-        save_checkpoint(self._folder / CHECKPOINT, self._model, self._optimiser, self._place(step, curves))
+        save_checkpoint(self._folder / CHECKPOINT, self._model, self._optimiser, self._training_state(step, curves))
         remove_directory(self._folder / RESUME)
         remove_leftovers(self._folder)
 
-    def _place(self, step: int, curves: _Curves) -> dict[str, JsonValue]:
+    def _training_state(self, step: int, curves: _Curves) -> dict[str, JsonValue]:
         return {"stage": self._folder.name, "step": step, **curves.document()}
 
 
-class _Place(Schema):
+class _TrainingState(Schema):
     stage: str
-    """The key of the stage: the name of its work folder."""
+    """Key of the stage, which is the name of its work folder."""
     step: int
     train_curve: list[list[float]]
     held_out_curve: list[list[float]]

@@ -1,4 +1,4 @@
-"""Progress of a running stage: a small file, written by its worker and read by the driver."""
+"""Progress of a running stage: a JSON file that its worker writes and the driver reads."""
 
 import json
 import time
@@ -15,22 +15,23 @@ class StageProgress:
     """Current progress of a stage."""
 
     what: str
+    """Phase of the stage and, after a colon, its detail: `tokenizing: text 3 of 9`."""
     share: float
     """Completed share, 0 to 1."""
     loss: float | None = None
-    """Training loss in nats, if any."""
+    """Training loss in nats; None if the stage does not train or the loss is not finite."""
     tokens_per_second: float | None = None
 
 
 class ProgressFile:
-    """Writes at the start of each phase and then at most four times a second; never part of a result."""
+    """Progress file, written at the start of each phase and at most four times a second; never part of a result."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._written, self._phase = path, 0.0, ""
         path.parent.mkdir(parents=True, exist_ok=True)
 
     def __call__(self, what: str, share: float, loss: float | None = None, speed: float | None = None) -> None:
-        """Write the progress; cheap enough to call every step."""
+        """Write the progress unless the last write was too recent; cheap enough to call after every update."""
         now, phase = time.monotonic(), what.partition(":")[0]
         if now - self._written < SECONDS_BETWEEN_WRITES and phase == self._phase:
             return
@@ -41,7 +42,7 @@ class ProgressFile:
 
 
 def read_progress(path: Path) -> StageProgress | None:
-    """Return the last progress, None if the stage has not started or has ended."""
+    """Return the last progress; None if the stage has not started or has ended."""
     try:
         return StageProgress(**json.loads(path.read_text()))
     except (OSError, ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""Predictions of a fine-tuned model on SQuAD, and for 2.0 the choice of the "no answer" threshold."""
+"""Predictions of a fine-tuned model on SQuAD; for 2.0, selection of the "no answer" threshold."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -23,25 +23,25 @@ from tasks.squad.windows_on_disk import Answers, answers_of, load_question_windo
 NULL_ODDS, TEXTS = "null_odds.json", "texts.json"
 
 LogitsOf = Callable[[EncodedExamples], Iterable[NDArray[np.float32]]]
-"""Returns the boundary logits [seq 2] of every row."""
+"""Function from encoded windows to the start and end logits [seq 2] of each."""
 
 
 def answer_questions(version: Version, context: StageContext, logits_of: LogitsOf) -> dict[str, JsonValue]:
-    """Write the predicted text of each dev question in the official format; return their number and the threshold.
+    """Write the predicted answers to the dev questions in the official format; return their number and the threshold.
 
-    For 2.0 the threshold is the best for F1 on the part that was held out of training; `texts.json` and
-    `null_odds.json` contain the values before thresholding. Raises Diverged for logits that are not finite.
+    For 2.0 the threshold has the best F1 on the questions held out of training; `texts.json` and `null_odds.json`
+    contain the answers before thresholding. Raises Diverged if logits are not finite.
     """
     examples = context.inputs["examples"]
     result: dict[str, JsonValue] = {}
     threshold = None
     if version == "v2.0":
-        questions, answers = _answered(examples / THRESHOLD, logits_of)
-        threshold = _best_for_f1(questions, answers)
+        questions, answers = _predict_answers(examples / THRESHOLD, logits_of)
+        threshold = _threshold_with_best_f1(questions, answers)
         unanswerable = sum(not question.answerable for question in questions)
         result |= {"null_threshold": threshold, "threshold_questions": len(questions)}
         result |= {"threshold_unanswerable": unanswerable}
-    questions, answers = _answered(examples / DEV, logits_of)
+    questions, answers = _predict_answers(examples / DEV, logits_of)
     texts = answers.texts if threshold is None else with_threshold(answers.texts, answers.null_odds, threshold)
     _write(context.folder / predictions_file(DEV), texts)
     if threshold is not None:
@@ -49,12 +49,15 @@ def answer_questions(version: Version, context: StageContext, logits_of: LogitsO
         _write(context.folder / NULL_ODDS, answers.null_odds)
     scores = question_scores(questions, texts, version)
     by_metric = {"f1": scores.f1, "exact_match" if version == "v1.1" else "exact": scores.exact}
-    values = {metric: [of[question.identifier] for question in questions] for metric, of in by_metric.items()}
-    kept = write_example_values(context.folder / example_scores_file(DEV), values)
-    return {"examples": len(questions), "example_scores": {DEV: kept}, **result}
+    values = {
+        metric: [by_question[question.identifier] for question in questions]
+        for metric, by_question in by_metric.items()
+    }
+    score_file = write_example_values(context.folder / example_scores_file(DEV), values)
+    return {"examples": len(questions), "example_scores": {DEV: score_file}, **result}
 
 
-def _answered(folder: Path, logits_of: LogitsOf) -> tuple[tuple[Question, ...], Answers]:
+def _predict_answers(folder: Path, logits_of: LogitsOf) -> tuple[tuple[Question, ...], Answers]:
     windows = load_question_windows(folder)
     try:
         return windows.questions, answers_of(windows, logits_of(windows.rows))
@@ -62,7 +65,7 @@ def _answered(folder: Path, logits_of: LogitsOf) -> tuple[tuple[Question, ...], 
         raise Diverged({"error": f"{folder.name}: {wrong}"}) from wrong
 
 
-def _best_for_f1(questions: tuple[Question, ...], answers: Answers) -> float:
+def _threshold_with_best_f1(questions: tuple[Question, ...], answers: Answers) -> float:
     scores = question_scores(questions, answers.texts, "v2.0").f1
     answerable = {question.identifier: question.answerable for question in questions}
     return chosen_threshold(scores, answerable, answers.texts, answers.null_odds)

@@ -1,4 +1,4 @@
-"""A stage: a declaration, its input stages, and the key of its result in the store."""
+"""A stage: a declaration, its input stages, and the key of its result in the stage store."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,12 +9,12 @@ from typing import ClassVar
 from foundation.schema import JsonValue, Schema, canonical, fingerprint
 from models.kernels.native.build import arithmetic
 
-THREADS = 1  # per stage, because the order of sums, and so the last bits, depend on the number of threads
+THREADS = 1  # per stage: the order of sums, and so the last bits of a result, depends on the number of threads
 
 
 @cache
 def installed_version(library: str) -> str:
-    """Return a distribution's version, cached because reading it takes milliseconds and every key needs it."""
+    """Return the version of a distribution; cached: reading it takes milliseconds and every key needs it."""
     return version(library)
 
 
@@ -24,22 +24,22 @@ class StageDeclaration(Schema):
     stage: ClassVar[str]
     """The kind of stage, and the file in this folder that computes it."""
     code_version: ClassVar[int]
-    """Raised when a change of the code changes the stage's numbers."""
+    """Incremented when a change of the code changes the result."""
     libraries: ClassVar[tuple[str, ...]] = ()
-    """Distributions whose version changes the stage's numbers."""
+    """Distributions whose version may change the result."""
     uses_kernels: ClassVar[bool] = False
-    """Whether it computes with a model, so that its last bits depend on the implementation of the operators."""
+    """Whether the stage runs a model, so that the last bits of its result depend on the operators' implementation."""
     exclusive: ClassVar[bool] = False
-    """Whether nothing else may run on the machine beside it, because its result is a time."""
+    """Whether the stage needs the machine for itself, because its result is a latency."""
     hashed_at_default: ClassVar[tuple[str, ...]] = ()
-    """Fields that enter the key whatever their value; any other does unless it is at its default."""
+    """Fields that always enter the key; other fields enter it unless they have their default value."""
     hashed_instead: ClassVar[dict[str, str]] = {}
-    """Path fields, with the field that has the content hash; only the latter enters the key."""
+    """Path fields, each with the field of the content hash that enters the key in its place."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A declaration and its input stages, by name."""
+    """A declaration and its input stages by name."""
 
     declaration: StageDeclaration
     inputs: Mapping[str, "Stage"] = field(default_factory=dict)
@@ -51,10 +51,10 @@ class Stage:
 
     @cached_property
     def key(self) -> str:
-        """Return the fingerprint of everything that affects the result."""
-        said = canonical(self.declaration, self.declaration.hashed_at_default)
+        """The fingerprint of everything that affects the result."""
+        declaration = canonical(self.declaration, self.declaration.hashed_at_default)
         for path_field in self.declaration.hashed_instead:
-            said.pop(path_field, None)
+            declaration.pop(path_field, None)
         environment: dict[str, JsonValue] = {name: installed_version(name) for name in self.declaration.libraries}
         if self.declaration.uses_kernels:
             environment["operators"] = arithmetic()
@@ -64,7 +64,7 @@ class Stage:
                 "code_version": self.declaration.code_version,
                 "threads": THREADS,
                 "libraries": environment,
-                "declaration": said,
+                "declaration": declaration,
                 "inputs": {name: stage.key for name, stage in self.inputs.items()},
             }
         )
@@ -78,16 +78,16 @@ class Stage:
 
 @dataclass(frozen=True)
 class Job:
-    """A serialised stage for a worker: plain text and folder names."""
+    """A stage serialised for a worker process, as text."""
 
     stage: str
     key: str
     declaration: str
     """JSON of the declaration."""
     inputs: Mapping[str, tuple[str, str]]
-    """Name to (kind, key) of the input stages."""
+    """(kind, key) of the input stages by name."""
     store: str
-    """The folder of the stage store."""
+    """Folder of the stage store."""
 
     @classmethod
     def of(cls, stage: Stage, store: str) -> "Job":

@@ -1,4 +1,4 @@
-"""Trains or reads the vocabulary, from the training split only, and tokenizes the splits."""
+"""Trains the vocabulary on the training split, or reads it, and tokenizes the training and validation splits."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,8 +31,8 @@ def compute(stage: TokensStage, context: StageContext) -> dict[str, JsonValue]:
 
 
 def _training_texts(corpus: Path, progress: Progress) -> Iterator[str]:
-    texts = read_summary(corpus).splits["train"].documents
+    count = read_summary(corpus).splits["train"].documents
     for number, document in enumerate(read_documents(corpus, "train"), start=1):
-        progress(place("reading the training split", "text", number, texts), number / max(1, texts))
+        progress(place("reading the training split", "text", number, count), number / max(1, count))
         yield document.text
-    progress(f"training the vocabulary: {texts:,} texts", 0.0)
+    progress(f"training the vocabulary: {count:,} texts", 0.0)

@@ -1,4 +1,4 @@
-"""Initialises a model from its seed and keeps the weights: the untrained encoder, a reference for every task."""
+"""Initialises a model from its seed and stores the weights: the untrained encoder, a reference for every task."""
 
 from foundation.schema import JsonValue
 from runners.stages.context import StageContext
@@ -10,7 +10,7 @@ from tasks.objectives import build_model
 
 
 def compute(stage: UntrainedStage, context: StageContext) -> dict[str, JsonValue]:
-    """Write a checkpoint like that of a pretraining stage of no updates; return the number of parameters."""
+    """Write the checkpoint of zero updates; return the number of parameters of the encoder."""
     recipe = stage.candidate.recipe
     model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed))
     save_checkpoint(context.folder / CHECKPOINT, model, adamw(model, recipe.weight_decay), {"step": 0})

@@ -1,6 +1,6 @@
-"""Warm-up of a process before it computes stages, so that it is not part of a stage's measured time.
+"""Warm-up of a process before it computes stages, so that start-up is not part of a stage's measured time.
 
-Imports libraries, loads compiled operators, and trains a discarded model for one update, which triggers the lazy
+It imports libraries, loads compiled operators, and trains a discarded model for one update, which triggers the lazy
 initialisation of torch: device kernels, optimiser code, threads. It does not change results.
 """
 
@@ -14,18 +14,18 @@ from runners.stages.declarations import PretrainStage
 from runners.stages.stage import THREADS, StageDeclaration
 
 MODULES = {"scikit-learn": "sklearn.linear_model"}
-"""Import names that differ from the distribution's name."""
+"""Import names of distributions that have another name."""
 
 
 class WarmUp:
-    """Completed warm-up of this process, and its total duration."""
+    """What this process has warmed up, and the total duration in seconds."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self._rehearsed: set[str] = set()
+        self._warm_candidates: set[str] = set()
 
     def __call__(self, declaration: StageDeclaration, inputs: dict[str, Path]) -> None:
-        """Warm up for a stage; no effect if this process is already warm."""
+        """Warm up for a stage; without effect if this process is already warm for it."""
         started = time.monotonic()
         for library in declaration.libraries:
             import_module(MODULES.get(library, library))
@@ -35,30 +35,30 @@ class WarmUp:
             _load_operators()
         import_module(f"runners.stages.{declaration.stage}")
         if isinstance(declaration, PretrainStage):
-            self._rehearse(declaration, inputs["tokens"])
+            self._train_one_update(declaration, inputs["tokens"])
         self.seconds += time.monotonic() - started
 
-    def _rehearse(self, stage: PretrainStage, tokens: Path) -> None:
+    def _train_one_update(self, stage: PretrainStage, tokens: Path) -> None:
         """Train a model of this candidate for one update, once."""
         candidate = canonical_text(canonical(stage.candidate))
-        if candidate in self._rehearsed:
+        if candidate in self._warm_candidates:
             return
-        from runners.stages.pretrain import rehearse
+        from runners.stages.pretrain import train_discarded_model
         from runners.training.loop import NotFinite
 
-        with suppress(NotFinite):  # the stage itself reports it
-            rehearse(stage, tokens)
-        self._rehearsed.add(candidate)
+        with suppress(NotFinite):  # the stage reports it
+            train_discarded_model(stage, tokens)
+        self._warm_candidates.add(candidate)
 
 
 def _make_deterministic() -> None:
-    """Set torch's global settings, so that a stage's result does not depend on the process."""
+    """Set torch's global settings, so that results do not depend on the process."""
     import torch
 
     torch.set_num_threads(THREADS)
     torch.use_deterministic_algorithms(
         True, warn_only=torch.cuda.is_available()
-    )  # some operators have no deterministic version there
+    )  # on a GPU some operators have no deterministic implementation
     torch.set_flush_denormal(True)
 
 

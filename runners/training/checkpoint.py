@@ -1,7 +1,7 @@
-"""Checkpoints: weights and optimiser state as safetensors, the place in training as JSON. No pickle is read anywhere.
+"""Checkpoints: weights and optimiser state as safetensors, training state as JSON. No pickle is read anywhere.
 
-A checkpoint is written under a temporary name, flushed, and renamed, so a folder is there whole or not at all; the
-sha256 of every file lies beside them and is verified on load.
+A checkpoint is an atomic directory: written under a temporary name, fsynced and renamed. `sha256.json` contains the
+hash of every file, which is verified on load.
 """
 
 import json
@@ -16,14 +16,14 @@ from foundation.atomic_files import replaced_directory, sha256_of
 from foundation.errors import CorruptionError
 from foundation.schema import JsonValue
 
-WEIGHTS, OPTIMISER, PLACE = "weights.safetensors", "optimiser.safetensors", "place.json"
+WEIGHTS, OPTIMISER, TRAINING_STATE = "weights.safetensors", "optimiser.safetensors", "place.json"
 HASHES = "sha256.json"
 
 
 def save_checkpoint(
-    folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, place: Mapping[str, JsonValue]
+    folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, training_state: Mapping[str, JsonValue]
 ) -> None:
-    """Write a checkpoint into `folder`, which appears whole or not at all; `place` says where training stands."""
+    """Write a checkpoint atomically; `training_state` is any JSON document, which `load_checkpoint` returns."""
     names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
     moments = {
         f"{names[parameter]}:{moment}": value.cpu()
@@ -34,50 +34,61 @@ def save_checkpoint(
     with replaced_directory(folder) as temporary:
         save_file(weights, temporary / WEIGHTS)
         save_file(moments, temporary / OPTIMISER)
-        (temporary / PLACE).write_text(json.dumps(place))
+        (temporary / TRAINING_STATE).write_text(json.dumps(training_state))
         (temporary / HASHES).write_text(json.dumps(_hashes(temporary)))
 
 
 def load_checkpoint(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, JsonValue]:
-    """Read a checkpoint into the model and the optimiser and return where training stood. Raises CorruptionError."""
+    """Read a checkpoint into the model and the optimiser; return its training state.
+
+    Raises CorruptionError if a file is missing or differs from its hash, ValueError if the weights are not the
+    model's.
+    """
     try:
-        sound = json.loads((folder / HASHES).read_bytes()) == _hashes(folder)
+        intact = json.loads((folder / HASHES).read_bytes()) == _hashes(folder)
     except (OSError, ValueError):
-        sound = False
-    if not sound:
-        raise CorruptionError(f"{folder}: the checkpoint is not what was written. Move the folder away and run again")
+        intact = False
+    if not intact:
+        raise CorruptionError(
+            f"{folder}: the checkpoint is damaged or incomplete. Move the folder away and run again"
+        )
     load_weights(folder, model)
     moments = load_file(folder / OPTIMISER)
     for name, parameter in model.named_parameters():
         prefix = f"{name}:"
-        mine = {
+        state = {
             key.removeprefix(prefix): value.to(parameter.device)
             for key, value in moments.items()
             if key.startswith(prefix)
         }
-        if mine:
-            optimiser.state[parameter] = mine
-    place: dict[str, JsonValue] = json.loads((folder / PLACE).read_text())
-    return place
+        if state:
+            optimiser.state[parameter] = state
+    training_state: dict[str, JsonValue] = json.loads((folder / TRAINING_STATE).read_text())
+    return training_state
 
 
 def load_weights(folder: Path, model: nn.Module, prefix: str = "") -> None:
-    """Read the weights whose names start with `prefix` into the model, which must have all of them and no others."""
+    """Read the weights whose names start with `prefix`, without the prefix, into the model.
+
+    Raises ValueError if their names or shapes are not those of the model's parameters.
+    """
     saved = load_file(folder / WEIGHTS)
-    chosen = {name.removeprefix(prefix): value for name, value in saved.items() if name.startswith(prefix)}
-    own = dict(model.named_parameters())
-    if chosen.keys() != own.keys():
-        raise ValueError(f"{folder}: the checkpoint's weights are not those of this model")
+    weights = {name.removeprefix(prefix): value for name, value in saved.items() if name.startswith(prefix)}
+    parameters = dict(model.named_parameters())
+    if weights.keys() != parameters.keys():
+        raise ValueError(f"{folder}: the names of the weights are not those of the model's parameters")
     with torch.no_grad():
-        for name, value in chosen.items():
-            _same_shape(name, own[name], value)
-            own[name].copy_(value)
+        for name, value in weights.items():
+            _verify_shape(name, parameters[name], value)
+            parameters[name].copy_(value)
 
 
 def _hashes(folder: Path) -> dict[str, str]:
-    return {name: sha256_of(folder / name) for name in (WEIGHTS, OPTIMISER, PLACE)}
+    return {name: sha256_of(folder / name) for name in (WEIGHTS, OPTIMISER, TRAINING_STATE)}
 
 
-def _same_shape(name: str, parameter: Tensor, value: Tensor) -> None:
+def _verify_shape(name: str, parameter: Tensor, value: Tensor) -> None:
     if parameter.shape != value.shape:
-        raise ValueError(f"{name}: shape {tuple(value.shape)} in the checkpoint, {tuple(parameter.shape)} here")
+        raise ValueError(
+            f"{name}: shape {tuple(value.shape)} in the checkpoint, {tuple(parameter.shape)} in the model"
+        )

@@ -24,13 +24,14 @@ from tasks.tokenizer import WordPiece
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Inputs of a training run: the candidate, the batches, a seed, and the budget of the schedule in tokens."""
+    """Inputs of a training run."""
 
     candidate: Candidate
     batches: Batches
     tokenizer: WordPiece
     seed: int
     horizon_tokens: int
+    """Tokens over which the schedule decays the learning rate."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,11 @@ class Step:
     """Result of one update."""
 
     number: int
-    """Updates done, this one included."""
+    """Number of updates, including this one."""
     loss: float
     """Training loss before the update, in nats."""
     tokens_per_second: float
-    """Mean since the loop started; display only, never part of a result."""
+    """Mean since the start of the loop; for display, never part of a result."""
 
 
 class NotFinite(Exception):
@@ -60,10 +61,11 @@ def train(
     steps: range,
     after: Callable[[Step], None],
 ) -> None:
-    """Train the model for `steps` and call `after` after every update. Raises NotFinite.
+    """Train the model for `steps` and call `after` after every update.
 
-    Every batch, mask and dropout pattern is a function of the seed and the step alone, so a resumed loop equals an
-    uninterrupted one.
+    Every batch, mask and dropout pattern is a function of the seed and the step alone, so a resumed loop gives the
+    same weights as an uninterrupted one. Raises NotFinite, before the update, if the loss or the gradient norm is
+    not finite.
     """
     recipe, objective = training_data.candidate.recipe, training_data.candidate.objective
     started = time.monotonic()
@@ -78,10 +80,10 @@ def train(
             loss = model.loss(masked, random)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
-        norm = clip_grad_norm_(model.parameters(), recipe.gradient_norm_limit).item()
-        speed = (number + 1 - steps.start) * recipe.tokens_per_step / (time.monotonic() - started)
-        step = Step(number + 1, loss.item(), speed)
-        if not (math.isfinite(step.loss) and math.isfinite(norm)):
+        gradient_norm = clip_grad_norm_(model.parameters(), recipe.gradient_norm_limit).item()
+        tokens_per_second = (number + 1 - steps.start) * recipe.tokens_per_step / (time.monotonic() - started)
+        step = Step(number + 1, loss.item(), tokens_per_second)
+        if not (math.isfinite(step.loss) and math.isfinite(gradient_norm)):
             raise NotFinite(step)
         optimiser.step()
         after(step)
@@ -97,5 +99,5 @@ def held_out_losses(
 
 
 def rate_at(recipe: Recipe, step: int, horizon_tokens: int) -> float:
-    """Return the learning rate of the update that follows `step` updates; no update is spent at a rate of 0."""
+    """Return the learning rate of the update after `step` updates; it is never 0."""
     return recipe.rate_at(step, horizon_tokens)

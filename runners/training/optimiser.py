@@ -1,4 +1,4 @@
-"""AdamW as BERT and ELECTRA use it: no decay on normalisations and biases. arXiv 1711.05101."""
+"""AdamW as BERT and ELECTRA use it: no weight decay on normalisation parameters and biases. arXiv 1711.05101."""
 
 import re
 
@@ -7,43 +7,45 @@ from torch import nn
 
 BETAS, EPSILON = (0.9, 0.999), 1e-6  # ELECTRA's and ConvBERT's model/optimization.py
 RATE_SHARE = "rate_share"
+"""Key of a parameter group: its factor on the learning rate."""
 
 
 def adamw(
     model: nn.Module, weight_decay: float, betas: tuple[float, float] = BETAS, epsilon: float = EPSILON
 ) -> torch.optim.AdamW:
-    """Return the optimiser of a model; `set_rate` sets its rate."""
-    groups = _decayed_and_kept(list(model.parameters()), weight_decay)
+    """Return the optimiser of a model; its learning rate is 0 until `set_rate`."""
+    groups = _parameter_groups(list(model.parameters()), weight_decay)
     return torch.optim.AdamW(groups, lr=0.0, betas=betas, eps=epsilon, fused=True)
 
 
-def _decayed_and_kept(values: list[nn.Parameter], weight_decay: float) -> list[dict[str, object]]:
+def _parameter_groups(parameters: list[nn.Parameter], weight_decay: float) -> list[dict[str, object]]:
+    """Return two groups: matrices, with weight decay, and vectors, without."""
     return [
-        {"params": [value for value in values if value.ndim > 1], "weight_decay": weight_decay},
-        {"params": [value for value in values if value.ndim <= 1], "weight_decay": 0.0},
+        {"params": [parameter for parameter in parameters if parameter.ndim > 1], "weight_decay": weight_decay},
+        {"params": [parameter for parameter in parameters if parameter.ndim <= 1], "weight_decay": 0.0},
     ]
 
 
 def layered_adamw(model: nn.Module, depth: int, weight_decay: float, layer_rate_decay: float) -> torch.optim.AdamW:
     """Return the optimiser with layer-wise learning rate decay for an encoder of `depth` blocks with a head.
 
-    As released by ELECTRA and ConvBERT (model/optimization.py): with decay d and n blocks, the head has the
-    full rate, block i of 1 to n at d**(n + 2 - i), the embeddings and their projection at d**(n + 2): two steps
-    lie between the head and the last block.
+    As in the code of ELECTRA and ConvBERT (model/optimization.py): with decay d and n blocks, the factor of the head
+    is 1, of block i (1 to n) d**(n + 2 - i), and of the embeddings and their projection d**(n + 2). The last block
+    has d**2, because that code counts two layers between it and the head.
     """
-    by_exponent: dict[int, list[tuple[str, nn.Parameter]]] = {}
-    for name, value in model.named_parameters():
-        by_exponent.setdefault(depth + 2 - _layer(name, depth), []).append((name, value))
+    by_exponent: dict[int, list[nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        by_exponent.setdefault(depth + 2 - _layer_number(name, depth), []).append(parameter)
     groups = [
         {**group, RATE_SHARE: layer_rate_decay**exponent}
-        for exponent, named in sorted(by_exponent.items())
-        for group in _decayed_and_kept([value for _, value in named], weight_decay)
+        for exponent in sorted(by_exponent)
+        for group in _parameter_groups(by_exponent[exponent], weight_decay)
     ]
     return torch.optim.AdamW(groups, lr=0.0, betas=BETAS, eps=EPSILON, fused=True)
 
 
-def _layer(name: str, depth: int) -> int:
-    """Return 0 for embeddings, the block's number from 1, and two above the last block for the head."""
+def _layer_number(name: str, depth: int) -> int:
+    """Return 0 for the embeddings, 1 to `depth` for the blocks, and `depth` + 2 for the head."""
     block = re.match(r"encoder\.blocks\.(\d+)\.", name)
     if block is not None:
         return int(block.group(1)) + 1
@@ -51,6 +53,6 @@ def _layer(name: str, depth: int) -> int:
 
 
 def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
-    """Set the learning rate of every group, times the group's share in a layer-wise optimiser."""
+    """Set the learning rate of every group, times the group's factor in a layer-wise optimiser."""
     for group in optimiser.param_groups:
         group["lr"] = rate * group[RATE_SHARE] if RATE_SHARE in group else rate

@@ -1,6 +1,6 @@
 """Operation counts per token by kind, before a convention turns them into FLOPs."""
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,15 @@ class Operations:
     """Elements that a dropout reads, at any rate."""
 
     def __add__(self, other: "Operations") -> "Operations":
-        return Operations(*(left + right for left, right in zip(astuple(self), astuple(other), strict=True)))
+        return Operations(*(left + right for left, right in zip(self._counts, other._counts, strict=True)))
 
     def priced(self, prices: "Operations") -> int:
         """Return the total FLOPs at these prices."""
-        return sum(amount * price for amount, price in zip(astuple(self), astuple(prices), strict=True))
+        return sum(amount * price for amount, price in zip(self._counts, prices._counts, strict=True))
+
+    @property
+    def _counts(self) -> tuple[int, ...]:
+        return tuple(vars(self).values())  # `astuple` copies deeply, which is slow
 
 
 def linear(inputs: int, outputs: int, groups: int = 1) -> Operations:

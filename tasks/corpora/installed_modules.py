@@ -13,7 +13,6 @@ import re
 import sysconfig
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
-from email.parser import HeaderParser
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +25,9 @@ _SKIPPED_FOLDERS = re.compile(
     r"|_?extern(al)?s?|third_?party(_files)?|lib2to3|.*[^A-Za-z0-9_].*"
 )
 _SKIPPED_FILES = re.compile(r"test_.*|.*_test|conftest|.*_pb2(_grpc)?|.*[^A-Za-z0-9_].*")
+
+_FIELD = re.compile(r"^(Version|Requires-Dist):[ \t]*(.*)$", re.MULTILINE | re.IGNORECASE)
+"""A field of METADATA that is read; it ends on its line (packaging.python.org, "Core metadata")."""
 
 Closure = dict[str, importlib.metadata.Distribution]
 
@@ -83,12 +85,13 @@ class _Metadata(NamedTuple):
 
 @functools.cache
 def _metadata(distribution: importlib.metadata.Distribution) -> _Metadata:
-    """Return the headers of METADATA, without the long description, which importlib would parse at every call."""
+    """Return the two fields of METADATA; importlib would parse all of it, with the description, at every call."""
     text = distribution.read_text("METADATA")
     if text is None:  # not installed from a wheel
         return _Metadata(distribution.version, tuple(distribution.requires or ()))
-    headers = HeaderParser().parsestr(text)
-    return _Metadata(headers["Version"], tuple(headers.get_all("Requires-Dist", ())))
+    fields = _FIELD.findall(text.partition("\n\n")[0])
+    version = next(value for name, value in fields if name.lower() == "version")
+    return _Metadata(version, tuple(value for name, value in fields if name.lower() == "requires-dist"))
 
 
 def version_of(distribution: importlib.metadata.Distribution) -> str:
@@ -102,8 +105,9 @@ def _requirements(distribution: importlib.metadata.Distribution, extra: str) -> 
 
     needed = []
     for line in _metadata(distribution).requires:
-        if not extra and "extra ==" in line and " or " not in line:
-            continue  # under an extra that is not requested; parsing is slow
+        other_extra = not extra or _normal(extra) not in _normal(line)
+        if "extra ==" in line and " or " not in line and other_extra:
+            continue  # parsing is slow
         requirement = Requirement(line)
         if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
             needed += [(requirement.name, extra_name) for extra_name in ("", *sorted(requirement.extras))]
@@ -138,10 +142,11 @@ def standard_library() -> Modules:
     modules: dict[str, ModuleFile] = {}
     for folder, subfolders, names in os.walk(root, onerror=_refuse):
         subfolders[:] = sorted(name for name in subfolders if not _SKIPPED_FOLDERS.fullmatch(name))
+        parent = os.path.relpath(folder, root).replace(os.sep, "/").removeprefix(".")
         for name in names:
-            path = Path(folder, name)
-            module = _module_name(path.relative_to(root).as_posix())
+            module = _module_name(f"{parent}/{name}" if parent else name)
             if module is not None:
+                path = Path(folder, name)
                 modules[module] = ModuleFile(str(path), _hash(_content(path, owner)), owner)
     return modules
 
@@ -176,7 +181,7 @@ def _recorded(distribution: importlib.metadata.Distribution) -> Iterator[tuple[s
         for entry in distribution.files or ():
             yield entry.as_posix(), ""
         return
-    for row in csv.reader(line for line in record.splitlines() if ".py" in line):
+    for row in csv.reader(line for line in record.splitlines() if ".py" in line and ".pyc" not in line):
         if row[0].endswith(".py"):
             yield row[0], row[1] if len(row) > 1 else ""
 
@@ -200,11 +205,19 @@ def _refuse(error: OSError) -> None:
 def _module_name(file: str) -> str | None:
     """Return the dotted name of a file by its path from where modules are found, None if it is skipped."""
     folder, _, name = file.rpartition("/")
-    stem = name.removesuffix(".py")
-    package = _package(folder)
-    if package is None or stem == name or _SKIPPED_FILES.fullmatch(stem):
+    package, module = _package(folder), _module(name)
+    if package is None or module is None:
         return None
-    return ".".join(filter(None, (package, "" if stem == "__init__" and package else stem)))
+    if not package:
+        return module
+    return package if module == "__init__" else f"{package}.{module}"
+
+
+@functools.cache
+def _module(name: str) -> str | None:
+    """Return the name of a file without its suffix, None if it is skipped; most names occur in many packages."""
+    stem = name.removesuffix(".py")
+    return None if stem == name or _SKIPPED_FILES.fullmatch(stem) else stem
 
 
 @functools.cache

@@ -1,9 +1,9 @@
-"""Which of two sentences is grammatical? BLiMP, 67 paradigms of minimal pairs (arXiv 1912.00582).
+"""BLiMP: linguistic acceptability, 67 paradigms of minimal pairs (Warstadt et al. 2020, arXiv 1912.00582).
 
-Source: github.com/alexwarstadt/blimp, `BLiMP.zip` as it is published: one JSON object to a line, 1,000 to a paradigm.
-Method: zero-shot, by pseudo-log-likelihood (Salazar et al. 2020, arXiv 1910.14659); there is no train part. Metric:
-accuracy over all pairs, which is the mean over paradigms, because they are equally large; accuracies are reported by
-phenomenon (`linguistics_term`) too. Chance is one half, and so is a tie: two published pairs are of equal sentences.
+Source: github.com/alexwarstadt/blimp, the published `BLiMP.zip`: one JSON object per line, 1,000 per paradigm.
+Method: zero-shot, by pseudo-log-likelihood (Salazar et al. 2020, arXiv 1910.14659); there is no train part.
+Metric: accuracy over all pairs, which is the mean over paradigms, because they have equal sizes; also reported by
+phenomenon (`linguistics_term`). Chance is one half. A tie counts one half: two published pairs have equal sentences.
 """
 
 import json
@@ -16,32 +16,41 @@ from foundation.errors import DataError
 from tasks.labelled.mistakes import Mistakes
 from tasks.labelled.task import DownstreamTask, Example, Part, TaskFiles
 
-GOOD, BAD, PHENOMENON, PARADIGM, PAIR = "sentence_good", "sentence_bad", "linguistics_term", "UID", "pairID"
-FIELDS = (GOOD, BAD, PHENOMENON, PARADIGM, PAIR)
-LINES, RESOURCE_FORKS = ".jsonl", "__MACOSX/"
-LARGEST_FILE_BYTES = 2**24  # the largest of the archive has half a million
+ACCEPTABLE, UNACCEPTABLE, PHENOMENON, PARADIGM, PAIR = (
+    "sentence_good",
+    "sentence_bad",
+    "linguistics_term",
+    "UID",
+    "pairID",
+)
+FIELDS = (ACCEPTABLE, UNACCEPTABLE, PHENOMENON, PARADIGM, PAIR)
+PARADIGM_SUFFIX, RESOURCE_FORKS = ".jsonl", "__MACOSX/"
+MAX_FILE_BYTES = 2**24  # the largest published file has half a million
 
 
 def read(part: str, path: Path, name: str) -> Part:
-    """Return the pairs of the archive by paradigm; raises DataError with every mistake of the first bad file."""
+    """Return the pairs of the archive, sorted by paradigm; `name` is its name in messages.
+
+    Raises DataError with all mistakes of the first file that has any.
+    """
     examples: list[Example] = []
     try:
         with zipfile.ZipFile(path) as archive:
             for file in sorted(_paradigms(archive), key=lambda file: file.filename):
                 member = f"{name}/{file.filename}"
-                if file.file_size > LARGEST_FILE_BYTES:
-                    raise DataError(f"{member}: {file.file_size} bytes; at most {LARGEST_FILE_BYTES} are read")
+                if file.file_size > MAX_FILE_BYTES:
+                    raise DataError(f"{member}: {file.file_size} bytes; at most {MAX_FILE_BYTES} are read")
                 examples += _pairs(archive.read(file), member)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as damage:
-        raise DataError(f"{name}: no readable zip archive: {damage}") from damage
+        raise DataError(f"{name}: not a readable zip archive: {damage}") from damage
     if not examples:
-        raise DataError(f"{name}: holds no minimal pairs; expected files that end in {LINES}")
+        raise DataError(f"{name}: no minimal pairs; expected files that end in {PARADIGM_SUFFIX}")
     return Part(tuple(examples))
 
 
 def _paradigms(archive: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
     for file in archive.infolist():
-        if file.filename.endswith(LINES) and not file.filename.startswith(RESOURCE_FORKS):
+        if file.filename.endswith(PARADIGM_SUFFIX) and not file.filename.startswith(RESOURCE_FORKS):
             yield file
 
 
@@ -57,18 +66,23 @@ def _pairs(raw: bytes, name: str) -> list[Example]:
 
 def _pair(line: bytes, number: int, mistakes: Mistakes) -> Example | None:
     try:
-        found = json.loads(line)
+        content = json.loads(line)
     except (ValueError, RecursionError) as wrong:
         mistakes.add(number, f"not JSON: {wrong}")
         return None
-    if not isinstance(found, dict):
-        mistakes.add(number, "no JSON object")
+    if not isinstance(content, dict):
+        mistakes.add(number, "not a JSON object")
         return None
-    wrong_fields = [field for field in FIELDS if not isinstance(found.get(field), str) or not found[field].strip()]
-    if wrong_fields:
-        mistakes.add(number, f"no text in {' and no text in '.join(wrong_fields)}")
+    empty = [field for field in FIELDS if not isinstance(content.get(field), str) or not content[field].strip()]
+    if empty:
+        mistakes.add(number, f"no text in {', '.join(empty)}")
         return None
-    return Example(found[GOOD], found[BAD], row=f"{found[PARADIGM]}/{found[PAIR]}", group=found[PHENOMENON])
+    return Example(
+        content[ACCEPTABLE],
+        content[UNACCEPTABLE],
+        row=f"{content[PARADIGM]}/{content[PAIR]}",
+        group=content[PHENOMENON],
+    )
 
 
 FILES = TaskFiles(

@@ -1,8 +1,8 @@
-"""Is this sentence good English? CoLA, the Corpus of Linguistic Acceptability (arXiv 1805.12471).
+"""CoLA, the Corpus of Linguistic Acceptability: is a sentence acceptable English? (arXiv 1805.12471).
 
 Source: nyu-mll.github.io/CoLA, as GLUE redistributes it.
 Split: the official train and dev files; the test file has no labels.
-Metric: Matthews correlation. Chance is 0: it is what any answer without reading gets.
+Metric: Matthews correlation, which is 0 for predictions that do not depend on the sentence.
 """
 
 from tasks.glue.columns import Columns, configuration

@@ -1,13 +1,14 @@
-"""Is this sentence of a docstring as it was written, or was its grammar broken? After CoLA (arXiv 1805.12471).
+"""Grammatical acceptability of docstring sentences: original or corrupted? After CoLA (arXiv 1805.12471).
 
-Each group has two sentences of one module, each as written and broken. A break is one of three: in both sentences a
-function word and the adjacent content word are swapped; a function word of one sentence and a content word of the
-other are swapped; or "is" in one and "are" in the other (has/have, was/were, does/do, this/these) are swapped.
-Shortcuts: within a group the broken sentences have the same words in total, and the same lengths, as the written
-ones, so words, lengths and modules are uninformative about the label and only word order is left. Capitals and
-punctuation never move: only lower-case words between the first and the last are swapped. Measured on the full
-documentation corpus with 8000 train and 2000 dev examples, a logistic regression on unigrams reaches a Matthews
-correlation of about 2 (chance), on unigrams and bigrams about 27: bigrams see word order, so this is the baseline.
+Each group has two sentences of one module, each in its original and a corrupted form. A corruption is one of three:
+in both sentences a function word and the adjacent content word are swapped; a function word of one sentence and a
+content word of the other are swapped; or "is" in one and "are" in the other (has/have, was/were, does/do, this/these)
+are swapped.
+Shortcuts: within a group the corrupted sentences have the same words in total, and the same lengths, as the
+originals, so words, lengths and modules are uninformative about the label; only word order is informative. Capitals
+and punctuation stay in place: only lower-case words between the first and the last are swapped.
+Reference, measured on the full documentation corpus with 8000 train and 2000 dev examples: logistic regression has a
+Matthews correlation of about 2 (chance) on unigrams and of about 27 on unigrams and bigrams, which see word order.
 """
 
 import re
@@ -34,8 +35,8 @@ def build(documents: Sequence[Document], train_count: int, dev_count: int) -> Ex
     """Return examples of single sentences; raises DataError if the documents give too few."""
     seen: set[str] = set()
     groups = {}
-    for module, found in by_module(documents).items():
-        distinct = [text for text in dict.fromkeys(_sentences(found)) if text.lower() not in seen]
+    for module, members in by_module(documents).items():
+        distinct = [text for text in dict.fromkeys(_sentences(members)) if text.lower() not in seen]
         seen.update(text.lower() for text in distinct)
         groups[module] = list(_groups(module, in_hashed_order(distinct, str)))
     return draw(NAME, groups, train_count, dev_count)
@@ -48,29 +49,32 @@ def _sentences(documents: Iterable[Document]) -> Iterator[str]:
 
 def _groups(module: str, texts: list[str]) -> Iterator[Group]:
     remaining = [text.split(" ") for text in texts]
-    for pair, broken in _agreement_breaks(remaining):
-        yield _group(module, pair, broken)
+    for pair, corrupted in _agreement_errors(remaining):
+        yield _group(module, pair, corrupted)
     for index, pair in enumerate(zip(remaining[::2], remaining[1::2], strict=False)):
-        broken_pair = _neighbours_swapped(pair) if index % 2 else _words_exchanged(pair)
-        if broken_pair is not None:
-            yield _group(module, pair, broken_pair)
+        swapped = _with_neighbours_swapped(pair) if index % 2 else _with_words_exchanged(pair)
+        if swapped is not None:
+            yield _group(module, pair, swapped)
 
 
-def _group(module: str, pair: Pair, broken: Pair) -> Group:
-    labelled = [*((words, WRITTEN) for words in pair), *((words, BROKEN) for words in broken)]
+def _group(module: str, pair: Pair, corrupted: Pair) -> Group:
+    labelled = [*((words, WRITTEN) for words in pair), *((words, BROKEN) for words in corrupted)]
     return tuple(Example(" ".join(words), label=label, source=module) for words, label in labelled)
 
 
-def _agreement_breaks(remaining: list[Words]) -> Iterator[tuple[Pair, Pair]]:
-    """Yield pairs that can exchange singular and plural, taking them out of `remaining`; at most half of it."""
-    most = len(remaining) // 4
+def _agreement_errors(remaining: list[Words]) -> Iterator[tuple[Pair, Pair]]:
+    """Yield pairs that exchange a singular and a plural form, and their corrupted forms.
+
+    The pairs are removed from `remaining`; they are at most half of it.
+    """
+    pairs_left = len(remaining) // 4
     for singular, plural in AGREEMENTS:
-        ones = [words for words in remaining if singular in words[1:-1] and plural not in words]
-        others = [words for words in remaining if plural in words[1:-1] and singular not in words]
-        for one, other in zip(ones, others, strict=False):
-            if most == 0:
+        with_singular = [words for words in remaining if singular in words[1:-1] and plural not in words]
+        with_plural = [words for words in remaining if plural in words[1:-1] and singular not in words]
+        for one, other in zip(with_singular, with_plural, strict=False):
+            if pairs_left == 0:
                 return
-            most -= 1
+            pairs_left -= 1
             remaining.remove(one)
             remaining.remove(other)
             positions = (one.index(singular, 1), other.index(plural, 1))
@@ -78,17 +82,22 @@ def _agreement_breaks(remaining: list[Words]) -> Iterator[tuple[Pair, Pair]]:
 
 
 def _exchange(pair: Pair, positions: tuple[int, int]) -> Pair:
+    """Return the pair with the words at the positions of each sentence exchanged."""
     first, second = list(pair[0]), list(pair[1])
     first[positions[0]], second[positions[1]] = second[positions[1]], first[positions[0]]
     return first, second
 
 
 def _movable(words: Words) -> list[int]:
+    """Return the positions of lower-case words between the first and the last word."""
     return [index for index in range(1, len(words) - 1) if _MOVABLE.fullmatch(words[index])]
 
 
-def _words_exchanged(pair: Pair) -> Pair | None:
-    """Swap a function word of one sentence with a content word of the other, or the reverse."""
+def _with_words_exchanged(pair: Pair) -> Pair | None:
+    """Return the pair with a function word of one sentence and a content word of the other exchanged.
+
+    None if no such words exist.
+    """
     choices = [
         positions
         for positions in product(_movable(pair[0]), _movable(pair[1]))
@@ -97,8 +106,8 @@ def _words_exchanged(pair: Pair) -> Pair | None:
     return _exchange(pair, _chosen(choices, pair)) if choices else None
 
 
-def _neighbours_swapped(pair: Pair) -> Pair | None:
-    """Swap a function word with an adjacent content word, in both sentences."""
+def _with_neighbours_swapped(pair: Pair) -> Pair | None:
+    """Return the pair with a function word and an adjacent content word swapped in each, or None."""
     first, second = map(_swapped, pair)
     return None if first is None or second is None else (first, second)
 
@@ -117,7 +126,7 @@ def _swapped(words: Words) -> Words | None:
 
 
 def _chosen(choices: list[tuple[int, int]], pair: Pair) -> tuple[int, int]:
-    """Return one of the choices, pseudo-random and deterministic."""
+    """Return one of the choices, by a hash of the choice and the pair."""
     text = " ".join([*pair[0], *pair[1]])
     return min(choices, key=lambda choice: zlib.crc32(f"{choice}:{text}".encode()))
 

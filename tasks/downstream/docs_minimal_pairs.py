@@ -1,10 +1,11 @@
-"""Which of two sentences is as it was written? Minimal pairs of prose, in the manner of BLiMP (arXiv 1912.00582).
+"""Minimal pairs of prose: original and corrupted sentences, after BLiMP (arXiv 1912.00582).
 
-Made from the sentences of any corpus of prose, so that the method of `blimp` can be used where its data are not. Two
-phenomena: `word_order` exchanges two adjacent words, and `agreement` puts a plural form in place of a singular one or
-the reverse (is/are, has/have, was/were, does/do, this/these). Shortcuts: of each source as many pairs go from
-singular to plural as back, so a scorer of single words is at chance in both phenomena.
-Method: zero-shot, by pseudo-log-likelihood; there is no train part. Metric: accuracy of preferring what was written.
+Built from the sentences of any corpus of prose, for use without the data of `blimp`. Two phenomena: `word_order`
+swaps two adjacent words, and `agreement` replaces a singular by a plural form or the reverse (is/are, has/have,
+was/were, does/do, this/these).
+Shortcuts: from each source, as many pairs replace singular by plural as plural by singular, so a unigram model is at
+chance in both phenomena.
+Method: zero-shot, by pseudo-log-likelihood; there is no train part. Metric: accuracy of preferring the original.
 """
 
 from collections.abc import Sequence
@@ -20,11 +21,11 @@ AGREEMENTS = (("is", "are"), ("has", "have"), ("was", "were"), ("does", "do"), (
 
 
 def build(documents: Sequence[Document], train_count: int, dev_count: int) -> Examples:
-    """Return minimal pairs for dev; none to train on. Raises DataError if the documents give too few."""
+    """Return minimal pairs for dev; there is no train part. Raises DataError if the documents give too few."""
     groups = {}
     seen: set[str] = set()
-    for module, found in by_module(documents).items():
-        texts = dict.fromkeys(text for document in found for text in sentences(document.text))
+    for module, members in by_module(documents).items():
+        texts = dict.fromkeys(text for document in members for text in sentences(document.text))
         distinct = [text for text in texts if text.lower() not in seen]
         seen.update(text.lower() for text in distinct)
         groups[module] = _groups(module, in_hashed_order(distinct, str))
@@ -35,34 +36,36 @@ def _groups(module: str, texts: list[str]) -> list[Group]:
     remaining = dict.fromkeys(texts)
     groups: list[Group] = []
     for singular, plural in AGREEMENTS:
-        ones = [text for text in remaining if _has_only(text, singular, plural)]
-        others = [text for text in remaining if _has_only(text, plural, singular)]
-        for one, other in zip(ones, others, strict=False):
-            groups.append((_exchanged(module, one, singular, plural), _exchanged(module, other, plural, singular)))
+        with_singular = [text for text in remaining if _has_only(text, singular, plural)]
+        with_plural = [text for text in remaining if _has_only(text, plural, singular)]
+        for one, other in zip(with_singular, with_plural, strict=False):
+            groups.append((_replaced(module, one, singular, plural), _replaced(module, other, plural, singular)))
             del remaining[one], remaining[other]
     swaps = ((text, with_neighbours_swapped(text)) for text in remaining)
-    orders: list[Group] = [
+    swapped_groups: list[Group] = [
         (Example(text, swapped, source=module, group="word_order"),) for text, swapped in swaps if swapped
     ]
-    return _alternating(groups, orders)
+    return _interleaved(groups, swapped_groups)
 
 
 def _has_only(text: str, word: str, other: str) -> bool:
-    """Return whether a word is inside a sentence once, and the other one nowhere."""
+    """Return whether `word` occurs once, neither first nor last, and `other` does not occur."""
     words = text.split(" ")
     return words[1:-1].count(word) == 1 == words.count(word) and other not in words
 
 
-def _exchanged(module: str, text: str, word: str, other: str) -> Example:
+def _replaced(module: str, text: str, word: str, other: str) -> Example:
     words = text.split(" ")
-    place = words.index(word)
-    return Example(text, " ".join([*words[:place], other, *words[place + 1 :]]), source=module, group="agreement")
+    position = words.index(word)
+    return Example(
+        text, " ".join([*words[:position], other, *words[position + 1 :]]), source=module, group="agreement"
+    )
 
 
-def _alternating(some: list[Group], others: list[Group]) -> list[Group]:
-    """Return two lists merged turn by turn, the longer one's rest at the end."""
-    turns = max(len(some), len(others))
-    return [group for turn in range(turns) for each in (some, others) for group in each[turn : turn + 1]]
+def _interleaved(first: list[Group], second: list[Group]) -> list[Group]:
+    """Return two lists merged alternately; the rest of the longer one is at the end."""
+    longest = max(len(first), len(second))
+    return [group for index in range(longest) for groups in (first, second) for group in groups[index : index + 1]]
 
 
 TASK = DownstreamTask(

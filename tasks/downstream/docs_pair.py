@@ -1,10 +1,11 @@
-"""Does this description belong to this name and signature? Both come from docstrings of one module.
+"""Matching of a description with a name and signature; both come from docstrings of one module.
 
 Shortcuts: functions of a module are paired, and each description is combined once with its own signature and once
-with the other's. Within each group of four, every description and every signature is thus equally often correct and
-incorrect: a model that reads one side alone, or sums features of both sides, is at chance. Descriptions may share
-words with names, since matching the two is the task. Measured accuracy on the full documentation corpus with 2000 dev
-examples: unigrams and bigrams of both sides 50.0 %, the number of shared words 72 %.
+with the other one. Within each group of four, every description and every signature is correct as often as incorrect,
+so a model that reads only one of the texts, or adds features of both, is at chance. Descriptions may share words with
+names, because matching the two is the task.
+Reference, measured on the full documentation corpus with 2000 dev examples: accuracy 50.0 % by unigrams and bigrams
+of both texts, 72 % by the number of shared words.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,37 +17,37 @@ from tasks.labelled.task import DownstreamTask, Example, Examples
 
 NAME = "docs_pair"
 OTHER, OWN = 0, 1
-SHORTEST_DESCRIPTION = 25  # characters
-LONGEST_DESCRIPTION = 300  # characters; longer ones end at a word
-LONGEST_SIGNATURE = 200  # characters
+MIN_DESCRIPTION = 25  # characters
+MAX_DESCRIPTION = 300  # characters; longer ones are truncated after a word
+MAX_SIGNATURE = 200  # characters
 
 Described = tuple[str, str]
-"""A description, and the name and signature it describes."""
+"""A description, and the name and signature that it belongs to."""
 
 
 def build(documents: Sequence[Document], train_count: int, dev_count: int) -> Examples:
     """Return examples of (description, name and signature); raises DataError if the documents give too few."""
-    groups = {module: list(_groups(module, _described(found))) for module, found in by_module(documents).items()}
+    groups = {module: list(_groups(module, _described(members))) for module, members in by_module(documents).items()}
     return draw(NAME, groups, train_count, dev_count)
 
 
 def _described(documents: Iterable[Document]) -> list[Described]:
-    """Return the described functions whose description and signature are unique in the module."""
-    found: list[Described] = []
+    """Return the functions whose description and signature are unique in the module, in the order of a hash."""
+    functions: list[Described] = []
     seen: set[str] = set()
     for document in documents:
         if document.name is None or document.signature is None:
             continue
-        description = _shortened(first_paragraph(document.text), LONGEST_DESCRIPTION)
-        signature = _shortened(document.name + document.signature, LONGEST_SIGNATURE)
-        if len(description) >= SHORTEST_DESCRIPTION and seen.isdisjoint((description, signature)):
-            found.append((description, signature))
+        description = _truncated(first_paragraph(document.text), MAX_DESCRIPTION)
+        signature = _truncated(document.name + document.signature, MAX_SIGNATURE)
+        if len(description) >= MIN_DESCRIPTION and seen.isdisjoint((description, signature)):
+            functions.append((description, signature))
             seen.update((description, signature))
-    return in_hashed_order(found, lambda described: described[1])
+    return in_hashed_order(functions, lambda described: described[1])
 
 
-def _shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else text[:most].rsplit(" ", 1)[0]
+def _truncated(text: str, max_characters: int) -> str:
+    return text if len(text) <= max_characters else text[:max_characters].rsplit(" ", 1)[0]
 
 
 def _groups(module: str, described: list[Described]) -> Iterator[Group]:

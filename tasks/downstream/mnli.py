@@ -1,16 +1,16 @@
-"""Does the hypothesis follow from the premise, contradict it, or neither? MultiNLI (arXiv 1704.05426).
+"""MultiNLI: does the premise entail the hypothesis, contradict it, or neither? (arXiv 1704.05426).
 
-Source: cims.nyu.edu/~sbowman/multinli, as GLUE redistributes it. Split: the official train file; dev is the matched
-one, and the mismatched one, the two tests and GLUE's diagnostic set (AX) are predicted where they are there. Rows
-whose annotators did not agree, `-`, are left out and counted.
-Metric: accuracy. Chance: the larger class of dev.
+Source: cims.nyu.edu/~sbowman/multinli, as redistributed by GLUE.
+Split: the official train file; dev is the matched dev file. The mismatched dev file, the two test files and GLUE's
+diagnostic set (AX) are predicted if they exist. Rows without a gold label (`-`) are skipped and counted.
+Metric: accuracy. Chance: the largest class of dev.
 """
 
 from tasks.glue.columns import Columns, Configuration
 from tasks.glue.task import GlueTable
 from tasks.splits import Split
 
-TESTED = Columns("sentence1", "sentence2", row="index")
+TEST_COLUMNS = Columns("sentence1", "sentence2", row="index")
 TABLE = GlueTable(
     folder="MNLI",
     counts={"train": 392_702, "dev": 9_815},
@@ -24,9 +24,9 @@ TABLE = GlueTable(
     },
     columns={
         "dev": Columns("sentence1", "sentence2", answer="gold_label"),
-        "test": TESTED,
-        "mismatched_test": TESTED,
-        "diagnostic": TESTED,
+        "test": TEST_COLUMNS,
+        "mismatched_test": TEST_COLUMNS,
+        "diagnostic": TEST_COLUMNS,
     },
     configuration=Configuration(
         {

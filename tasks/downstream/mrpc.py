@@ -1,8 +1,9 @@
-"""Do two sentences mean the same? MRPC, the Microsoft Research Paraphrase Corpus (Dolan and Brockett 2005).
+"""MRPC, the Microsoft Research Paraphrase Corpus: are two sentences paraphrases? (Dolan and Brockett 2005).
 
-Source: Microsoft Research; GLUE's split, made with its dev_ids.tsv.
+Source: Microsoft Research, in GLUE's split (dev_ids.tsv).
 Split: the official train and dev files; the test file has no labels.
-Metrics: accuracy, which the paper's GLUE score takes, and F1 of `equivalent`. Chance: the larger class of dev.
+Metrics: accuracy, used in the GLUE score of ELECTRA and ConvBERT, and F1 of `equivalent`. Chance: the larger class of
+dev.
 """
 
 from tasks.glue.columns import Columns, configuration

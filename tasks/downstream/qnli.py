@@ -1,6 +1,6 @@
-"""Does this sentence answer the question? QNLI, made from SQuAD 1.1 (arXiv 1804.07461, section 3.3).
+"""QNLI: does a sentence contain the answer to a question? Derived from SQuAD 1.1 (arXiv 1804.07461, section 3.3).
 
-Source: SQuAD, as GLUE recasts it, version 2.
+Source: GLUE, version 2 of QNLI.
 Split: the official train and dev files; the test file has no labels.
 Metric: accuracy. Chance: the larger class of dev.
 """

@@ -1,9 +1,10 @@
-"""Do two questions ask the same? QQP, Quora Question Pairs (Quora 2017).
+"""QQP, Quora Question Pairs: are two questions duplicates? (Quora 2017).
 
-Source: Quora's first release, as GLUE splits it.
+Source: Quora's first release, in GLUE's split.
 Split: the official train and dev files; the test file has no labels.
-Metrics: accuracy, which the paper's GLUE score takes, and F1 of `duplicate`. Chance: the larger class of dev.
-The published train file has rows with too few cells; they are left out and counted.
+Metrics: accuracy, used in the GLUE score of ELECTRA and ConvBERT, and F1 of `duplicate`. Chance: the larger class of
+dev.
+Rows of the published train file with too few cells are skipped and counted.
 """
 
 from tasks.glue.columns import Columns, configuration

@@ -1,6 +1,6 @@
-"""Does the second sentence follow from the first? RTE 1, 2, 3 and 5 (Dagan et al. 2006 and after).
+"""RTE 1, 2, 3 and 5: textual entailment, does the first sentence entail the second? (Dagan et al. 2006 and later).
 
-Source: the PASCAL and TAC challenges, as GLUE joins them.
+Source: the PASCAL and TAC challenges, as combined by GLUE.
 Split: the official train and dev files; the test file has no labels.
 Metric: accuracy. Chance: the larger class of dev.
 """

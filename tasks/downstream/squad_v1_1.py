@@ -1,7 +1,7 @@
-"""Which words of this paragraph answer the question? SQuAD 1.1, Rajpurkar et al. 2016, arXiv 1606.05250.
+"""SQuAD 1.1: extractive question answering on paragraphs (Rajpurkar et al. 2016, arXiv 1606.05250).
 
-Train and dev files are the official ones; the test set is hidden, so dev scores are reported. A paragraph longer
-than a window is split into overlapping windows.
+Split: the official train and dev files; the test set is hidden, so dev scores are reported. A paragraph longer than a
+window is split into overlapping windows.
 """
 
 from functools import partial

@@ -1,7 +1,7 @@
-"""As SQuAD 1.1, and some paragraphs have no answer. SQuAD 2.0, Rajpurkar et al. 2018, arXiv 1806.03822.
+"""SQuAD 2.0: SQuAD 1.1 and questions without an answer (Rajpurkar et al. 2018, arXiv 1806.03822).
 
-The threshold of "no answer" is chosen on a tenth of the train file's paragraphs, which is excluded from training, and
-never on dev. Train and dev files are the official ones; the test set is hidden, so dev scores are reported.
+Split: the official train and dev files; the test set is hidden, so dev scores are reported. The threshold of "no
+answer" is selected on a tenth of the paragraphs of the train file, which is excluded from training, and never on dev.
 """
 
 from functools import partial

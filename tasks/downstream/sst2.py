@@ -1,6 +1,6 @@
-"""Is this phrase of a film review positive? SST-2, the Stanford Sentiment Treebank (Socher et al. 2013).
+"""SST-2, the Stanford Sentiment Treebank: is a phrase of a film review positive? (Socher et al. 2013).
 
-Source: nlp.stanford.edu/sentiment, as GLUE cuts it into phrases.
+Source: nlp.stanford.edu/sentiment, as redistributed by GLUE, whose train file has phrases.
 Split: the official train and dev files; the test file has no labels.
 Metric: accuracy. Chance: the larger class of dev, 444 of 872.
 """

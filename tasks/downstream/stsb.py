@@ -1,8 +1,8 @@
-"""How alike in meaning are two sentences, from 0 to 5? STS-B, the STS Benchmark (arXiv 1708.00055).
+"""STS-B, the STS Benchmark: semantic similarity of two sentences, from 0 to 5 (arXiv 1708.00055).
 
-Source: ixa2.si.ehu.eus/stswiki, as GLUE redistributes it.
+Source: ixa2.si.ehu.eus/stswiki, as redistributed by GLUE.
 Split: the official train and dev files; the test file has no labels.
-Metrics: Spearman correlation, which the paper's GLUE score takes, and Pearson's. Chance is 0.
+Metrics: Spearman correlation, used in the GLUE score of ELECTRA and ConvBERT, and Pearson correlation. Chance is 0.
 """
 
 from tasks.glue.columns import Columns, configuration

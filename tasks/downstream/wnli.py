@@ -1,9 +1,9 @@
-"""Is the pronoun filled in rightly? WNLI, Winograd schemas (Levesque et al. 2012) as sentence pairs.
+"""WNLI: coreference, Winograd schemas as sentence pairs with the pronoun substituted (Levesque et al. 2012).
 
-Source: the Winograd Schema Challenge, as GLUE recasts it.
+Source: the Winograd Schema Challenge, as converted by GLUE.
 Split: the official train and dev files; the test file has no labels.
-Metric: accuracy. Chance: the larger class of dev. Train and dev share sentences with opposite answers, so a
-model that memorises falls below chance; the paper's GLUE score leaves the task out.
+Metric: accuracy. Chance: the larger class of dev. Train and dev share sentences with opposite labels, so a model that
+memorises the training set is below chance; the GLUE score of ELECTRA and ConvBERT excludes the task.
 """
 
 from tasks.glue.columns import Columns, configuration

@@ -1,9 +1,10 @@
-"""Were two adjacent words of this sentence exchanged? Bigram shift, Conneau et al. 2018 (arXiv 1805.01070).
+"""Bigram shift: were two adjacent words of a sentence swapped? Conneau et al. 2018 (arXiv 1805.01070).
 
-Made from the sentences of any corpus of prose. Each sentence is there twice in the same set: as it was written, and
-with two adjacent words exchanged (`tasks.documentation.word_swaps`). Shortcuts: both have the same words and the same
-length, so words, lengths and sources are uninformative about the label and only word order is left. Bigrams see it,
-and an n-gram model of the pretraining text sees it better: both are printed as references.
+Built from the sentences of any corpus of prose. Each sentence is in the same part twice: in its original form, and
+with two adjacent words swapped (`tasks.documentation.word_swaps`).
+Shortcuts: both forms have the same words and the same length, so words, lengths and sources are uninformative about
+the label; only word order is informative. The references, a bag of bigrams and an n-gram model of the pretraining
+text, contain word order.
 """
 
 from collections.abc import Sequence
@@ -22,8 +23,8 @@ def build(documents: Sequence[Document], train_count: int, dev_count: int) -> Ex
     """Return examples of single sentences; raises DataError if the documents give too few."""
     seen: set[str] = set()
     groups = {}
-    for module, found in by_module(documents).items():
-        texts = dict.fromkeys(text for document in found for text in sentences(document.text))
+    for module, members in by_module(documents).items():
+        texts = dict.fromkeys(text for document in members for text in sentences(document.text))
         distinct = [text for text in texts if text.lower() not in seen]
         seen.update(text.lower() for text in distinct)
         swaps = ((text, with_neighbours_swapped(text)) for text in in_hashed_order(distinct, str))

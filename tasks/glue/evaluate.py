@@ -8,7 +8,6 @@ from foundation.errors import DataError
 from tasks.dataset_folder import FolderOfTasks, origin_of
 from tasks.glue.predictions import read_predictions
 from tasks.labelled.mistakes import Mistakes
-from tasks.labelled.scoring import score
 from tasks.labelled.task import DownstreamTask, Evaluation, Example, Part
 
 OFFICIAL_NAMES = {"matthews": "matthews_correlation", "spearman": "spearmanr"}
@@ -44,6 +43,8 @@ def evaluate(
     labelled = data if data.is_file() else FolderOfTasks(path=str(data)).located(task.files).get("dev")
     if labelled is None:
         raise DataError(f"{data}: scoring needs the official file; {origin_of(task.files)}")
+    from tasks.labelled.scoring import score  # numpy, which the declaration of a task does without
+
     examples = table.read("dev", labelled, labelled.name).examples
     lines = read_predictions(predictions, [example.row for example in examples])
     mistakes = Mistakes(predictions.name)

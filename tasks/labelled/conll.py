@@ -1,7 +1,7 @@
-"""Files in the layouts of CoNLL: one word to a line, its columns apart by tabs, an empty line after each sentence.
+"""Reads CoNLL files: one word per line, tab-separated columns, an empty line after each sentence.
 
-Source of the ten columns of CoNLL-U: universaldependencies.org/format.html; the two of NER: Tjong Kim Sang and
-De Meulder 2003, aclanthology.org/W03-0419, with word and tag first and last.
+Sources: universaldependencies.org/format.html for the ten columns of CoNLL-U; Tjong Kim Sang and De Meulder 2003,
+aclanthology.org/W03-0419, for NER, where the first column is the word and the last the tag.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,24 +18,29 @@ COMMENT = "# "
 
 @dataclass(frozen=True, slots=True)
 class TaggedFiles:
-    """A task of tagged words: where its files are, and which of their columns are read."""
+    """Files of a tagging task, and the layout of their columns."""
 
     files: Mapping[str, str]
-    """By part, the name of the file."""
+    """File name by part."""
     counts: Mapping[str, int]
-    """Sentences of the train and dev files."""
+    """Number of sentences by part, for train and dev."""
     folder: str
+    """Name of the folder of the files; `collection` may be its parent folder."""
     collection: str
     origin: str
+    """Download page, for messages."""
     tags: tuple[str, ...]
     chance: float
-    """Share of the primary metric where every word gets the most frequent tag."""
+    """Primary metric, from 0 to 1, if every word has the most frequent tag."""
     columns: int
+    """Number of columns."""
     word: int
+    """Index of the column with the word."""
     tag: int
+    """Index of the column with the tag."""
     numbered: bool = False
-    """Whether the first column numbers the words, as in CoNLL-U: lines of a range (`3-4`) or of an empty node (`3.1`)
-    are no words, and lines that begin with `# ` are comments."""
+    """Whether the first column is the word number, as in CoNLL-U. Lines of a range (`3-4`), lines of an empty
+    node (`3.1`) and comment lines, which begin with `# `, are then skipped."""
 
     def task(self, name: str, metrics: tuple[str, ...]) -> DownstreamTask:
         """Return the task; the first metric is the primary one."""
@@ -64,7 +69,10 @@ Sentence = list[tuple[str, int]]
 
 
 def read_sentences(layout: TaggedFiles, part: str, path: Path, name: str) -> Part:
-    """Return the sentences of a file as examples; raises DataError with every mistake of it."""
+    """Return the sentences of the file `path` as examples; `name` is its name in messages.
+
+    Raises DataError with all mistakes of the file.
+    """
     check_signature(path, name, path.suffix if path.suffix in (".gz", ".xz") else "")
     mistakes = Mistakes(name)
     examples = tuple(
@@ -74,7 +82,7 @@ def read_sentences(layout: TaggedFiles, part: str, path: Path, name: str) -> Par
         for line, sentence in _sentences(layout, text_lines(path, name), mistakes)
     )
     if not examples and not mistakes.count:
-        mistakes.add(1, "the file holds no sentences")
+        mistakes.add(1, "the file has no sentences")
     mistakes.refuse()
     return Part(examples)
 
@@ -82,29 +90,29 @@ def read_sentences(layout: TaggedFiles, part: str, path: Path, name: str) -> Par
 def _sentences(
     layout: TaggedFiles, lines: Iterable[tuple[int, str]], mistakes: Mistakes
 ) -> Iterator[tuple[int, Sentence]]:
-    """Yield the number of a sentence's first line, and the sentence."""
-    first, sentence = 0, Sentence()
+    """Yield the line number of each sentence's first word, and the sentence."""
+    first_line, sentence = 0, Sentence()
     for number, line in lines:
         if not line.strip():
             if sentence:
-                yield first, sentence
+                yield first_line, sentence
             sentence = []
         elif not (layout.numbered and line.startswith(COMMENT)):
             word = _word(layout, line.split("\t"), number, mistakes)
-            first = number if not sentence else first
+            first_line = number if not sentence else first_line
             sentence += [] if word is None else [word]
     if sentence:
-        yield first, sentence
+        yield first_line, sentence
 
 
 def _word(layout: TaggedFiles, cells: list[str], line: int, mistakes: Mistakes) -> tuple[str, int] | None:
-    """Return a word and its tag; None for a line that is none, and for a mistake."""
+    """Return the word and its tag; None for a line without a word, and for a mistake, which is collected."""
     if len(cells) != layout.columns:
-        mistakes.add(line, f"{len(cells)} columns, expected {layout.columns}, apart by tabs")
+        mistakes.add(line, f"{len(cells)} columns, expected {layout.columns} separated by tabs")
         return None
     if layout.numbered and not cells[0].isdecimal():
         if not cells[0].replace("-", "").replace(".", "").isdecimal():
-            mistakes.add(line, f"{cells[0][:40]!r} is no number of a word")
+            mistakes.add(line, f"{cells[0][:40]!r} is not a word number")
         return None
     word, tag = "".join(cells[layout.word].split()), cells[layout.tag].strip()
     if tag not in layout.tags:

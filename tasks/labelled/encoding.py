@@ -1,4 +1,4 @@
-"""Examples as arrays: [CLS] first [SEP] second [SEP], as in BERT (arXiv 1810.04805, figure 2)."""
+"""Encodes examples as arrays: [CLS] first [SEP] second [SEP], as in BERT (arXiv 1810.04805, figure 2)."""
 
 import json
 from collections.abc import Sequence
@@ -15,43 +15,43 @@ from tasks.labelled.task import Example, Form
 from tasks.tokenizer import TokensWithOffsets, WordPiece
 
 DETAILS_FILE = "examples.json"
-SHORTEST_SIDE = 1  # minimum tokens of each text after truncation
+MIN_TEXT_TOKENS = 1  # tokens of each text after truncation
 NO_OFFSET = -1  # offset of tokens outside `second`
-CLASSIFY_POSITION = 0  # position of a truncated answer: [CLS], as for "no answer" in SQuAD 2.0
+CLASSIFY_POSITION = 0  # target of an answer that was truncated: [CLS], as for "no answer" in SQuAD 2.0
 
 IntegerArray = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
 class EncodedExamples:
-    """Examples of one task at one length. All arrays are int32 and may be memory-mapped, read-only."""
+    """Encoded examples of one part of a task. All arrays are int32; loaded ones are memory-mapped and read-only."""
 
-    tokens: IntegerArray  # [example length], [PAD] after the last [SEP]
-    segments: IntegerArray  # [example length], 1 on `second` and its [SEP], else 0
-    lengths: IntegerArray  # [example], tokens that are not padding
-    labels: IntegerArray  # [example], -1 for spans
-    starts: IntegerArray  # [example], first token of the answer; 0 where lost; -1 where there is no span form
-    ends: IntegerArray  # [example], last token of the answer, inclusive; as `starts`
+    tokens: IntegerArray  # [example length]; [PAD] after the last [SEP]
+    segments: IntegerArray  # [example length]; 1 on `second` and its [SEP], else 0
+    lengths: IntegerArray  # [example]; number of tokens without padding
+    labels: IntegerArray  # [example]; -1 without a label
+    starts: IntegerArray  # [example]; first token of the answer; 0 if it was cut off; -1 in other forms than spans
+    ends: IntegerArray  # [example]; last token of the answer, inclusive; otherwise as `starts`
     offsets: (
-        IntegerArray  # [example length 2], characters (start, end) in `second`; -1 elsewhere; length 0 without spans
+        IntegerArray  # [example length 2]; characters (start, end) in `second`, -1 elsewhere; length 0 without spans
     )
-    seconds: tuple[str, ...]  # the contexts of the answers; empty without the span form
-    answers: tuple[str, ...]  # the reference answers; empty without the span form
-    truncated: int  # examples that did not fit
-    answers_lost: int  # examples whose answer was cut off, in whole or in part
-    values: tuple[float, ...] = ()  # targets of a regression task
-    rows: tuple[str, ...] = ()  # identifier of each example in the task's file; empty without a file
+    seconds: tuple[str, ...]  # contexts of the answers; empty in other forms than spans
+    answers: tuple[str, ...]  # reference answers; empty in other forms than spans
+    truncated: int  # number of examples that were truncated
+    answers_lost: int  # number of examples whose answer was truncated, in whole or in part
+    values: tuple[float, ...] = ()  # [example]; targets of a regression task; empty in other tasks
+    rows: tuple[str, ...] = ()  # [example]; identifier of each example in the task's file; empty without a file
 
     def __len__(self) -> int:
         return len(self.tokens)
 
     @property
     def truncated_share(self) -> float:
-        """Return the share of examples that lost tokens."""
+        """The share of truncated examples, from 0 to 1."""
         return self.truncated / max(len(self), 1)
 
     def answer_text(self, example: int, start: int, end: int) -> str:
-        """Return the text from token `start` to token `end`, inclusive; empty if that is not a span of `second`."""
+        """Return the text from token `start` to token `end`, inclusive; "" if that is not a span of `second`."""
         span = self.offsets[example, start : end + 1]
         if len(span) == 0 or (span == NO_OFFSET).any():
             return ""
@@ -59,46 +59,47 @@ class EncodedExamples:
 
 
 def encode_examples(examples: Sequence[Example], form: Form, tokenizer: WordPiece, length: int) -> EncodedExamples:
-    """Return the examples encoded to `length` tokens; the longer text of a pair is truncated first, a question never.
+    """Return the examples encoded to `length` tokens.
 
-    Raises ValueError if `length` has no room for one token of each text.
+    Truncation: of a pair, the longer text first; of a span, the context, and the question only if it does not fit
+    alone. Raises ValueError if `length` is too small for one token of each text.
     """
-    sides = 1 if form == "single" else 2
-    room = length - 1 - sides
-    if room < sides * SHORTEST_SIDE:
-        raise ValueError(f"a length of {length} has no room for {sides} texts and their special tokens")
+    texts = 1 if form == "single" else 2
+    available = length - 1 - texts
+    if available < texts * MIN_TEXT_TOKENS:
+        raise ValueError(f"a length of {length} has no room for {texts} texts and their special tokens")
     firsts = tokenizer.encode([example.first for example in examples])
     seconds = tokenizer.encode_with_offsets([example.second or "" for example in examples])
-    rows = _Rows(len(examples), length, tokenizer, form)
+    arrays = _Arrays(len(examples), length, tokenizer, form)
     for index, (example, first, second) in enumerate(zip(examples, firsts, seconds, strict=True)):
-        first_length, second_length = _fitted(len(first), len(second.tokens), room, form)
-        rows.truncated += first_length + second_length < len(first) + len(second.tokens)
-        rows.fill(index, first[:first_length], None if sides == 1 else _cut(second, second_length))
-        rows.answer(index, example)
-    return rows.encoded(examples)
+        first_length, second_length = _truncated_lengths(len(first), len(second.tokens), available, form)
+        arrays.truncated += first_length + second_length < len(first) + len(second.tokens)
+        arrays.set_tokens(index, first[:first_length], None if texts == 1 else _truncated(second, second_length))
+        arrays.set_target(index, example)
+    return arrays.encoded(examples)
 
 
-def _cut(text: TokensWithOffsets, length: int) -> TokensWithOffsets:
+def _truncated(text: TokensWithOffsets, length: int) -> TokensWithOffsets:
     return TokensWithOffsets(text.tokens[:length], text.offsets[:length])
 
 
-def _fitted(first: int, second: int, room: int, form: Form) -> tuple[int, int]:
-    """Return the number of tokens of each text after truncation."""
-    if first + second <= room:
+def _truncated_lengths(first: int, second: int, available: int, form: Form) -> tuple[int, int]:
+    """Return the number of tokens of each text after truncation to `available` tokens in total."""
+    if first + second <= available:
         return first, second
     if form == "single":
-        return room, 0
+        return available, 0
     if form == "span":
-        kept = min(first, room - SHORTEST_SIDE)
-        return kept, min(second, room - kept)
-    half = room // 2
+        question = min(first, available - MIN_TEXT_TOKENS)
+        return question, min(second, available - question)
+    half = available // 2
     if first <= half:
-        return first, room - first
-    return (room - second, second) if second <= room - half else (half, room - half)
+        return first, available - first
+    return (available - second, second) if second <= available - half else (half, available - half)
 
 
-class _Rows:
-    """Arrays being filled, one example to a row."""
+class _Arrays:
+    """Arrays of the examples while they are filled, one row per example."""
 
     def __init__(self, count: int, length: int, tokenizer: WordPiece, form: Form) -> None:
         self._tokenizer = tokenizer
@@ -110,28 +111,29 @@ class _Rows:
         self.offsets = np.full((count, length if self._spans else 0, 2), NO_OFFSET, dtype=np.int32)
         self.truncated = self.answers_lost = 0
 
-    def fill(self, index: int, first: list[int], second: TokensWithOffsets | None) -> None:
+    def set_tokens(self, index: int, first: list[int], second: TokensWithOffsets | None) -> None:
         row = [self._tokenizer.classify, *first, self._tokenizer.separate]
         if second is not None:
-            begin, end = len(row), len(row) + len(second.tokens)
+            start, end = len(row), len(row) + len(second.tokens)
             row += [*second.tokens, self._tokenizer.separate]
-            self.segments[index, begin : end + 1] = 1
+            self.segments[index, start : end + 1] = 1
             if self._spans and second.tokens:
-                self.offsets[index, begin:end] = second.offsets
+                self.offsets[index, start:end] = second.offsets
         self.tokens[index, : len(row)] = row
         self.lengths[index] = len(row)
 
-    def answer(self, index: int, example: Example) -> None:
+    def set_target(self, index: int, example: Example) -> None:
         if example.label is not None:
             self.labels[index] = example.label
         if self._spans:
             assert example.answer is not None
             start, end = example.answer
-            begins, ends = self.offsets[index].T
-            inside = np.flatnonzero((begins < end) & (ends > start))
-            whole = len(inside) > 0 and ends[inside[-1]] >= end
-            self.answers_lost += not whole
-            self.starts[index], self.ends[index] = (inside[0], inside[-1]) if whole else (CLASSIFY_POSITION,) * 2
+            token_starts, token_ends = self.offsets[index].T
+            inside = np.flatnonzero((token_starts < end) & (token_ends > start))
+            complete = len(inside) > 0 and token_ends[inside[-1]] >= end
+            self.answers_lost += not complete
+            span = (inside[0], inside[-1]) if complete else (CLASSIFY_POSITION, CLASSIFY_POSITION)
+            self.starts[index], self.ends[index] = span
 
     def encoded(self, examples: Sequence[Example]) -> EncodedExamples:
         return EncodedExamples(
@@ -153,27 +155,27 @@ class _Rows:
 
 _ARRAYS = tuple(field.name for field in fields(EncodedExamples))[:7]
 _DETAILS = tuple(field.name for field in fields(EncodedExamples))[7:]
-_OFTEN_EMPTY = {"values", "rows"}
+_OMITTED_IF_EMPTY = {"values", "rows"}
 
 
 def save_examples(encoded: EncodedExamples, folder: Path) -> None:
-    """Write one little-endian .npy file for each array and examples.json for the rest into an existing folder."""
+    """Write the arrays, each as a little-endian .npy file, and the other fields, as JSON, into an existing folder."""
     for name in _ARRAYS:
         np.save(folder / f"{name}.npy", getattr(encoded, name).astype("<i4"), allow_pickle=False)
     details = {name: getattr(encoded, name) for name in _DETAILS}
-    details = {name: value for name, value in details.items() if name not in _OFTEN_EMPTY or value}
+    details = {name: value for name, value in details.items() if name not in _OMITTED_IF_EMPTY or value}
     (folder / DETAILS_FILE).write_text(
         json.dumps(details, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8"
     )
 
 
 def load_examples(folder: Path) -> EncodedExamples:
-    """Return saved examples with memory-mapped arrays; raises CorruptionError where a file is damaged or missing."""
+    """Return saved examples with memory-mapped arrays; raises CorruptionError if a file is damaged or missing."""
     try:
         details = json.loads((folder / DETAILS_FILE).read_text(encoding="utf-8"))
         for name in ("seconds", "answers"):
             details[name] = tuple(details[name])
-        for name in _OFTEN_EMPTY & details.keys():
+        for name in _OMITTED_IF_EMPTY & details.keys():
             details[name] = tuple(details[name])
         return EncodedExamples(**{name: load_array(folder / f"{name}.npy") for name in _ARRAYS}, **details)
     except (OSError, ValueError, KeyError, TypeError, EOFError) as damage:
@@ -186,7 +188,7 @@ def load_array(path: Path) -> Any:
         npy_format.read_magic(file)
         shape, _, dtype = npy_format.read_array_header_1_0(file)
     if dtype.str != "<i4":
-        raise ValueError(f"{path.name} holds {dtype}, expected int32")
+        raise ValueError(f"{path.name} has dtype {dtype}, expected int32")
     if 0 in shape:  # empty arrays cannot be memory-mapped
         return np.zeros(shape, dtype)
     return np.load(path, mmap_mode="r", allow_pickle=False)

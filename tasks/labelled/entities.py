@@ -1,29 +1,27 @@
-"""F1 of named entities as conlleval computes it: an entity is right if its words and its kind are.
+"""Precision, recall and F1 of named entities as in conlleval: an entity is correct if its words and its type are.
 
-Source: Tjong Kim Sang and De Meulder 2003, aclanthology.org/W03-0419; tags as in BIO, of either convention: an entity
-begins at a B, and at an I that follows another kind or none.
+Source: Tjong Kim Sang and De Meulder 2003, aclanthology.org/W03-0419. Tags are IOB1 or IOB2: an entity begins at a B,
+and at an I that follows another type or no entity.
 """
 
 from collections.abc import Iterator, Sequence
 
-OUTSIDE = "O"
-
 Entity = tuple[int, int, int, str]
-"""Sentence, first word, word behind the last, kind."""
+"""Sentence, first word, one past the last word, type."""
 
 
 def entities(tags: Sequence[str], sentences: Sequence[int]) -> Iterator[Entity]:
-    """Yield the entities of tagged words; an entity ends with its sentence."""
-    kind, first = "", 0
-    for place, (tag, sentence) in enumerate(zip(tags, sentences, strict=True)):
-        beginning, _, own = tag.partition("-")
-        goes_on = kind and beginning == "I" and own == kind and sentence == sentences[place - 1]
-        if kind and not goes_on:
-            yield sentences[first], first, place, kind
-        if not goes_on:
-            kind, first = own, place
-    if kind:
-        yield sentences[first], first, len(tags), kind
+    """Yield the entities of tagged words, of which `sentences` has the sentence; an entity ends with its sentence."""
+    entity_type, first = "", 0
+    for word, (tag, sentence) in enumerate(zip(tags, sentences, strict=True)):
+        prefix, _, tag_type = tag.partition("-")
+        continues = entity_type and prefix == "I" and tag_type == entity_type and sentence == sentences[word - 1]
+        if entity_type and not continues:
+            yield sentences[first], first, word, entity_type
+        if not continues:
+            entity_type, first = tag_type, word
+    if entity_type:
+        yield sentences[first], first, len(tags), entity_type
 
 
 def entity_scores(
@@ -31,9 +29,9 @@ def entity_scores(
 ) -> dict[str, float]:
     """Return precision, recall and F1 over all entities, from 0 to 1; 0 where a denominator is 0."""
     predicted, expected = {*entities(predictions, sentences)}, {*entities(references, sentences)}
-    right = len(predicted & expected)
+    correct = len(predicted & expected)
     return {
-        "entity_precision": right / len(predicted) if predicted else 0.0,
-        "entity_recall": right / len(expected) if expected else 0.0,
-        "entity_f1": 2 * right / (len(predicted) + len(expected)) if right else 0.0,
+        "entity_precision": correct / len(predicted) if predicted else 0.0,
+        "entity_recall": correct / len(expected) if expected else 0.0,
+        "entity_f1": 2 * correct / (len(predicted) + len(expected)) if correct else 0.0,
     }

@@ -1,4 +1,4 @@
-"""Minimal pairs as arrays, and the accuracy of preferring the acceptable sentence. Warstadt et al. 2020, BLiMP."""
+"""Encodes minimal pairs and computes the accuracy of preferring the acceptable sentence. BLiMP, arXiv 1912.00582."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -10,26 +10,26 @@ from tasks.labelled.encoding import EncodedExamples, encode_examples
 from tasks.labelled.task import Example
 from tasks.tokenizer import WordPiece
 
-TIE = 0.5  # what a scorer without preference gets: a constant one is at chance
+TIE = 0.5  # accuracy of a pair with equal scores, so that a constant score is at chance
 GROUPS_FILE = "groups.json"
 
 PairScores = Sequence[tuple[float, float]]
-"""Of each pair the log-probability of the acceptable and of the unacceptable sentence, in nats."""
+"""Per pair, the log-probabilities of the acceptable and the unacceptable sentence, in nats."""
 
 
 def encode_pairs(examples: Sequence[Example], tokenizer: WordPiece, length: int) -> EncodedExamples:
-    """Return two sequences for each pair, the acceptable sentence first. Raises ValueError if none fits `length`."""
+    """Return two rows per pair, the acceptable sentence first. Raises ValueError if `length` is under 3."""
     sentences = [Example(text, source=pair.source) for pair in examples for text in (pair.first, str(pair.second))]
     return encode_examples(sentences, "single", tokenizer, length)
 
 
 def save_groups(examples: Iterable[Example], folder: Path) -> None:
-    """Write the phenomenon of every pair into an existing folder."""
+    """Write the group (phenomenon) of every pair into an existing folder."""
     (folder / GROUPS_FILE).write_text(json.dumps([example.group for example in examples]), encoding="utf-8")
 
 
 def load_groups(folder: Path) -> list[str]:
-    """Return the phenomenon of every pair; raises CorruptionError where the file is damaged or missing."""
+    """Return the group (phenomenon) of every pair; raises CorruptionError if the file is damaged or missing."""
     try:
         groups = json.loads((folder / GROUPS_FILE).read_text(encoding="utf-8"))
         return [str(group) for group in groups]
@@ -38,14 +38,14 @@ def load_groups(folder: Path) -> list[str]:
 
 
 def pair_accuracy(scores: PairScores) -> float:
-    """Return the share of pairs, from 0 to 1, whose acceptable sentence is the more probable; a tie is one half."""
+    """Return the share of pairs, from 0 to 1, whose acceptable sentence is more probable; a tie counts one half."""
     return fmean(TIE if good == bad else float(good > bad) for good, bad in scores)
 
 
 def accuracy_by_group(scores: PairScores, groups: Sequence[str]) -> dict[str, float]:
-    """Return the accuracy of each named group, by name; empty where pairs have no group."""
-    of_group: dict[str, list[tuple[float, float]]] = {}
+    """Return the accuracy by group, from 0 to 1; pairs without a group are ignored."""
+    by_group: dict[str, list[tuple[float, float]]] = {}
     for pair, group in zip(scores, groups, strict=True):
         if group:
-            of_group.setdefault(group, []).append(pair)
-    return {group: pair_accuracy(of_group[group]) for group in sorted(of_group)}
+            by_group.setdefault(group, []).append(pair)
+    return {group: pair_accuracy(by_group[group]) for group in sorted(by_group)}

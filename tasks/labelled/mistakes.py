@@ -1,4 +1,4 @@
-"""Mistakes of a file of examples, collected so that all are reported at once."""
+"""Collects the mistakes of a file of examples, so that all are reported at once."""
 
 from foundation.errors import DataError
 
@@ -6,20 +6,20 @@ MISTAKES_SHOWN = 20
 
 
 class Mistakes:
-    """Collects the errors of a file, to report all of them at once."""
+    """The mistakes of the file that messages call `name`."""
 
     def __init__(self, name: str) -> None:
         self.name, self.lines, self.count = name, list[str](), 0
 
     def add(self, line: int, message: str) -> None:
-        """Add an error; the first twenty are reported in full."""
+        """Add a mistake of a line; the first twenty are reported in full."""
         self.count += 1
         if self.count <= MISTAKES_SHOWN:
             self.lines.append(f"{self.name}:{line}: {message}")
 
     def refuse(self) -> None:
-        """Raise DataError if there are errors."""
+        """Raise DataError with all mistakes, if there are any."""
         if self.count > MISTAKES_SHOWN:
-            self.lines.append(f"{self.name}: {self.count - MISTAKES_SHOWN} more mistakes of {self.count}")
+            self.lines.append(f"{self.name}: {self.count - MISTAKES_SHOWN} more mistakes, {self.count} in total")
         if self.lines:
             raise DataError(self.lines)

@@ -1,4 +1,4 @@
-"""A downstream task: its form, labels, metrics, chance level and source of examples."""
+"""Declaration of a downstream task: form, labels, metrics, chance level and source of examples."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,29 +10,32 @@ from tasks.splits import LoadedSplit, Split
 
 TRAIN_EXAMPLES = 4000
 DEV_EXAMPLES = 1000
-"""How many are made from documents where an experiment names no number."""
+"""Default numbers of examples that are built from documents."""
 
 Version = Literal["v1.1", "v2.0"]
-"""Of SQuAD."""
+"""Version of SQuAD."""
 
 Form = Literal["single", "pair", "span", "windows"]
-"""`windows`: answers inside texts that may be longer than a sequence."""
+"""Texts of an example: one, two, or a question and the context of its answer.
+
+`span` contexts fit a sequence; `windows` splits longer ones into overlapping windows, as for SQuAD.
+"""
 
 
 Method = Literal["fine_tune", "linear_probe", "minimal_pairs"]
-"""How an encoder is evaluated on a task, by the name of the stage.
+"""Evaluation method of a task, named as its stage.
 
-`fine_tune` trains all weights. Two leave them frozen: `linear_probe` fits a linear classifier of words on a layer
-(Tenney et al. 2019, arXiv 1905.06316); `minimal_pairs` scores two sentences by the pretraining head (Salazar et al.
-2020, arXiv 1910.14659).
+`fine_tune` trains all weights. The other two evaluate the frozen encoder: `linear_probe` fits a linear classifier of
+words on each layer (Tenney et al. 2019, arXiv 1905.06316); `minimal_pairs` scores two sentences with the pretraining
+head (Salazar et al. 2020, arXiv 1910.14659).
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One example: one or two texts, and its target: a label, a value, or a span (start, end) of `second`.
+    """One or two texts and a target: a label, a value, or a span (start, end) of the characters of `second`.
 
-    For a linear probe, `first` consists of words with one space between them, and each has a tag. Of a minimal pair,
+    In a linear probe, `first` is a sequence of words separated by one space, each with a tag. In a minimal pair,
     `first` is the acceptable sentence and `second` the unacceptable one.
     """
 
@@ -40,15 +43,15 @@ class Example:
     second: str | None = None
     label: int | None = None
     answer: tuple[int, int] | None = None
-    source: str = ""  # the module it was made from; never in both train and dev
-    value: float | None = None  # the answer of a task that asks for a number
-    row: str = ""  # what its file calls it; a submission gives it back
-    tags: tuple[int, ...] = ()  # of each word, an index into the task's labels
-    group: str = ""  # of a minimal pair: the phenomenon, by which accuracies are reported too
+    source: str = ""  # module of the document it was built from; no module is in both train and dev
+    value: float | None = None  # target of a regression task
+    row: str = ""  # identifier in its file, which a submission repeats
+    tags: tuple[int, ...] = ()  # per word, an index into the task's labels
+    group: str = ""  # phenomenon of a minimal pair; accuracies are also reported by phenomenon
 
     @property
     def answer_text(self) -> str:
-        """Return the text of the answer's span."""
+        """The text of the answer's span."""
         assert self.second is not None
         assert self.answer is not None
         return self.second[slice(*self.answer)]
@@ -56,22 +59,23 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Train and dev examples of a task; if built from documents, the two share no module."""
+    """Examples of a task by part; of examples built from documents, no module is in both train and dev."""
 
     train: tuple[Example, ...]
     dev: tuple[Example, ...]
     others: Mapping[str, tuple[Example, ...]] = field(default_factory=dict)
-    """Further parts that are predicted, by name: an unlabelled test, a second dev set."""
+    """Further parts by name, which are predicted too: an unlabelled test set, a second dev set."""
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """By part, the rows that hold no example; each is counted, none is lost."""
+    """Number of rows without a usable example, by part."""
 
 
 BuildExamples = Callable[[Sequence[Document], int, int], Examples]
+"""From the documents of the test split, the number of train and of dev examples; raises DataError if too few."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The examples of one file, and how many of its rows hold none."""
+    """The examples of one file, and the number of its rows without a usable example."""
 
     examples: tuple[Example, ...]
     left_out: int = 0
@@ -79,31 +83,31 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class TaskFiles:
-    """Where a task of published files lies and how a file of it is read."""
+    """Location and reader of a task's published files."""
 
-    folder: str  # its name in the official layout
-    parts: Mapping[str, str]  # part -> the file's name, or a pattern that one file matches; train and dev first
+    folder: str  # folder name in the official layout
+    parts: Mapping[str, str]  # by part: the file name, or a pattern that one file matches; train and dev first
     origin: str  # download page of the files, for messages
     read: Callable[[str, Path, str], Part] | None
-    """Called with the part, its file, and what messages call the file; raises DataError.
+    """Called with the part, its file, and the name of the file in messages; raises DataError.
 
-    None where a file holds no examples that stand by themselves: SQuAD's are read whole.
+    None for SQuAD, whose reader returns questions instead of examples.
     """
-    counts: Mapping[str, int]  # the examples of each official part, to predict time by
+    counts: Mapping[str, int]  # number of examples of the official train and dev parts, to predict durations
     needed: tuple[str, ...] = ("train", "dev")
     splits: Mapping[str, Split] = field(default_factory=dict)
-    """Where `datasets` has each part."""
+    """Configuration and split of each part in `datasets`."""
     read_split: Callable[[str, LoadedSplit, str], Part] | None = None
-    """As `read`, of a split's columns."""
+    """As `read`, for the columns of a split."""
     unlabelled: frozenset[str] = frozenset()
-    """Parts that others mark: they are predicted for a submission alone."""
-    collection: str = ""  # the folder that the official layout is often kept in, beside those of other collections
+    """Parts with hidden labels, which are predicted for a submission only."""
+    collection: str = ""  # optional parent folder of the official layout
 
 
 def folder_within(root: Path, folder: str, collection: str = "") -> Path:
-    """Return a task's folder under a root, or under its collection's there; the root itself where neither is."""
-    within = (root / folder, root / collection / folder)
-    return next((each for each in within if each.is_dir()), root)
+    """Return the task's folder in `root` or in the folder of its collection; `root` if neither exists."""
+    candidates = (root / folder, root / collection / folder)
+    return next((candidate for candidate in candidates if candidate.is_dir()), root)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,76 +115,76 @@ class Evaluation:
     """Metrics of a file of predictions."""
 
     metrics: Mapping[str, float | int]
-    """By their official names, on the scale of the official script: GLUE's from -1 to 1, SQuAD's from 0 to 100."""
+    """By official name, on the scale of the official script: from -1 to 1 for GLUE, from 0 to 100 for SQuAD."""
     remarks: tuple[str, ...] = ()
-    """For the error stream: what a reader should know of how the figures came about."""
+    """Notes on how the metrics were computed, for the error stream."""
 
 
 Evaluate = Callable[[Path, Path, Path | None], Evaluation]
-"""From the data (a folder or a labelled file), a file of predictions and, in SQuAD 2.0, one of null odds.
+"""Called with the data (a folder or a labelled file), a file of predictions and, in SQuAD 2.0, a file of null odds.
 
-Raises DataError with every mistake of a file.
+Raises DataError with all mistakes of a file.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class DownstreamTask:
-    """What a task's file declares as `TASK`; `version` is raised whenever the same source gives other examples.
+    """What the file of a task declares as `TASK`.
 
-    Its examples come from documents (`build`) or from published files (`files`): one of the two is given.
+    `version` is incremented when the same source gives other examples. Examples are built from documents (`build`) or
+    read from published files (`files`); exactly one of the two is given.
     """
 
     name: str
     version: int
     form: Form
-    labels: tuple[str, ...]  # empty for spans; a label is an index into it
-    metrics: tuple[str, ...]  # the first is the primary one
-    chance: float  # a share from 0 to 1, of the primary metric, without reading the text
+    labels: tuple[str, ...]  # names by label index; empty for spans and values
+    metrics: tuple[str, ...]  # the first is the primary metric
+    chance: float  # primary metric without reading the text, from 0 to 1
     build: BuildExamples | None = None
-    """Called with the test split's documents, the train count and the dev count; raises DataError if too few."""
     files: TaskFiles | None = None
     value_range: tuple[float, float] | None = None
-    """The least and the greatest answer of a task that asks for a number; it has no labels."""
+    """Minimum and maximum of the target of a regression task, which has no labels."""
     squad: Version | None = None
-    """Whose files it reads and by whose rules it is scored, where its form is `windows`."""
+    """The version of SQuAD that defines files and metrics, if the form is `windows`."""
     shortest_sequence: int = 0
-    """Tokens below which nothing of it fits."""
+    """Minimum sequence length in tokens."""
     long_sequences: bool = False
-    """Whether it reads long texts, so that it begins behind `recipe.long_sequence_share` where there is one."""
+    """Whether texts are long, so that fine-tuning starts after the long-sequence phase of a recipe that has one."""
     unordered: bool = False
     """Whether the task is symmetric in the two texts of a pair."""
     method: Method = "fine_tune"
-    """`form` then is `single` for a linear probe, `pair` for minimal pairs."""
+    """A linear probe requires the form `single`, minimal pairs the form `pair`."""
     ngram_reference: bool = False
-    """Whether an n-gram model of the pretraining text is scored as a reference; for minimal pairs it always is."""
+    """Whether an n-gram model of the pretraining text is a reference; of minimal pairs it always is."""
     evaluate: Evaluate | None = None
-    """Scores a file of predictions by the official metrics, where the task has files."""
+    """Scores a file of predictions with the official metrics; None for tasks without files."""
 
-    def limit(self, part: Literal["train", "dev"], most: int | None) -> int | None:
-        """Return the maximum number of examples of a part if the experiment sets `most`; None for all.
+    def limit(self, part: Literal["train", "dev"], setting: int | None) -> int | None:
+        """Return the maximum number of examples of a part; `setting` is that of the experiment. None for all.
 
-        Minimal pairs have no train part, and None for it.
+        Minimal pairs have no train part; its maximum is None.
         """
         if part == "train" and self.method == "minimal_pairs":
             return None
-        if most is not None or self.files is not None:
-            return most
+        if setting is not None or self.files is not None:
+            return setting
         return TRAIN_EXAMPLES if part == "train" else DEV_EXAMPLES
 
-    def expected(self, part: Literal["train", "dev"], most: int | None) -> int:
-        """Return how many examples of a part there will be, by the official counts."""
+    def expected(self, part: Literal["train", "dev"], setting: int | None) -> int:
+        """Return the number of examples of a part, as far as the official counts and the limit determine it."""
         if part == "train" and self.method == "minimal_pairs":
             return 0
-        limit, available = self.limit(part, most), self.files.counts[part] if self.files else None
+        limit, available = self.limit(part, setting), self.files.counts[part] if self.files else None
         counts = [count for count in (limit, available) if count is not None]
         return min(counts)
 
     @property
     def outputs(self) -> int:
-        """Return how many numbers the head gives for a text: one per label, or the value."""
+        """The number of outputs of the head: one per label, or one for a value."""
         return 1 if self.value_range is not None else len(self.labels)
 
     @property
     def chance_score(self) -> float:
-        """Return the chance level on the scale of `score`, from 0 to 100."""
+        """The chance level on the scale of `score`, from 0 to 100."""
         return 100 * self.chance

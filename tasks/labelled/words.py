@@ -1,6 +1,6 @@
-"""Tagged words as arrays: the sequences of `encoding`, and where in them each word begins.
+"""Encodes tagged words: the sequences of `encoding`, and the position of each word's first subword.
 
-The vector of a word is that of its first subword (Devlin et al. 2018, arXiv 1810.04805, section 5.3).
+The first subword represents a word, as in BERT (Devlin et al. 2018, arXiv 1810.04805, section 5.3).
 """
 
 from collections.abc import Sequence
@@ -15,65 +15,68 @@ from tasks.labelled.encoding import save_examples as save_sequences
 from tasks.labelled.task import Example
 from tasks.tokenizer import WordPiece
 
-NO_POSITION = -1  # of a word that was cut off, or of which the tokenizer leaves nothing
+NO_POSITION = -1  # of a word that was truncated, or that has no subwords
 WORDS_FILE = "words.npy"
 
 
 @dataclass(frozen=True)
 class EncodedWords:
-    """Sentences as sequences, and their words in order."""
+    """Encoded sentences and their words, in order."""
 
     sequences: EncodedExamples
-    words: IntegerArray  # [word 3]: sequence, position of the first subword or -1, tag
+    words: IntegerArray  # [word 3]; sequence, position of the first subword or -1, tag
 
     @property
     def tags(self) -> list[int]:
-        """Return the tag of every word."""
+        """The tag of every word, an index into the task's labels."""
         return [int(tag) for tag in self.words[:, 2]]
 
     @property
     def sentences(self) -> list[int]:
-        """Return the sentence of every word."""
+        """The sequence of every word."""
         return [int(sentence) for sentence in self.words[:, 0]]
 
 
 def encode_words(examples: Sequence[Example], tokenizer: WordPiece, length: int) -> EncodedWords:
-    """Return tagged sentences encoded to `length` tokens; words behind that have no position.
+    """Return tagged sentences encoded to `length` tokens; truncated words have no position.
 
-    Raises ValueError if `length` has no room for one token.
+    Raises ValueError if `length` is too small for one token.
     """
     sequences = encode_examples(examples, "single", tokenizer, length)
     offsets = tokenizer.encode_with_offsets([example.first for example in examples])
     rows: list[tuple[int, int, int]] = []
-    for number, (example, found) in enumerate(zip(examples, offsets, strict=True)):
-        first_tokens = _first_tokens(example.first, [start for start, _ in found.offsets])
+    for sequence, (example, encoded) in enumerate(zip(examples, offsets, strict=True)):
+        first_tokens = _first_tokens(example.first, [start for start, _ in encoded.offsets])
         assert len(first_tokens) == len(example.tags)
         for token, tag in zip(first_tokens, example.tags, strict=True):
-            fits = token is not None and token + 2 < length  # behind [CLS], and [SEP] behind it
-            rows.append((number, token + 1 if token is not None and fits else NO_POSITION, tag))
+            fits = token is not None and token + 2 < length  # between [CLS] and [SEP]
+            rows.append((sequence, token + 1 if token is not None and fits else NO_POSITION, tag))
     return EncodedWords(sequences, np.asarray(rows, dtype=np.int32).reshape(-1, 3))
 
 
 def _first_tokens(text: str, starts: Sequence[int]) -> list[int | None]:
-    """Return, for each word of a text, the first token that starts inside it; None where no token does."""
-    found: list[int | None] = []
+    """Return, for each word of a text, the first token that starts in it; None if there is none.
+
+    `starts` has the first character of every token.
+    """
+    first_tokens: list[int | None] = []
     token = end = 0
     for word in text.split(" "):
-        begin, end = end, end + len(word) + 1
-        while token < len(starts) and starts[token] < begin:
+        start, end = end, end + len(word) + 1
+        while token < len(starts) and starts[token] < start:
             token += 1
-        found.append(token if token < len(starts) and starts[token] < end else None)
-    return found
+        first_tokens.append(token if token < len(starts) and starts[token] < end else None)
+    return first_tokens
 
 
 def save_words(encoded: EncodedWords, folder: Path) -> None:
-    """Write the sequences and the words into an existing folder."""
+    """Write the sequences, as `save_examples` does, and the words into an existing folder."""
     save_sequences(encoded.sequences, folder)
     np.save(folder / WORDS_FILE, encoded.words.astype("<i4"), allow_pickle=False)
 
 
 def load_words(folder: Path) -> EncodedWords:
-    """Return what `save_words` wrote; raises CorruptionError where a file is damaged or missing."""
+    """Return saved words; raises CorruptionError if a file is damaged or missing."""
     sequences = load_examples(folder)
     try:
         return EncodedWords(sequences, load_array(folder / WORDS_FILE))

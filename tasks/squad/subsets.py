@@ -35,7 +35,7 @@ def held_out(questions: Sequence[Question]) -> tuple[tuple[Question, ...], tuple
     return training, tuple(question for question in questions if question.context in held_out_contexts)
 
 
-def choice_half_of_questions(questions: Sequence[Question]) -> NDArray[np.bool_]:
+def selection_half_of_questions(questions: Sequence[Question]) -> NDArray[np.bool_]:
     """Return a mask of the selection half: the questions on half of the paragraphs. Raises DataError under 2."""
     return half_of_groups([question.context.encode() for question in questions])
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.difference import Difference
-from analysis.effects import MeanTest, effect, paired
+from analysis.difference import Difference, MeanTest
+from analysis.effects import effect, paired
 from analysis.paired import vary
 
 VALUES = st.floats(-50, 50).map(lambda value: round(value, 4))

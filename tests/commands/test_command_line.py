@@ -4,7 +4,7 @@ from importlib.metadata import version
 
 import pytest
 
-from commands.main import COMMANDS
+from commands.main import COMMANDS, imported
 from reports.formats import format_names
 from runners.replay import POLICIES
 from search_space.cost import CONVENTIONS
@@ -28,6 +28,13 @@ def test_commands_are_listed_in_the_order_of_their_use_and_completion_is_offered
     assert places == sorted(places)
     assert [*COMMANDS][:3] == ["plan", "run", "report"]
     assert "--install-completion" in out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_shows_the_first_line_of_each_commands_help(name: str) -> None:
+    command = imported(name)
+    first_paragraph = " ".join(command.help.partition("\n\n")[0].split())
+    assert (command.name, COMMANDS[name].summary) == (name, first_paragraph)
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,23 @@ from pathlib import Path
 
 import pytest
 
+from commands.main import COMMANDS
 from tests.factories.command_calls import TABLE
-from tests.factories.import_check import heavy_after
+from tests.factories.import_check import HEAVY, NUMERICAL, heavy_after, imported_after
+
+MODULES = {command.target.partition(":")[0] for command in COMMANDS.values()}
 
 
-def test_plan_imports_nothing_heavy() -> None:
-    assert heavy_after("plan", TABLE, "--scale", "paper", "--json") == set()
+@pytest.mark.parametrize("scale", ["smoke", "laptop", "paper"])
+def test_plan_imports_nothing_heavy_nothing_numerical_and_no_other_command(scale: str) -> None:
+    imported = imported_after("plan", TABLE, "--scale", scale, "--json")
+    assert imported & {*HEAVY, *NUMERICAL} == set()
+    assert imported & MODULES == {"commands.plan"}
+
+
+def test_the_list_of_commands_imports_no_command() -> None:
+    imported = imported_after("--help")
+    assert imported & {*HEAVY, *NUMERICAL, *MODULES} == set()
 
 
 @pytest.mark.parametrize("what", ["convbert-base", TABLE])

@@ -10,7 +10,7 @@ from types import FrameType
 
 import pytest
 
-from ledger.csv_export import EXPORT_FOLDER, SEAL
+from ledger.csv_export import CHECKSUM_FILE, EXPORT_FOLDER
 from ledger.database import LEDGER_NAME
 from ledger.paths import LOCK, ResultPaths
 from reports.write import FIGURES, REPORT_FILES
@@ -118,7 +118,7 @@ def test_a_link_at_the_temporary_name_is_not_followed(call: Call, results: Path,
     assert call("publish", results, kept).code == 0
     before = listed(kept)
     (tmp_path / "precious.txt").write_text(PRECIOUS)
-    files = [kept / name for name in ("report.csv", "figures/curves.svg", f"{EXPORT_FOLDER}/{SEAL}")]
+    files = [kept / name for name in ("report.csv", "figures/curves.svg", f"{EXPORT_FOLDER}/{CHECKSUM_FILE}")]
     for file in files:
         file.unlink()
         beside = file.with_name(f".{file.name}.writing")
@@ -158,7 +158,13 @@ def test_a_full_disk_while_printing_a_report_is_an_error(results: Path) -> None:
 
 def test_an_unexpected_oserror_is_reported_in_one_line(results: Path) -> None:
     limited = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3)); from commands.main import main"
-    command = [sys.executable, "-c", f"import commands.main; {limited}; main()", "report", str(results)]
+    command = [
+        sys.executable,
+        "-c",
+        f"import commands.main, commands.report; {limited}; main()",
+        "report",
+        str(results),
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 5, done.stderr
     assert done.stderr.endswith(": Too many open files\n")

@@ -66,7 +66,7 @@ def test_rows_that_were_changed_by_hand_are_refused(call: Call, results: Path, t
     rows.write_text(rows.read_text().replace("6.0", "5.0", 1))
     answer = call("rebuild", tmp_path)
     assert (answer.code, answer.out) == (7, "")
-    assert answer.err.startswith(f"{rows}: is not what was exported")
+    assert answer.err.startswith(f"{rows}: differs from the exported file")
 
 
 def test_a_folder_without_rows_is_an_error_with_a_suggestion(call: Call, tmp_path: Path) -> None:

@@ -20,15 +20,16 @@ from ledger.records import Record, Status, TrialStatus, with_results
 from ledger.selected_settings import chosen_records
 from ledger.stage_results import FineTuneResult
 from models.downstream_model import build_fine_tuned
-from runners.dag import fine_tune_labels, shared_stages, trial_stages
-from runners.scoring import chosen_by
+from runners.dag import shared_stages, trial_stages
+from runners.scoring import label_scores
+from runners.stage_labels import fine_tune_labels
 from runners.stages.declarations import ExamplesStage, FineTuneStage
 from runners.stages.examples import with_swapped
 from runners.training.optimiser import adamw, layered_adamw, set_rate
 from runners.work_queue import Failure, StageTask
 from search_space.convolution import Dynamic
 from tasks.downstream import find_task
-from tasks.labelled.dev_halves import choice_half
+from tasks.labelled.dev_halves import selection_half
 from tasks.labelled.encoding import EncodedExamples
 from tasks.labelled.task import Example
 from tests.factories import simulated_training as simulated
@@ -169,7 +170,7 @@ def test_swapped_pairs_double_the_training_set() -> None:
 
 
 def dev_set(labels: list[int], alike: int = 1) -> EncodedExamples:
-    """Return examples of four tokens, each standing `alike` times."""
+    """Return examples of four tokens, each repeated `alike` times."""
     count = len(labels)
     rows = (np.arange(count * 4, dtype=np.int32).reshape(count, 4) // (4 * alike)) * 4 + np.arange(4, dtype=np.int32)
     nothing, no_offsets = np.full(count, -1, np.int32), np.zeros((count, 0, 2), np.int32)
@@ -187,16 +188,16 @@ def choice(found: FineTuning, labels: list[int], predicted: dict[str, list[int]]
     """Return what is chosen where the combinations predict so."""
     task, dev = find_task("docs_pair"), dev_set(labels)
     records = []
-    for teaching in fine_tuning_runs(found):
-        if teaching.seed == 1:
+    for run in fine_tuning_runs(found):
+        if run.seed == 1:
             result = {
                 "task": task.name,
                 "seed": 1,
                 "examples": len(labels),
-                **chosen_by(teaching, task, dev, predicted[teaching.label]),
+                **label_scores(run, task, dev, predicted[run.label]),
             }
             tuned = result_of("fine_tune", result)
-            records.append(Record(0, "t", "fine_tune", teaching.label, "key", Status.FINISHED, tuned, 1.0, False))
+            records.append(Record(0, "t", "fine_tune", run.label, "key", Status.FINISHED, tuned, 1.0, False))
     (chosen,) = chosen_records(records, [record.label for record in records])
     return chosen
 
@@ -208,7 +209,7 @@ def test_no_answer_of_the_reported_half_reaches_the_choice(seed: int, count: int
     found = searching(SEARCH)
     labels = [chance.randrange(2) for _ in range(count)]
     predicted = {each.label: [chance.randrange(2) for _ in range(count)] for each in fine_tuning_runs(found)}
-    reported = np.flatnonzero(~choice_half(dev_set(labels))).tolist()
+    reported = np.flatnonzero(~selection_half(dev_set(labels))).tolist()
     changed = list(labels)
     others = chance.sample([labels[place] for place in reported], len(reported))
     for place, label in zip(reported, others, strict=True):
@@ -216,10 +217,10 @@ def test_no_answer_of_the_reported_half_reaches_the_choice(seed: int, count: int
     assert choice(found, changed, predicted).label == choice(found, labels, predicted).label
 
 
-def test_the_best_of_the_choice_half_is_reported_by_the_other_half() -> None:
+def test_the_best_of_the_selection_half_is_reported_by_the_other_half() -> None:
     found = searching(SEARCH)
     labels = [number % 2 for number in range(20)]
-    chosen = choice_half(dev_set(labels))
+    chosen = selection_half(dev_set(labels))
     names = [each.label for each in fine_tuning_runs(found)]
     # the second is right on the choice half and wrong on the other; the third the other way round
     right = {names[0]: [0] * 20, names[3]: [0] * 20}
@@ -258,8 +259,8 @@ def test_with_choose_on_dev_the_selection_uses_the_reported_scores() -> None:
 @given(st.lists(st.integers(0, 1), min_size=4, max_size=60), st.sampled_from([1, 2, 3]))
 def test_halves_are_of_the_text_alone_and_equal_texts_stay_together(labels: list[int], alike: int) -> None:
     dev = dev_set(labels, alike)
-    half = choice_half(dev)
-    assert (half == choice_half(dev_set([0] * len(labels), alike))).all()
+    half = selection_half(dev)
+    assert (half == selection_half(dev_set([0] * len(labels), alike))).all()
     different = -(-len(labels) // alike)
     texts = [bytes(row) for row in dev.tokens]
     assert len({text for text, mine in zip(texts, half, strict=True) if mine}) == different // 2
@@ -270,7 +271,7 @@ def test_halves_are_of_the_text_alone_and_equal_texts_stay_together(labels: list
 
 def test_one_text_cannot_be_halved() -> None:
     with pytest.raises(DataError, match="1 different dev examples cannot be halved"):
-        choice_half(dev_set([0, 1, 0], alike=3))
+        selection_half(dev_set([0, 1, 0], alike=3))
 
 
 def diverging(work: StageTask) -> Outcome | Failure:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from analysis.group_sequential import Looks
-from configuration.seeds import SequentialSeeds, next_seeds
+from configuration.next_seeds import next_seeds
+from configuration.seeds import SequentialSeeds
 from foundation.schema import canonical, canonical_text
 from ledger.artifacts import Outcome
 from ledger.records import Status

@@ -1,4 +1,4 @@
-"""Which heavy libraries a command imports on its way."""
+"""Which heavy libraries and modules a command imports on its way."""
 
 import subprocess
 import sys
@@ -7,18 +7,25 @@ from pathlib import Path
 from tests.factories.command_calls import ROOT
 
 HEAVY = ("torch", "ray", "mlflow", "optuna", "sklearn", "datasets")
-CALL = f"""
+NUMERICAL = ("numpy", "scipy", "jaxtyping", "matplotlib", "tokenizers")
+"""Libraries of results and training, which declarations do without."""
+CALL = """
 import sys
 from commands.main import main
 try:
     main()
 finally:
-    print(*(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)
+    print(*sys.modules, file=sys.stderr)
 """
 
 
 def heavy_after(*arguments: str | Path, code: int = 0) -> set[str]:
     """Return the heavy libraries that a command has imported by its end."""
+    return {*HEAVY} & imported_after(*arguments, code=code)
+
+
+def imported_after(*arguments: str | Path, code: int = 0) -> set[str]:
+    """Return the modules that a command has imported by its end."""
     command = [sys.executable, "-c", CALL, *map(str, arguments)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == code, done.stderr

@@ -1,4 +1,4 @@
-"""Contamination in the stage, the limit and the report: planted text is counted, located and rejected."""
+"""Contamination in stage, limit and report: planted text is counted, located and, above the limit, an error."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ SENTENCES = [f"The {number} birds of island {number} sing in tree {number}." for
 
 
 def glue(folder: Path) -> Path:
-    """Write an MRPC of 20 dev pairs."""
+    """Write MRPC files of 20 train and 20 dev pairs; return their folder."""
     (folder / "MRPC").mkdir(parents=True)
     header = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"
     rows = [f"{n % 2}\t{n}\t{n}\t{SENTENCES[n]}\t{SENTENCES[n + 20]}" for n in range(20)]
@@ -56,11 +56,11 @@ def experiment(folder: Path, **tuning: Any) -> Any:
 
 
 def found(folder: Path, *texts: str) -> Record:
-    """Return the record of the stage over a corpus of these texts."""
+    """Return the record of the contamination stage with a corpus of these texts."""
     stage = shared_stages(experiment(folder)).contaminations["mrpc"]
     (folder / "work").mkdir()
-    place = StageContext({"corpus": corpus(folder / "corpus", *texts)}, folder / "work", ProgressFile(folder / "p"))
-    result = compute(stage.declaration, place)  # type: ignore[arg-type]
+    context = StageContext({"corpus": corpus(folder / "corpus", *texts)}, folder / "work", ProgressFile(folder / "p"))
+    result = compute(stage.declaration, context)  # type: ignore[arg-type]
     return Record(
         0,
         None,
@@ -106,7 +106,7 @@ def test_contamination_above_the_limit_is_an_error_before_training(tmp_path: Pat
     assert advice.startswith("Did you mean another corpus")
 
 
-def test_the_limit_is_no_part_of_an_experiments_identity_and_the_overlap_of_no_other_key(tmp_path: Path) -> None:
+def test_the_limit_changes_neither_identity_nor_keys(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     one, other = experiment(tmp_path / "a", max_overlap=0.04), experiment(tmp_path / "b")
@@ -118,7 +118,7 @@ def test_the_limit_is_no_part_of_an_experiments_identity_and_the_overlap_of_no_o
 
 def test_only_training_pairs_of_unordered_tasks_are_swapped(tmp_path: Path) -> None:
     from runners.stages.declarations import ExamplesStage
-    from runners.stages.examples import compute as made
+    from runners.stages.examples import compute as compute_examples
     from tasks.labelled.encoding import load_examples
     from tests.factories.small_experiments import WORDS
 
@@ -128,7 +128,7 @@ def test_only_training_pairs_of_unordered_tasks_are_swapped(tmp_path: Path) -> N
     for folder in ("words", "work"):
         (tmp_path / folder).mkdir()
     WORDS.save(tmp_path / "words")
-    result = made(
+    result = compute_examples(
         stage, StageContext({"tokens": tmp_path / "words"}, tmp_path / "work", ProgressFile(tmp_path / "p"))
     )
     train, dev = (load_examples(tmp_path / "work" / part) for part in ("train", "dev"))

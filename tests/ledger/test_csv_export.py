@@ -1,4 +1,4 @@
-"""An export gives the ledger's rows unchanged; a damaged export is an error."""
+"""An export is lossless: reading it returns the rows of the ledger; a damaged export is an error."""
 
 import json
 from dataclasses import replace
@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from foundation.atomic_files import sha256_of
 from foundation.errors import CorruptionError, MachineError
-from ledger.csv_export import EXPORT_FOLDER, SEAL, ExportedLedger, has_export, read_export, write_export
+from ledger.csv_export import (
+    CHECKSUM_FILE,
+    EXPORT_FOLDER,
+    ExportedLedger,
+    has_export,
+    read_export,
+    write_export,
+)
 from ledger.database import Ledger
 from ledger.reading import snapshot_at
 from ledger.records import ArmRow, Decision, Record, TrialRow
@@ -62,9 +69,9 @@ def test_rows_survive_a_round_trip(
         (replace(record, sequence=1, trial=other, label=name, key=name),),
         (Decision(1, name, 0, flag, value, value, (name, "b")),),
     )
-    back = exported(rows, tmp_path_factory.mktemp("export"))
-    assert back.fact("experiment") == name
-    assert (back.arms(), back.trials(), back.records(), back.decisions()) == (
+    read = exported(rows, tmp_path_factory.mktemp("export"))
+    assert read.fact("experiment") == name
+    assert (read.arms(), read.trials(), read.records(), read.decisions()) == (
         rows.arms(),
         rows.trials(),
         rows.records(),
@@ -72,16 +79,16 @@ def test_rows_survive_a_round_trip(
     )
 
 
-def test_a_ledgers_rows_come_back_and_equal_rows_give_equal_bytes(tmp_path: Path) -> None:
+def test_reading_returns_the_rows_and_equal_rows_give_equal_bytes(tmp_path: Path) -> None:
     ledger = filled(tmp_path / "ledger.sqlite")
     first = [path.read_bytes() for path in write_export(ledger, tmp_path)]
-    back = read_export(tmp_path)
-    assert everything(back) == everything(ledger)  # type: ignore[arg-type]
-    assert [path.read_bytes() for path in write_export(back, tmp_path)] == first
+    read = read_export(tmp_path)
+    assert everything(read) == everything(ledger)  # type: ignore[arg-type]
+    assert [path.read_bytes() for path in write_export(read, tmp_path)] == first
     ledger.close()
 
 
-def test_a_name_that_a_spreadsheet_would_run_is_text_there(tmp_path: Path) -> None:
+def test_a_name_that_a_spreadsheet_would_run_as_a_formula_is_escaped(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.sqlite")
     ledger.add_arm(ArmRow("+wider", Candidate(), {}, **COSTS))
     write_export(ledger, tmp_path)
@@ -90,9 +97,11 @@ def test_a_name_that_a_spreadsheet_would_run_is_text_there(tmp_path: Path) -> No
     ledger.close()
 
 
-@pytest.mark.parametrize("name", ["arms.csv", "trials.csv", "records.csv", "decisions.csv", "facts.csv", SEAL])
-@pytest.mark.parametrize("damage", ["changed", "gone"])
-def test_a_damaged_export_is_refused_by_name(tmp_path: Path, name: str, damage: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["arms.csv", "trials.csv", "records.csv", "decisions.csv", "facts.csv", CHECKSUM_FILE]
+)
+@pytest.mark.parametrize("damage", ["changed", "missing"])
+def test_the_error_for_a_damaged_export_names_the_file(tmp_path: Path, name: str, damage: str) -> None:
     ledger = filled(tmp_path / "ledger.sqlite")
     write_export(ledger, tmp_path)
     ledger.close()
@@ -108,14 +117,14 @@ def test_an_unknown_column_is_an_error_and_a_missing_one_has_its_default(tmp_pat
     ledger.close()
     path = tmp_path / EXPORT_FOLDER / "trials.csv"
     path.write_text("name,arm,seed\na/1,a,1\n")
-    _sealed_again(path)
+    _update_checksum(path)
     assert read_export(tmp_path).trials() == (TrialRow("a/1", "a", 1),)
     path.write_text("name,arm,seed,mood\na/1,a,1,calm\n")
-    _sealed_again(path)
-    with pytest.raises(CorruptionError, match=r"trials\.csv:1: mood"):
+    _update_checksum(path)
+    with pytest.raises(CorruptionError, match=r"trials\.csv:1: unknown columns: mood"):
         read_export(tmp_path)
     path.write_text("name,arm,seed\na/1,a\n")
-    _sealed_again(path)
+    _update_checksum(path)
     with pytest.raises(CorruptionError, match=r"trials\.csv:2: 2 cells under 3 columns"):
         read_export(tmp_path)
 
@@ -126,7 +135,7 @@ def test_the_error_for_a_folder_without_rows_names_the_command(tmp_path: Path) -
         snapshot_at(tmp_path)
 
 
-def _sealed_again(path: Path) -> None:
-    seal = json.loads((path.parent / SEAL).read_text())
-    seal["sha256"][path.name] = sha256_of(path)
-    (path.parent / SEAL).write_text(json.dumps(seal))
+def _update_checksum(path: Path) -> None:
+    checksums = json.loads((path.parent / CHECKSUM_FILE).read_text())
+    checksums["sha256"][path.name] = sha256_of(path)
+    (path.parent / CHECKSUM_FILE).write_text(json.dumps(checksums))

@@ -23,7 +23,7 @@ from ledger.example_values import write_example_values
 from ledger.records import ArmRow, Record, Status, TrialRow
 from ledger.result_files import HELD_OUT_LOSSES, example_scores_file
 from search_space.candidate import Candidate
-from tasks.labelled.dev_halves import choice_half
+from tasks.labelled.dev_halves import selection_half
 from tasks.labelled.encoding import load_examples, save_examples
 from tests.factories.simulated_training import encoded_examples
 from tests.factories.stage_results import PLAUSIBLE, result_of
@@ -207,7 +207,7 @@ def test_a_damaged_export_is_refused_by_name_and_its_rows_are_still_read(
     published = results.export(tmp_path / "published")
     path = published / EXPORT_FOLDER / "examples" / name
     path.unlink() if damage == "gone" else path.write_bytes(path.read_bytes()[:-2] + b"9\n")
-    with pytest.raises(CorruptionError, match=f"{name}: is not what was exported"):
+    with pytest.raises(CorruptionError, match=f"{name}: differs from the exported file"):
         example_tables_at(published)
     assert len(read_export(published).trials()) == len(ARMS) * len(SEEDS)
 
@@ -215,7 +215,7 @@ def test_a_damaged_export_is_refused_by_name_and_its_rows_are_still_read(
 def test_after_a_search_the_values_are_of_the_reported_half(tmp_path: Path) -> None:
     results = Results(tmp_path / "results", searched=True)
     dev = load_examples(results.store.read("examples", results.key(None, "examples docs_pair")) / "dev")
-    reported = ~choice_half(dev)
+    reported = ~selection_half(dev)
     table = example_tables_at(results.folder)["docs_pair:accuracy"]
     assert reported.sum() == table.values.shape[1] == 3
     expected = [right(arm, seed, each)[reported] for arm in ARMS for seed in SEEDS for each in TUNING_SEEDS]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from foundation.atomic_files import sha256_of
 from foundation.errors import CorruptionError
 from foundation.schema import canonical_text, fingerprint
-from ledger.csv_export import EXPORT_FOLDER, SEAL, read_export, write_export
+from ledger.csv_export import CHECKSUM_FILE, EXPORT_FOLDER, read_export, write_export
 from ledger.database import Ledger
 from ledger.records import ArmRow, Record, Status, curve_of, final_loss_of, with_results
 from ledger.rows import DIVERGED, FINISHED, columns, read_result
@@ -122,6 +122,6 @@ def _change_export(folder: Path, table: str, name: str, content: object) -> None
     rows[2][rows[0].index(name)] = content if isinstance(content, str) else json.dumps(content)
     with path.open("w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows(rows)
-    seal = json.loads((folder / EXPORT_FOLDER / SEAL).read_text())
-    seal["sha256"][path.name] = sha256_of(path)
-    (folder / EXPORT_FOLDER / SEAL).write_text(json.dumps(seal))
+    checksums = json.loads((folder / EXPORT_FOLDER / CHECKSUM_FILE).read_text())
+    checksums["sha256"][path.name] = sha256_of(path)
+    (folder / EXPORT_FOLDER / CHECKSUM_FILE).write_text(json.dumps(checksums))

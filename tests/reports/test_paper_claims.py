@@ -16,7 +16,9 @@ from configuration.loading import experiment_in
 from configuration.metrics import HELD_OUT_LOSS, SCORE
 from configuration.yaml import read_file
 from foundation.errors import ConfigurationError, MachineError
-from reports.paper_claims import FILE, NOT_RUN, DeclaredTest, brief_markdown, claim_tests, markdown, read_paper_claims
+from reports.claims_page import brief_markdown, markdown
+from reports.paper_claims import FILE, NOT_RUN, DeclaredTest, claim_tests, read_paper_claims
+from reports.pooled_claims import pooled_claims
 from tests.factories.paths import EXPERIMENTS, ROOT
 
 FOLDER = ROOT / PUBLISHED
@@ -88,6 +90,16 @@ def decimals(text: str) -> int:
 
 def test_the_table_beside_the_published_reports_is_the_one_that_the_command_prints() -> None:
     assert (FOLDER / "claims.md").read_text(encoding="utf-8") == markdown(FOLDER, EXPERIMENTS)
+
+
+def test_claims_at_two_scales_are_pooled_between_their_single_differences() -> None:
+    pooled = [*pooled_claims(claim_tests(FOLDER, EXPERIMENTS))]
+    assert [claim.tests[0].claim for claim in pooled].count("O1") == 4
+    for claim in pooled:
+        singles = [each.estimate.value.item() for each in claim.tests if each.estimate is not None]
+        assert len({each.experiment for each in claim.tests}) == len(singles) >= 2
+        assert min(singles) <= claim.effect.value <= max(singles)
+        assert claim.effect.high - claim.effect.low >= max(singles) - min(singles)
 
 
 def test_the_table_of_the_readme_is_the_brief_one() -> None:

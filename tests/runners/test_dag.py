@@ -1,4 +1,4 @@
-"""The dependencies of stage keys."""
+"""Stage keys depend on everything that changes a result, and on nothing else."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,8 @@ import pytest
 
 from configuration.experiment import Experiment
 from foundation.schema import Schema, canonical
-from runners.dag import fine_tune_labels, pretrain_labels, shared_stages, trial_stages
+from runners.dag import shared_stages, trial_stages
+from runners.stage_labels import fine_tune_labels, pretrain_labels
 from runners.stages.stage import Job
 from search_space.overrides import apply
 from tests.factories import simulated_training as simulated
@@ -54,11 +55,11 @@ def test_adding_an_axis_with_a_default_changes_no_key() -> None:
     assert canonical(Before(width=5)) == canonical(After(width=5)) != canonical(After(width=5, stride=2))
 
 
-def test_question_paper_tracking_and_the_order_of_tasks_change_no_key(tmp_path: Path) -> None:
+def test_question_tracking_and_the_order_of_tasks_change_no_key(tmp_path: Path) -> None:
     plain = simulated.experiment(tmp_path)
     tuning = {"tasks": ["docs_acceptability", "docs_pair"], "seeds": [1, 2], "sequence_length": 16}
-    presented = {"question": "Another?", "tracking": "http://127.0.0.1:5000", "fine_tuning": tuning}
-    other = simulated.experiment(tmp_path, **presented)
+    other_fields = {"question": "Another?", "tracking": "http://127.0.0.1:5000", "fine_tuning": tuning}
+    other = simulated.experiment(tmp_path, **other_fields)
     assert keys(other) == keys(plain)
     assert other.identity() == plain.identity()
 
@@ -140,8 +141,8 @@ def budget(tokens: int) -> dict[str, Any]:
     return {"tokens": tokens, "seeds": [1]}
 
 
-def hurdles(*marks: int) -> dict[str, Any]:
-    return {"kind": "progressive_mean", "rungs": list(marks)}
+def hurdles(*rungs: int) -> dict[str, Any]:
+    return {"kind": "progressive_mean", "rungs": list(rungs)}
 
 
 def pretraining(experiment: Experiment) -> dict[str, str]:

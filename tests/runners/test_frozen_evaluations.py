@@ -10,7 +10,8 @@ from configuration.released_fine_tuning import released_fine_tunings
 from configuration.validation.experiment import violations_of
 from foundation.schema import canonical
 from ledger.contamination import refuse_contamination
-from runners.dag import all_labels, shared_stages, trial_stages
+from runners.dag import shared_stages, trial_stages
+from runners.stage_labels import all_labels
 from runners.stages.declarations import FineTuneStage
 from tests.factories import simulated_training as simulated
 

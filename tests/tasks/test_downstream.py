@@ -1,4 +1,4 @@
-"""Contracts of every downstream task: balanced, split by module, the same on every run, no shortcuts."""
+"""Contracts of every task built from documents: balanced, split by module, deterministic, without shortcuts."""
 
 import re
 from collections import Counter
@@ -25,7 +25,7 @@ from tests.factories.paths import ROOT
 TRAIN_COUNT, DEV_COUNT = 600, 200
 SPAN_TRAIN_COUNT, SPAN_DEV_COUNT = 180, 60  # three megabytes of documentation have few parameter lists
 BUILT = [name for name in task_names() if find_task(name).build]
-"""The tasks that are made of documents; those from files have tests of their own."""
+"""Tasks built from documents; tasks with files have their own tests."""
 PAIRS = [name for name in BUILT if find_task(name).method == "minimal_pairs"]
 CLASSIFICATION = [name for name in BUILT if find_task(name).labels]
 SPANS = [name for name in BUILT if find_task(name).form == "span"]
@@ -46,9 +46,9 @@ def counts(name: str) -> tuple[int, int]:
     return (SPAN_TRAIN_COUNT, SPAN_DEV_COUNT) if name in SPANS else (TRAIN_COUNT, DEV_COUNT)
 
 
-def test_the_three_tasks_are_found_by_their_file_names() -> None:
+def test_tasks_are_found_by_their_file_names() -> None:
     assert set(task_names()) >= {"docs_acceptability", "docs_answer", "docs_pair"}
-    with pytest.raises(ConfigurationError, match=r"known are .*Did you mean docs_pair\?"):
+    with pytest.raises(ConfigurationError, match=r"known: .*Did you mean docs_pair\?"):
         find_task("doc_pairs")
 
 
@@ -64,21 +64,21 @@ def test_examples_have_the_requested_numbers_and_share_no_module(name: str, buil
 
 
 @pytest.mark.parametrize("name", BUILT)
-def test_no_question_is_in_both_train_and_dev(name: str, built: dict[str, Examples]) -> None:
-    questions = {(example.first, example.second) for example in built[name].train}
-    assert not any((example.first, example.second) in questions for example in built[name].dev)
+def test_no_example_is_in_both_train_and_dev(name: str, built: dict[str, Examples]) -> None:
+    train = {(example.first, example.second) for example in built[name].train}
+    assert not any((example.first, example.second) in train for example in built[name].dev)
 
 
 @pytest.mark.parametrize("name", BUILT)
 def test_examples_do_not_depend_on_the_order_of_modules(
     name: str, built: dict[str, Examples], test_documents: list[Document]
 ) -> None:
-    turned = sorted(test_documents, key=lambda document: document.source[::-1])
-    assert build(name)(turned, *counts(name)) == built[name]
+    reordered = sorted(test_documents, key=lambda document: document.source[::-1])
+    assert build(name)(reordered, *counts(name)) == built[name]
 
 
 @pytest.mark.parametrize("name", BUILT)
-def test_too_few_examples_are_refused_with_counts(name: str, test_documents: list[Document]) -> None:
+def test_the_error_for_too_few_examples_has_the_counts(name: str, test_documents: list[Document]) -> None:
     with pytest.raises(DataError, match=rf"{name}: .* gives \d+ train and \d+ dev examples \(\d+ from \d+ modules\)"):
         build(name)(test_documents, 10**6, 10**5)
     with pytest.raises(DataError, match="gives 0 train and 0 dev"):
@@ -106,12 +106,12 @@ def test_a_bag_of_words_is_near_chance(
 
 def test_a_bag_of_words_is_trained_on_a_fixed_sample_of_at_most_fifty_thousand() -> None:
     many = tuple(Example(f"row {number}", label=0) for number in range(60_000))
-    drawn = learned_from(many)
-    places = [int(example.first.split()[1]) for example in drawn]
-    assert len({*places}) == 50_000
-    assert places == sorted(places)
-    assert learned_from(many) == drawn
-    assert max(places) - min(places) > 59_000  # from all of them, not from the first
+    sample = learned_from(many)
+    rows = [int(example.first.split()[1]) for example in sample]
+    assert len({*rows}) == 50_000
+    assert rows == sorted(rows)
+    assert learned_from(many) == sample
+    assert max(rows) - min(rows) > 59_000  # a sample of all rows, not the first ones
     assert learned_from(many[:50_000]) == many[:50_000]
 
 
@@ -126,8 +126,8 @@ def test_lengths_do_not_predict_the_label(name: str, built: dict[str, Examples])
         for part in (examples.train, examples.dev)
     ]
     model = LogisticRegression(max_iter=1000).fit(tables[0], [example.label for example in examples.train])
-    right = sum(model.predict(tables[1]) == [example.label for example in examples.dev])
-    assert abs(right / len(examples.dev) - 0.5) < 0.1
+    correct = sum(model.predict(tables[1]) == [example.label for example in examples.dev])
+    assert abs(correct / len(examples.dev) - 0.5) < 0.1
 
 
 def test_each_text_of_a_pair_is_correct_as_often_as_incorrect(built: dict[str, Examples]) -> None:
@@ -177,7 +177,7 @@ def test_parameters_are_read_in_three_styles() -> None:
         assert found == [("x", "The values, all of them."), ("y", "The axis.")]
 
 
-def test_sentences_are_complete_and_of_running_prose() -> None:
+def test_sentences_are_complete_and_of_prose() -> None:
     text = "Return the mean of all values, e.g. of a row. It is None.\n\n- a list of several words.\n\nx : int"
     assert sentences(text) == ["Return the mean of all values, e.g. of a row."]
 
@@ -188,26 +188,26 @@ def test_no_task_file_names_a_machine_path() -> None:
         assert not re.search(r'"/(work|home|root|tmp)\b', path.read_text()), path.name
 
 
-def test_word_order_exchanges_two_adjacent_words_and_nothing_else(built: dict[str, Examples]) -> None:
+def test_word_order_swaps_two_adjacent_words_only(built: dict[str, Examples]) -> None:
     examples = (*built["word_order"].train, *built["word_order"].dev)
     for written, swapped in zip(examples[::2], examples[1::2], strict=True):
         assert (written.label, swapped.label) == (1, 0)
-        places = differing(written.first, swapped.first)
-        assert len(places) == 2
-        assert places[1] == places[0] + 1
+        positions = differing(written.first, swapped.first)
+        assert len(positions) == 2
+        assert positions[1] == positions[0] + 1
         assert sorted(written.first.split(" ")) == sorted(swapped.first.split(" "))
 
 
-def test_minimal_pairs_of_agreement_go_both_ways_equally_often(built: dict[str, Examples]) -> None:
+def test_agreement_pairs_have_both_directions_equally_often(built: dict[str, Examples]) -> None:
     examples = built["docs_minimal_pairs"]
     assert examples.train == ()
     assert {pair.group for pair in examples.dev} == {"agreement", "word_order"}
     directions: Counter[tuple[str, str]] = Counter()
     for pair in examples.dev:
-        places = differing(pair.first, str(pair.second))
-        assert len(places) == (1 if pair.group == "agreement" else 2)
+        positions = differing(pair.first, str(pair.second))
+        assert len(positions) == (1 if pair.group == "agreement" else 2)
         if pair.group == "agreement":
-            directions[pair.first.split(" ")[places[0]], str(pair.second).split(" ")[places[0]]] += 1
+            directions[pair.first.split(" ")[positions[0]], str(pair.second).split(" ")[positions[0]]] += 1
     assert directions
     assert all(count == directions[bad, good] for (good, bad), count in directions.items())
 
@@ -215,15 +215,15 @@ def test_minimal_pairs_of_agreement_go_both_ways_equally_often(built: dict[str, 
 def differing(first: str, second: str) -> list[int]:
     words, others = first.split(" "), second.split(" ")
     assert len(words) == len(others)
-    return [place for place, (word, other) in enumerate(zip(words, others, strict=True)) if word != other]
+    return [position for position, (word, other) in enumerate(zip(words, others, strict=True)) if word != other]
 
 
-@pytest.mark.parametrize(("name", "least"), [("word_order", 57.0), ("docs_minimal_pairs", 65.0)])
+@pytest.mark.parametrize(("name", "min_accuracy"), [("word_order", 57.0), ("docs_minimal_pairs", 65.0)])
 def test_an_ngram_model_of_the_pretraining_text_sees_word_order(
-    name: str, least: float, built: dict[str, Examples], assembled: Path, tokenizer: WordPiece, tmp_path: Path
+    name: str, min_accuracy: float, built: dict[str, Examples], assembled: Path, tokenizer: WordPiece, tmp_path: Path
 ) -> None:
     texts = [document.text for document in read_documents(assembled, "train")]
     write_tokens(texts, len(texts), tokenizer, tmp_path / "train.npy", silent)
     scores = ngram_scores(find_task(name), built[name], tmp_path / "train.npy", tokenizer)
     assert set(scores) == set(find_task(name).metrics)
-    assert scores["accuracy"] > least
+    assert scores["accuracy"] > min_accuracy

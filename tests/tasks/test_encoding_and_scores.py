@@ -1,4 +1,4 @@
-"""Encoded examples decode to the texts they came from, and scores equal those of scikit-learn and SQuAD's script."""
+"""Encoded examples decode to their texts; scores equal those of scikit-learn and of SQuAD's official script."""
 
 import json
 import warnings
@@ -60,8 +60,8 @@ def test_a_span_decodes_to_its_answer_and_saves_and_loads(
     for index, example in enumerate(examples):
         text = loaded.answer_text(index, int(loaded.starts[index]), int(loaded.ends[index]))
         assert text == example.answer_text == loaded.answers[index]
-    right = [loaded.answer_text(i, int(loaded.starts[i]), int(loaded.ends[i])) for i in range(len(loaded))]
-    assert score(task, right, loaded.answers) == {"f1": 100.0, "exact_match": 100.0}
+    texts = [loaded.answer_text(i, int(loaded.starts[i]), int(loaded.ends[i])) for i in range(len(loaded))]
+    assert score(task, texts, loaded.answers) == {"f1": 100.0, "exact_match": 100.0}
 
 
 def test_long_texts_are_truncated_and_counted(tokenizer: WordPiece) -> None:
@@ -105,7 +105,7 @@ def test_constant_predictions_give_zero_and_no_warning() -> None:
         assert matthews([1, 1, 1], [0, 1, 1]) == matthews([0, 1], [1, 1]) == 0.0
 
 
-def test_hand_worked_values() -> None:
+def test_scores_equal_values_computed_by_hand() -> None:
     # true positives 2, true negatives 1, false positives 1, false negatives 0: (2·1 - 1·0) / sqrt(3·2·2·1)
     assert matthews([1, 1, 1, 0], [1, 1, 0, 0]) == pytest.approx(2 / 12**0.5)
     assert overlap_f1("the cat sat", "A cat, sat down") == pytest.approx(0.8)  # precision 2/2, recall 2/3
@@ -115,7 +115,7 @@ def test_hand_worked_values() -> None:
 
 
 @given(LABELS)
-def test_scores_of_examples_have_the_accuracy_as_their_mean(pairs: list[tuple[int, int]]) -> None:
+def test_the_mean_of_example_scores_is_the_accuracy(pairs: list[tuple[int, int]]) -> None:
     predictions, references = map(list, zip(*pairs, strict=True))
     task = find_task("docs_acceptability")
     scores = example_scores(task, predictions, references)
@@ -124,14 +124,14 @@ def test_scores_of_examples_have_the_accuracy_as_their_mean(pairs: list[tuple[in
 
 
 @given(st.lists(st.tuples(*[st.text("ab the", max_size=9)] * 2), min_size=1, max_size=20))
-def test_scores_of_answers_have_the_tasks_scores_as_their_means(pairs: list[tuple[str, str]]) -> None:
+def test_the_means_of_answer_scores_are_the_scores_of_the_task(pairs: list[tuple[str, str]]) -> None:
     predictions, references = map(list, zip(*pairs, strict=True))
     task = find_task("docs_answer")
     means = {metric: 100 * np.mean(each) for metric, each in example_scores(task, predictions, references).items()}
     assert means == pytest.approx(score(task, predictions, references))
 
 
-def test_a_value_has_no_score_of_its_own() -> None:
+def test_the_example_score_of_a_value_is_the_prediction() -> None:
     assert example_scores(find_task("stsb"), [4.5, 1.0], [5.0, 0.0]) == {"prediction": [4.5, 1.0]}
 
 

@@ -1,4 +1,4 @@
-"""Tasks on the frozen encoder: files in CoNLL's layouts and BLiMP's, encodings, and scores against references."""
+"""Tasks on the frozen encoder: CoNLL and BLiMP files, encodings, and scores equal to reference implementations."""
 
 import json
 import zipfile
@@ -39,7 +39,7 @@ def written(folder: Path, name: str, text: str) -> Path:
     return folder / name
 
 
-def test_sentences_end_at_lines_without_a_word(tmp_path: Path) -> None:
+def test_an_empty_line_ends_a_sentence(tmp_path: Path) -> None:
     part = read("ner_wnut17", written(tmp_path, "a.conll", "Anna\tB-person\nsings\tO\n\t\nOslo\tB-location\n"))
     assert [example.first for example in part.examples] == ["Anna sings", "Oslo"]
     assert [[NER.labels[tag] for tag in example.tags] for example in part.examples] == [
@@ -49,7 +49,7 @@ def test_sentences_end_at_lines_without_a_word(tmp_path: Path) -> None:
     assert [example.row for example in part.examples] == ["1", "4"]
 
 
-def test_ranges_empty_nodes_and_comments_of_conll_u_are_no_words(tmp_path: Path) -> None:
+def test_ranges_empty_nodes_and_comments_of_conll_u_are_skipped(tmp_path: Path) -> None:
     rest = "\t".join("_" * 6)
     lines = [
         "# text = don't go",
@@ -67,11 +67,11 @@ def test_ranges_empty_nodes_and_comments_of_conll_u_are_no_words(tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Anna B-person\n", "a.conll:1: 1 columns, expected 2, apart by tabs"),
+        ("Anna B-person\n", "a.conll:1: 1 columns, expected 2 separated by tabs"),
         ("Anna\tO\nOslo\tB-city\n", "a.conll:2: the tag is 'B-city'; expected one of O, B-corporation"),
         (" \tB-person\n", "a.conll:1: a tag without a word"),
-        ("\n\n", "a.conll:1: the file holds no sentences"),
-        ("", "a.conll:1: the file holds no sentences"),
+        ("\n\n", "a.conll:1: the file has no sentences"),
+        ("", "a.conll:1: the file has no sentences"),
     ],
 )
 def test_a_mistake_of_a_tagged_file_is_one_line(text: str, message: str, tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def line(**changes: object) -> str:
     return json.dumps({**pair, "UID": "regular", "pairID": "0", **changes})
 
 
-def test_an_archive_of_pairs_is_read_by_paradigm_and_resource_forks_are_left_out(tmp_path: Path) -> None:
+def test_an_archive_is_read_by_paradigm_without_resource_forks(tmp_path: Path) -> None:
     other = line(UID="irregular", pairID="7")
     files = {"data/b.jsonl": line() + "\n", "data/a.jsonl": other, "__MACOSX/data/._a.jsonl": "\x00", "data/": ""}
     pairs = read("blimp", archive(tmp_path, files)).examples
@@ -111,9 +111,9 @@ def test_an_archive_of_pairs_is_read_by_paradigm_and_resource_forks_are_left_out
     ("text", "message"),
     [
         ("{", "BLiMP.zip/data/a.jsonl:1: not JSON"),
-        ("[]", "BLiMP.zip/data/a.jsonl:1: no JSON object"),
+        ("[]", "BLiMP.zip/data/a.jsonl:1: not a JSON object"),
         (line(sentence_bad=""), "BLiMP.zip/data/a.jsonl:1: no text in sentence_bad"),
-        (line(UID=3, pairID=None), "BLiMP.zip/data/a.jsonl:1: no text in UID and no text in pairID"),
+        (line(UID=3, pairID=None), "BLiMP.zip/data/a.jsonl:1: no text in UID, pairID"),
     ],
 )
 def test_a_mistake_of_an_archive_of_pairs_is_one_line(text: str, message: str, tmp_path: Path) -> None:
@@ -123,14 +123,14 @@ def test_a_mistake_of_an_archive_of_pairs_is_one_line(text: str, message: str, t
     assert refusal.value.lines[0].startswith(message)
 
 
-def test_what_is_no_archive_of_pairs_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"BLiMP\.zip: holds no minimal pairs"):
+def test_a_file_that_is_not_an_archive_of_pairs_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"BLiMP\.zip: no minimal pairs"):
         read("blimp", archive(tmp_path, {"readme": "text"}))
-    with pytest.raises(DataError, match=r"a\.zip: no readable zip archive"):
+    with pytest.raises(DataError, match=r"a\.zip: not a readable zip archive"):
         read("blimp", written(tmp_path, "a.zip", "text"))
 
 
-def test_the_published_files_are_read_whole() -> None:
+def test_the_published_files_are_read_completely() -> None:
     pairs = read("blimp", published("probing/blimp/BLiMP.zip")).examples
     assert len(pairs) == 67_000
     assert len({pair.row for pair in pairs}) == 67_000
@@ -147,18 +147,18 @@ def test_entity_scores_are_those_of_conlleval(references: list[str], data: st.Da
         st.lists(st.sampled_from(NER.labels[:7]), min_size=len(references), max_size=len(references))
     )
     sentences = sorted(data.draw(st.lists(st.integers(0, 2), min_size=len(references), max_size=len(references))))
-    right, predicted, expected = conlleval(predictions, references, sentences)
+    correct, predicted, expected = conlleval(predictions, references, sentences)
     found = entity_scores(predictions, references, sentences)
-    assert found["entity_precision"] == pytest.approx(right / predicted if predicted else 0.0)
-    assert found["entity_recall"] == pytest.approx(right / expected if expected else 0.0)
-    assert found["entity_f1"] == pytest.approx(2 * right / (predicted + expected) if predicted + expected else 0.0)
+    assert found["entity_precision"] == pytest.approx(correct / predicted if predicted else 0.0)
+    assert found["entity_recall"] == pytest.approx(correct / expected if expected else 0.0)
+    assert found["entity_f1"] == pytest.approx(2 * correct / (predicted + expected) if predicted + expected else 0.0)
 
 
 def conlleval(
     predictions: Sequence[str], references: Sequence[str], sentences: Sequence[int]
 ) -> tuple[int, int, int]:
-    """Count right, predicted and expected entities word by word, by the rules of the script of CoNLL-2000."""
-    right = predicted = expected = 0
+    """Count correct, predicted and expected entities word by word, by the rules of the CoNLL-2000 script."""
+    correct = predicted = expected = 0
     inside = False
     last_guess = last_gold = "O"
     previous = -1
@@ -169,7 +169,7 @@ def conlleval(
             if inside:
                 ends = ended(last_gold, golden), ended(last_guess, guessed)
                 if all(ends):
-                    inside, right = False, right + 1
+                    inside, correct = False, correct + 1
                 elif any(ends) or guessed.partition("-")[2] != golden.partition("-")[2]:
                     inside = False
             starts = started(last_gold, golden), started(last_guess, guessed)
@@ -177,7 +177,7 @@ def conlleval(
             expected, predicted = expected + starts[0], predicted + starts[1]
             last_guess, last_gold = guessed, golden
         previous = sentence
-    return right, predicted, expected
+    return correct, predicted, expected
 
 
 def started(last: str, tag: str) -> bool:
@@ -193,7 +193,7 @@ def test_an_entity_ends_with_its_sentence() -> None:
     assert list(entities(["B-person", "I-person"], [0, 0])) == [(0, 0, 2, "person")]
 
 
-def test_tagging_everything_right_scores_100_and_as_nothing_0() -> None:
+def test_correct_tags_score_100_and_no_entities_0() -> None:
     tags = [NER.labels.index("B-person"), 0, NER.labels.index("B-group")]
     assert score_tags(NER, tags, tags, [0, 0, 0]) == dict.fromkeys(NER.metrics, 100.0)
     assert score_tags(NER, [0, 0, 0], tags, [0, 0, 0]) == dict.fromkeys(NER.metrics, 0.0)
@@ -209,7 +209,7 @@ SENTENCES = st.lists(st.text("abcdefgh.,'é\u00ad", min_size=1, max_size=6), min
 
 
 @given(SENTENCES, st.integers(4, 24))
-def test_a_word_is_at_the_first_of_its_subwords_or_nowhere(words: list[str], length: int) -> None:
+def test_a_word_has_the_position_of_its_first_subword_or_none(words: list[str], length: int) -> None:
     example = Example(" ".join(words), tags=tuple(range(len(words))))
     encoded = encode_words([example], LETTERS, length)
     assert encoded.tags == list(range(len(words)))
@@ -221,7 +221,7 @@ def test_a_word_is_at_the_first_of_its_subwords_or_nowhere(words: list[str], len
         before += own
 
 
-def test_the_subwords_of_a_sentence_are_counted_by_hand() -> None:
+def test_positions_equal_a_count_by_hand() -> None:
     encoded = encode_words([Example("ab c.d \u00ad hg", tags=(0, 1, 2, 3))], LETTERS, 8)
     assert encoded.words[:, 1].tolist() == [1, 3, NO_POSITION, 6]
     assert encode_words([Example("ab c.d \u00ad hg", tags=(0, 1, 2, 3))], LETTERS, 7).words[:, 1].tolist() == [
@@ -229,18 +229,18 @@ def test_the_subwords_of_a_sentence_are_counted_by_hand() -> None:
     ]
 
 
-def test_encoded_words_are_read_back_and_damage_is_refused(tmp_path: Path) -> None:
+def test_encoded_words_survive_a_round_trip_and_damage_is_an_error(tmp_path: Path) -> None:
     encoded = encode_words([Example("a b", tags=(0, 1)), Example("c", tags=(2,))], WORDS, 8)
     save_words(encoded, tmp_path)
-    again = load_words(tmp_path)
-    assert (np.asarray(again.words) == encoded.words).all()
-    assert again.sentences == [0, 0, 1]
+    loaded = load_words(tmp_path)
+    assert (np.asarray(loaded.words) == encoded.words).all()
+    assert loaded.sentences == [0, 0, 1]
     (tmp_path / "words.npy").write_bytes(b"")
     with pytest.raises(CorruptionError):
         load_words(tmp_path)
 
 
-def test_pairs_are_encoded_in_turn_and_their_phenomena_read_back(tmp_path: Path) -> None:
+def test_pairs_are_encoded_in_order_and_groups_survive_a_round_trip(tmp_path: Path) -> None:
     pairs = [Example("a b", "b a", group="order"), Example("c", "d", group="word")]
     encoded = encode_pairs(pairs, WORDS, 8)
     alone = [encode_pairs([Example(text, text)], WORDS, 8).tokens[0] for text in ("a b", "b a", "c", "d")]
@@ -256,15 +256,15 @@ SCORES = st.lists(st.tuples(st.floats(-99, 0), st.floats(-99, 0)), min_size=1)
 
 
 @given(SCORES)
-def test_the_accuracy_of_the_opposite_preference_is_the_complement(scores: list[tuple[float, float]]) -> None:
-    turned = [(bad, good) for good, bad in scores]
-    assert pair_accuracy(scores) + pair_accuracy(turned) == pytest.approx(1.0)
+def test_the_accuracy_of_exchanged_scores_is_the_complement(scores: list[tuple[float, float]]) -> None:
+    exchanged = [(bad, good) for good, bad in scores]
+    assert pair_accuracy(scores) + pair_accuracy(exchanged) == pytest.approx(1.0)
     assert pair_accuracy([(good, good) for good, _ in scores]) == 0.5
     assert accuracy_by_group(scores, ["one"] * len(scores)) == {"one": pair_accuracy(scores)}
     assert accuracy_by_group(scores, [""] * len(scores)) == {}
 
 
-def test_the_most_frequent_tag_of_a_word_is_learned_from_train_alone() -> None:
+def test_the_most_frequent_tag_of_a_word_is_that_of_train() -> None:
     noun, verb = POS.labels.index("NOUN"), POS.labels.index("VERB")
     train = (Example("run run run walk", tags=(noun, verb, verb, noun)), Example("walk sea", tags=(noun, noun)))
     dev = (Example("run sea new", tags=(verb, noun, verb)),)

@@ -8,7 +8,7 @@ import pytest
 
 from configuration.hurdles import Asha, Extrapolate, Finite, HurdleRule, Hyperband, ProgressiveMean, TopFraction
 from configuration.hurdles.decision import HurdleDecision
-from configuration.hurdles.extrapolate import lower_bounds
+from configuration.hurdles.lower_bounds import lower_bounds
 from configuration.hurdles.population import Population, State, TrialView
 from tests.factories.populations import TOKENS, Runner, race, random_table, runners
 

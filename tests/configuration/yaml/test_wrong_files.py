@@ -10,6 +10,7 @@ from hypothesis import strategies as some
 from configuration.loading import load_experiment
 from foundation.errors import ConfigurationError, UserError
 from ledger.measured_throughput import seconds_per_operation
+from tests.factories.paths import ROOT
 
 HERE = Path(__file__).parent
 VALID = HERE / "valid.yaml"
@@ -120,6 +121,10 @@ def test_a_wrong_file_gives_the_golden_messages(name: str, monkeypatch: pytest.M
         load_experiment(Path(f"{name}.yaml"), None, seconds_per_operation)
     assert list(refusal.value.lines) == Path(f"{name}.txt").read_text(encoding="utf-8").splitlines()
     assert sorted(Path().iterdir()) == before
+
+
+def test_the_readme_has_the_messages_of_a_wrong_file() -> None:
+    assert (HERE / "wrong" / "kernel.txt").read_text(encoding="utf-8") in (ROOT / "README.md").read_text("utf-8")
 
 
 @given(mutated(), some.sampled_from((None, "smoke", "laptop", "moon")))

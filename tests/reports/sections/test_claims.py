@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.effects import MeanTest, difference_of, estimate
+from analysis.difference import MeanTest
+from analysis.effects import difference_of, estimate
 from configuration.claims import (
     Claim,
     Ordering,

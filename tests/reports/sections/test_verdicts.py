@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.effects import MeanTest, paired
+from analysis.difference import MeanTest
+from analysis.effects import paired
 from analysis.group_sequential import Looks
 from analysis.paired import holm
 from analysis.proportions import wilson

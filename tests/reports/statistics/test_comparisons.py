@@ -9,8 +9,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from analysis.effects import MeanTest
-from configuration.seeds import SequentialSeeds, next_seeds
+from analysis.difference import MeanTest
+from configuration.next_seeds import next_seeds
+from configuration.seeds import SequentialSeeds
 from reports.statistics.comparisons import Verdict
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of

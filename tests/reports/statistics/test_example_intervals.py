@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.effects import MeanTest
-from analysis.two_way_bootstrap import grouped, two_way_interval
+from analysis.difference import MeanTest
+from analysis.two_way_bootstrap import grouped, multi_bootstrap, two_way_interval
 from ledger.example_tables import ExampleTable, Replicate
 from reports.statistics.example_intervals import estimate_over_examples
 from reports.statistics.metrics import Metric
@@ -50,11 +50,16 @@ def test_no_interval_of_the_held_out_loss_is_narrower_than_over_predictions(test
     both = results_of(view, primary, ExampleTable("held_out_loss", replicates, values.astype(np.float32)))
     for arm in (arm.name for arm in both.arms if arm.name != "baseline"):
         (before, after) = (found.effect(arm, Metric("held_out_loss")).difference for found in (alone, both))
-        over = estimate_over_examples(both.held_out_losses, arm, "baseline", test)  # type: ignore[arg-type]
+        table = both.held_out_losses
+        assert table is not None
+        over = estimate_over_examples(table, arm, "baseline", test)
         assert over is not None
         (low,), (high,) = over.interval()
+        pair = (table.of_arm(arm).values, table.of_arm("baseline").values)
+        bootstrap = multi_bootstrap(*pair, paired=test is MeanTest.PAIRED)
         width = after.high - after.low  # type: ignore[operator]
         assert width >= max(before.high - before.low, high - low) * (1 - 1e-6)  # type: ignore[operator]
+        assert width >= bootstrap.high - bootstrap.low
         assert after.delta == pytest.approx(before.delta)
         p = [found.comparison(arm, Metric("held_out_loss")).p for found in (alone, both)]
         assert (p[1] or 0.0) >= (p[0] or 0.0) * (1 - 1e-6)

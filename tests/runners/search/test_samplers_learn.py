@@ -8,9 +8,10 @@ import pytest
 from scipy.stats import binomtest
 
 from configuration.designs import Search
+from configuration.designs.search import NON_ADAPTIVE
 from foundation.randomness import stream
 from runners.search.encoding import labels, point_of
-from runners.search.optuna_sampler import NON_ADAPTIVE, Observation, propose
+from runners.search.optuna_sampler import Observation, propose
 from search_space.candidate import Candidate
 from search_space.overrides import apply
 

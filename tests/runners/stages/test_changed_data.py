@@ -1,4 +1,4 @@
-"""Data that is not what the stage's key names gives no result, though it can be read."""
+"""Data that changed after the stage's key was computed is an error, although it can be read."""
 
 import json
 import random
@@ -18,25 +18,25 @@ from tasks.downstream import find_task
 
 
 def write_texts(path: Path, seed: int) -> None:
-    chance = random.Random(seed)
-    texts = (" ".join("".join(chance.choices("abcdefgh", k=6)) for _ in range(60)) for _ in range(400))
+    generator = random.Random(seed)
+    texts = (" ".join("".join(generator.choices("abcdefgh", k=6)) for _ in range(60)) for _ in range(400))
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
 
 
-def test_a_text_that_changes_between_its_key_and_its_reading_is_refused(tmp_path: Path) -> None:
+def test_a_text_that_changes_between_its_key_and_its_reading_is_an_error(tmp_path: Path) -> None:
     write_texts(tmp_path / "text.jsonl", 1)
     text = TextFilesCorpus(path=str(tmp_path / "text.jsonl"))
     stage = CorpusStage(corpus=text, read=text.inputs())
-    for place in ("first", "second"):
-        (tmp_path / place).mkdir()
+    for folder in ("first", "second"):
+        (tmp_path / folder).mkdir()
     progress = ProgressFile(tmp_path / "progress.json")
     assert corpus.compute(stage, StageContext({}, tmp_path / "first", progress))["corpus"] == "text_files"
     write_texts(tmp_path / "text.jsonl", 2)
-    with pytest.raises(ConflictError, match="not the one that the run began with"):
+    with pytest.raises(ConflictError, match="changed after the run began"):
         corpus.compute(stage, StageContext({}, tmp_path / "second", progress))
 
 
-def test_files_of_a_task_that_change_between_their_key_and_their_reading_are_refused(tmp_path: Path) -> None:
+def test_files_of_a_task_that_change_between_their_key_and_their_reading_are_an_error(tmp_path: Path) -> None:
     for part in ("train", "dev"):
         (tmp_path / f"{part}.tsv").write_text("gj04\t1\t\tA sentence.\ngj04\t0\t*\tAnother a sentence.\n")
     task, data = find_task("cola"), FolderOfTasks(path=str(tmp_path))
@@ -52,5 +52,5 @@ def test_files_of_a_task_that_change_between_their_key_and_their_reading_are_ref
     )
     assert len(examples_of(task, stage, None).train) == 2
     (tmp_path / "dev.tsv").write_text("gj04\t1\t\tOne more sentence.\n")
-    with pytest.raises(ConflictError, match="the files of cola are not those that the run began with"):
+    with pytest.raises(ConflictError, match="the files of cola changed after the run began"):
         examples_of(task, stage, None)

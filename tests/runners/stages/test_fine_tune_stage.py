@@ -1,4 +1,4 @@
-"""Random streams of a fine-tuning come from both seeds and are those of every arm; each example's score is kept."""
+"""Random streams of fine-tuning depend on both seeds and not on the arm; the score of each example is stored."""
 
 import json
 from dataclasses import replace
@@ -77,7 +77,9 @@ def head(declared: FineTuneStage) -> list[torch.Tensor]:
 
 
 @given(SEEDS, SEEDS, st.integers(1, len(ARMS) - 1))
-def test_at_one_pair_of_seeds_every_arm_has_the_same_order_and_seed(pretraining: int, tuning: int, arm: int) -> None:
+def test_the_order_of_examples_depends_on_both_seeds_and_not_on_the_arm(
+    pretraining: int, tuning: int, arm: int
+) -> None:
     one, other = stage(pretraining, tuning), stage(pretraining, tuning, arm)
     assert root_seed(one) == root_seed(other)
     assert order(one) == order(other)
@@ -86,7 +88,7 @@ def test_at_one_pair_of_seeds_every_arm_has_the_same_order_and_seed(pretraining:
 
 @given(st.tuples(SEEDS, SEEDS), st.tuples(SEEDS, SEEDS))
 def test_fine_tuning_seeds_are_nested_in_pretraining_seeds(pair: tuple[int, int], other: tuple[int, int]) -> None:
-    """The same fine-tuning seed under another pretraining seed is another draw, and the two are not exchangeable."""
+    """The same fine-tuning seed with another pretraining seed gives other draws, as does exchanging the two seeds."""
     assume(pair != other)
     for each in (other, (other[0], pair[1]), (pair[0], other[1]), pair[::-1]):
         if each != pair:
@@ -94,7 +96,7 @@ def test_fine_tuning_seeds_are_nested_in_pretraining_seeds(pair: tuple[int, int]
             assert order(stage(*each)) != order(stage(*pair))
 
 
-def test_heads_start_equal_in_every_arm_at_one_pair_of_seeds() -> None:
+def test_the_initial_head_depends_on_the_seeds_alone() -> None:
     heads = [head(stage(1, 2, arm)) for arm in range(len(ARMS))]
     assert heads[0]
     assert all(torch.equal(*pair) for other in heads[1:] for pair in zip(heads[0], other, strict=True))
@@ -110,8 +112,8 @@ def test_both_seeds_enter_the_key() -> None:
 def computed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, JsonValue]]:
     """Return the folder and the result of a fine-tuning with a second labelled part and an unlabelled one."""
     folder = tmp_path_factory.mktemp("tuned")
-    further = {"other": examples(9), "test": replace(examples(7), labels=np.full(7, -1, np.int32))}
-    for part, chosen in {"train": TRAIN, "dev": examples(70), **further}.items():
+    other_parts = {"other": examples(9), "test": replace(examples(7), labels=np.full(7, -1, np.int32))}
+    for part, chosen in {"train": TRAIN, "dev": examples(70), **other_parts}.items():
         (folder / "examples" / part).mkdir(parents=True)
         save_examples(chosen, folder / "examples" / part)
     task = find_task("docs_pair")
@@ -124,17 +126,19 @@ def computed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     return folder / "work", fine_tune.compute(stage(1, 1), context)
 
 
-def test_the_score_of_every_labelled_example_is_kept(computed: tuple[Path, dict[str, JsonValue]]) -> None:
+def test_the_score_of_every_labelled_example_is_stored(computed: tuple[Path, dict[str, JsonValue]]) -> None:
     folder, result = computed
-    kept = result["example_scores"]
-    assert isinstance(kept, dict)
-    assert kept.keys() == {"dev", "other"}
+    stored = result["example_scores"]
+    assert isinstance(stored, dict)
+    assert stored.keys() == {"dev", "other"}
     for part, count in (("dev", 70), ("other", 9)):
-        described = ExampleValues.model_validate_json(canonical_text(kept[part]))
+        described = ExampleValues.model_validate_json(canonical_text(stored[part]))
         (values,) = read_example_values(folder / example_scores_file(part), described)
         predictions = json.loads((folder / predictions_file(part)).read_text())
-        right = examples(count).labels.tolist()
+        references = examples(count).labels.tolist()
         assert described.metrics == ("accuracy",)
-        assert values.tolist() == [float(one == other) for one, other in zip(predictions, right, strict=True)]
-        assert 100 * values.mean() == pytest.approx(score(find_task("docs_pair"), predictions, right)["accuracy"])
+        assert values.tolist() == [float(one == other) for one, other in zip(predictions, references, strict=True)]
+        assert 100 * values.mean() == pytest.approx(
+            score(find_task("docs_pair"), predictions, references)["accuracy"]
+        )
     assert 0 < values.mean() < 1

@@ -1,4 +1,4 @@
-"""Tasks on the frozen encoder: scores of one sentence at a time, probes like scikit-learn, weights unchanged."""
+"""Stages on the frozen encoder: sentence scores by definition, probes equal to scikit-learn's, weights unchanged."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ from runners.frozen_scoring import frozen_scores
 from runners.stages import linear_probe, minimal_pairs, untrained
 from runners.stages.context import StageContext
 from runners.stages.declarations import LinearProbeStage, MinimalPairsStage, UntrainedStage
-from runners.stages.linear_probe import fitted, word_vectors
+from runners.stages.linear_probe import fit_probe, word_vectors
 from runners.stages.minimal_pairs import TOKENS_PER_BATCH, batches_by_length, sentence_scores
 from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import load_weights
@@ -45,7 +45,7 @@ def words(count: int, seed: int) -> str:
 
 
 PAIRS = [Example(words(2 + n % 5, n), words(2 + n % 5, 99 - n), group="odd" if n % 2 else "even") for n in range(9)]
-PAIRS.append(Example("w1", "\u00ad", group="odd"))  # nothing is left of the second sentence
+PAIRS.append(Example("w1", "\u00ad", group="odd"))  # the second sentence has no tokens
 
 
 def context(folder: Path, **inputs: Path) -> StageContext:
@@ -53,7 +53,7 @@ def context(folder: Path, **inputs: Path) -> StageContext:
     return StageContext(inputs, folder / "work", ProgressFile(folder / "progress.json"))
 
 
-def encoder_stage(folder: Path, objective: Objective) -> Path:
+def untrained_checkpoint(folder: Path, objective: Objective) -> Path:
     """Write an untrained checkpoint, and return its folder."""
     chosen = learner(objective)
     generator = chosen.objective.generator_of(chosen.architecture, chosen.architecture)
@@ -63,7 +63,7 @@ def encoder_stage(folder: Path, objective: Objective) -> Path:
 
 
 @EACH_OBJECTIVE
-def test_a_sentence_is_scored_as_if_it_were_alone_token_by_token(objective: Objective, tmp_path: Path) -> None:
+def test_a_sentence_score_is_the_pseudo_log_likelihood_by_definition(objective: Objective, tmp_path: Path) -> None:
     chosen = learner(objective)
     generator = chosen.objective.generator_of(chosen.architecture, chosen.architecture)
     model = build_model(chosen, generator, 1).eval()
@@ -74,35 +74,35 @@ def test_a_sentence_is_scored_as_if_it_were_alone_token_by_token(objective: Obje
     for row, length, score in zip(sentences.tokens, sentences.lengths, found, strict=True):
         tokens = torch.from_numpy(row[: int(length)].astype(np.int64))[None]
         with torch.inference_mode():
-            expected = sum(float(log_probability(model, tokens, place)) for place in range(1, int(length) - 1))
+            expected = sum(float(log_probability(model, tokens, position)) for position in range(1, int(length) - 1))
         assert score == pytest.approx(expected, abs=1e-4)
 
 
-def log_probability(model: torch.nn.Module, tokens: torch.Tensor, place: int) -> torch.Tensor:
-    """Return what a token adds to its sentence's score, by the definitions."""
+def log_probability(model: torch.nn.Module, tokens: torch.Tensor, position: int) -> torch.Tensor:
+    """Return the log-probability of the token at a position, by the definition of the objective's score."""
     if isinstance(model, replaced_token_detection.Model):
-        return logsigmoid(-model.judge(model.encoder(tokens))[0, place])
+        return logsigmoid(-model.judge(model.encoder(tokens))[0, position])
     assert isinstance(model, masked_language_model.Model)
     masked = tokens.clone()
-    masked[0, place] = WORDS.mask
-    logits = model.head(model.encoder(masked)[0, place][None], model.token_table)[0]
-    return log_softmax(logits, -1)[tokens[0, place]]
+    masked[0, position] = WORDS.mask
+    logits = model.head(model.encoder(masked)[0, position][None], model.token_table)[0]
+    return log_softmax(logits, -1)[tokens[0, position]]
 
 
 @given(st.lists(st.integers(2, 300), max_size=60))
-def test_batches_hold_every_sentence_once_all_of_one_length_and_bounded(lengths: list[int]) -> None:
+def test_batches_contain_every_sentence_once_at_one_length_and_bounded_size(lengths: list[int]) -> None:
     given_lengths = np.asarray(lengths, dtype=np.int32)
     batches = list(batches_by_length(given_lengths))
-    together = sorted(int(number) for batch in batches for number in batch)
-    assert together == [number for number, length in enumerate(lengths) if length > 2]
+    batched = sorted(int(number) for batch in batches for number in batch)
+    assert batched == [number for number, length in enumerate(lengths) if length > 2]
     for batch in batches:
         (length,) = {lengths[number] for number in batch}
         assert len(batch) == 1 or len(batch) * length * (length - 2) <= TOKENS_PER_BATCH
 
 
 @EACH_OBJECTIVE
-def test_the_stage_of_minimal_pairs_writes_what_the_driver_scores(objective: Objective, tmp_path: Path) -> None:
-    chosen, checkpoint = learner(objective), encoder_stage(tmp_path / "encoder", objective)
+def test_the_driver_scores_the_predictions_of_the_minimal_pairs_stage(objective: Objective, tmp_path: Path) -> None:
+    chosen, checkpoint = learner(objective), untrained_checkpoint(tmp_path / "encoder", objective)
     before = hashes(checkpoint)
     (tmp_path / "examples" / "dev").mkdir(parents=True)
     save_examples(encode_pairs(PAIRS, WORDS, LENGTH), tmp_path / "examples" / "dev")
@@ -110,14 +110,17 @@ def test_the_stage_of_minimal_pairs_writes_what_the_driver_scores(objective: Obj
     WORDS.save(tmp_path)
     generator = chosen.objective.generator_of(chosen.architecture, chosen.architecture)
     stage = MinimalPairsStage(candidate=chosen, generator=generator, task="blimp")
-    place = context(tmp_path, pretrained=checkpoint, examples=tmp_path / "examples", tokens=tmp_path)
-    assert minimal_pairs.compute(stage, place) == {"examples": len(PAIRS)}
-    scores = json.loads((place.folder / "predictions.json").read_text())
-    assert scores[-1][1] == 0.0  # no token, nothing to be surprised at
-    found = frozen_scores(find_task("blimp"), tmp_path / "examples", place.folder)
-    right = [float(good > bad) for good, bad in scores]
-    assert found["scores"] == {"accuracy": pytest.approx(100 * np.mean(right))}
-    assert found["groups"] == {"even": 100 * np.mean(right[:9:2]), "odd": 100 * np.mean([*right[1:9:2], right[9]])}
+    stage_context = context(tmp_path, pretrained=checkpoint, examples=tmp_path / "examples", tokens=tmp_path)
+    assert minimal_pairs.compute(stage, stage_context) == {"examples": len(PAIRS)}
+    scores = json.loads((stage_context.folder / "predictions.json").read_text())
+    assert scores[-1][1] == 0.0  # no tokens
+    found = frozen_scores(find_task("blimp"), tmp_path / "examples", stage_context.folder)
+    correct = [float(good > bad) for good, bad in scores]
+    assert found["scores"] == {"accuracy": pytest.approx(100 * np.mean(correct))}
+    assert found["groups"] == {
+        "even": 100 * np.mean(correct[:9:2]),
+        "odd": 100 * np.mean([*correct[1:9:2], correct[9]]),
+    }
     assert hashes(checkpoint) == before
 
 
@@ -126,61 +129,61 @@ def hashes(folder: Path) -> dict[str, str]:
 
 
 def tagged(count: int, seed: int) -> list[Example]:
-    """Return sentences in which the tag of a word is the number of the word, cut to five tags."""
+    """Return sentences in which the tag of a word is its number modulo 5."""
     texts = [words(3 + number % 7, seed + number) for number in range(count)]
     return [Example(text, tags=tuple(int(word[1:]) % 5 for word in text.split(" "))) for text in texts]
 
 
-def test_a_probe_is_the_logistic_regression_of_scikit_learn() -> None:
+def test_the_probe_equals_scikit_learns_logistic_regression() -> None:
     random = np.random.default_rng(2)
     x = random.normal(size=(300, 8)) * np.arange(1, 9) + 3
     tags = (x @ random.normal(size=(8, 4)) + random.gumbel(size=(300, 4))).argmax(1)
-    mean, spread, weights, biases = fitted(torch.tensor(x, dtype=torch.float32), torch.tensor(tags), 4)
+    mean, deviation, weights, biases = fit_probe(torch.tensor(x, dtype=torch.float32), torch.tensor(tags), 4)
     scaled = StandardScaler().fit_transform(x)
     reference = LogisticRegression(C=1.0, tol=1e-8, max_iter=5000).fit(scaled, tags)
-    mine = ((torch.tensor(x, dtype=torch.float32) - mean) / spread) @ weights.T + biases
-    assert mine.softmax(-1).numpy() == pytest.approx(reference.predict_proba(scaled), abs=2e-3)
+    logits = ((torch.tensor(x, dtype=torch.float32) - mean) / deviation) @ weights.T + biases
+    assert logits.softmax(-1).numpy() == pytest.approx(reference.predict_proba(scaled), abs=2e-3)
 
 
-def test_a_feature_that_never_changes_and_a_tag_that_never_comes_do_no_harm() -> None:
+def test_a_constant_feature_and_a_tag_without_examples_are_handled() -> None:
     x = torch.cat([torch.randn(50, 3, generator=torch.Generator().manual_seed(1)), torch.ones(50, 1)], 1)
-    probe = fitted(x, (x[:, 0] > 0).long(), 3)
+    probe = fit_probe(x, (x[:, 0] > 0).long(), 3)
     assert all(part.isfinite().all() for part in probe)
-    mean, spread, weights, biases = probe
-    assert (((x - mean) / spread @ weights.T + biases).argmax(-1) == (x[:, 0] > 0).long()).float().mean() > 0.95
+    mean, deviation, weights, biases = probe
+    assert (((x - mean) / deviation @ weights.T + biases).argmax(-1) == (x[:, 0] > 0).long()).float().mean() > 0.95
 
 
-def test_vectors_of_words_are_those_of_the_sentence_alone(tmp_path: Path) -> None:
+def test_word_vectors_do_not_depend_on_the_batch(tmp_path: Path) -> None:
     chosen = learner(MaskedLanguageModel())
     encoder = Encoder(chosen.architecture, 0.0)
-    load_weights(encoder_stage(tmp_path, MaskedLanguageModel()) / "checkpoint", encoder, "encoder.")
+    load_weights(untrained_checkpoint(tmp_path, MaskedLanguageModel()) / "checkpoint", encoder, "encoder.")
     stir(encoder)
     encoded = encode_words(tagged(7, 1), WORDS, LENGTH)
     layers = word_vectors(encoder.eval(), encoded)
     assert len(layers) == chosen.architecture.depth + 1
-    place = 0
+    position = 0
     for row, length in zip(encoded.sequences.tokens, encoded.sequences.lengths, strict=True):
         with torch.inference_mode():
             alone = encoder(torch.from_numpy(row[: int(length)].astype(np.int64))[None])[0, 1:-1]
-        assert torch.allclose(layers[-1][place : place + len(alone)], alone, atol=1e-5)
-        place += len(alone)
-    assert place == len(layers[-1])
+        assert torch.allclose(layers[-1][position : position + len(alone)], alone, atol=1e-5)
+        position += len(alone)
+    assert position == len(layers[-1])
 
 
-def test_the_stage_of_a_probe_learns_tags_that_words_decide_and_writes_what_the_driver_scores(tmp_path: Path) -> None:
-    checkpoint = encoder_stage(tmp_path / "encoder", MaskedLanguageModel())
+def test_the_driver_scores_the_predictions_of_the_linear_probe_stage(tmp_path: Path) -> None:
+    checkpoint = untrained_checkpoint(tmp_path / "encoder", MaskedLanguageModel())
     before = hashes(checkpoint)
     for part, count, seed in (("train", 80, 1), ("dev", 20, 1000)):
         (tmp_path / "examples" / part).mkdir(parents=True)
         save_words(encode_words(tagged(count, seed), WORDS, LENGTH), tmp_path / "examples" / part)
     chosen = learner(MaskedLanguageModel())
     stage = LinearProbeStage(architecture=chosen.architecture, task="pos_ewt")
-    place = context(tmp_path, pretrained=checkpoint, examples=tmp_path / "examples")
-    assert linear_probe.compute(stage, place) == {"examples": 20}
-    found = frozen_scores(find_task("pos_ewt"), tmp_path / "examples", place.folder)
+    stage_context = context(tmp_path, pretrained=checkpoint, examples=tmp_path / "examples")
+    assert linear_probe.compute(stage, stage_context) == {"examples": 20}
+    found = frozen_scores(find_task("pos_ewt"), tmp_path / "examples", stage_context.folder)
     layers = found["layers"]
     assert isinstance(layers, list)
     assert len(layers) == chosen.architecture.depth + 1
     assert found["scores"] == {"accuracy": layers[-1]}
-    assert float(str(layers[0])) > 60  # the embeddings know the words; a fifth is chance
+    assert float(str(layers[0])) > 60  # the embedding of a word determines its tag; chance is 20
     assert hashes(checkpoint) == before

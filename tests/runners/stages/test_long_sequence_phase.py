@@ -1,4 +1,4 @@
-"""Pretraining trained on at a longer length: what reads it, what does not, and what holds it back."""
+"""The long-sequence phase: which stages depend on it, and when it starts."""
 
 from collections.abc import Iterable
 
@@ -24,7 +24,7 @@ LABELS = ("pretrain@10", "short#1", "short#2", "long_sequence_phase", "long#1", 
 
 
 def trial(statuses: Iterable[tuple[str, Status]]) -> Trial:
-    """Return a trial with a gate, some of whose stages have ended."""
+    """Return a trial with a long-sequence phase, some of whose stages have ended."""
     stages = dict.fromkeys(LABELS, ANY_STAGE)
     row = TrialRow("arm/1", "arm", 1, None)
     found = Trial(TrialPlan(row, 0, stages, ("pretrain@10",), gates=("long_sequence_phase",)))
@@ -53,7 +53,7 @@ DONE, DIVERGED, FAILED = Status.FINISHED, Status.DIVERGED, Status.FAILED
         ({"pretrain@10": DIVERGED}, [], True),
     ],
 )
-def test_a_gate_holds_back_what_follows_it_and_nothing_else(
+def test_stages_after_the_phase_wait_for_it_and_no_others(
     statuses: dict[str, Status], ready: list[str], ended: bool
 ) -> None:
     found = trial(statuses.items())
@@ -61,7 +61,7 @@ def test_a_gate_holds_back_what_follows_it_and_nothing_else(
     assert found.ended is ended
 
 
-def test_the_loss_of_a_trial_is_that_before_the_lengthening() -> None:
+def test_the_held_out_loss_of_a_trial_is_that_before_the_phase() -> None:
     label = "long_sequence_phase"
     longer = Record(2, "arm/1", label, label, "key", DONE, PretrainResult(tokens=20, held_out_loss=0.5), 0.0, False)
     before = Record(
@@ -71,14 +71,14 @@ def test_the_loss_of_a_trial_is_that_before_the_lengthening() -> None:
     assert final_loss(history, LABELS) == 1.0
 
 
-def test_a_recipe_without_it_leaves_no_trace_and_one_with_it_says_what_came_before() -> None:
+def test_a_recipe_is_split_into_two_at_the_phase() -> None:
     assert canonical(Recipe(long_sequence_share=0.0, long_sequence_length=512)) == canonical(Recipe())
     recipe = Recipe(long_sequence_share=0.1, long_sequence_length=256)
     assert recipe.before_long_sequences == Recipe()
     assert recipe.of_long_sequences == Recipe(sequence_length=256)
 
 
-def test_a_length_without_positions_is_refused() -> None:
+def test_a_length_above_the_positions_is_a_violation() -> None:
     architecture = Architecture(positions=128)
     refused = Candidate(architecture=architecture, recipe=Recipe(long_sequence_share=0.1))
     assert [(each.path, each.message) for each in refused.violations()] == [

@@ -1,4 +1,4 @@
-"""A pretraining stage ends in the same bits whether it ran at once, in two stages, or was killed on the way."""
+"""A pretraining stage has the same weights whether it ran in one stage, in two, or was killed and resumed."""
 
 import json
 from pathlib import Path
@@ -23,11 +23,11 @@ LEARNER = candidate(convolutions()[-1], OBJECTIVES[1], 0.1)
 
 
 class Killed(Exception):
-    """Stands for the process's end."""
+    """Raised where a real run would be killed."""
 
 
 class KillingProgress(ProgressFile):
-    """Progress that is cut off at a share of the way."""
+    """Progress that raises Killed from a given share on."""
 
     def __init__(self, path: Path, at: float) -> None:
         super().__init__(path)
@@ -82,55 +82,57 @@ def weights(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(folder.glob("checkpoint/*.safetensors")))
 
 
-def test_two_stages_end_where_one_would_have(inputs: dict[str, Path], tmp_path: Path) -> None:
-    whole = computed(stage(0, 12), inputs, tmp_path / "whole")
+def test_two_consecutive_stages_equal_one(inputs: dict[str, Path], tmp_path: Path) -> None:
+    uninterrupted = computed(stage(0, 12), inputs, tmp_path / "uninterrupted")
     before = computed(stage(0, 5), inputs, tmp_path / "before")
     after = computed(stage(5, 12), {**inputs, "previous": tmp_path / "before"}, tmp_path / "after")
-    assert weights(tmp_path / "after") == weights(tmp_path / "whole")
-    assert after["held_out_loss"] == whole["held_out_loss"]
-    assert after["held_out_losses"] == whole["held_out_losses"] != before["held_out_losses"]
+    assert weights(tmp_path / "after") == weights(tmp_path / "uninterrupted")
+    assert after["held_out_loss"] == uninterrupted["held_out_loss"]
+    assert after["held_out_losses"] == uninterrupted["held_out_losses"] != before["held_out_losses"]
     for curve in ("train_curve", "held_out_curve"):
-        assert points(before, curve) + points(after, curve) == points(whole, curve)
+        assert points(before, curve) + points(after, curve) == points(uninterrupted, curve)
 
 
-def test_a_killed_stage_carries_on_and_ends_the_same(
+def test_a_resumed_stage_equals_an_uninterrupted_one(
     inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = computed(stage(0, 12), inputs, tmp_path / "whole")
+    uninterrupted = computed(stage(0, 12), inputs, tmp_path / "uninterrupted")
     monkeypatch.setattr(pretrain, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     for killed_at in (0.2, 0.5, 0.7):
         with pytest.raises(Killed):
             computed(stage(0, 12), inputs, tmp_path / "killed", killed_at)
     (tmp_path / "killed" / ".resume.writing").mkdir()  # killed in the middle of writing
-    assert computed(stage(0, 12), inputs, tmp_path / "killed") == whole
-    assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
+    assert computed(stage(0, 12), inputs, tmp_path / "killed") == uninterrupted
+    assert weights(tmp_path / "killed") == weights(tmp_path / "uninterrupted")
     assert {path.name for path in (tmp_path / "killed").iterdir()} == {"checkpoint", HELD_OUT_LOSSES}
-    assert (tmp_path / "killed" / HELD_OUT_LOSSES).read_bytes() == (tmp_path / "whole" / HELD_OUT_LOSSES).read_bytes()
+    assert (tmp_path / "killed" / HELD_OUT_LOSSES).read_bytes() == (
+        tmp_path / "uninterrupted" / HELD_OUT_LOSSES
+    ).read_bytes()
 
 
-def test_a_stage_killed_after_its_last_update_keeps_the_held_out_losses(
+def test_a_stage_killed_after_its_last_update_has_stored_the_held_out_losses(
     inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The losses are on the disk before the checkpoint after which they are never computed again."""
-    whole = computed(stage(0, 12), inputs, tmp_path / "whole")
+    """The losses are on disk before the last checkpoint, after which they are not computed again."""
+    uninterrupted = computed(stage(0, 12), inputs, tmp_path / "uninterrupted")
     monkeypatch.setattr(pretrain, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     with pytest.raises(Killed):
         computed(stage(0, 12), inputs, tmp_path / "killed", 1.0)
     assert (tmp_path / "killed" / "resume").is_dir()
     monkeypatch.setattr(pretrain, "held_out_losses", None)
-    assert computed(stage(0, 12), inputs, tmp_path / "killed") == whole
+    assert computed(stage(0, 12), inputs, tmp_path / "killed") == uninterrupted
 
 
 def test_the_mean_of_the_held_out_losses_is_the_recorded_loss(inputs: dict[str, Path], tmp_path: Path) -> None:
-    result = computed(stage(0, 12), inputs, tmp_path / "whole")
+    result = computed(stage(0, 12), inputs, tmp_path / "uninterrupted")
     kept = ExampleValues.model_validate_json(canonical_text(result["held_out_losses"]))
-    (losses,) = read_example_values(tmp_path / "whole" / HELD_OUT_LOSSES, kept)
+    (losses,) = read_example_values(tmp_path / "uninterrupted" / HELD_OUT_LOSSES, kept)
     assert losses.shape == (160,)
     assert losses.std() > 0
     assert float(losses.mean(dtype=np.float64)) == result["held_out_loss"]
 
 
-def test_what_a_killed_run_left_of_another_stage_is_refused(
+def test_the_checkpoint_of_another_stage_is_an_error(
     inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pretrain, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
@@ -142,7 +144,7 @@ def test_what_a_killed_run_left_of_another_stage_is_refused(
     assert (tmp_path / "other" / "resume").is_dir()
 
 
-def test_a_stage_that_diverges_says_so_in_plain_json(inputs: dict[str, Path], tmp_path: Path) -> None:
+def test_the_result_of_a_diverged_stage_is_valid_json(inputs: dict[str, Path], tmp_path: Path) -> None:
     recipe = LEARNER.recipe.model_copy(update={"peak_learning_rate": 1e37})
     with pytest.raises(Diverged) as end:
         computed(stage(0, 12, LEARNER.model_copy(update={"recipe": recipe})), inputs, tmp_path / "diverged")

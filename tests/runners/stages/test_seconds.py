@@ -1,4 +1,4 @@
-"""A stage's seconds are those of its work, in a cold process and in a warm one; what getting ready took is apart.
+"""The seconds of a stage exclude the warm-up of its process, which is recorded separately.
 
 The clock of these tests moves with imports alone, so that nothing depends on how fast the machine is.
 """
@@ -39,14 +39,14 @@ def job(folder: Path, name: str) -> Job:
     text = folder / name
     text.mkdir(parents=True)
     words = random.Random(name)
-    for number in range(400):  # documents of nothing in common, none of which is dropped as a duplicate
+    for number in range(400):  # documents without common text, so that none is a duplicate
         (text / f"{number}.txt").write_text(" ".join(f"{words.getrandbits(40):x}" for _ in range(100)))
     corpus = TextFilesCorpus(kind="text_files", path=str(text))
     return Job.of(Stage(CorpusStage(corpus=corpus, read=corpus.inputs())), str(folder / "stages"))
 
 
-def told(jobs: list[Job]) -> list[list[float | None]]:
-    """Return the seconds and the warm-up of each job, computed one after the other by a new process."""
+def measured(jobs: list[Job]) -> list[list[float | None]]:
+    """Return the seconds and the warm-up seconds of each job, computed consecutively by a new process."""
     lines = "".join(json.dumps(vars(each)) + "\n" for each in jobs)
     command = [sys.executable, "-c", COMPUTE_TWICE, str(SLOW_IMPORT)]
     done = subprocess.run(command, input=lines, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
@@ -54,16 +54,16 @@ def told(jobs: list[Job]) -> list[list[float | None]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_what_a_process_imports_for_its_first_stage_is_not_in_the_seconds_of_that_stage(tmp_path: Path) -> None:
-    first, second = told([job(tmp_path, "first"), job(tmp_path, "second")])
+def test_imports_are_no_part_of_the_seconds_of_the_first_stage(tmp_path: Path) -> None:
+    first, second = measured([job(tmp_path, "first"), job(tmp_path, "second")])
     assert first == second == [0.0, SLOW_IMPORT]
 
 
-@pytest.mark.parametrize("left", [True, False], ids=["carried on", "from its beginning"])
-def test_a_stage_that_was_carried_on_says_that_its_seconds_are_not_all(tmp_path: Path, left: bool) -> None:
+@pytest.mark.parametrize("left", [True, False], ids=["resumed", "from the start"])
+def test_a_resumed_stage_has_no_warm_up_seconds(tmp_path: Path, left: bool) -> None:
     one = job(tmp_path, "text")
     unfinished = Path(one.store) / "unfinished" / one.key
     unfinished.mkdir(parents=True)
     if left:
         (unfinished / "left").write_text("by a run that was killed")
-    assert told([one]) == [[0.0, None if left else SLOW_IMPORT]]
+    assert measured([one]) == [[0.0, None if left else SLOW_IMPORT]]

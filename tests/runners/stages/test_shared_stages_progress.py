@@ -1,4 +1,4 @@
-"""Shared stages say where they are: each phase with what it is at out of how many, its share rising."""
+"""Progress of shared stages: the phases, each with its count and its share."""
 
 import json
 import random
@@ -17,29 +17,29 @@ from tasks.tokenizer import WordPieceTraining
 WORDS = ["".join(letters) for letters in product("bdfgklmnprst", "aeiou", "bdfgklmnprst", "aeiou")]
 
 
-class Told(ProgressFile):
-    """Keeps everything that it is told."""
+class RecordedProgress(ProgressFile):
+    """Progress that records every call."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self.every: list[tuple[str, float]] = []
+        self.calls: list[tuple[str, float]] = []
 
     def __call__(self, what: str, share: float, loss: float | None = None, speed: float | None = None) -> None:
-        self.every.append((what, share))
+        self.calls.append((what, share))
         super().__call__(what, share, loss, speed)
 
 
-def test_making_the_vocabulary_and_tokenizing_count_their_texts(tmp_path: Path) -> None:
+def test_the_phases_of_the_tokens_stage_count_their_texts(tmp_path: Path) -> None:
     (tmp_path / "corpus").mkdir()
-    chance = random.Random(1)
-    texts = [" ".join(chance.choices(WORDS, k=40)) for _ in range(400)]
+    generator = random.Random(1)
+    texts = [" ".join(generator.choices(WORDS, k=40)) for _ in range(400)]
     (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     summary = assemble(TextFilesCorpus(path=str(tmp_path / "texts.jsonl")), tmp_path / "corpus", silent)
-    told = Told(tmp_path / "progress.json")
+    progress = RecordedProgress(tmp_path / "progress.json")
     stage = TokensStage(tokenizer=WordPieceTraining(), read=None, vocabulary_size=300)
-    tokens.compute(stage, StageContext({"corpus": tmp_path / "corpus"}, tmp_path, told))
+    tokens.compute(stage, StageContext({"corpus": tmp_path / "corpus"}, tmp_path, progress))
     train = summary.splits["train"].documents
-    phases = [(phase, [*found]) for phase, found in groupby(told.every, lambda one: one[0].partition(":")[0])]
+    phases = [(phase, [*found]) for phase, found in groupby(progress.calls, lambda one: one[0].partition(":")[0])]
     assert [phase for phase, _ in phases] == ["reading the training split", "training the vocabulary", "tokenizing"]
     assert phases[0][1][-1] == (f"reading the training split: text {train:,} of {train:,}", 1.0)
     assert phases[1][1] == [(f"training the vocabulary: {train:,} texts", 0.0)]

@@ -1,4 +1,4 @@
-"""SQuAD from files to scores: an encoder learns to find the one number of a paragraph, or that there is none."""
+"""SQuAD from files to scores: an encoder learns to find the only number of a paragraph, or that there is none."""
 
 import json
 import random
@@ -20,15 +20,16 @@ from ledger.example_values import read_example_values
 from ledger.records import Status
 from ledger.result_files import example_scores_file, predictions_file
 from ledger.stage_results import ExampleValues
-from runners.dag import kind_of, shared_stages, trial_stages
-from runners.scoring import scored
+from runners.dag import shared_stages, trial_stages
+from runners.scoring import scored_result
+from runners.stage_labels import kind_of
 from runners.stages.declarations import PretrainStage
 from runners.stages.execute import execute
 from runners.stages.stage import Job, Stage
 from search_space.overrides import apply
 from tasks.downstream import find_task
 from tasks.squad.evaluate import score_files
-from tasks.squad.subsets import choice_half_of_questions
+from tasks.squad.subsets import selection_half_of_questions
 from tasks.squad.windows_on_disk import load_questions
 from tests.factories import simulated_training as simulated
 
@@ -39,24 +40,24 @@ RECIPE = {**simulated.RECIPE, "dropout": 0.0, "peak_learning_rate": 3e-3}
 
 
 def squad(version: str, count: int, seed: int) -> dict[str, Any]:
-    """Return a file of paragraphs of words with a number in them; in 2.0 every third has none."""
-    chance = random.Random(seed)
+    """Return a SQuAD file whose paragraphs contain one number each; in 2.0 every third contains none."""
+    generator = random.Random(seed)
     paragraphs = []
-    for place in range(count):
-        words = chance.choices(WORDS, k=chance.randint(8, 24))
-        answerable = version == "v1.1" or place % 3 > 0
+    for index in range(count):
+        words = generator.choices(WORDS, k=generator.randint(8, 24))
+        answerable = version == "v1.1" or index % 3 > 0
         if answerable:
-            words.insert(chance.randrange(len(words)), number := str(chance.randint(100, 999)))
+            words.insert(generator.randrange(len(words)), number := str(generator.randint(100, 999)))
         context = " ".join(words)
         answers = [{"text": number, "answer_start": context.index(number)}] if answerable else []
-        asked: dict[str, Any] = {"id": f"{seed}-{place}", "question": "how many?", "answers": answers}
-        asked |= {"is_impossible": not answerable} if version == "v2.0" else {}
-        paragraphs.append({"context": context, "qas": [asked]})
+        question: dict[str, Any] = {"id": f"{seed}-{index}", "question": "how many?", "answers": answers}
+        question |= {"is_impossible": not answerable} if version == "v2.0" else {}
+        paragraphs.append({"context": context, "qas": [question]})
     return {"version": version, "data": [{"title": "Numbers", "paragraphs": paragraphs}]}
 
 
 def experiment(folder: Path, **parts: Any) -> Experiment:
-    """Return an experiment on both tasks whose files are in the folder."""
+    """Return an experiment on both SQuAD tasks, with their files in the folder."""
     data = folder / "data" / "squad"
     data.mkdir(parents=True)
     for version in ("v1.1", "v2.0"):
@@ -77,24 +78,24 @@ def experiment(folder: Path, **parts: Any) -> Experiment:
         **parts,
     }
     found = simulated.experiment(folder, **document)
-    chance = random.Random(3)
-    sentences = [" ".join([*chance.choices(WORDS, k=12), str(chance.randint(100, 999))]) for _ in range(2400)]
+    generator = random.Random(3)
+    sentences = [" ".join([*generator.choices(WORDS, k=12), str(generator.randint(100, 999))]) for _ in range(2400)]
     (folder / "text.txt").write_text("\n\n".join(sentences))
     return found
 
 
 @cache
 def computed(folder: Path) -> tuple[ArtifactStore, dict[str, Stage], dict[str, dict[str, Any]]]:
-    """Return the store, the stages of one trial and what the ledger would keep of each; computed once."""
-    asked = experiment(folder)
+    """Return the stage store, the stages of one trial and their results as in the ledger; cached."""
+    tested = experiment(folder)
     recipe = {"recipe.long_sequence_share": 0.1, "recipe.long_sequence_length": 32}
     store = ArtifactStore(folder / "stages")
-    shared = shared_stages(asked)
-    stages = {**shared.named(), **trial_stages(asked, shared, apply(asked.baseline, recipe), 1)}
+    shared = shared_stages(tested)
+    stages = {**shared.named(), **trial_stages(tested, shared, apply(tested.baseline, recipe), 1)}
     results = {}
     for label, stage in stages.items():
         outcome: Outcome = execute(Job.of(stage, str(store.root)))
-        results[label] = scored(stage, outcome, store).as_json
+        results[label] = scored_result(stage, outcome, store).as_json
     return store, stages, results
 
 
@@ -104,9 +105,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("task", ["squad_v1_1", "squad_v2_0"])
-def test_an_encoder_learns_to_answer_and_its_predictions_score_the_same_from_their_file(
-    task: str, folder: Path
-) -> None:
+def test_an_encoder_learns_to_answer_and_the_official_scorer_agrees(task: str, folder: Path) -> None:
     store, stages, results = computed(folder)
     label = f"{task}#1"
     record, version = results[label], "v1.1" if task == "squad_v1_1" else "v2.0"
@@ -116,39 +115,38 @@ def test_an_encoder_learns_to_answer_and_its_predictions_score_the_same_from_the
     assert alone.metrics == record["official"]
     assert alone.remarks == ()
     assert record["examples"] == 60
-    kept = ExampleValues.model_validate_json(canonical_text(record["example_scores"]["dev"]))
-    values = read_example_values(predictions.with_name(example_scores_file("dev")), kept)
-    assert kept.metrics == find_task(task).metrics
-    for metric, of_questions in zip(kept.metrics, values, strict=True):
+    described = ExampleValues.model_validate_json(canonical_text(record["example_scores"]["dev"]))
+    values = read_example_values(predictions.with_name(example_scores_file("dev")), described)
+    assert described.metrics == find_task(task).metrics
+    for metric, of_questions in zip(described.metrics, values, strict=True):
         assert 100 * of_questions.mean() == pytest.approx(record["scores"][metric], rel=1e-6)
 
 
-def test_a_search_chooses_by_half_of_the_paragraphs_and_reports_the_other(folder: Path) -> None:
+def test_a_search_selects_on_half_of_the_paragraphs_and_reports_the_other_half(folder: Path) -> None:
     store, stages, results = computed(folder)
     stage = stages["squad_v1_1#1"]
-    searched = FineTuningRun("squad_v1_1", 1, FineTuning(), {"epochs": 12}, "held_out_half")
-    result = scored(stage, Outcome(Status.FINISHED, {"examples": 60}, 1.0), store, searched).as_json
-    choice, asked = (
-        result["choice"],
-        load_questions(store.read("examples", stages["examples squad_v1_1"].key) / "dev"),
-    )
+    search = FineTuningRun("squad_v1_1", 1, FineTuning(), {"epochs": 12}, "held_out_half")
+    result = scored_result(stage, Outcome(Status.FINISHED, {"examples": 60}, 1.0), store, search).as_json
+    choice = result["choice"]
+    questions = load_questions(store.read("examples", stages["examples squad_v1_1"].key) / "dev")
     assert isinstance(choice, dict)
     assert (choice["n"], choice["reported"]) == (30, 30)
-    half = choice_half_of_questions(asked)
-    sides = [{one.context for one, mine in zip(asked, half, strict=True) if mine == side} for side in (True, False)]
-    assert not sides[0] & sides[1]
-    whole, reported = results["squad_v1_1#1"]["scores"], result["scores"]
+    half = selection_half_of_questions(questions)
+    selection = {question.context for question, selected in zip(questions, half, strict=True) if selected}
+    reporting = {question.context for question, selected in zip(questions, half, strict=True) if not selected}
+    assert not selection & reporting
+    all_scores, reported = results["squad_v1_1#1"]["scores"], result["scores"]
     assert isinstance(reported, dict)
-    assert (choice["score"] + reported["f1"]) / 2 == pytest.approx(whole["f1"])  # type: ignore[operator]
+    assert (choice["score"] + reported["f1"]) / 2 == pytest.approx(all_scores["f1"])  # type: ignore[operator]
 
 
-def test_dev_questions_are_looked_for_in_the_corpus_by_their_paragraphs(folder: Path) -> None:
+def test_contamination_covers_all_dev_questions(folder: Path) -> None:
     _, _, results = computed(folder)
     found = results["contamination squad_v1_1"]
     assert (found["task"], found["examples"]) == ("squad_v1_1", 60)
 
 
-def test_the_threshold_is_chosen_on_the_train_file_alone(folder: Path) -> None:
+def test_the_threshold_is_selected_on_the_train_file_only(folder: Path) -> None:
     _, _, results = computed(folder)
     examples, record = results["examples squad_v2_0"], results["squad_v2_0#1"]
     assert examples["train"]["examples"] + examples["threshold"]["examples"] == 300
@@ -160,7 +158,7 @@ def test_the_threshold_is_chosen_on_the_train_file_alone(folder: Path) -> None:
     assert "threshold" not in results["examples squad_v1_1"]
 
 
-def test_only_what_reads_long_texts_stands_behind_the_lengthening(folder: Path) -> None:
+def test_tasks_with_long_texts_start_from_the_long_sequence_phase(folder: Path) -> None:
     _, stages, results = computed(folder)
     longer = stages[LONG_SEQUENCE_PHASE].declaration
     assert isinstance(longer, PretrainStage)
@@ -170,11 +168,11 @@ def test_only_what_reads_long_texts_stands_behind_the_lengthening(folder: Path) 
     assert results[LONG_SEQUENCE_PHASE]["held_out_loss"] > 0
 
 
-def test_the_lengthening_leaves_every_earlier_key_alone(tmp_path: Path) -> None:
-    asked = experiment(tmp_path)
-    shared = shared_stages(asked)
-    plain = trial_stages(asked, shared, asked.baseline, 1)
-    longer = trial_stages(asked, shared, apply(asked.baseline, {"recipe.long_sequence_share": 0.1, **SHORT}), 1)
+def test_the_long_sequence_phase_changes_no_earlier_key(tmp_path: Path) -> None:
+    tested = experiment(tmp_path)
+    shared = shared_stages(tested)
+    plain = trial_stages(tested, shared, tested.baseline, 1)
+    longer = trial_stages(tested, shared, apply(tested.baseline, {"recipe.long_sequence_share": 0.1, **SHORT}), 1)
     assert longer.keys() - plain.keys() == {LONG_SEQUENCE_PHASE}
     same = {label for label in plain if plain[label].key == longer[label].key}
     assert same == {"pretrain@2560"}
@@ -183,22 +181,22 @@ def test_the_lengthening_leaves_every_earlier_key_alone(tmp_path: Path) -> None:
 SHORT = {"recipe.long_sequence_length": 32}
 
 
-def test_files_that_change_under_a_run_are_told(tmp_path: Path) -> None:
-    asked = experiment(tmp_path)
-    shared = shared_stages(asked)
+def test_files_that_change_during_a_run_are_an_error(tmp_path: Path) -> None:
+    tested = experiment(tmp_path)
+    shared = shared_stages(tested)
     store = ArtifactStore(tmp_path / "stages")
     for stage in (shared.corpus, shared.tokens):
         execute(Job.of(stage, str(store.root)))
     dev = tmp_path / "data/squad/dev-v1.1.json"
     dev.write_text(dev.read_text().replace("how many?", "how much?"))
-    with pytest.raises(ConflictError, match="the files of squad_v1_1 are not those that the run began with"):
+    with pytest.raises(ConflictError, match="the files of squad_v1_1 changed after the run began"):
         execute(Job.of(shared.examples["squad_v1_1"], str(store.root)))
     dev.unlink()
     with pytest.raises(DataError, match=r"no dev-v1\.1\*\.json; expected: squad/train-v1\.1\*\.json"):
-        shared_stages(asked)
+        shared_stages(tested)
 
 
-def test_what_does_not_fit_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+def test_impossible_lengths_are_violations(tmp_path: Path) -> None:
     tuning = {"tasks": ["squad_v1_1"], "sequence_length": 67}
     long_sequences = {**RECIPE, "long_sequence_share": 0.1, "long_sequence_length": 32}
     parts = {"architecture": ARCHITECTURE, "objective": {"kind": "masked_language_model"}, "recipe": long_sequences}
@@ -207,7 +205,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_made(tmp_path: Path) ->
         for each in violations_of(simulated.experiment(tmp_path, fine_tuning=tuning))
     ]
     assert ("fine_tuning.sequence_length", "67 is too short for squad_v1_1; allowed: 68 and longer") in found
-    assert any(place == "fine_tuning.tasks.0" and "needs fine_tuning.data" in message for place, message in found)
+    assert any(path == "fine_tuning.tasks.0" and "needs fine_tuning.data" in message for path, message in found)
     assert [
         (".".join(map(str, each.path)), each.message)
         for each in violations_of(simulated.experiment(tmp_path, baseline=parts))

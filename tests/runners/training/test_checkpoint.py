@@ -1,4 +1,4 @@
-"""A checkpoint brings everything back; a damaged one is refused, and so is another model's."""
+"""A checkpoint restores all weights and moments; a damaged one, or one of another model, is an error."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,21 +26,21 @@ UNTRAINED = Run.started(LEARNER)
 
 
 @pytest.mark.parametrize("learner", learners(0.1), ids=name_of)
-def test_a_checkpoint_brings_back_every_weight_and_moment(learner: Candidate, tmp_path: Path) -> None:
+def test_a_checkpoint_restores_every_weight_and_moment(learner: Candidate, tmp_path: Path) -> None:
     trained = Run.started(learner).train(0, 3)
-    place: dict[str, JsonValue] = {"step": 3, "train_curve": [[64, 0.1]], "held_out_curve": []}
-    save_checkpoint(tmp_path / "one", trained.model, trained.optimiser, place)
+    training_state: dict[str, JsonValue] = {"step": 3, "train_curve": [[64, 0.1]], "held_out_curve": []}
+    save_checkpoint(tmp_path / "one", trained.model, trained.optimiser, training_state)
     other = Run.started(learner, seed=2).train(0, 1)
-    assert load_checkpoint(tmp_path / "one", other.model, other.optimiser) == place
+    assert load_checkpoint(tmp_path / "one", other.model, other.optimiser) == training_state
     assert_bitwise_equal(other, trained)
 
 
-def test_a_checkpoint_is_replaced_whole(tmp_path: Path) -> None:
+def test_a_checkpoint_is_replaced_atomically(tmp_path: Path) -> None:
     folder = tmp_path / "one"
     run = Run.started(LEARNER).train(0, 2)
     run.save(folder, 2)
     (folder / "stray").touch()
-    (tmp_path / ".one.writing").mkdir()  # what a killed writer leaves
+    (tmp_path / ".one.writing").mkdir()  # as after a killed writer
     (tmp_path / ".one.writing" / "stray").touch()
     run.train(2, 4).save(folder, 4)
     assert [path.name for path in tmp_path.iterdir()] == ["one"]
@@ -48,28 +48,28 @@ def test_a_checkpoint_is_replaced_whole(tmp_path: Path) -> None:
     assert Run.started(LEARNER).load(folder) == 4
 
 
-def test_fine_tuning_takes_the_encoder_and_nothing_else(tmp_path: Path) -> None:
+def test_a_prefix_selects_the_weights_of_the_encoder(tmp_path: Path) -> None:
     trained = Run.started(LEARNER).train(0, 2)
     trained.save(tmp_path / "one", 2)
     encoder = Encoder(LEARNER.architecture, 0.0)
     load_weights(tmp_path / "one", encoder, "encoder.")
-    theirs = dict(trained.model.encoder.named_parameters())
-    assert all(torch.equal(value, theirs[name]) for name, value in encoder.named_parameters())
+    expected = dict(trained.model.encoder.named_parameters())
+    assert all(torch.equal(value, expected[name]) for name, value in encoder.named_parameters())
 
 
-def test_another_models_weights_are_refused(tmp_path: Path) -> None:
+def test_the_weights_of_another_model_are_an_error(tmp_path: Path) -> None:
     Run.started(LEARNER).train(0, 1).save(tmp_path / "one", 1)
     other_names = candidate(convolutions()[1], OBJECTIVES[1])
-    with pytest.raises(ValueError, match="not those of this model"):
+    with pytest.raises(ValueError, match="not those of the model's parameters"):
         Run.started(other_names).load(tmp_path / "one")
     other_sizes = candidate(convolutions(9)[-1], OBJECTIVES[1])
-    with pytest.raises(ValueError, match=r"generate.bias: shape \(10,\) in the checkpoint, \(18,\) here"):
+    with pytest.raises(ValueError, match=r"generate.bias: shape \(10,\) in the checkpoint, \(18,\) in the model"):
         Run.started(other_sizes).load(tmp_path / "one")
 
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with one finished stage in it, whose folder holds a checkpoint."""
+    """Return a stage store with one finished stage, whose folder contains a checkpoint."""
     store = ArtifactStore(tmp_path_factory.mktemp("stages"))
     with store.computing("key") as work:
         Run.started(LEARNER).train(0, 2).save(work / "checkpoint", 2)
@@ -78,35 +78,35 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return store.root
 
 
-def damage(data: st.DataObject, whole: bytes) -> bytes | None:
-    """Draw another content: bytes flipped, cut short, longer, or no file at all."""
-    kind = data.draw(st.sampled_from(("flip", "cut", "grow", "lose")))
-    if kind == "lose":
+def damage(data: st.DataObject, original: bytes) -> bytes | None:
+    """Draw a damaged content: changed bytes, truncated, longer, or a missing file."""
+    kind = data.draw(st.sampled_from(("flip", "truncate", "extend", "remove")))
+    if kind == "remove":
         return None
-    if kind == "cut":
-        return whole[: data.draw(st.integers(0, len(whole) - 1))]
-    if kind == "grow":
-        return whole + data.draw(st.binary(min_size=1, max_size=4).filter(lambda more: bool(more.strip())))
-    changed = bytearray(whole)
-    for place in data.draw(st.sets(st.integers(0, len(whole) - 1), min_size=1, max_size=3)):
-        changed[place] ^= data.draw(st.integers(1, 255))
+    if kind == "truncate":
+        return original[: data.draw(st.integers(0, len(original) - 1))]
+    if kind == "extend":
+        return original + data.draw(st.binary(min_size=1, max_size=4).filter(lambda more: bool(more.strip())))
+    changed = bytearray(original)
+    for position in data.draw(st.sets(st.integers(0, len(original) - 1), min_size=1, max_size=3)):
+        changed[position] ^= data.draw(st.integers(1, 255))
     return bytes(changed)
 
 
 @contextmanager
 def damaged(path: Path, data: st.DataObject) -> Iterator[None]:
-    whole = path.read_bytes()
-    harmed = damage(data, whole)
+    original = path.read_bytes()
+    content = damage(data, original)
     try:
-        path.unlink() if harmed is None else path.write_bytes(harmed)
+        path.unlink() if content is None else path.write_bytes(content)
         yield
     finally:
-        path.write_bytes(whole)
+        path.write_bytes(original)
 
 
 @given(st.data(), st.sampled_from(EVERY_FILE))
 @settings(max_examples=80)
-def test_a_damaged_stage_is_refused(published: Path, data: st.DataObject, name: str) -> None:
+def test_a_damaged_stage_is_an_error(published: Path, data: st.DataObject, name: str) -> None:
     with damaged(published / "pretrain" / "key" / name, data), pytest.raises(CorruptionError, match="run again"):
         ArtifactStore(published).read("pretrain", "key")
     ArtifactStore(published).read("pretrain", "key")
@@ -114,7 +114,7 @@ def test_a_damaged_stage_is_refused(published: Path, data: st.DataObject, name: 
 
 @given(st.data(), st.sampled_from(FILES))
 @settings(max_examples=50)
-def test_a_damaged_checkpoint_is_refused_before_the_store_has_seen_it(
+def test_a_damaged_checkpoint_is_an_error_and_loads_no_weights(
     published: Path, data: st.DataObject, name: str
 ) -> None:
     folder, run = published / "pretrain" / "key" / "checkpoint", UNTRAINED

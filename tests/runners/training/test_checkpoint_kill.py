@@ -1,4 +1,4 @@
-"""A checkpoint whose writer is killed is there whole, or it is not there: it never keeps a stage from going on."""
+"""A checkpoint is atomic: after its writer is killed it is complete or absent, so a stage can always resume."""
 
 import os
 import random
@@ -14,13 +14,13 @@ from foundation.atomic_files import remove_directory
 from runners.training.checkpoint import load_checkpoint, save_checkpoint
 
 
-def learner() -> tuple[nn.Linear, torch.optim.AdamW]:
+def model_and_optimiser() -> tuple[nn.Linear, torch.optim.AdamW]:
     model = nn.Linear(64, 64)
     return model, torch.optim.AdamW(model.parameters())
 
 
 def save_forever(folder: Path) -> None:
-    model, optimiser = learner()
+    model, optimiser = model_and_optimiser()
     for step in count():
         with torch.no_grad():
             for parameter in model.parameters():
@@ -31,7 +31,7 @@ def save_forever(folder: Path) -> None:
 
 
 def killed_after(folder: Path, seconds: float) -> None:
-    """Let a process save and drop checkpoints for so long."""
+    """Kill a process that saves and removes checkpoints after some seconds."""
     child = os.fork()
     if child == 0:
         try:
@@ -43,14 +43,14 @@ def killed_after(folder: Path, seconds: float) -> None:
     assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
-def test_killed_while_it_is_written_or_dropped_a_checkpoint_is_whole_or_not_there(tmp_path: Path) -> None:
-    learner()  # the first optimiser of a process imports for seconds
-    chance, whole = random.Random(20261121), 0
+def test_a_checkpoint_is_complete_or_absent_after_a_kill(tmp_path: Path) -> None:
+    model_and_optimiser()  # the first optimiser of a process imports for seconds
+    generator, complete = random.Random(20261121), 0
     for _ in range(10):
-        killed_after(tmp_path / "resume", chance.uniform(0.1, 0.5))
+        killed_after(tmp_path / "resume", generator.uniform(0.1, 0.5))
         if (tmp_path / "resume").is_dir():
-            model, optimiser = learner()
-            place = load_checkpoint(tmp_path / "resume", model, optimiser)
-            assert {float(value) for value in model.bias.detach()} == {float(str(place["step"]))}
-            whole += 1
-    assert whole > 0
+            model, optimiser = model_and_optimiser()
+            training_state = load_checkpoint(tmp_path / "resume", model, optimiser)
+            assert {float(value) for value in model.bias.detach()} == {float(str(training_state["step"]))}
+            complete += 1
+    assert complete > 0

@@ -1,8 +1,8 @@
-"""The training loop: its first losses are on file, and where it is interrupted leaves no trace.
+"""The training loop: golden losses of the first updates, and resumed runs equal to uninterrupted ones.
 
 The golden curves are regenerated with `STEEPLECHASE_GOLDEN=write` and this file. A change that moves them changes
-every pretrained model: raise `code_version` of PretrainStage and of EvaluationSetStage
-(runners/stages/declarations.py) in the same commit, or results made before and after it share a key.
+every pretrained model: increment `code_version` of PretrainStage and of EvaluationSetStage
+(runners/stages/declarations.py) in the same commit, or results of before and after it have the same key.
 """
 
 import json
@@ -25,7 +25,7 @@ from tests.factories.training_data import Run, assert_bitwise_equal, learners, l
 GOLDEN = Path(__file__).parent / "golden"
 WRITE = os.environ.get("STEEPLECHASE_GOLDEN") == "write"
 GOLDEN_STEPS = 20
-ADVICE = "where the change is meant, raise code_version and regenerate (see the head of this file)"
+ADVICE = "if the change is intended, increment code_version and regenerate (see the docstring of this file)"
 ROUNDING = 1e-5  # relative; a change of 1e-7 in every weight moves no loss by more than 5e-7
 LAST, HALFWAY = 12, 5
 
@@ -33,7 +33,7 @@ every_learner = pytest.mark.parametrize("learner", learners(0.1), ids=name_of)
 
 
 def curves(objective: Objective, dropout: float) -> dict[str, list[float]]:
-    """Return the loss of each of the first steps, for every convolution; stirred, so that each option shows in it."""
+    """Return the losses of the first updates by convolution, from weights at which every option affects the loss."""
     found: dict[str, list[float]] = {}
     for convolution in convolutions()[-1:] if dropout else convolutions():
         run = Run.started(candidate(convolution, objective, dropout))
@@ -44,7 +44,7 @@ def curves(objective: Objective, dropout: float) -> dict[str, list[float]]:
 
 @pytest.mark.parametrize("dropout", [0.0, 0.1])
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.kind)
-def test_the_first_losses_are_those_on_file(objective: Objective, dropout: float) -> None:
+def test_the_first_losses_are_the_golden_ones(objective: Objective, dropout: float) -> None:
     if dropout and not torch.backends.mkl.is_available():
         pytest.skip("without MKL torch draws other dropout patterns")
     path = GOLDEN / f"{objective.kind}-dropout-{dropout}.json"
@@ -57,48 +57,48 @@ def test_the_first_losses_are_those_on_file(objective: Objective, dropout: float
         assert losses == pytest.approx(expected[kind], rel=ROUNDING), f"{kind}: {ADVICE}"
 
 
-def test_the_curves_on_file_hold_every_option_and_dropout_apart() -> None:
+def test_the_golden_curves_differ_between_options_and_with_dropout() -> None:
     files = [json.loads(path.read_text()) for path in sorted(GOLDEN.glob("*.json"))]
     every = [tuple(round(loss, 2) for loss in curve) for file in files for curve in file.values()]
     assert len(set(every)) == len(every) == len(OBJECTIVES) * (len(convolutions()) + 1)
 
 
 @every_learner
-def test_a_run_that_was_interrupted_ends_in_the_same_bits(learner: Candidate, tmp_path: Path) -> None:
-    whole = Run.started(learner).train(0, LAST)
+def test_a_resumed_run_has_the_same_weights_bit_by_bit(learner: Candidate, tmp_path: Path) -> None:
+    uninterrupted = Run.started(learner).train(0, LAST)
     Run.started(learner).train(0, HALFWAY).save(tmp_path / "checkpoint", HALFWAY)
     torch.manual_seed(99)
     resumed = Run.started(learner, seed=1)
     Run.started(learner, seed=7)  # another trial in the same process
     for parameter in resumed.model.parameters():
-        torch.nn.init.constant_(parameter, 7.0)  # all there is must come from the checkpoint
+        torch.nn.init.constant_(parameter, 7.0)  # every weight must come from the checkpoint
     resumed.train(resumed.load(tmp_path / "checkpoint"), LAST)
-    assert_bitwise_equal(resumed, whole)
-    assert resumed.losses == whole.losses[HALFWAY:]
+    assert_bitwise_equal(resumed, uninterrupted)
+    assert resumed.losses == uninterrupted.losses[HALFWAY:]
 
 
 @every_learner
-def test_two_runs_at_one_seed_are_equal_and_at_two_are_not(learner: Candidate) -> None:
+def test_runs_are_equal_at_equal_seeds_and_differ_otherwise(learner: Candidate) -> None:
     one, again, other = (Run.started(learner, seed).train(0, 3) for seed in (1, 1, 2))
     assert_bitwise_equal(one, again)
     assert one.losses == again.losses
     assert one.losses != other.losses
 
 
-def test_forgetting_the_moments_would_be_noticed(tmp_path: Path) -> None:
-    """The comparison above can fail: the weights alone do not bring a run back."""
+def test_a_run_resumed_without_moments_differs(tmp_path: Path) -> None:
+    """The comparison above can fail: weights without moments do not resume a run."""
     learner = learners(0.1)[0]
-    whole, resumed = Run.started(learner).train(0, LAST), Run.started(learner).train(0, HALFWAY)
+    uninterrupted, resumed = Run.started(learner).train(0, LAST), Run.started(learner).train(0, HALFWAY)
     resumed.save(tmp_path / "checkpoint", HALFWAY)
     resumed.load(tmp_path / "checkpoint")
     resumed.optimiser.state.clear()
     resumed.train(HALFWAY, LAST)
-    assert resumed.losses[-1] != whole.losses[-1]
+    assert resumed.losses[-1] != uninterrupted.losses[-1]
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.kind)
 @pytest.mark.parametrize("poison", [math.nan, math.inf])
-def test_a_loss_that_is_not_finite_stops_the_run_before_the_update(objective: Objective, poison: float) -> None:
+def test_a_loss_that_is_not_finite_raises_before_the_update(objective: Objective, poison: float) -> None:
     run = Run.started(candidate(convolutions()[-1], objective))
     with torch.no_grad():
         run.model.encoder.blocks[0].feed_forward.up.weight[0, 0] = poison  # type: ignore[union-attr, operator]
@@ -113,7 +113,7 @@ def test_a_loss_that_is_not_finite_stops_the_run_before_the_update(objective: Ob
 
 
 @pytest.mark.parametrize("learner", learners(0.0), ids=name_of)
-def test_a_rate_that_is_far_too_high_ends_as_not_finite(learner: Candidate) -> None:
+def test_a_far_too_high_learning_rate_raises_not_finite(learner: Candidate) -> None:
     recipe = learner.recipe.model_copy(update={"peak_learning_rate": 1e37})
     run = Run.started(learner.model_copy(update={"recipe": recipe}))
     with pytest.raises(NotFinite) as end:
@@ -128,8 +128,8 @@ def evaluation_set_of(learner: Candidate) -> EvaluationSet:
     return EvaluationSet(masked.inputs, masked.masked_positions, masked.targets)
 
 
-def test_an_evaluation_leaves_no_trace_in_training() -> None:
-    """Dropout is off in it and on again after it, and no random number of the training is used up."""
+def test_an_evaluation_does_not_change_training() -> None:
+    """It runs without dropout, restores it afterwards, and draws no random numbers of the training."""
     learner = learners(0.1)[4]
     plain, evaluated = Run.started(learner).train(0, 4), Run.started(learner)
     evaluation_set, losses = evaluation_set_of(learner), []

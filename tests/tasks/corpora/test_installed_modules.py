@@ -10,9 +10,12 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from foundation.errors import MachineError
 from tasks.corpora.documentation import DocumentationCorpus
+from tasks.corpora.installed_modules import runtime_closure, version_of
 from tasks.progress import silent
 from tests.factories.paths import ROOT
 
@@ -147,3 +150,12 @@ def test_unreadable_files_end_the_run_with_one_line(work: str) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert "Too many open files" in done.stdout, done.stderr
     assert done.stdout.count("\n") == 1
+
+
+def test_the_closure_agrees_with_importlib_on_versions_and_requirements() -> None:
+    closure = runtime_closure(None)
+    for name, distribution in closure.items():
+        assert version_of(distribution) == distribution.version, name
+        for requirement in map(Requirement, distribution.requires or ()):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                assert canonicalize_name(requirement.name) in closure, (name, str(requirement))

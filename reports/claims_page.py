@@ -1,0 +1,63 @@
+"""The papers' claims with their verdicts as Markdown: the page beside the published reports, the README's table."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from reports.formats.markdown import escape, table_lines
+from reports.number_format import NOTHING
+from reports.paper_claims import ClaimTest, claim_tests, read_paper_claims
+from reports.pooled_claims import pooled_claims, pooled_markdown
+
+SCALES = ("smoke", "demo", "laptop", "wikipedia", "gpu", "paper")
+HEADINGS = ("claim", "experiment", "metric", "test", "n", "Δ [95%]", "detectable", "verdict")
+ALIGNMENTS = ("---", "---", "---", "---", "--:", "---", "--:", "---")
+NOTE = (
+    "Verdicts are those of the reports: supported if a difference outside the claimed range, first minus second, is "
+    "rejected at 5%, contradicted if one inside it is, undecided otherwise, by Holm's correction over all claims of "
+    "the experiment, or of all experiments that declare the same study. Δ has its own 95% interval. n: pretraining "
+    "seeds, or rounds of a latency experiment. Detectable: the true difference that is significant after the "
+    "correction with a probability of 0.8 at this n and spread, whatever the family's other claims show. Costs: all "
+    "pretraining of the experiment, no cache."
+)
+
+
+def markdown(published: Path, experiments: Path) -> str:
+    """Return the claims with their sources and the table of tests as Markdown."""
+    claims = read_paper_claims(published)
+    listed = [f"- **{claim.id}** {escape(claim.statement)} ({escape(claim.source)})" for claim in claims]
+    tests = [*claim_tests(published, experiments)]
+    rows = [HEADINGS, ALIGNMENTS, *map(_cells, tests)]
+    pooled = pooled_markdown(pooled_claims(tests))
+    parts = ("\n".join(listed), "\n".join(table_lines(rows)), NOTE, pooled)
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def brief_markdown(published: Path, experiments: Path) -> str:
+    """Return the table of tests at the largest scale at which each claim has a published one, as Markdown."""
+    tests = [*claim_tests(published, experiments)]
+    rows: list[tuple[str, ...]] = [HEADINGS, ALIGNMENTS]
+    for claim in read_paper_claims(published):
+        shown = [_cells(test) for test in _at_largest_scale([test for test in tests if test.claim == claim.id])]
+        names = [f"{claim.id}: {escape(claim.title)}", *[""] * (len(shown) - 1)]
+        rows += [(name, *cells[1:]) for name, cells in zip(names, shown, strict=True)]
+    return "\n".join(table_lines(rows)) + "\n"
+
+
+def _at_largest_scale(tests: Sequence[ClaimTest]) -> list[ClaimTest]:
+    """Return the tests that were run at the largest scale of any that was; all tests if none was."""
+    run = [test for test in tests if test.was_run]
+    if not run:
+        return [*tests]
+    largest = max((_scale(test) for test in run), key=SCALES.index)
+    return [test for test in run if _scale(test) == largest]
+
+
+def _scale(test: ClaimTest) -> str:
+    return test.experiment.rpartition(" ")[2]
+
+
+def _cells(test: ClaimTest) -> tuple[str, ...]:
+    n = NOTHING if test.n is None else str(test.n)
+    verdict = "; ".join((test.verdict, *test.caveats))
+    texts = map(escape, (n, test.difference, test.detectable, verdict))
+    return (test.claim, escape(test.experiment), escape(test.metric), test.test, *texts)

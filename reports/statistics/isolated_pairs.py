@@ -1,0 +1,60 @@
+"""Isolated pairs: two arms that differ in one factor only.
+
+Pairs of the baseline and an arm with one change are left out.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from configuration.arm import Arm
+from foundation.schema import JsonValue
+from reports.statistics.levels import fields_changed
+from search_space.candidate import Candidate
+
+Changes = Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True)
+class IsolatedPair:
+    """Two arms: `arm` has a change at `path` that `reference` lacks, and all other fields are equal."""
+
+    arm: str
+    reference: str
+    path: str
+    """The factor's name in the design, else the field that differs: `convolution.kernel_size`."""
+
+
+def isolated_pairs(arms: Sequence[Arm], baseline: Candidate) -> tuple[IsolatedPair, ...]:
+    """Return every pair in the order of the arms; the reference is never the baseline."""
+    fields = {arm.name: fields_changed(arm.changes, baseline) for arm in arms}
+    return tuple(_pairs(arms, fields))
+
+
+def _pairs(arms: Sequence[Arm], fields: Mapping[str, Changes]) -> Iterator[IsolatedPair]:
+    for arm in arms:
+        for reference in arms:
+            if not reference.changes:
+                continue
+            factors, field = _factors(arm, reference), _extra(fields[arm.name], fields[reference.name])
+            option = None if len(factors) > 1 else _extra(arm.changes, reference.changes)
+            if field is not None or option is not None:
+                yield IsolatedPair(
+                    arm.name, reference.name, factors[0] if len(factors) == 1 else field or option or ""
+                )
+
+
+def _extra(changes: Changes, reference: Changes) -> str | None:
+    """Return the only path that `changes` has and `reference` lacks; None if other fields differ."""
+    extra = changes.keys() - reference.keys()
+    more = len(changes) == len(reference) + 1
+    if len(extra) != 1 or not more or any(changes[path] != reference[path] for path in reference):
+        return None
+    return next(iter(extra))
+
+
+def _factors(arm: Arm, reference: Arm) -> list[str]:
+    """Return the factors of the design in which two arms differ; none for arms without levels."""
+    if not (arm.levels and reference.levels):
+        return []
+    names = dict.fromkeys((*arm.levels, *reference.levels))
+    return [name for name in names if arm.levels.get(name) != reference.levels.get(name)]

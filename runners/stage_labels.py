@@ -1,0 +1,62 @@
+"""The labels of a trial's stages, in the order of execution. Pure; without torch."""
+
+from configuration.experiment import Experiment
+from configuration.fine_tuning_runs import fine_tuning_runs
+from configuration.measurements import ATTENTION
+from configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN, PROBE, StageLabel
+from runners.stages.stage import Stage
+from search_space.candidate import Candidate
+from tasks.downstream import find_task
+
+
+def pretraining_tokens(experiment: Experiment) -> tuple[int, ...]:
+    """Return the tokens seen at the end of each pretraining stage of a trial: the rungs, then the budget."""
+    return (*experiment.pretraining.hurdle.rung_tokens, experiment.pretraining.tokens)
+
+
+def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
+    """Return the labels of a trial's pretraining stages, one per rung and one for the budget."""
+    return tuple(str(StageLabel(PRETRAIN, tokens)) for tokens in pretraining_tokens(experiment))
+
+
+def hurdle_labels(experiment: Experiment) -> tuple[str, ...]:
+    """Return the labels of the stages whose values the hurdles compare: probes if declared, else pretraining."""
+    hurdle = experiment.pretraining.hurdle
+    return tuple(str(StageLabel(PROBE if hurdle.probe else PRETRAIN, tokens)) for tokens in hurdle.rung_tokens)
+
+
+def fine_tune_labels(experiment: Experiment) -> tuple[str, ...]:
+    """Return the labels of a trial's fine-tuning stages."""
+    return tuple(run.label for run in fine_tuning_runs(experiment.fine_tuning))
+
+
+def measure_labels(experiment: Experiment) -> tuple[str, ...]:
+    """Return the labels of the stages that measure a trained model."""
+    return () if experiment.measure.attention_diagonal is None else (ATTENTION,)
+
+
+def all_labels(experiment: Experiment) -> tuple[str, ...]:
+    """Return the labels of all stages of a trial that no hurdle stops, without the long-sequence phase."""
+    after_pretraining = (*fine_tune_labels(experiment), *measure_labels(experiment))
+    labels = (*pretrain_labels(experiment), *hurdle_labels(experiment), *after_pretraining)
+    return tuple(dict.fromkeys(labels))
+
+
+def needs_long_sequence_phase(candidate: Candidate, task: str) -> bool:
+    """Return whether a candidate is evaluated on a task after its long-sequence phase."""
+    return candidate.recipe.long_sequence_share > 0 and find_task(task).long_sequences
+
+
+def has_long_sequence_phase(experiment: Experiment, candidate: Candidate) -> bool:
+    """Return whether a candidate has a long-sequence phase before some of its tasks."""
+    return any(needs_long_sequence_phase(candidate, task) for task in experiment.fine_tuning.tasks)
+
+
+def kind_of(label: str, stage: Stage) -> str:
+    """Return a stage's kind in the ledger.
+
+    Fine-tuning for a hurdle is a probe. Pretraining at the longer length is a kind of its own, because tables of
+    pretraining end before it.
+    """
+    kind = StageLabel.parse(label).kind
+    return kind if kind in (PROBE, LONG_SEQUENCE_PHASE) else stage.kind

@@ -4,22 +4,31 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tools.audit.claims import PaperTest, claim_of, paper_tests, verdict_of
+from tools.audit.claims import PaperTest, claim_of, paper_tests, tested, verdict_of
 from tools.audit.compare import Outcome
 from tools.audit.exports import Row
-from tools.audit.inference import ALPHA, detectable
+from tools.audit.inference import ALPHA, Estimate, detectable
 from tools.audit.latencies import orderings
+from tools.audit.pooled import pooled
 from tools.audit.prose import plain
 from tools.audit.study import Study
 
 NOTHING, UNDECLARED = "–", "not declared before the run"
 COLUMNS = ("claim", "experiment", "metric", "test", "n", "difference", "detectable", "verdict")
+POOLED = ("claim", "metric", "test", "scales", "difference", "p", "between")
+SMALLEST_P = 0.001
+HEADING_LINES = 4
+"""Of two tables: titles and rulers."""
 NUMBER = re.compile(r"[+−]?\d+(?:\.\d+)?")
 
 
 def check_claims(outcome: Outcome, folder: Path, studies: Mapping[str, Study]) -> None:
     """Compare every row of `claims.md` with the test that `claims.toml` names."""
-    rows = list(_rows(folder / "claims.md"))
+    rows = list(_rows(folder / "claims.md", COLUMNS))
+    lines = sum(line.startswith("| ") for line in (folder / "claims.md").read_text(encoding="utf-8").splitlines())
+    known = len(rows) + len(list(_rows(folder / "claims.md", POOLED))) + HEADING_LINES
+    outcome.check(("claims.md", "all tables", "lines"), str(lines), known)
+    _check_pooled(outcome, folder, studies)
     for test in paper_tests(folder):
         study = studies.get(f"{test.experiment}-{test.scale}")
         of_test = [row for row in rows if (row["claim"], row["experiment"]) == _key(test)]
@@ -38,11 +47,36 @@ def check_claims(outcome: Outcome, folder: Path, studies: Mapping[str, Study]) -
             _check(outcome, test, study, studies, shown)
 
 
-def _rows(file: Path) -> Iterator[dict[str, str]]:
+def _rows(file: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Yield the rows of the table with so many columns."""
     for line in plain(file.read_text(encoding="utf-8")).splitlines():
         cells = [cell.strip().strip("`") for cell in line.strip("|").split(" | ")]
-        if line.startswith("| ") and len(cells) == len(COLUMNS) and cells[0] not in ("claim", "---"):
-            yield dict(zip(COLUMNS, cells, strict=True))
+        if line.startswith("| ") and len(cells) == len(columns) and cells[0] not in ("claim", "---"):
+            yield dict(zip(columns, cells, strict=True))
+
+
+def _check_pooled(outcome: Outcome, folder: Path, studies: Mapping[str, Study]) -> None:
+    """Compare every claim that was tested at several scales with its differences pooled by random effects."""
+    at_scales: dict[tuple[str, str, str, str], list[Estimate]] = {}
+    for test in paper_tests(folder):
+        study = studies.get(f"{test.experiment}-{test.scale}")
+        if study is not None and "timing" not in study.document and set(_arms(test)) <= set(study.arms):
+            found = tested(study, claim_of(test.text)).found
+            if found.known:
+                named = (test.paper_claim, test.experiment, _metric(test), _short(test))
+                at_scales.setdefault(named, []).append(found)
+    several = {key: found for key, found in at_scales.items() if len(found) > 1}
+    rows = _rows(folder / "claims.md", POOLED)
+    shown = {(row["claim"], row["scales"].split()[0], row["metric"], row["test"]): row for row in rows}
+    outcome.check(("claims.md", "pooled", "rows"), str(sorted(shown)), str(sorted(several)))
+    for key in sorted(several.keys() & shown.keys()):
+        row, mean, at = shown[key], pooled(several[key]), f"pooled {' '.join(key)}"
+        printed = [cell.replace("−", "-").lstrip("+") for cell in NUMBER.findall(row["difference"])]
+        for column, cell, value in zip(("Δ", "low", "high"), printed, (mean.delta, mean.low, mean.high), strict=True):
+            outcome.check(("claims.md", at, column), cell, value)
+        small = mean.p < SMALLEST_P
+        outcome.check(("claims.md", at, "p"), row["p"], f"< {SMALLEST_P}" if small else mean.p)
+        outcome.check(("claims.md", at, "sd between scales"), row["between"], mean.between)
 
 
 def _key(test: PaperTest) -> tuple[str, str]:

@@ -61,6 +61,11 @@ def chi_squared_quantile(share: ArrayLike, degrees: ArrayLike) -> Values:
     return np.asarray(_special().chdtri(degrees, np.subtract(1.0, share)))
 
 
+def chi_squared_below(value: ArrayLike, degrees: ArrayLike) -> Values:
+    """Return the probability that a chi-squared variable lies below a value."""
+    return np.asarray(_special().chdtr(degrees, value))
+
+
 def digamma(x: ArrayLike) -> Values:
     """Return the derivative of the log gamma function."""
     return np.asarray(_special().digamma(x))

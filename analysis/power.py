@@ -1,22 +1,24 @@
 """Power of t tests: of the paired t for a number of pairs, of any t for its standard error and degrees of freedom.
 
-The noncentral t distribution: given the sample standard deviation s, the mean is normal, so the power is an average
-over s. Johnson, Kotz and Balakrishnan 1995, "Continuous Univariate Distributions" 2, chapter 31.
+The noncentral t distribution: the mean is normal and the sample standard deviation s is independent of it, so the
+power is the chance of a small enough s, averaged over the mean. Johnson, Kotz and Balakrishnan 1995, "Continuous
+Univariate Distributions" 2, chapter 31.
 """
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-from jaxtyping import Float
 
-from analysis.distributions import chi_squared_quantile, normal_below, t_quantile
+from analysis.distributions import chi_squared_below, t_quantile
 from analysis.paired import ALPHA
 
 POWER = 0.8
 MOST_SEEDS = 100
-QUADRATURE = 300
-"""Number of equal-probability bins of s, each represented by its median."""
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
+FAR = 9.0
+"""Standard deviations beyond which a normal mean has no weight."""
 
 
 def power(effect: float, sd: float, pairs: int, alpha: float = ALPHA) -> float:
@@ -40,15 +42,15 @@ def power_within(effect: float, margin: float, sd: float, pairs: int, alpha: flo
 
 def power_of_t(shift: float, degrees: float, alpha: float = ALPHA) -> float:
     """Return the chance that a two-sided t test is significant for a true value of `shift` standard errors."""
-    thresholds = float(t_quantile(alpha, degrees)) * _spreads(degrees)
-    return float(np.mean(normal_below(shift - thresholds) + normal_below(-shift - thresholds)))
+    quantile = float(t_quantile(alpha, degrees))
+    return sum(_chance_of_spread(-shift, quantile, degrees, *piece) for piece in ((-FAR, -shift), (-shift, FAR)))
 
 
 def power_of_t_within(low: float, high: float, degrees: float, alpha: float = ALPHA) -> float:
     """Return the chance that the interval at 1 - alpha lies within bounds, in standard errors from the true value."""
-    thresholds = float(t_quantile(alpha, degrees)) * _spreads(degrees)
-    within = normal_below(high - thresholds) - normal_below(low + thresholds)
-    return float(np.mean(np.maximum(0.0, within)))
+    quantile, middle = float(t_quantile(alpha, degrees)), (low + high) / 2
+    pieces = ((low, low, middle), (high, middle, high))
+    return sum(_chance_of_spread(bound, quantile, degrees, *piece) for bound, *piece in pieces)
 
 
 @lru_cache(maxsize=1024)
@@ -79,8 +81,14 @@ def seeds_needed(chance: Callable[[int], float], start: int) -> int | None:
     return high
 
 
-@lru_cache(maxsize=1024)
-def _spreads(degrees: float) -> Float[np.ndarray, "n"]:  # noqa: F821
-    """Return equally likely values of s for a true value of 1: quantiles of sqrt(chi2 / degrees)."""
-    middles = (np.arange(QUADRATURE) + 0.5) / QUADRATURE
-    return np.asarray(np.sqrt(chi_squared_quantile(middles, degrees) / degrees))
+def _chance_of_spread(bound: float, quantile: float, degrees: float, low: float, high: float) -> float:
+    """Return the chance of a mean between two values with an s below its distance from `bound` over the quantile.
+
+    The integral over the mean, by Gauss and Legendre; s is 1 in the population.
+    """
+    low, high = max(low, -FAR), min(high, FAR)
+    if low >= high:
+        return 0.0
+    means = low + (NODES + 1) / 2 * (high - low)
+    chances = chi_squared_below(degrees * ((means - bound) / quantile) ** 2, degrees)
+    return float((WEIGHTS * np.exp(-(means**2) / 2) * chances).sum()) * (high - low) / 2 / math.sqrt(2 * math.pi)

@@ -18,7 +18,7 @@ def scipy_power(shift: float, degrees: float, level: float) -> float:
 def test_the_power_is_four_fifths(degrees: float, level: float) -> None:
     found = detectable_effect(1.0, degrees, level)
     assert found is not None
-    assert scipy_power(found.value, degrees, level) == pytest.approx(0.8, abs=2e-3)
+    assert scipy_power(found.value, degrees, level) == pytest.approx(0.8, abs=1e-9)
     low, high = (degrees / stats.chi2.ppf([0.975, 0.025], degrees)) ** 0.5
     assert (found.low / found.value, found.high / found.value) == pytest.approx((low, high), rel=1e-6)
 

@@ -198,7 +198,7 @@ def _of_training(
     added = [text for text in tested.claims if str(parse_claim(text)) not in declared]
     results = results_of(_with_claims(compared, added), held_out_losses=losses)
     verdicts = {str(row["claim"]): row for row in claims_table(results, of_study).rows} | declared
-    family = len({each.key for each in (*tested_claims(results), *of_study)})
+    family_as_run, family_with_added = (_family_size(judged, of_study) for judged in (as_run, results))
     for text in tested.claims:
         claim = parse_claim(text)
         missing = _missing(results, claim)
@@ -206,7 +206,13 @@ def _of_training(
             yield _not_run([text], f"the published run has no {missing}")
         else:
             undeclared = () if str(claim) in declared else ("not declared before the run",)
-            yield _of_claim(claim, verdicts[str(claim)], results, ALPHA / family, (*tuned, *undeclared))
+            level = ALPHA / (family_as_run if str(claim) in declared else family_with_added)
+            yield _of_claim(claim, verdicts[str(claim)], results, level, (*tuned, *undeclared))
+
+
+def _family_size(results: Results, of_study: Sequence[TestedClaim]) -> int:
+    """Return the number of tests that a claim is corrected for."""
+    return len({each.key for each in (*tested_claims(results), *of_study)})
 
 
 def _with_claims(rows: Snapshot, claims: Iterable[str]) -> Snapshot:

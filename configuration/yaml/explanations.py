@@ -25,7 +25,7 @@ def mistakes_of_types(
     """Return the mistakes of pydantic's errors, without consequences of mistakes that are reported already."""
     resolved_by_location: dict[Location, list[tuple[ResolvedLocation, ErrorDetails]]] = defaultdict(list)
     found = [(find(model, document, detail["loc"]), detail) for detail in error.errors(include_url=False)]
-    misspelt = {location for resolved, detail in found if (location := _meant(resolved, detail))}
+    misspelt = {_meant(resolved, detail) for resolved, detail in found}
     for resolved, detail in found:
         if not _is_consequence(resolved, detail["type"]) and detail["loc"] not in misspelt:
             resolved_by_location[_location(resolved, detail["type"])].append(

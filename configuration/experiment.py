@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, PrivateAttr
 
@@ -58,7 +58,7 @@ class Experiment(Schema):
     """Downstream tasks and how models are fine-tuned on them."""
     measure: Measures = Field(default_factory=Measures)
     """Measurements of every trained model beyond losses and scores."""
-    comparison: MeanTest = MeanTest.WELCH
+    comparison: Annotated[MeanTest, Field(strict=False)] = MeanTest.WELCH
     """How arms are compared over seeds: `welch`, or `paired` where an earlier experiment showed that seeds pair."""
     study: Name | None = Field(default=None, examples=["convolution-mixing"])
     """Experiments of one study: their claims are one family, corrected for each other where reports are published."""

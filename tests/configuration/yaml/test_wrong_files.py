@@ -7,6 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
+from analysis.difference import MeanTest
+from configuration.experiment import Experiment
 from configuration.loading import load_experiment
 from foundation.errors import ConfigurationError, UserError
 from ledger.measured_throughput import seconds_per_operation
@@ -121,6 +123,15 @@ def test_a_wrong_file_gives_the_golden_messages(name: str, monkeypatch: pytest.M
         load_experiment(Path(f"{name}.yaml"), None, seconds_per_operation)
     assert list(refusal.value.lines) == Path(f"{name}.txt").read_text(encoding="utf-8").splitlines()
     assert sorted(Path().iterdir()) == before
+
+
+@pytest.mark.parametrize("comparison", MeanTest)
+def test_a_file_declares_the_test_that_decides(comparison: MeanTest, tmp_path: Path) -> None:
+    file = tmp_path / "experiment.yaml"
+    file.write_text(f"comparison: {comparison}\n{VALID.read_text(encoding='utf-8')}", encoding="utf-8")
+    experiment = load_experiment(file, None, seconds_per_operation)
+    assert isinstance(experiment, Experiment)
+    assert experiment.comparison is comparison
 
 
 def test_the_readme_has_the_messages_of_a_wrong_file() -> None:

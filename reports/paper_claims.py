@@ -30,7 +30,7 @@ from reports.by_recipe import at_own_recipes, at_shared_recipe
 from reports.number_format import NOTHING, difference_text, fixed, scientific, short
 from reports.report import build
 from reports.sections.claims import claims_table
-from reports.statistics.claims import TestedClaim, tested_claims
+from reports.statistics.claims import ClaimOutcome, TestedClaim, seeds_to_judge, tested_claims
 from reports.statistics.latency import is_latency
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of
@@ -237,6 +237,8 @@ def _of_claim(claim: Claim, verdict: Row, results: Results, level: float, caveat
     difference = _difference(verdict)
     afterwards = (f"added {verdict['afterwards']}",) if verdict["afterwards"] else ()
     departures = (str(verdict["departure"]),) if verdict["departure"] else ()
+    undecided = verdict["verdict"] == ClaimOutcome.UNDECIDED
+    needed = (_seeds_text(claim, results, seeds_to_judge(claim, found, difference.n, level)),) if undecided else ()
     return ClaimTest(
         claim="",
         experiment="",
@@ -246,10 +248,19 @@ def _of_claim(claim: Claim, verdict: Row, results: Results, level: float, caveat
         n=difference.n,
         difference=difference_text(difference, decimals),
         detectable=NOTHING if detectable is None else fixed(detectable.value, decimals),
-        caveats=(*caveats, *afterwards, *departures),
+        caveats=(*needed, *caveats, *afterwards, *departures),
         estimate=found,
         decimals=decimals,
     )
+
+
+def _seeds_text(claim: Claim, results: Results, seeds: int | None) -> str:
+    """Return what would decide a claim if the true difference and variances were the observed ones, with its cost."""
+    if seeds is None:
+        return "more than 100 seeds would be needed"
+    tokens = results.experiment.pretraining.tokens
+    of_seed = sum(arm.candidate.recipe.own_tokens(tokens) for arm in results.arms if arm.name in claim.arms)
+    return f"{seeds} seeds would decide it ({short(seeds * of_seed)} tokens)"
 
 
 def _difference(row: Row) -> Difference:

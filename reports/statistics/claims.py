@@ -8,13 +8,14 @@ of the claim given the values, for normal populations and a flat prior: the t di
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from math import isfinite
 
 from analysis.claim_family import ClaimTest, CorrectedClaim, claim_test, corrected
 from analysis.difference import Difference
 from analysis.distributions import t_below
 from analysis.estimates import Estimates
 from analysis.paired import ALPHA
-from analysis.power import power_of_t, power_of_t_within
+from analysis.power import power_of_t, power_of_t_within, seeds_needed
 from configuration.claims import Claim, Sign, parse_orderings
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
@@ -139,6 +140,27 @@ def decide(
         probability=below[1] - below[0] if sized else None,
         power=chance if claim.size else None,
     )
+
+
+def seeds_to_judge(claim: Claim, found: Estimates, seeds: int, level: float) -> int | None:
+    """Return the seeds of both arms for 80% power if the true difference and variances equal the observed ones.
+
+    Power to support the claim where the observed difference is in its bounds, else to contradict it. None if more
+    than a hundred are needed, or no spread is known.
+    """
+    value, error, degrees = found.value.item(), found.standard_error.item(), found.degrees.item()
+    if not error > 0 or seeds < 2:
+        return None
+    bounds = [bound - value for bound in claim.bounds]
+
+    def chance(number: int) -> float:
+        low, high = (bound / (error * (seeds / number) ** 0.5) for bound in bounds)
+        free = degrees * (number - 1) / (seeds - 1)
+        if low <= 0 <= high and isfinite(high - low):
+            return power_of_t_within(low, high, free, level)
+        return power_of_t(min(abs(low), abs(high)), free, level)
+
+    return seeds_needed(chance, seeds + 1)
 
 
 def _spent(test: ClaimTest, share: float) -> ClaimTest:

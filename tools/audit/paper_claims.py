@@ -1,19 +1,20 @@
 """The table of papers' claims, `claims.md`: each test on its published experiment, and what is not run."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tools.audit.claims import PaperTest, claim_of, paper_tests, tested, verdict_of
+from tools.audit.claims import PaperTest, Tested, claim_of, paper_tests, tested, verdict_of
 from tools.audit.compare import Outcome
 from tools.audit.exports import Row
-from tools.audit.inference import ALPHA, Estimate, detectable
+from tools.audit.inference import ALPHA, MOST_SEEDS, Estimate, detectable, power, power_within, seeds_needed
 from tools.audit.latencies import orderings
 from tools.audit.pooled import pooled
 from tools.audit.prose import plain
 from tools.audit.study import Study
 
-NOTHING, UNDECLARED = "–", "not declared before the run"
+NOTHING, UNDECLARED, UNDECIDED = "–", "not declared before the run", "undecided"
 COLUMNS = ("claim", "experiment", "metric", "test", "n", "difference", "detectable", "verdict")
 POOLED = ("claim", "metric", "test", "scales", "difference", "p", "between")
 SMALLEST_P = 0.001
@@ -120,7 +121,31 @@ def _check(
             outcome.check(("claims.md", at, column), cell, value)
         outcome.check(("claims.md", at, "detectable"), row["detectable"], smallest)
         outcome.check(("claims.md", at, "verdict"), row["verdict"].partition(";")[0], judged.verdict)
+        if judged.verdict == UNDECIDED:
+            outcome.check(
+                ("claims.md", at, "seeds"), _printed_seeds(row["verdict"]), _seeds(found, ALPHA / judged.family)
+            )
         outcome.check(("claims.md", at, "declared"), str(UNDECLARED not in row["verdict"]), str(judged.declared))
+
+
+def _printed_seeds(verdict: str) -> str:
+    found = re.search(r"(\d+) seeds would", verdict)
+    return found[1] if found else "no seeds"
+
+
+def _seeds(tested_claim: Tested, level: float) -> str:
+    """Return the seeds for 80% power to judge a claim at the observed difference and variances, 100 for more."""
+    found, seeds = tested_claim.found, tested_claim.interval["n"] or 0
+    ends = [end - found.value for end in tested_claim.claim.bounds]
+
+    def chance(number: int) -> float:
+        low, high = (end / (found.error * math.sqrt(seeds / number)) for end in ends)
+        free = found.degrees * (number - 1) / (seeds - 1)
+        if low <= 0 <= high and math.isfinite(high - low):
+            return power_within(low, high, free, level)
+        return power(min(abs(low), abs(high)), free, level)
+
+    return str(seeds_needed(chance, seeds + 1) or MOST_SEEDS)
 
 
 def _check_latency(outcome: Outcome, test: PaperTest, study: Study, shown: Sequence[dict[str, str]]) -> None:

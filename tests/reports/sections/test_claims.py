@@ -24,7 +24,7 @@ from configuration.claims import (
 from ledger.amendments import Amendment
 from ledger.snapshot import Snapshot
 from reports.report import build
-from reports.statistics.claims import ClaimOutcome, TestedClaim, decide, family_of
+from reports.statistics.claims import ClaimOutcome, TestedClaim, decide, family_of, seeds_to_judge
 from reports.statistics.results import results_of
 from reports.table import Row
 from tests.factories.reports import Trial, document, primary, snapshot, table2
@@ -272,3 +272,27 @@ def test_margins_changed_after_results_are_reported() -> None:
     added = Amendment(10, "then", ("equivalence_margin",), wider, None, None)
     footer = dict(build(replace(view, document=wider, amendments=(added,), first_document=view.document)).footer)
     assert footer["Added after results"] == "margins changed after 6 results (record 10, then)"
+
+
+@pytest.mark.parametrize("text", ["m(a) < m(b)", "m(a) < m(b) by 0.5", "m(a) ~ m(b) within 3", "m(a) > m(b)"])
+def test_a_claim_is_judged_with_the_power_that_its_seeds_promise(text: str) -> None:
+    claim, delta, level = parse_claim(text), -1.0, 0.05
+    pilot = dict(enumerate((-1.0, 0.0, 1.0)))
+    shifted = {seed: value + delta for seed, value in pilot.items()}
+    seeds = seeds_to_judge(claim, estimate(shifted, pilot), len(pilot), level)
+    assert seeds is not None
+    random = np.random.default_rng(1)
+    for number, at_least, at_most in ((seeds, 0.77, 1.0), (max(2, seeds - 2), 0.0, 0.82)):
+        values, others = (random.normal(mean, 1.0, (2000, number)) for mean in (delta, 0.0))
+        error = np.sqrt((values.var(axis=1, ddof=1) + others.var(axis=1, ddof=1)) / number)
+        difference = values.mean(axis=1) - others.mean(axis=1)
+        half_width = stats.t.ppf(1 - level / 2, 2 * (number - 1)) * error
+        low, high = claim.bounds
+        inside = (low <= difference - half_width) & (difference + half_width <= high)
+        outside = (difference + half_width < low) | (difference - half_width > high)
+        assert at_least <= np.mean(inside if low <= delta <= high else outside) <= at_most
+
+
+def test_a_claim_without_spread_has_no_number_of_seeds() -> None:
+    equal = {1: 1.0, 2: 1.0}
+    assert seeds_to_judge(parse_claim("m(a) < m(b)"), estimate(equal, equal), 2, 0.05) is None

@@ -16,9 +16,9 @@ NOTE = (
     "rejected at 5%, contradicted if one inside it is, undecided otherwise, by Holm's correction over all claims of "
     "the experiment, or of all experiments that declare the same study. Δ has its own 95% interval. n: pretraining "
     "seeds, or rounds of a latency experiment. Detectable: the true difference that is significant after the "
-    "correction with a probability of 0.8 at this n and spread, whatever the family's other claims show. Seeds that "
-    "would decide: of both arms, for that probability if the true difference and spread are the observed ones. Costs: "
-    "all pretraining of the experiment, no cache."
+    "correction with a probability of 0.8 at this n and spread, whatever the family's other claims show. Seeds "
+    "that would decide: of both arms, for that probability if the true difference and spread are the observed ones. "
+    "Costs: all pretraining of the experiment, no cache."
 )
 
 

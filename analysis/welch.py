@@ -22,7 +22,8 @@ def contrasts(arms: Moments, weights: Float[np.ndarray, "contrasts arms"]) -> Es
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = weights**2 * over_arms(arms.variance) / n
         total = terms.sum(axis=-1)
-        degrees = total**2 / (terms**2 / (n - 1)).sum(axis=-1)
+        shares = terms / total[..., None]  # squares of the terms themselves may be too small for a float
+        degrees = 1 / (shares**2 / (n - 1)).sum(axis=-1)
     return Estimates((weights * over_arms(arms.mean)).sum(axis=-1), np.sqrt(total), degrees)
 
 

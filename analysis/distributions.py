@@ -1,4 +1,4 @@
-"""Normal, Student's t, F and chi-squared for any real degrees of freedom, elementwise over arrays.
+"""Student's t, F and chi-squared for any real degrees of freedom, elementwise over arrays.
 
 The one module of `analysis/` that imports scipy, and of it `scipy.special` alone, on first use, because the import
 takes a third of a second and `plan` and hurdles do not need it. NaN in, NaN out.
@@ -19,11 +19,6 @@ def _special() -> Any:
     from scipy import special
 
     return special
-
-
-def normal_below(z: ArrayLike) -> Values:
-    """Return the probability that a standard normal variable lies below `z`."""
-    return np.asarray(_special().ndtr(z))
 
 
 def even_odds_below(successes: ArrayLike, trials: ArrayLike) -> Values:

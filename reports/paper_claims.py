@@ -196,7 +196,7 @@ def _of_training(
     as_run = results_of(compared, held_out_losses=losses)
     declared = {str(row["claim"]): row for row in claims_table(as_run, of_study).rows}
     added = [text for text in tested.claims if str(parse_claim(text)) not in declared]
-    results = results_of(_with_claims(compared, added), held_out_losses=losses)
+    results = results_of(_with_claims(compared, added), held_out_losses=losses) if added else as_run
     verdicts = {str(row["claim"]): row for row in claims_table(results, of_study).rows} | declared
     family_as_run, family_with_added = (_family_size(judged, of_study) for judged in (as_run, results))
     for text in tested.claims:

@@ -16,8 +16,8 @@ import pytest
 from configuration.metrics import HELD_OUT_LOSS, SCORE
 from configuration.stage_label import StageLabel
 from ledger.csv_export import read_export
-from ledger.records import final_loss_of, with_results
-from ledger.stage_results import AttentionResult, ExamplesResult, PretrainResult, finite_points
+from ledger.records import final_loss_of
+from ledger.stage_results import AttentionResult, PretrainResult, finite_points
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from tests.reports.test_stories import PUBLISHED, results_in, stories
@@ -295,20 +295,3 @@ def test_numbers_of_a_story_follow_from_its_rows(start: str) -> None:
 def test_the_front_pages_caveat_has_the_evaluation_sets_error() -> None:
     errors = [error for _, error in late_batches("kernel_size-wikipedia", "kernel_size=17", "kernel_size=9", 4096)]
     assert f"for one seed's pair is up to {max(errors):.3f} nats" in story("README")
-
-
-def test_truncated_shares_and_lost_answers_are_those_of_the_records() -> None:
-    page = " ".join((PUBLISHED / "README.md").read_text(encoding="utf-8").split("\n## ", 1)[0].split())
-    figures = {
-        result.task: result.dev
-        for name in ("table2-laptop", "table2-wikipedia")
-        for _, result in with_results(read_export(PUBLISHED / name).records(), ExamplesResult)
-    }
-    share = {task: f"{100 * (getattr(part, 'truncated_share', 0) or 0):.1f}%" for task, part in figures.items()}
-    answers = figures["docs_answer"]
-    assert f"{share['docs_answer']} of `docs_answer`'s {answers.examples:,} dev inputs" in page
-    assert f"the answers of {answers.answers_lost} are cut off" in page
-    assert (
-        f"{share['mrpc']} of MRPC's dev inputs, {share['rte']} of RTE's and {share['stsb']} of STS-B's are cut"
-        in page
-    )

@@ -1,6 +1,7 @@
 """Validation rules between the sections of an experiment; each violation has the path of the offending value."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from configuration.claims import UnclearClaim, parse_orderings, unknown_arms, unknown_names
@@ -13,7 +14,7 @@ from configuration.validation.fine_tuning import fine_tuning_violations
 from configuration.validation.paper import paper_violations
 from configuration.validation.tuning import tune_violations
 from foundation.errors import UserError, Violation, did_you_mean
-from search_space.overrides import InvalidOverride, absolute_path
+from search_space.overrides import InvalidOverride, absolute_path, apply
 from tasks.dataset_folder import origin_of
 from tasks.downstream import find_task, task_names
 
@@ -142,7 +143,7 @@ def _reference_violations(experiment: Experiment) -> Iterator[Violation]:
     if reference is None:
         return
     yield from (violation.under(*location) for violation in reference.violations())
-    objective, trained = reference.objective.kind, experiment.baseline.objective.kind
+    objective, trained = reference.objective.evaluation, experiment.baseline.objective.evaluation
     if objective != trained:
         message = f"{objective} differs from the arms' objective, {trained}; losses would not be comparable"
         yield Violation((*location, "objective"), message)
@@ -153,18 +154,30 @@ def _reference_violations(experiment: Experiment) -> Iterator[Violation]:
 
 
 def _objective_violations(experiment: Experiment) -> Iterator[Violation]:
-    """Yield the arms that train with another objective than the baseline."""
+    """Yield the arms whose held-out loss is not that of the baseline's evaluation set."""
     try:
         arms = experiment.arms
     except InvalidOverride:
         return  # the design's own violations say why
-    kind = experiment.baseline.objective.kind
-    others = [arm.name for arm in arms if arm.candidate.objective.kind != kind]
+    evaluated = experiment.baseline.objective.evaluation
+    others = [arm.name for arm in arms if arm.candidate.objective.evaluation != evaluated]
+    others += [kind for kind, evaluation in _searched_objectives(experiment) if evaluation != evaluated]
     if others:
         verb = "trains" if len(others) == 1 else "train"
-        reason = f"{verb} with another objective than the baseline ({kind}); held-out losses would not be comparable"
+        reason = (
+            f"{verb} with another objective than the baseline ({evaluated}); held-out losses would not be comparable"
+        )
         message = f"{', '.join(others)} {reason}. Give each objective its own scale"
         yield Violation(("design",), message)
+
+
+def _searched_objectives(experiment: Experiment) -> Iterator[tuple[str, str]]:
+    """Yield the objectives that a search may propose: their kind, and that of their evaluation set."""
+    for design in experiment.designs:
+        for value in design.space.get("objective", ()) if isinstance(design, Search) else ():
+            with suppress(InvalidOverride):  # the design's own violations say why
+                objective = apply(experiment.baseline, {"objective": value}).objective
+                yield objective.kind, objective.evaluation
 
 
 def _probe_violations(experiment: Experiment) -> Iterator[Violation]:

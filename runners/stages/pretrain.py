@@ -5,6 +5,7 @@ import math
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -84,7 +85,7 @@ def train_discarded_model(stage: PretrainStage, tokens: Path) -> None:
     train(model, training_data_of(stage, tokens), _optimiser(model, recipe), range(1), lambda step: None)
 
 
-def _optimiser(model: PretrainingModel, recipe: Recipe) -> torch.optim.AdamW:
+def _optimiser(model: PretrainingModel[Any], recipe: Recipe) -> torch.optim.AdamW:
     return adamw(model, recipe.weight_decay, (recipe.adam_beta1, recipe.adam_beta2), recipe.adam_epsilon)
 
 
@@ -97,7 +98,7 @@ def training_data_of(stage: PretrainStage, tokens: Path) -> TrainingData:
     return TrainingData(stage.candidate, batches, tokenizer, recipe.root_seed(stage.seed), horizon)
 
 
-def _load_initial_weights(stage: PretrainStage, model: PretrainingModel) -> None:
+def _load_initial_weights(stage: PretrainStage, model: PretrainingModel[Any]) -> None:
     """Load the initial checkpoint into the encoder, if there is one; heads keep their random initialisation.
 
     Raises CorruptionError if its weights are not those of the stage's key.
@@ -128,7 +129,7 @@ class _Curves:
 class _Checkpoints:
     """Checkpoints of a stage; a killed stage resumes from its last periodic one and gives the same result."""
 
-    def __init__(self, folder: Path, model: PretrainingModel, optimiser: torch.optim.Optimizer) -> None:
+    def __init__(self, folder: Path, model: PretrainingModel[Any], optimiser: torch.optim.Optimizer) -> None:
         self._folder, self._model, self._optimiser = folder, model, optimiser
         self._last_saved = time.monotonic()
 

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,7 +18,6 @@ from search_space.candidate import Candidate
 from search_space.recipe import Recipe
 from tasks.batches import Batches
 from tasks.evaluation_set import EvaluationSet
-from tasks.masking import mask
 from tasks.objectives.pretraining_model import PretrainingModel
 from tasks.tokenizer import WordPiece
 
@@ -55,7 +55,7 @@ class NotFinite(Exception):
 
 
 def train(
-    model: PretrainingModel,
+    model: PretrainingModel[Any],
     training_data: TrainingData,
     optimiser: torch.optim.Optimizer,
     steps: range,
@@ -63,21 +63,21 @@ def train(
 ) -> None:
     """Train the model for `steps` and call `after` after every update.
 
-    Every batch, mask and dropout pattern is a function of the seed and the step alone, so a resumed loop gives the
-    same weights as an uninterrupted one. Raises NotFinite, before the update, if the loss or the gradient norm is
-    not finite.
+    Every batch, its corruption and the dropout pattern are functions of the seed and the step alone, so a resumed
+    loop gives the same weights as an uninterrupted one. Raises NotFinite, before the update, if the loss or the
+    gradient norm is not finite.
     """
-    recipe, objective = training_data.candidate.recipe, training_data.candidate.objective
+    recipe = training_data.candidate.recipe
     started = time.monotonic()
     for number in steps:
         model.train()
         random = stream(training_data.seed, "masking", number)
         torch.manual_seed(stream_seed(training_data.seed, "dropout", number))
-        batch = training_data.batches.at(number, recipe.batch_sequences, training_data.seed)
-        masked = mask(batch, objective, training_data.tokenizer, random)
+        sequences = training_data.batches.at(number, recipe.batch_sequences, training_data.seed)
+        batch = model.prepare(sequences, training_data.tokenizer, random)
         set_rate(optimiser, rate_at(recipe, number, training_data.horizon_tokens))
         with autocast_to(recipe.precision, model.encoder.device):
-            loss = model.loss(masked, random)
+            loss = model.loss(batch, random)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         gradient_norm = clip_grad_norm_(model.parameters(), recipe.gradient_norm_limit).item()
@@ -90,7 +90,7 @@ def train(
 
 
 def held_out_losses(
-    model: PretrainingModel, evaluation_set: EvaluationSet, precision: Precision = "float32"
+    model: PretrainingModel[Any], evaluation_set: EvaluationSet, precision: Precision = "float32"
 ) -> NDArray[np.float32]:
     """Return the loss in nats of every prediction of the evaluation set [sequences predictions], without dropout."""
     model.eval()

@@ -70,7 +70,7 @@ def plain(candidate: Candidate, path: str) -> str:
 
 def recipe_text(candidate: Candidate, tokens: int) -> str:
     """Return the training recipe as text, with every number that a release states."""
-    recipe, objective = candidate.recipe, candidate.objective
+    recipe = candidate.recipe
     decays = "then linearly to 0" if recipe.schedule.kind == "linear" else "then constant"
     parts = [
         f"{recipe.steps(tokens):,} updates of {recipe.batch_sequences} x {recipe.sequence_length} tokens",
@@ -79,12 +79,8 @@ def recipe_text(candidate: Candidate, tokens: int) -> str:
         f"Adam {recipe.adam_beta1:g}, {recipe.adam_beta2:g}, {recipe.adam_epsilon:g}",
         f"gradient norm at most {recipe.gradient_norm_limit:g}",
         f"dropout {recipe.dropout:g}",
-        f"{objective.kind.replace('_', ' ')}, {objective.mask_rate:.0%} of the tokens predicted",
+        candidate.objective.description,
     ]
-    if objective.kind == "replaced_token_detection":
-        owner = "the baseline's" if objective.generator == "baseline" else "the arm's own"
-        weights = f"{objective.generator_weight:g} and {objective.discriminator_weight:g}"
-        parts.append(f"generator 1/{objective.generator_ratio} of {owner} size, losses weighed {weights}")
     if recipe.long_sequence_share:
         parts.append(f"then {_lengthening_text(recipe, tokens)}")
     return ", ".join(parts)

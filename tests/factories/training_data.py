@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -36,7 +37,7 @@ class Run:
     """A model in training, its optimiser and its losses so far."""
 
     lesson: TrainingData
-    model: PretrainingModel
+    model: PretrainingModel[Any]
     optimiser: torch.optim.Optimizer
     losses: list[float] = field(default_factory=list)
 

@@ -147,7 +147,7 @@ def tag_scores(
 
     def scores(mask: NDArray[np.bool_]) -> dict[str, float]:
         words = np.flatnonzero(mask[sentences])
-        chosen = [predictions[word] for word in words]
+        chosen = [predictions[word] for word in words.tolist()]
         return score_tags(task, chosen, tags[words].tolist(), sentences[words].tolist())
 
     return _searched_scores(search, task, dev.sequences, scores)

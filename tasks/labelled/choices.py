@@ -44,7 +44,7 @@ def encode_choices(examples: Sequence[Example], tokenizer: WordPiece, length: in
         rows=tuple(example.row for example in examples if example.row),
         endings=endings,
     )
-    return replace(choices, answers_lost=sum(_lost(choices, number) for number in np.flatnonzero(cut)))
+    return replace(choices, answers_lost=sum(_lost(choices, number) for number in np.flatnonzero(cut).tolist()))
 
 
 def _lost(choices: EncodedExamples, example: int) -> bool:

@@ -53,7 +53,8 @@ class EncodedExamples:
     @property
     def longest(self) -> IntegerArray:
         """The number of tokens of the longest sequence of every example."""
-        return np.asarray(self.lengths).reshape(-1, self.endings).max(1)
+        longest: IntegerArray = np.asarray(self.lengths).reshape(-1, self.endings).max(1)
+        return longest
 
     def sequences_of(self, examples: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the indices of the sequences of examples, in the order of the examples."""

@@ -1,6 +1,8 @@
 """Masking: draws the predicted tokens and corrupts them in the input. ELECTRA's release, `pretrain_helpers.mask`."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import starmap
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,16 @@ class MaskedBatch:
     """Predicted positions, rising along each row; shape [batch predictions]."""
     targets: NDArray[np.int64]
     """The original tokens at those positions; shape [batch predictions]."""
+
+    @property
+    def predictions(self) -> int:
+        """Predictions of all rows: the loss is averaged over them."""
+        return self.targets.size
+
+    def micro_batches(self, count: int) -> Iterator["MaskedBatch"]:
+        """Yield the rows in `count` parts in order, the first ones longer by a row where they cannot be equal."""
+        columns = (self.inputs, self.masked_positions, self.targets)
+        yield from starmap(MaskedBatch, zip(*(np.array_split(each, count) for each in columns), strict=True))
 
 
 def mask(batch: Tokens, masking: Masking, tokenizer: WordPiece, random: np.random.Generator) -> MaskedBatch:

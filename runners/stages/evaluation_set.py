@@ -16,7 +16,7 @@ from models.precision import autocast_to
 from runners.stages.context import StageContext
 from runners.stages.declarations import EvaluationSetStage
 from runners.training.loop import Step, TrainingData, train
-from runners.training.optimiser import adamw
+from runners.training.optimisers import build_optimiser
 from search_space.objective import MaskedLanguageModel
 from tasks.batches import Batches
 from tasks.evaluation_set import EvaluationSet
@@ -80,8 +80,7 @@ def _replaced_sequences(
         phase = place("training the reference generator", "update", step.number, steps)
         context.progress(phase, step.number / steps, step.loss, step.tokens_per_second)
 
-    optimiser = adamw(model, recipe.weight_decay, (recipe.adam_beta1, recipe.adam_beta2), recipe.adam_epsilon)
-    train(model, training_data, optimiser, range(steps), after)
+    train(model, training_data, build_optimiser(model, recipe), range(steps), after)
     model.eval()
     random = stream(EVALUATION_SEED, "held-out sampling")
     inputs, targets = masked.inputs.copy(), np.zeros_like(masked.inputs)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from runners.training.optimiser import adamw, set_rate
+from runners.training.optimisers.adamw import adamw
+from runners.training.optimisers.parameter_groups import set_rate
 from search_space.candidate import Candidate
 from search_space.convolution import Convolution
 from search_space.objective import Objective

@@ -218,7 +218,9 @@ def _pretrain_declaration(
         from_step=from_step,
         to_step=to_step,
         evaluation_steps=tuple(sorted(evaluation_steps)),
-        horizon_tokens=candidate.recipe.schedule.horizon(total_steps * candidate.recipe.tokens_per_step),
+        horizon_tokens=candidate.recipe.schedule.horizon(
+            total_steps * candidate.recipe.tokens_per_step, to_step * candidate.recipe.tokens_per_step
+        ),
     )
 
 
@@ -235,7 +237,9 @@ def _long_sequence_declaration(
         from_step=from_step,
         to_step=to_step,
         evaluation_steps=(to_step,),
-        horizon_tokens=candidate.recipe.schedule.horizon(to_step * candidate.recipe.tokens_per_step),
+        horizon_tokens=candidate.recipe.schedule.horizon(
+            to_step * candidate.recipe.tokens_per_step, to_step * candidate.recipe.tokens_per_step
+        ),
     )
 
 

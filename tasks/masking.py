@@ -1,6 +1,8 @@
 """Masking: draws the predicted tokens and corrupts them in the input. ELECTRA's release, `pretrain_helpers.mask`."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import starmap
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +49,16 @@ class MaskedBatch:
         chosen = np.sort(np.argsort(draws, axis=1)[:, :count], axis=1)
         positions, targets = (np.take_along_axis(each, chosen, 1) for each in (self.masked_positions, self.targets))
         return EvaluationSet(self.inputs, positions, targets)
+
+    @property
+    def predictions(self) -> int:
+        """Number of predictions of all rows: the loss is averaged over them."""
+        return int(self.predicted.sum())
+
+    def micro_batches(self, count: int) -> Iterator["MaskedBatch"]:
+        """Yield the rows in `count` parts in order, the first ones longer by a row where they cannot be equal."""
+        columns = (self.inputs, self.masked_positions, self.targets)
+        yield from starmap(MaskedBatch, zip(*(np.array_split(each, count) for each in columns), strict=True))
 
 
 def mask(sequences: Sequences, masking: Masking, tokenizer: WordPiece, random: np.random.Generator) -> MaskedBatch:

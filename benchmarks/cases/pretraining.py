@@ -20,7 +20,7 @@ from benchmarks.references.electra import Electra
 from benchmarks.row import FULL_SIZE, Figure, Row, Size, speed_figure
 from models.precision import autocast_to
 from runners.training.loop import TrainingData, train
-from runners.training.optimiser import adamw
+from runners.training.optimisers import build_optimiser
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import ReplacedTokenDetection
@@ -114,7 +114,7 @@ def _measure(size: Size, vocabulary: int, precision: torch.dtype, pace: Pace) ->
 def _our_step(match: Match) -> Callable[[], None]:
     """Return the training loop, one update at a time."""
     recipe = match.data.candidate.recipe
-    optimiser = adamw(match.ours, recipe.weight_decay, (recipe.adam_beta1, recipe.adam_beta2), recipe.adam_epsilon)
+    optimiser = build_optimiser(match.ours, recipe)
 
     def step() -> None:
         train(match.ours, match.data, optimiser, range(match.steps, match.steps + 1), lambda _: None)

@@ -11,7 +11,7 @@ from foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import EvaluationSetStage
 from runners.training.loop import Step, TrainingData, train
-from runners.training.optimiser import adamw
+from runners.training.optimisers import build_optimiser
 from tasks.batches import Batches
 from tasks.objectives import build_model, model_class
 from tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
@@ -55,6 +55,5 @@ def _reference_generator(
         phase = place("training the reference generator", "update", step.number, steps)
         context.progress(phase, step.number / steps, step.loss, step.tokens_per_second)
 
-    optimiser = adamw(model, recipe.weight_decay, (recipe.adam_beta1, recipe.adam_beta2), recipe.adam_epsilon)
-    train(model, training_data, optimiser, range(steps), after)
+    train(model, training_data, build_optimiser(model, recipe), range(steps), after)
     return model

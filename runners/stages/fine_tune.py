@@ -28,7 +28,8 @@ from runners.stages.declarations import FineTuneStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.stages.squad_answers import answer_questions
 from runners.training.checkpoint import load_weights
-from runners.training.optimiser import adamw, layered_adamw, set_rate
+from runners.training.optimisers.adamw import adamw, layered_adamw
+from runners.training.optimisers.parameter_groups import set_rate
 from tasks.downstream import find_task
 from tasks.labelled.encoding import EncodedExamples, load_examples
 from tasks.labelled.scoring import example_scores, references_of, sentence_scores

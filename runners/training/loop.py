@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
 from foundation.randomness import stream, stream_seed
 from models.precision import Precision, autocast_to
-from runners.training.optimiser import set_rate
+from runners.training.optimisers.parameter_groups import set_rate
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
 from tasks.batches import Batches
 from tasks.evaluation_set import EvaluationSet
-from tasks.objectives.pretraining_model import PretrainingModel
+from tasks.objectives.pretraining_model import PretrainingModel, TrainingBatch
 from tasks.tokenizer import WordPiece
 
 
@@ -30,8 +31,8 @@ class TrainingData:
     batches: Batches
     tokenizer: WordPiece
     seed: int
-    horizon_tokens: int
-    """Tokens over which the schedule decays the learning rate."""
+    horizon_tokens: float
+    """Tokens over which the schedule decays the learning rate; infinite if the rates do not depend on them."""
 
 
 @dataclass(frozen=True)
@@ -76,17 +77,32 @@ def train(
         sequences = training_data.batches.at(number, recipe.batch_sequences, training_data.seed)
         batch = model.prepare(sequences, training_data.tokenizer, random)
         set_rate(optimiser, rate_at(recipe, number, training_data.horizon_tokens))
-        with autocast_to(recipe.precision, model.encoder.device):
-            loss = model.loss(batch, random)
         optimiser.zero_grad(set_to_none=True)
-        loss.backward()
+        loss = accumulate_gradients(model, batch, recipe, random)
         gradient_norm = clip_grad_norm_(model.parameters(), recipe.gradient_norm_limit).item()
         tokens_per_second = (number + 1 - steps.start) * recipe.tokens_per_step / (time.monotonic() - started)
-        step = Step(number + 1, loss.item(), tokens_per_second)
+        step = Step(number + 1, loss, tokens_per_second)
         if not (math.isfinite(step.loss) and math.isfinite(gradient_norm)):
             raise NotFinite(step)
         optimiser.step()
         after(step)
+
+
+def accumulate_gradients(
+    model: PretrainingModel[Any], batch: TrainingBatch, recipe: Recipe, random: np.random.Generator
+) -> float:
+    """Add the gradient of the batch's mean loss, one micro-batch after another; return that loss in nats.
+
+    The loss is averaged over the predictions of the whole batch: each micro-batch counts by its share of them.
+    """
+    losses: list[Tensor] = []
+    predictions = batch.predictions or 1
+    for part in batch.micro_batches(recipe.micro_batches):
+        with autocast_to(recipe.precision, model.encoder.device):
+            loss = model.loss(part, random) * (part.predictions / predictions)
+        loss.backward()
+        losses.append(loss.detach())
+    return sum(losses[1:], losses[0]).item()
 
 
 def held_out_losses(
@@ -98,6 +114,6 @@ def held_out_losses(
         return model.held_out_losses(evaluation_set)
 
 
-def rate_at(recipe: Recipe, step: int, horizon_tokens: int) -> float:
+def rate_at(recipe: Recipe, step: int, horizon_tokens: float) -> float:
     """Return the learning rate of the update after `step` updates; it is never 0."""
     return recipe.rate_at(step, horizon_tokens)

@@ -1,8 +1,9 @@
 """The interface of a pretraining objective's module: its batches, its loss, and its evaluation set."""
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 import torch
@@ -17,8 +18,21 @@ from tasks.evaluation_set import EvaluationSet
 from tasks.progress import Progress
 from tasks.tokenizer import WordPiece
 
-Batch = TypeVar("Batch")
-"""What an objective makes of sequences; only the objective's own loss reads it."""
+
+@runtime_checkable
+class TrainingBatch(Protocol):
+    """What an objective makes of sequences; only the objective's own loss reads more of it than this."""
+
+    @property
+    def predictions(self) -> int:
+        """Number of predictions that the loss is averaged over."""
+
+    def micro_batches(self, parts: int) -> "Iterator[Self]":
+        """Yield the batch in `parts` parts of whole sequences."""
+
+
+Batch = TypeVar("Batch", bound=TrainingBatch)
+"""The batch of one objective."""
 
 
 @dataclass(frozen=True)

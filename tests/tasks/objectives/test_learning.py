@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from runners.training.optimiser import adamw, set_rate
+from runners.training.optimisers.adamw import adamw
+from runners.training.optimisers.parameter_groups import set_rate
 from search_space.convolution import Convolution
 from search_space.objective import Objective
 from tasks.evaluation_set import ROWS_AT_A_TIME, EvaluationSet

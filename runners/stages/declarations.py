@@ -89,7 +89,7 @@ class EvaluationSetStage(StageDeclaration):
     uses_kernels: ClassVar[bool] = True
     reference: Candidate
     """Masked language model with the baseline's recipe; its architecture is the generator's, if there is one."""
-    objective: Literal["masked_language_model", "replaced_token_detection"]
+    objective: str
     sequences: Count
     generator_tokens: int
     """Training tokens of the reference generator; 0 without a generator."""

@@ -2,22 +2,24 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from typing import ClassVar
 
 from pydantic import Field
 
 from foundation.errors import Violation
-from foundation.schema import Schema, Share
+from foundation.schema import OpenOption, Share
 from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Component, Convention
 
 
-class Masking(Schema):
+class Masking(OpenOption):
     """A share of the tokens is predicted; most of them are replaced by [MASK].
 
     Positions are drawn without replacement (ELECTRA's release draws with replacement, which leaves about 13.8%
     of a sequence of 128). Special tokens and padding are never drawn.
     """
 
+    package: ClassVar[str] = "search_space.objective"
     mask_rate: float = Field(default=0.15, gt=0, lt=1)
     """Share of the tokens that is predicted. Default: BERT and ELECTRA-Small."""
     mask_token_share: Share = 0.85
@@ -28,6 +30,10 @@ class Masking(Schema):
     def predictions(self, length: int) -> int:
         """Return the number of predicted positions: 19 of 128 at 15%; never [CLS] or the last [SEP]."""
         return max(1, min(length - 2, int((self.mask_rate + 0.005) * length)))
+
+    @abstractmethod
+    def generator_of(self, architecture: Architecture, baseline: Architecture) -> Architecture | None:
+        """Return the generator that corrupts the input; None if there is none."""
 
     @abstractmethod
     def added_parts(

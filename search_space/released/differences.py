@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from foundation.schema import VARIANT_KEY, Schema
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
+from search_space.objective import ReplacedTokenDetection
 from search_space.overrides import absolute_path, difference
 from search_space.recipe import Recipe
 from search_space.released.models import Preset
@@ -81,7 +82,7 @@ def recipe_text(candidate: Candidate, tokens: int) -> str:
         f"dropout {recipe.dropout:g}",
         f"{objective.kind.replace('_', ' ')}, {objective.mask_rate:.0%} of the tokens predicted",
     ]
-    if objective.kind == "replaced_token_detection":
+    if isinstance(objective, ReplacedTokenDetection):
         owner = "the baseline's" if objective.generator == "baseline" else "the arm's own"
         weights = f"{objective.generator_weight:g} and {objective.discriminator_weight:g}"
         parts.append(f"generator 1/{objective.generator_ratio} of {owner} size, losses weighed {weights}")

@@ -15,7 +15,6 @@ from models.encoder import Encoder
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import Convolution
-from search_space.convolution.kernel import WithKernel
 from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
 from search_space.recipe import Recipe
 from tasks.batches import Batches
@@ -84,17 +83,19 @@ def projection(drawn: Architecture) -> int:
 def window_operations(drawn: Architecture, length: int) -> int:
     """Return the elementwise operations of the branches, derived independently: counters of matmuls omit them."""
     convolution, shape = drawn.convolution, drawn.attention_shape
-    if not isinstance(convolution, WithKernel):
-        return 0
-    of_kernels = 2 * convolution.kernel_size
+    of_kernels = 2 * getattr(convolution, "kernel_size", 0)
     per_token = {
+        "none": 0,
         "depthwise": shape.width * of_kernels,
         "lightweight": shape.inner_width * of_kernels,
         "dynamic": shape.inner_width * of_kernels,
         "gated_dynamic": shape.inner_width * (of_kernels + 1),
         "span_dynamic": (shape.width + shape.inner_width) * of_kernels + shape.inner_width,
     }
-    return length * drawn.depth * per_token[convolution.kind]
+    counted = per_token.get(convolution.kind, convolution.elementwise_flops(shape))
+    if counted is None:
+        pytest.skip(f"{convolution.kind} does not declare elementwise_flops")
+    return length * drawn.depth * counted
 
 
 @pytest.mark.parametrize("bottleneck_ratio", divisors(4))

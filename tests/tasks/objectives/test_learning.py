@@ -14,7 +14,16 @@ from tasks.evaluation_set import ROWS_AT_A_TIME, EvaluationSet
 from tasks.masking import MaskedBatch, mask
 from tasks.objectives import build_model, masked_language_model, replaced_token_detection
 from tasks.objectives.pretraining_model import PretrainingModel
-from tests.factories.small_experiments import OBJECTIVES, WORDS, candidate, convolutions, stir, text, title, variants
+from tests.factories.small_experiments import (
+    OBJECTIVES,
+    SPAN_DYNAMIC,
+    WORDS,
+    candidate,
+    stir,
+    text,
+    title,
+    variants,
+)
 
 STEPS, FRACTION = 80, 0.05
 every_objective = pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.kind)
@@ -62,7 +71,7 @@ def test_every_parameter_has_a_gradient(objective: Objective, convolution: Convo
 @every_objective
 def test_the_initial_loss_is_that_of_a_uniform_guess(objective: Objective) -> None:
     """Cross-entropy of a uniform guess: ln of the vocabulary size, and ln 2 per classified token."""
-    model = model_of(candidate(convolutions()[-1], objective)).eval()
+    model = model_of(candidate(SPAN_DYNAMIC, objective)).eval()
     loss = model.loss(masked_batch(objective, 64), np.random.default_rng(1)).item()
     blind = float(np.log(WORDS.vocabulary_size))
     if objective.kind == "replaced_token_detection":
@@ -81,7 +90,7 @@ def evaluation_set_of(objective: Objective, rows: int) -> EvaluationSet:
 @every_objective
 @torch.inference_mode()
 def test_the_held_out_loss_does_not_depend_on_the_batches(objective: Objective) -> None:
-    model = model_of(candidate(convolutions()[-1], objective)).eval()
+    model = model_of(candidate(SPAN_DYNAMIC, objective)).eval()
     stir(model)
     evaluation_set = evaluation_set_of(objective, 2 * ROWS_AT_A_TIME + 7)
     assert [len(part.inputs) for _, part in evaluation_set.batches()] == [ROWS_AT_A_TIME, ROWS_AT_A_TIME, 7]
@@ -99,7 +108,7 @@ def test_the_held_out_loss_does_not_depend_on_the_batches(objective: Objective) 
 
 def test_the_held_out_loss_of_masked_language_modelling_is_its_training_loss() -> None:
     objective = OBJECTIVES[0]
-    model = model_of(candidate(convolutions()[-1], objective)).eval()
+    model = model_of(candidate(SPAN_DYNAMIC, objective)).eval()
     stir(model)
     loss = model.loss(masked_batch(objective, 9), np.random.default_rng(1)).item()
     assert model.held_out_loss(evaluation_set_of(objective, 9)) == pytest.approx(loss, rel=1e-5)
@@ -109,7 +118,7 @@ def test_the_held_out_loss_of_masked_language_modelling_is_its_training_loss() -
 @torch.inference_mode()
 def test_each_held_out_loss_is_that_of_its_own_target(objective: Objective) -> None:
     """Against the probability of the target, one position at a time."""
-    model = model_of(candidate(convolutions()[-1], objective)).eval()
+    model = model_of(candidate(SPAN_DYNAMIC, objective)).eval()
     stir(model)
     evaluation_set = evaluation_set_of(objective, ROWS_AT_A_TIME + 2)
     losses = model.held_out_losses(evaluation_set)

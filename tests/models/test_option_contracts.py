@@ -1,4 +1,4 @@
-"""Every option keeps the option contracts, from another folder too; a wrong option breaks the contract it is wrong in."""
+"""Every option keeps the option contracts, from another folder too; a wrong one breaks those it is wrong in."""
 
 import shutil
 import sys

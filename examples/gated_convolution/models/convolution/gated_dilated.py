@@ -36,5 +36,5 @@ class Branch(ConvolutionBranch):
         values, gates = self.values_and_gates(x).chunk(2, -1)
         channels = without_padding(values, padding_mask).transpose(1, 2)
         kernel = self.kernel.to(channels.dtype)
-        window = conv1d(channels, kernel, padding=self.side, dilation=self.dilation, groups=len(kernel))
+        window: Tensor = conv1d(channels, kernel, padding=self.side, dilation=self.dilation, groups=len(kernel))
         return window.transpose(1, 2) * gates.sigmoid()

@@ -2,8 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator
-from typing import Annotated, Any, ClassVar, cast, get_args
+import pkgutil
+from collections.abc import Callable, Collection, Iterator
+from functools import cache
+from importlib import import_module
+from types import ModuleType, UnionType
+from typing import Annotated, Any, ClassVar, ParamSpec, TypeVar, Union, cast, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -12,14 +16,19 @@ from pydantic import (
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     JsonValue,
+    TypeAdapter,
+    ValidationInfo,
     create_model,
 )
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, PydanticUndefined, core_schema
 
 __all__ = ["JsonValue"]
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 VARIANT_KEY = "kind"  # the tag of every union; always part of the canonical text, even at its default
-NAMES_ALONE = "names alone"
+UNION = "union"
 
 
 class Schema(BaseModel):
@@ -43,26 +52,122 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 """A name that is safe in a path, a table and a URL."""
 
 
+class OpenOption(Schema):
+    """Base class of the options of an axis that is open: its options are the files of `package`, found when needed.
+
+    A subclass of an axis names the package. Each file that defines an option is named as the option's `kind`; files
+    without one hold what options share. A folder that extends the package's `__path__` adds its options.
+    """
+
+    package: ClassVar[str]
+    """The package whose files are the options of this axis."""
+    kind: str
+    """Chooses the option."""
+
+
 class OptionByKind:
     """Marks a union of options: a mapping chooses by its `kind`; a name alone is the option with its defaults.
 
-    Names alone are allowed in files only. JSON comes from serialised declarations, where every option is a mapping;
-    it bypasses the Python validator, because tuples would stay lists behind it.
+    It marks a union of declarations, or the base class of an open axis. Names alone are allowed in files only. JSON
+    comes from serialised declarations, where every option is a mapping; it is validated as JSON, because tuples would
+    stay lists otherwise.
     """
 
     def __get_pydantic_core_schema__(self, union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Return the tagged union; values from Python first pass a validator that turns a name into a mapping."""
+        if _is_open(union):
+            return core_schema.with_info_plain_validator_function(_validated_by(union), metadata={UNION: union})
         tagged = handler.generate_schema(Annotated[union, Field(discriminator=VARIANT_KEY)])
         named = core_schema.no_info_before_validator_function(_option_named, tagged)
-        return core_schema.json_or_python_schema(tagged, named, metadata={NAMES_ALONE: list(_names_alone(union))})
+        return core_schema.json_or_python_schema(tagged, named, metadata={UNION: union})
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Return the JSON schema for editors, which allows both names and mappings."""
-        names = schema["metadata"][NAMES_ALONE]
-        return {"anyOf": [{"enum": names, "type": "string"}, handler(schema)]} if names else handler(schema)
+        union = schema["metadata"][UNION]
+        names = [*_names_alone(union)]
+        options = handler(_adapter(options_of(union)).core_schema if _is_open(union) else schema)
+        return {"anyOf": [{"enum": names, "type": "string"}, options]} if names else options
 
 
 OPTION = OptionByKind()
+
+
+def options_of(union: Any) -> tuple[Any, ...]:
+    """Return the members of a union, the options that the package of an open axis has now, or the type itself."""
+    if get_origin(union) in (Union, UnionType):
+        return get_args(union)
+    if not _is_open(union):
+        return (union,)
+    package = import_module(union.package)
+    return _options_in(union, tuple(package.__path__))
+
+
+def option_in(module: ModuleType, axis: type[OpenOption]) -> type[OpenOption] | None:
+    """Return the option that a file defines, None for a file that holds what options share. Raises ValueError."""
+    defined = [
+        each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__
+    ]
+    found = [each for each in defined if issubclass(each, axis) and _kind(each)]
+    if not found:
+        return None
+    name = module.__name__.rpartition(".")[2]
+    if len(found) > 1:
+        raise ValueError(f"{', '.join(each.__name__ for each in found)}: a file defines one option")
+    if _kind(found[0]) != name:
+        raise ValueError(f"{found[0].__name__}: its kind is {_kind(found[0])!r}; the file is named {name}")
+    return found[0]
+
+
+def _is_open(union: Any) -> bool:
+    return isinstance(union, type) and issubclass(union, OpenOption) and "package" in vars(union)
+
+
+def _kind(option: type[OpenOption]) -> str:
+    default = option.model_fields[VARIANT_KEY].default
+    return "" if default is PydanticUndefined else str(default)
+
+
+def cached_until_options_change(function: Callable[P, T]) -> Callable[P, T]:
+    """Return the function with its results kept until an axis gets another option."""
+    cached = cache(function)
+    _CACHES.append(cached.cache_clear)
+    return cast("Callable[P, T]", cached)
+
+
+def options_changed() -> None:
+    """Forget what was computed from the options that the axes had before."""
+    for clear in _CACHES:
+        clear()
+
+
+_CACHES: list[Callable[[], None]] = []
+
+
+@cached_until_options_change
+def _options_in(axis: type[OpenOption], path: tuple[str, ...]) -> tuple[type[OpenOption], ...]:
+    """Return the options of the files in the folders of a package, sorted by name."""
+    names = sorted(module.name for module in pkgutil.iter_modules(path))
+    found = (option_in(import_module(f"{axis.package}.{name}"), axis) for name in names)
+    return tuple(option for option in found if option is not None)
+
+
+@cached_until_options_change
+def _adapter(options: tuple[Any, ...]) -> TypeAdapter[OpenOption]:
+    """Return the validator of the options; a union of one member has no discriminator."""
+    union = cast("Any", Annotated)[cast("Any", Union)[options], Field(discriminator=VARIANT_KEY)]
+    return TypeAdapter(union if len(options) > 1 else options[0])
+
+
+def _validated_by(axis: type[OpenOption]) -> Callable[[Any, ValidationInfo], OpenOption]:
+    """Return a validator for the options that the axis has when it is called; pydantic keeps the paths of errors."""
+
+    def validated(value: Any, info: ValidationInfo) -> OpenOption:
+        adapter = _adapter(options_of(axis))
+        if info.mode == "json":
+            return adapter.validate_json(json.dumps(value))
+        return adapter.validate_python(_option_named(value))
+
+    return validated
 
 
 def _option_named(value: object) -> object:
@@ -71,7 +176,7 @@ def _option_named(value: object) -> object:
 
 def _names_alone(union: Any) -> Iterator[str]:
     """Yield the kinds of the options whose fields all have defaults."""
-    for option in get_args(union):
+    for option in options_of(union):
         if not any(field.is_required() for field in option.model_fields.values()):
             yield from map(str, get_args(option.model_fields[VARIANT_KEY].annotation))
 

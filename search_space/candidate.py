@@ -7,7 +7,6 @@ from pydantic import Field
 from foundation.errors import Violation
 from foundation.schema import Schema
 from search_space.architecture import Architecture
-from search_space.convolution.kernel import WithKernel
 from search_space.cost import MATMUL, Convention
 from search_space.objective import Objective
 from search_space.objective.replaced_token_detection import ReplacedTokenDetection
@@ -41,9 +40,10 @@ class Candidate(Schema):
             message = f"{longer} is longer than the {positions} positions of the architecture"
             yield Violation(("recipe", "long_sequence_length"), message)
         convolution = self.architecture.convolution
-        if isinstance(convolution, WithKernel) and convolution.kernel_size > 2 * length - 1:
-            message = f"{convolution.kernel_size} reaches past a whole sequence of {length} tokens"
-            yield Violation(("architecture", "convolution", "kernel_size"), message)
+        if convolution.reach is not None and convolution.reach.tokens > 2 * length - 1:
+            field = () if convolution.sized_by is None else (convolution.sized_by,)
+            message = f"{convolution.reach.tokens} reaches past a whole sequence of {length} tokens"
+            yield Violation(("architecture", "convolution", *field), message)
 
     def train_flops(self, tokens: int, baseline: Architecture, convention: Convention = MATMUL) -> int:
         """Return the FLOPs of pretraining on the candidate's share of `tokens`, generator and heads included."""

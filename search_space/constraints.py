@@ -5,14 +5,12 @@ of the costs in closed form: `parameters`, `forward_flops`. The value of an opti
 a field that a candidate's option lacks does not apply to that candidate.
 """
 
-from functools import cache
-from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import AfterValidator
 
 from foundation.errors import did_you_mean
-from foundation.schema import VARIANT_KEY, Schema
+from foundation.schema import VARIANT_KEY, Schema, cached_until_options_change, options_of
 from search_space.candidate import Candidate
 from search_space.constraint_language import Constant, Expression, InvalidExpression, Value, parse
 from search_space.overrides import absolute_path
@@ -20,13 +18,13 @@ from search_space.overrides import absolute_path
 COSTS = ("parameters", "forward_flops")
 
 
-@cache
+@cached_until_options_change
 def known_paths() -> tuple[str, ...]:
     """Return every path that a design may vary, those of every option included."""
     return tuple(_values_by_path())
 
 
-@cache
+@cached_until_options_change
 def _values_by_path() -> dict[str, tuple[str, ...]]:
     """Return the allowed texts by path: kinds of options, or named choices; empty for numbers."""
     texts: dict[str, tuple[str, ...]] = {}
@@ -36,7 +34,7 @@ def _values_by_path() -> dict[str, tuple[str, ...]]:
     return texts
 
 
-@cache
+@cached_until_options_change
 def parsed(text: str) -> Expression:
     """Return the expression. Raises InvalidExpression for a syntax error, an unknown path or an unknown value."""
     expression = parse(text)
@@ -123,6 +121,7 @@ def _paths(annotation: Any, prefix: str) -> list[tuple[str, Any]]:
 def _models(annotation: Any) -> list[type[Schema]]:
     if get_origin(annotation) is Annotated:
         return _models(get_args(annotation)[0])
-    if get_origin(annotation) in (Union, UnionType):
-        return [model for member in get_args(annotation) for model in _models(member)]
+    members = options_of(annotation)
+    if members != (annotation,):
+        return [model for member in members for model in _models(member)]
     return [annotation] if isinstance(annotation, type) and issubclass(annotation, Schema) else []

@@ -10,9 +10,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from foundation.errors import Violation, did_you_mean
-from foundation.schema import VARIANT_KEY, JsonValue, Schema, canonical
+from foundation.schema import VARIANT_KEY, JsonValue, Schema, canonical, options_of
 from search_space.candidate import Candidate
-from search_space.convolution import OPTIONS
+from search_space.convolution import ConvolutionOption
 
 ROOTS = ("objective", "recipe")
 Changes = Mapping[str, Any]
@@ -103,11 +103,11 @@ def _unknown_kind(context: Mapping[str, Any]) -> str:
 
 
 def _misplaced(path: tuple[str, ...], document: dict[str, Any]) -> str:
-    leaf = path[-1]
-    owners = [option.model_fields["kind"].default for option in OPTIONS if leaf in option.model_fields]
+    leaf, options = path[-1], options_of(ConvolutionOption)
+    owners = [option.model_fields["kind"].default for option in options if leaf in option.model_fields]
     if path[:2] == ("architecture", "convolution"):
         kind = document["architecture"]["convolution"].get("kind")
-        fields = [name for option in OPTIONS for name in option.model_fields if name != VARIANT_KEY]
+        fields = [name for option in options for name in option.model_fields if name != VARIANT_KEY]
         belongs = f"; it belongs to {', '.join(owners)}" if owners else did_you_mean(leaf, fields, ". ", str)
         return f"{leaf} is not a field of the convolution {kind}{belongs}"
     names = [name for part in ("architecture", *ROOTS) for name in document[part] if name != leaf]

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from search_space.activation_memory import VALUE_BYTES, ActivationMemory, activation_memory
 from search_space.architecture import Architecture
-from search_space.convolution.kernel import WithKernel
 from search_space.cost import Component, Convention, Role
 from search_space.objective import Objective
 
@@ -124,11 +123,9 @@ def describe(subject: Subject, length: int, batch: int, convention: Convention) 
 
 
 def receptive_field(architecture: Architecture) -> int | None:
-    """Return the receptive field of the stacked convolutions in tokens, 1 + L (k - 1); None without convolution."""
-    convolution = architecture.convolution
-    if not isinstance(convolution, WithKernel):
-        return None
-    return 1 + architecture.depth * (convolution.kernel_size - 1)
+    """Return the receptive field of the stacked convolutions in tokens, 1 + L (reach - 1); None without a window."""
+    reach = architecture.convolution.reach
+    return None if reach is None else 1 + architecture.depth * (reach.tokens - 1)
 
 
 def _costs(parts: Iterable[Component], length: int, predictions: int, convention: Convention) -> tuple[PartCost, ...]:

@@ -11,7 +11,6 @@ from rich.text import Text
 
 from search_space.activation_memory import RULE
 from search_space.architecture import Architecture
-from search_space.convolution.kernel import WithKernel
 from search_space.cost import Role
 from search_space.summary import Description, PartCost, receptive_field
 
@@ -43,9 +42,10 @@ def picture(architecture: Architecture) -> RenderableType:
     heads = "1 head" if shape.heads == 1 else f"{shape.heads} heads"
     sides = [_box("self-attention", f"{heads} of {shape.head_width}\n{width} -> {shape.inner_width} channels")]
     convolution = architecture.convolution
-    if isinstance(convolution, WithKernel):
-        own = architecture.context_width - shape.inner_width
-        sides.append(_box(convolution.kind, f"kernel {convolution.kernel_size}\n{width} -> {own} channels"))
+    own = architecture.context_width - shape.inner_width
+    if own:
+        window = "" if convolution.reach is None else f"window of {convolution.reach.tokens} tokens\n"
+        sides.append(_box(convolution.kind, f"{window}{width} -> {own} channels"))
     branches = Table.grid(expand=True)
     for _ in sides:
         branches.add_column(ratio=1)

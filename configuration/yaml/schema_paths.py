@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import NoneType, UnionType
-from typing import Annotated, Union, get_args, get_origin
+from types import NoneType
+from typing import Annotated, get_args, get_origin
 
 from pydantic import BaseModel
 
 from configuration.yaml.errors import Path
 from configuration.yaml.nodes import Node, child
-from foundation.schema import VARIANT_KEY
+from foundation.schema import VARIANT_KEY, options_of
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,9 @@ def _members(expected: object) -> tuple[object, ...]:
     origin = get_origin(expected)
     if origin is Annotated:
         return _members(get_args(expected)[0])
-    if origin in (Union, UnionType):
-        return tuple(member for argument in get_args(expected) for member in _members(argument))
+    members = options_of(expected)
+    if members != (expected,):
+        return tuple(member for each in members for member in _members(each))
     return () if expected in (None, NoneType) else (expected,)
 
 

@@ -1,4 +1,7 @@
-"""The convolution branch beside self-attention: one file per option (ConvBERT, arXiv 2008.02496, Table 2)."""
+"""The convolution branch beside self-attention: one file per option (ConvBERT, arXiv 2008.02496, Table 2).
+
+An option is found by its file; the names below are for code that builds an option by name.
+"""
 
 from typing import Annotated
 
@@ -8,15 +11,14 @@ from search_space.convolution.dynamic import Dynamic
 from search_space.convolution.gated_dynamic import GatedDynamic
 from search_space.convolution.lightweight import Lightweight
 from search_space.convolution.none import NoConvolution
+from search_space.convolution.option import ConvolutionOption
 from search_space.convolution.span_dynamic import SpanDynamic
 
-Convolution = Annotated[NoConvolution | Depthwise | Lightweight | Dynamic | GatedDynamic | SpanDynamic, OPTION]
-
-OPTIONS = (NoConvolution, Depthwise, Lightweight, Dynamic, GatedDynamic, SpanDynamic)
+Convolution = Annotated[ConvolutionOption, OPTION]
 
 __all__ = [
-    "OPTIONS",
     "Convolution",
+    "ConvolutionOption",
     "Depthwise",
     "Dynamic",
     "GatedDynamic",

@@ -4,8 +4,10 @@ arXiv 1901.10430; ConvBERT's text (arXiv 2008.02496, section 3.1) describes its 
 behind the convolution is the sublayer's output map, shared with attention, as for every option here.
 """
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
+from foundation.schema import JsonValue
 from search_space.convolution.kernel import KernelFromValue
 from search_space.cost.operation_counts import Operations, linear
 from search_space.shape import AttentionShape, linear_parameters
@@ -14,6 +16,7 @@ from search_space.shape import AttentionShape, linear_parameters
 class GatedDynamic(KernelFromValue):
     """A kernel per head and position, generated from the current token's gated value alone."""
 
+    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({},)
     kind: Literal["gated_dynamic"] = "gated_dynamic"
     """Chooses dynamic convolution of gated values."""
     value: Literal["own"] = "own"

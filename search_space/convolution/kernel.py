@@ -1,10 +1,12 @@
 """Shared by the options with a kernel: its size, and the parameter and operation counts of its convolutions."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from foundation.schema import Schema
+from foundation.schema import JsonValue
+from search_space.convolution.option import ConvolutionOption, Reach
 from search_space.cost.operation_counts import Operations, linear
 from search_space.shape import AttentionShape, linear_parameters
 
@@ -20,9 +22,10 @@ KernelSize = Annotated[int, Field(ge=1, le=1023), AfterValidator(_odd)]
 """Width of the kernel in tokens, centred on the output position."""
 
 
-class WithKernel(Schema):
+class WithKernel(ConvolutionOption):
     """An option that slides a kernel over the tokens, beside the attention heads."""
 
+    sized_by: ClassVar[str | None] = "kernel_size"
     kernel_size: KernelSize = 9
     """Width of the kernel in tokens, odd. Default: best at length 128 in ConvBERT's section 4.2."""
 
@@ -31,10 +34,16 @@ class WithKernel(Schema):
         """Inner widths that the branch adds to the concatenation before the output map."""
         return 1
 
+    @property
+    def reach(self) -> Reach:
+        """The kernel's window, centred on the output position."""
+        return Reach(self.kernel_size // 2, self.kernel_size // 2)
+
 
 class WithValue(WithKernel):
     """An option that slides its kernel over linearly mapped values."""
 
+    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({}, {"value": "shared"})
     value: Literal["own", "shared"] = "own"
     """The values that are convolved. `own`: from a separate linear map (ConvBERT's release). `shared`: attention's
     values (eq. 6)."""

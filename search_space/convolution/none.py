@@ -2,12 +2,12 @@
 
 from typing import Literal
 
-from foundation.schema import Schema
+from search_space.convolution.option import ConvolutionOption
 from search_space.cost.operation_counts import Operations
 from search_space.shape import AttentionShape
 
 
-class NoConvolution(Schema):
+class NoConvolution(ConvolutionOption):
     """Self-attention alone, with no convolution beside it."""
 
     kind: Literal["none"] = "none"
@@ -17,6 +17,11 @@ class NoConvolution(Schema):
     def branch_width_ratio(self) -> int:
         """Inner widths that the branch adds to the concatenation before the output map."""
         return 0
+
+    @property
+    def reach(self) -> None:
+        """The window: none."""
+        return None
 
     def parameters(self, shape: AttentionShape) -> int:
         """Return the parameters of the branch: none."""

@@ -6,15 +6,18 @@ An objective is two files: this declaration in `search_space/objective/NAME.py`,
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from typing import ClassVar
 
 from foundation.errors import Violation
-from foundation.schema import VARIANT_KEY, Schema
+from foundation.schema import VARIANT_KEY, OpenOption
 from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Component, Convention
 
 
-class PretrainingObjective(Schema):
+class PretrainingObjective(OpenOption):
     """What pretraining adds to an encoder and what it predicts; every objective has a `kind`, its file's name."""
+
+    package: ClassVar[str] = "search_space.objective"
 
     @property
     def name(self) -> str:

@@ -149,7 +149,7 @@ def test_the_picture_fits_a_plain_terminal(call: Call, name: str, monkeypatch: p
     architecture = PRESETS[name].candidate.architecture
     parts = ["self-attention", "feed-forward", f"{architecture.depth} blocks", f"{architecture.parameters:,}"]
     if architecture.convolution.branch_width_ratio:
-        parts += [architecture.convolution.kind, "kernel 9", "concatenated"]
+        parts += [architecture.convolution.kind, "window of 9 tokens", "concatenated"]
     for part in parts:
         assert part in answer.out
 

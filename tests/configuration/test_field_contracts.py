@@ -13,7 +13,7 @@ from configuration.latency import LatencyExperiment
 from configuration.yaml import load, renamed
 from configuration.yaml.scalars import plain_scalar
 from foundation.errors import ConfigurationError
-from foundation.schema import OPTION, VARIANT_KEY, canonical
+from foundation.schema import OPTION, VARIANT_KEY, canonical, options_of
 
 FILES: tuple[type[BaseModel], ...] = (Experiment, LatencyExperiment)
 
@@ -24,6 +24,7 @@ def parts(annotation: Any) -> Iterator[Any]:
     inside = get_args(annotation)[:1] if get_origin(annotation) is Annotated else get_args(annotation)
     for argument in inside if get_origin(annotation) is not Literal else ():
         yield from parts(argument)
+    yield from (option for option in options_of(annotation) if option is not annotation and not inside)
 
 
 def models(*tops: type[BaseModel]) -> dict[type[BaseModel], None]:
@@ -73,7 +74,7 @@ def unions() -> Iterator[Any]:
 
 
 def options(union: Any) -> dict[str, type[BaseModel]]:
-    members = get_args(get_args(union)[0])
+    members = options_of(get_args(union)[0])
     return {str(get_args(one.model_fields[VARIANT_KEY].annotation)[0]): one for one in members}
 
 

@@ -1,6 +1,6 @@
 """Small things of every kind that many tests are about: options, architectures, candidates, words and text."""
 
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import torch
@@ -9,10 +9,20 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, TypeAdapter
 from torch import nn
 
+from foundation.schema import options_of
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.convolution import OPTIONS, Convolution, SpanDynamic
-from search_space.convolution.kernel import WithKernel, WithValue
+from search_space.convolution import (
+    Convolution,
+    ConvolutionOption,
+    Depthwise,
+    Dynamic,
+    GatedDynamic,
+    Lightweight,
+    NoConvolution,
+    SpanDynamic,
+)
+from search_space.convolution.kernel import WithKernel
 from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
@@ -25,6 +35,8 @@ from tasks.tokenizer import WordPiece
 from tasks.vocabulary import SPECIAL_TOKENS
 
 GROUPS = (1, 2)
+TABLE_2 = (NoConvolution, Depthwise, Lightweight, Dynamic, GatedDynamic, SpanDynamic)
+SPAN_DYNAMIC = SpanDynamic(kernel_size=5)
 CONVOLUTION: TypeAdapter[Convolution] = TypeAdapter(Convolution)
 WORDS = WordPiece([*SPECIAL_TOKENS, *(f"w{number}" for number in range(35))], lowercase=True)
 OBJECTIVES: tuple[Objective, ...] = (MaskedLanguageModel(), ReplacedTokenDetection(generator_ratio=2))
@@ -32,21 +44,19 @@ OBJECTIVES: tuple[Objective, ...] = (MaskedLanguageModel(), ReplacedTokenDetecti
 
 def convolutions(kernel_size: int = 5) -> list[Convolution]:
     """Return one convolution of every option, those with a kernel at this size."""
-    return [convolution(option, kernel_size) for option in OPTIONS]
+    others = [option for option in options_of(ConvolutionOption) if option not in TABLE_2]
+    return [convolution(option, kernel_size) for option in (*TABLE_2, *others)]
 
 
 def variants(kernel_size: int = 5) -> list[Convolution]:
-    """Return the same and, beside each that can, one that shares attention's values; padding leaks in none."""
+    """Return every option at its defaults, then at its other examples; padding leaks in none."""
     every = convolutions(kernel_size)
-    sharing = [each.model_copy(update={"value": "shared"}) for each in every if can_share(each)]
-    return [*every, *sharing]
+    return [*every, *(each.model_copy(update={**more}) for each in every for more in each.examples if more)]
 
 
-def can_share(convolution: Convolution) -> bool:
-    """Return whether the option can convolve attention's values in place of its own."""
-    return isinstance(convolution, WithValue) and "shared" in get_args(
-        type(convolution).model_fields["value"].annotation
-    )
+def of_table_2(convolutions: list[Convolution]) -> list[Convolution]:
+    """Return the options of ConvBERT's Table 2: those whose equations, curves and charges the tests have."""
+    return [each for each in convolutions if isinstance(each, TABLE_2)]
 
 
 def leaking(kernel_size: int = 5) -> list[Convolution]:

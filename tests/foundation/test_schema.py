@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import create_model
 
-from foundation.schema import Count, Schema, canonical, canonical_text, fingerprint
+from foundation.schema import Count, Schema, canonical, canonical_text, fingerprint, options_of
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.convolution import OPTIONS
+from search_space.convolution import ConvolutionOption, SpanDynamic
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
 from search_space.optimiser import OPTIMISERS
 from search_space.recipe import Recipe
@@ -67,9 +67,9 @@ def test_whole_numbers_and_exponents_are_the_numbers_they_mean() -> None:
 
 def test_the_baseline_is_empty_and_options_keep_their_kind() -> None:
     assert canonical(Candidate()) == {}
-    for option in OPTIONS:
+    for option in options_of(ConvolutionOption):
         assert canonical(option()) == {"kind": option.model_fields["kind"].default}
-    assert canonical(Architecture(convolution=OPTIONS[-1]())) == {"convolution": {"kind": "span_dynamic"}}
+    assert canonical(Architecture(convolution=SpanDynamic())) == {"convolution": {"kind": "span_dynamic"}}
 
 
 def test_no_two_options_of_an_axis_share_a_fingerprint() -> None:

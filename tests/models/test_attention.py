@@ -13,7 +13,7 @@ from search_space.architecture import Architecture
 from search_space.convolution import Convolution
 from tests.factories.reference_equations import encoder as encoder_by_the_equations
 from tests.factories.reference_equations import mixed_attention
-from tests.factories.small_experiments import architecture, leaking, stir, title, variants
+from tests.factories.small_experiments import architecture, leaking, of_table_2, stir, title, variants
 
 RATIOS = (1, 2, 4, 8)
 KERNEL_SIZES = range(1, 34, 2)
@@ -24,7 +24,7 @@ Function = Callable[[dict[str, Tensor], Tensor], Tensor]
 
 
 def options(kernel_size: int) -> list[Convolution]:
-    return [*variants(kernel_size), *leaking(kernel_size)]
+    return [*of_table_2(variants(kernel_size)), *leaking(kernel_size)]
 
 
 def block_of(convolution: Convolution, ratio: int) -> tuple[MixedAttention, Architecture]:

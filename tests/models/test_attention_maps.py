@@ -9,7 +9,7 @@ from models.attention_maps import attention_map, visit_attention_maps
 from models.encoder import Encoder
 from models.initialisation import initialise
 from search_space.convolution import Convolution
-from tests.factories.small_experiments import architecture, title, variants
+from tests.factories.small_experiments import SPAN_DYNAMIC, architecture, title, variants
 from tests.factories.small_experiments import stir as moved
 
 LENGTH = 13
@@ -57,7 +57,7 @@ def test_a_map_is_a_distribution_over_tokens_without_padding() -> None:
 
 
 def test_every_layer_is_visited_once_and_the_output_is_unchanged() -> None:
-    encoder = Encoder(architecture(variants()[-1]), 0.1).eval()
+    encoder = Encoder(architecture(SPAN_DYNAMIC), 0.1).eval()
     stir(encoder)
     tokens = torch.randint(5, 30, (3, LENGTH), generator=torch.Generator().manual_seed(2))
     seen: list[int] = []

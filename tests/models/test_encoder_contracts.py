@@ -13,7 +13,15 @@ from models.heads.span import SpanHead
 from models.initialisation import initialise
 from search_space.architecture import Architecture
 from search_space.convolution import Convolution
-from tests.factories.small_experiments import GROUPS, architecture, convolutions, leaking, stir, title, variants
+from tests.factories.small_experiments import (
+    GROUPS,
+    SPAN_DYNAMIC,
+    architecture,
+    leaking,
+    stir,
+    title,
+    variants,
+)
 
 ARCHITECTURES = [
     pytest.param(architecture(convolution, groups), id=f"{title(convolution)}-{groups}")
@@ -127,7 +135,7 @@ def test_dropout_acts_in_training_mode_only(convolution: Convolution) -> None:
 @pytest.mark.parametrize("pooling", get_args(Pooling))
 @pytest.mark.parametrize("form", get_args(Form))
 def test_padding_never_affects_a_fine_tuned_models_answer(form: Form, pooling: Pooling) -> None:
-    model = build_fine_tuned(architecture(convolutions()[-1]), form, 3, pooling, 0.0).eval()
+    model = build_fine_tuned(architecture(SPAN_DYNAMIC), form, 3, pooling, 0.0).eval()
     initialise(model, 1)
     stir(model)
     segments = torch.zeros_like(tokens(1))

@@ -18,7 +18,7 @@ from search_space.convolution import Convolution
 from search_space.convolution.kernel import WithKernel
 from search_space.shape import AttentionShape
 from tests.factories.branch_harness import Beside
-from tests.factories.small_experiments import stir, title, variants
+from tests.factories.small_experiments import of_table_2, stir, title, variants
 
 WORDS, CENTRE, CUES = 16, 16, (17, 18)  # the words 0 to 15 may be copied
 LEFT_PLACE, CENTRE_PLACE, RIGHT_PLACE, LENGTH = 1, 2, 3, 5
@@ -29,7 +29,7 @@ STEPS, BATCH, HELD_OUT = 200, 256, 4096
 # standard deviations of a binomial count of the held-out questions: one time in 30 000 by accident.
 BLIND = 1 / 2 + 1 / (2 * WORDS)
 CHANCE = 4 * math.sqrt(BLIND * (1 - BLIND) / HELD_OUT)
-BRANCHES = [each for each in variants(LENGTH) if isinstance(each, WithKernel)]
+BRANCHES = [each for each in of_table_2(variants(LENGTH)) if isinstance(each, WithKernel)]
 every_branch = pytest.mark.parametrize("option", BRANCHES, ids=title)
 # one kernel per channel of the input is no function of the input at all, so there is none to read
 every_normalised = pytest.mark.parametrize("option", [x for x in BRANCHES if x.kind != "depthwise"], ids=title)

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from foundation.schema import options_of
 from search_space.candidate import Candidate
 from search_space.constraint_language import CHARACTERS_AT_MOST, InvalidExpression, parse
 from search_space.constraints import broken_by, known_paths, parsed
-from search_space.convolution import OPTIONS
+from search_space.convolution import ConvolutionOption
 from search_space.overrides import apply
 
 VALUES = {"a": 3, "b": 0.5, "c": "text", "d": True}
@@ -108,9 +109,9 @@ def test_any_text_parses_or_raises_invalid_expression(text: str) -> None:
         ),
         (
             "not (convolution) in ['none', 'spam']",
-            "'spam' is never a value of convolution; allowed: 'none', 'depthwise'",
+            "'spam' is never a value of convolution; allowed: 'depthwise', 'dynamic'",
         ),
-        ("convolution == 3", "3 is never a value of convolution; allowed: 'none', 'depthwise', 'lightweight'"),
+        ("convolution == 3", "3 is never a value of convolution; allowed: 'depthwise', 'dynamic'"),
         ("convolution.value == 'mine'", "'mine' is never a value of convolution.value; allowed: 'own', 'shared'"),
         ("objective.kind == 'mlm'", "'mlm' is never a value of objective.kind; allowed: 'masked_language_model'"),
         ("recipe.device != 'gpu'", "'gpu' is never a value of recipe.device; allowed: 'cpu', 'cuda'"),
@@ -176,7 +177,7 @@ def test_a_misspelt_option_is_refused_with_a_suggestion() -> None:
 
 
 def test_every_choice_of_every_option_is_known_by_name() -> None:
-    for option in OPTIONS:
+    for option in options_of(ConvolutionOption):
         kind = option.model_fields["kind"].default
         assert (broken_by(Candidate(), (f"convolution == '{kind}'",)) is None) == (kind == "none")
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foundation.schema import Schema
+from foundation.schema import Schema, options_of
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.convolution import OPTIONS, Depthwise, SpanDynamic
+from search_space.convolution import ConvolutionOption, Depthwise, SpanDynamic
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
 from search_space.optimiser import OPTIMISERS, Sgd
 from search_space.overrides import InvalidOverride, apply, difference
@@ -63,8 +63,8 @@ def test_an_option_is_replaced_before_its_own_fields_are_set() -> None:
     assert apply(depthwise, {"convolution": {"kind": "span_dynamic"}}).architecture.convolution == SpanDynamic()
 
 
-@pytest.mark.parametrize("option", OPTIONS)
-@pytest.mark.parametrize("start", OPTIONS)
+@pytest.mark.parametrize("option", options_of(ConvolutionOption))
+@pytest.mark.parametrize("start", options_of(ConvolutionOption))
 def test_an_options_name_alone_is_the_option_with_its_defaults(start: type[Schema], option: type[Schema]) -> None:
     baseline = Candidate(architecture=Architecture.model_validate({"convolution": start()}))
     kind = option.model_fields["kind"].default

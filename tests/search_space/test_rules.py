@@ -8,15 +8,16 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from foundation.errors import Violation
+from foundation.schema import options_of
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.convolution import OPTIONS, Depthwise, NoConvolution, SpanDynamic
+from search_space.convolution import ConvolutionOption, Depthwise, NoConvolution, SpanDynamic
 from search_space.convolution.kernel import WithKernel
 from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
 from search_space.recipe import Recipe
 from tests.factories.small_experiments import divisors
 
-WITH_KERNEL = tuple(option for option in OPTIONS if issubclass(option, WithKernel))
+WITH_KERNEL = tuple(option for option in options_of(ConvolutionOption) if issubclass(option, WithKernel))
 
 
 def broken(candidate: Candidate) -> dict[tuple[str | int, ...], str]:

@@ -59,7 +59,7 @@ def test_an_editor_offers_the_names_of_options_alone() -> None:
     for name in ("Architecture", "PartialArchitecture"):
         offered = definitions[name]["properties"]["convolution"]["anyOf"]
         assert {
-            "enum": ["none", "depthwise", "lightweight", "dynamic", "gated_dynamic", "span_dynamic"],
+            "enum": ["depthwise", "dynamic", "gated_dynamic", "lightweight", "none", "span_dynamic"],
             "type": "string",
         } in offered
 

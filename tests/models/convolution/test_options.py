@@ -7,17 +7,17 @@ from torch.nn.functional import avg_pool1d
 
 from models.convolution import build_branch
 from models.initialisation import initialise
-from search_space.convolution import OPTIONS, Convolution, Depthwise
+from search_space.convolution import Convolution, Depthwise, NoConvolution
 from search_space.convolution.kernel import WithKernel, WithValue
 from search_space.shape import AttentionShape
 from tests.factories.branch_harness import Beside
 from tests.factories.branch_harness import beside as built_beside
-from tests.factories.small_experiments import convolution, convolutions, leaking, title, variants
+from tests.factories.small_experiments import convolutions, leaking, of_table_2, title, variants
 
 SHAPE = AttentionShape(width=12, heads=3, head_width=4)
 LENGTH, KERNEL_SIZE, MIDDLE = 15, 5, 7
 REACH = KERNEL_SIZE // 2
-WITH_KERNEL = [each for each in variants(KERNEL_SIZE) if isinstance(each, WithKernel)]
+WITH_KERNEL = [each for each in of_table_2(variants(KERNEL_SIZE)) if isinstance(each, WithKernel)]
 NORMALISED = [each for each in WITH_KERNEL if isinstance(each, WithValue)]
 FIXED = ("depthwise", "lightweight")  # the kernel is the same for every input
 
@@ -51,8 +51,8 @@ def changed_places(one: Tensor, other: Tensor) -> list[int]:
 
 
 def test_attention_alone_has_no_branch() -> None:
-    assert build_branch(convolution(OPTIONS[0], 1), SHAPE) is None
-    assert [option for option in convolutions() if option.branch_width_ratio == 0] == [convolution(OPTIONS[0], 1)]
+    assert build_branch(NoConvolution(), SHAPE) is None
+    assert [option for option in convolutions() if option.branch_width_ratio == 0] == [NoConvolution()]
 
 
 @every_branch

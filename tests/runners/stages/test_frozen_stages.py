@@ -30,14 +30,14 @@ from tasks.labelled.minimal_pairs import encode_pairs, save_groups
 from tasks.labelled.task import Example
 from tasks.labelled.words import encode_words, save_words
 from tasks.objectives import build_model, masked_language_model, replaced_token_detection
-from tests.factories.small_experiments import OBJECTIVES, WORDS, candidate, convolutions, stir
+from tests.factories.small_experiments import OBJECTIVES, SPAN_DYNAMIC, WORDS, candidate, stir
 
 LENGTH = 16
 EACH_OBJECTIVE = pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda one: one.kind)
 
 
 def learner(objective: Objective) -> Candidate:
-    return candidate(convolutions()[-1], objective)
+    return candidate(SPAN_DYNAMIC, objective)
 
 
 def words(count: int, seed: int) -> str:

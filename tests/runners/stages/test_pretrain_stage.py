@@ -17,9 +17,9 @@ from runners.stages.declarations import PretrainStage
 from runners.stages.progress import ProgressFile
 from search_space.candidate import Candidate
 from tasks.evaluation_set import EvaluationSet
-from tests.factories.small_experiments import OBJECTIVES, WORDS, candidate, convolutions, text
+from tests.factories.small_experiments import OBJECTIVES, SPAN_DYNAMIC, WORDS, candidate, text
 
-LEARNER = candidate(convolutions()[-1], OBJECTIVES[1], 0.1)
+LEARNER = candidate(SPAN_DYNAMIC, OBJECTIVES[1], 0.1)
 
 
 class Killed(Exception):

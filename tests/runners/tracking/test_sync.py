@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from foundation.schema import options_of
 from ledger.records import Status, TrialStatus
 from ledger.snapshot import Snapshot
 from ledger.stage_results import FailedStage, FineTuneResult, PretrainResult
@@ -14,7 +15,7 @@ from runners.tracking import TrackingStore, mirror
 from runners.tracking.mirrored_run import IDENTITY_TAG
 from runners.tracking.parameters import short_code, shortened
 from runners.tracking.runs import projected
-from search_space.convolution import OPTIONS
+from search_space.convolution import ConvolutionOption
 from tests.factories.mlflow_rows import everything, rows, statuses, values_of_tag
 from tests.factories.tracked_study import LABELS, arm_row, still_running, study
 
@@ -169,8 +170,9 @@ def test_a_long_parameter_is_truncated_and_its_full_value_attached() -> None:
 
 
 def test_short_codes_fit_a_chart_and_are_distinct() -> None:
-    codes = {short_code(option.model_fields["kind"].default) for option in OPTIONS}
-    assert len(codes) == len(OPTIONS)
+    options = options_of(ConvolutionOption)
+    codes = {short_code(option.model_fields["kind"].default) for option in options}
+    assert len(codes) == len(options)
     assert all(len(code) <= 10 for code in codes)
 
 

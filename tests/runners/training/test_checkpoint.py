@@ -16,12 +16,13 @@ from ledger.records import Status
 from models.encoder import Encoder
 from runners.training.checkpoint import load_checkpoint, load_weights, save_checkpoint
 from search_space.candidate import Candidate
-from tests.factories.small_experiments import OBJECTIVES, candidate, convolutions
+from search_space.convolution import SpanDynamic
+from tests.factories.small_experiments import OBJECTIVES, SPAN_DYNAMIC, candidate, convolutions
 from tests.factories.training_data import Run, assert_bitwise_equal, learners, name_of
 
 FILES = ("optimiser.safetensors", "place.json", "sha256.json", "weights.safetensors")
 EVERY_FILE = ("manifest.json", *(f"checkpoint/{name}" for name in FILES))
-LEARNER = candidate(convolutions()[-1], OBJECTIVES[1], 0.1)
+LEARNER = candidate(SPAN_DYNAMIC, OBJECTIVES[1], 0.1)
 UNTRAINED = Run.started(LEARNER)
 
 
@@ -62,7 +63,7 @@ def test_the_weights_of_another_model_are_an_error(tmp_path: Path) -> None:
     other_names = candidate(convolutions()[1], OBJECTIVES[1])
     with pytest.raises(ValueError, match="not those of the model's parameters"):
         Run.started(other_names).load(tmp_path / "one")
-    other_sizes = candidate(convolutions(9)[-1], OBJECTIVES[1])
+    other_sizes = candidate(SpanDynamic(kernel_size=9), OBJECTIVES[1])
     with pytest.raises(ValueError, match=r"generate.bias: shape \(10,\) in the checkpoint, \(18,\) in the model"):
         Run.started(other_sizes).load(tmp_path / "one")
 

@@ -19,7 +19,15 @@ from search_space.candidate import Candidate
 from search_space.objective import Objective
 from tasks.evaluation_set import EvaluationSet
 from tasks.masking import mask
-from tests.factories.small_experiments import OBJECTIVES, WORDS, candidate, convolutions, stir
+from tests.factories.small_experiments import (
+    OBJECTIVES,
+    SPAN_DYNAMIC,
+    WORDS,
+    candidate,
+    convolutions,
+    of_table_2,
+    stir,
+)
 from tests.factories.training_data import Run, assert_bitwise_equal, learners, lesson, name_of
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -35,7 +43,7 @@ every_learner = pytest.mark.parametrize("learner", learners(0.1), ids=name_of)
 def curves(objective: Objective, dropout: float) -> dict[str, list[float]]:
     """Return the losses of the first updates by convolution, from weights at which every option affects the loss."""
     found: dict[str, list[float]] = {}
-    for convolution in convolutions()[-1:] if dropout else convolutions():
+    for convolution in [SPAN_DYNAMIC] if dropout else of_table_2(convolutions()):
         run = Run.started(candidate(convolution, objective, dropout))
         stir(run.model)
         found[convolution.kind] = run.train(0, GOLDEN_STEPS).losses
@@ -60,7 +68,7 @@ def test_the_first_losses_are_the_golden_ones(objective: Objective, dropout: flo
 def test_the_golden_curves_differ_between_options_and_with_dropout() -> None:
     files = [json.loads(path.read_text()) for path in sorted(GOLDEN.glob("*.json"))]
     every = [tuple(round(loss, 2) for loss in curve) for file in files for curve in file.values()]
-    assert len(set(every)) == len(every) == len(OBJECTIVES) * (len(convolutions()) + 1)
+    assert len(set(every)) == len(every) == len(OBJECTIVES) * (len(of_table_2(convolutions())) + 1)
 
 
 @every_learner
@@ -99,7 +107,7 @@ def test_a_run_resumed_without_moments_differs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.kind)
 @pytest.mark.parametrize("poison", [math.nan, math.inf])
 def test_a_loss_that_is_not_finite_raises_before_the_update(objective: Objective, poison: float) -> None:
-    run = Run.started(candidate(convolutions()[-1], objective))
+    run = Run.started(candidate(SPAN_DYNAMIC, objective))
     with torch.no_grad():
         run.model.encoder.blocks[0].feed_forward.up.weight[0, 0] = poison  # type: ignore[union-attr, operator]
     before = [value.clone() for value in run.model.parameters()]

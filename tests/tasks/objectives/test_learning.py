@@ -16,11 +16,11 @@ from tasks.objectives.masked_tokens import MaskedTokenModel
 from tasks.objectives.pretraining_model import PretrainingModel
 from tests.factories.small_experiments import (
     OBJECTIVES,
+    SPAN_DYNAMIC,
     WORDS,
     batches_of,
     built,
     candidate,
-    convolutions,
     evaluation_set_of,
     stir,
     title,
@@ -70,7 +70,7 @@ def test_every_parameter_has_a_gradient(objective: Objective, convolution: Convo
 @every_objective
 def test_the_initial_loss_is_that_of_a_uniform_guess(objective: Objective) -> None:
     """Cross-entropy of a uniform guess: ln of the vocabulary size, and ln 2 per classified token."""
-    model = built(candidate(convolutions()[-1], objective)).eval()
+    model = built(candidate(SPAN_DYNAMIC, objective)).eval()
     loss = model.loss(batch_of(model, objective, 64), np.random.default_rng(1)).item()
     blind = float(np.log(WORDS.vocabulary_size))
     if objective.kind == "replaced_token_detection":
@@ -81,7 +81,7 @@ def test_the_initial_loss_is_that_of_a_uniform_guess(objective: Objective) -> No
 @every_objective
 @torch.inference_mode()
 def test_the_held_out_loss_does_not_depend_on_the_batches(objective: Objective) -> None:
-    learner = candidate(convolutions()[-1], objective)
+    learner = candidate(SPAN_DYNAMIC, objective)
     model = built(learner).eval()
     stir(model)
     evaluation_set = evaluation_set_of(learner, 2 * ROWS_AT_A_TIME + 7)
@@ -100,7 +100,7 @@ def test_the_held_out_loss_does_not_depend_on_the_batches(objective: Objective) 
 
 def test_the_held_out_loss_of_masked_language_modelling_is_its_training_loss() -> None:
     objective = OBJECTIVES[0]
-    model = built(candidate(convolutions()[-1], objective)).eval()
+    model = built(candidate(SPAN_DYNAMIC, objective)).eval()
     stir(model)
     masked = batch_of(model, objective, 9)
     loss = model.loss(masked, np.random.default_rng(1)).item()
@@ -111,7 +111,7 @@ def test_the_held_out_loss_of_masked_language_modelling_is_its_training_loss() -
 @torch.inference_mode()
 def test_each_held_out_loss_is_that_of_its_own_target(objective: Objective) -> None:
     """Against the probability of the target, one position at a time."""
-    learner = candidate(convolutions()[-1], objective)
+    learner = candidate(SPAN_DYNAMIC, objective)
     model = built(learner).eval()
     stir(model)
     evaluation_set = evaluation_set_of(learner, ROWS_AT_A_TIME + 2)

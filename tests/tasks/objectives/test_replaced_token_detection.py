@@ -13,14 +13,14 @@ from tasks.batches import Batches
 from tasks.masking import MaskedBatch, mask
 from tasks.objectives import build_model
 from tasks.objectives.replaced_token_detection import Model
-from tests.factories.small_experiments import WORDS, candidate, convolutions, stir, text
+from tests.factories.small_experiments import SPAN_DYNAMIC, WORDS, candidate, convolutions, stir, text
 
 CERTAIN = 12  # the token that the generator of some tests always samples
 VERDICT = 1.5  # the constant logit of the discriminator in some tests
 
 
 def built(objective: ReplacedTokenDetection) -> Model:
-    learner = candidate(convolutions()[-1], objective)
+    learner = candidate(SPAN_DYNAMIC, objective)
     model = build_model(learner, objective.generator_of(learner.architecture, learner.architecture), 1)
     assert isinstance(model, Model)
     return model.eval()

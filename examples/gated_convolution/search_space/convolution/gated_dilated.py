@@ -1,0 +1,45 @@
+"""Gated dilated convolution: a depthwise kernel with gaps, gated by the token itself. van den Oord et al. 2016.
+
+WaveNet, arXiv 1609.03499, sections 2.2 and 2.3; centred in place of causal, and linear in place of tanh.
+"""
+
+from typing import Literal
+
+from foundation.schema import Count
+from search_space.convolution.kernel import WithKernel
+from search_space.convolution.option import Reach
+from search_space.cost.operation_counts import Operations, linear
+from search_space.shape import AttentionShape, linear_parameters
+
+
+class GatedDilated(WithKernel):
+    """A kernel per channel whose taps are `dilation` tokens apart; a sigmoid of the token gates its output."""
+
+    kind: Literal["gated_dilated"] = "gated_dilated"
+    """Chooses gated dilated convolution."""
+    dilation: Count = 2
+    """Distance between two taps in tokens; 1 is the usual convolution."""
+
+    @property
+    def reach(self) -> Reach:
+        """The window, from the first tap to the last."""
+        side = self.kernel_size // 2 * self.dilation
+        return Reach(side, side)
+
+    def parameters(self, shape: AttentionShape) -> int:
+        """Return the parameters of the map to values and gates, and of a kernel per channel."""
+        return linear_parameters(shape.width, 2 * shape.inner_width) + shape.inner_width * self.kernel_size
+
+    def operations(self, shape: AttentionShape) -> Operations:
+        """Return the operations of the branch per token."""
+        window = Operations(multiply_adds=shape.inner_width * self.kernel_size)
+        gate = Operations(sigmoids=shape.inner_width, products=shape.inner_width)
+        return linear(shape.width, 2 * shape.inner_width) + window + gate
+
+    def saved_activations(self, shape: AttentionShape) -> int:
+        """Return the values per token that the branch saves: values and gates, the sigmoid, the convolved values."""
+        return 4 * shape.inner_width
+
+    def elementwise_flops(self, shape: AttentionShape) -> int:
+        """Return the FLOPs per token that torch's counter omits: the product with the gate."""
+        return shape.inner_width

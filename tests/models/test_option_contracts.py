@@ -1,0 +1,116 @@
+"""Every option keeps the option contracts, from another folder too; a wrong one breaks those it is wrong in."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+import models.convolution
+import search_space.convolution
+from foundation.schema import options_changed, options_of
+from models.option_contracts import CONTRACTS, Outcome, contracts_of
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.convolution import ConvolutionOption
+from search_space.overrides import InvalidOverride, apply
+from search_space.summary import receptive_field
+from tests.factories.paths import ROOT
+
+PLUGIN = ROOT / "examples" / "gated_convolution"
+KIND = "gated_dilated"
+PACKAGES = (search_space.convolution, models.convolution)
+
+
+def faults(outcomes: list[Outcome]) -> list[tuple[str, str]]:
+    return [(each.contract, each.problem) for each in outcomes if each.problem]
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Iterator[Path]:
+    """Yield a copy of the plugin's folder, which extends the packages until the test ends."""
+    folder = tmp_path / "plugin"
+    shutil.copytree(PLUGIN, folder)
+    parts = [folder.joinpath(*package.__name__.split(".")) for package in PACKAGES]
+    for package, part in zip(PACKAGES, parts, strict=True):
+        package.__path__.append(str(part))
+    yield folder
+    for package, part in zip(PACKAGES, parts, strict=True):
+        package.__path__.remove(str(part))
+        sys.modules.pop(f"{package.__name__}.{KIND}", None)
+        vars(package).pop(KIND, None)
+    options_changed()
+
+
+def options() -> dict[str, type[ConvolutionOption]]:
+    return {option.model_fields["kind"].default: option for option in options_of(ConvolutionOption)}
+
+
+@pytest.mark.parametrize("kind", options())
+def test_every_option_keeps_every_contract(kind: str) -> None:
+    found = [*contracts_of(options()[kind])]
+    assert len(found) == len(CONTRACTS) * len(options()[kind].examples)
+    assert faults(found) == []
+
+
+def test_a_correct_option_from_another_folder_keeps_every_contract(plugin: Path) -> None:
+    found = [*contracts_of(options()[KIND])]
+    assert faults(found) == []
+    assert not any(each.skipped for each in found)
+    assert len(found) == len(CONTRACTS)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "contract"),
+    [
+        ("return 4 * shape.inner_width", "return 42 * shape.inner_width // 10", "saved activations"),
+        (
+            "return linear_parameters(shape.width,",
+            "return linear_parameters(1 + shape.width,",
+            "parameters are those",
+        ),
+        ("linear(shape.width, 2 *", "linear(shape.width, 3 *", "FLOPs are those counted"),
+        ("return Reach(side, side)", "return Reach(side, side + 1)", "the window is the declared reach"),
+        ("without_padding(values, padding_mask)", "values", "padding is the end of the sequence"),
+        (
+            "nn.init.constant_(self.kernel, 1 / self.kernel.shape[-1])",
+            "nn.init.normal_(self.kernel)",
+            "initial values",
+        ),
+        ("self.kernel.to(", "self.kernel.detach().to(", "gradients reach"),
+    ],
+)
+def test_a_wrong_option_breaks_the_contract_that_is_about_it(
+    plugin: Path, right: str, wrong: str, contract: str
+) -> None:
+    changed = 0
+    for file in plugin.rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        changed += text.count(right)
+        file.write_text(text.replace(right, wrong), encoding="utf-8")
+    assert changed == 1
+    ((broken, problem),) = faults([*contracts_of(options()[KIND])])
+    assert broken.startswith(contract), problem
+
+
+def test_an_option_from_another_folder_is_used_as_if_built_in(plugin: Path) -> None:
+    built = Architecture.model_validate({"depth": 3, "convolution": {"kind": KIND, "kernel_size": 9, "dilation": 4}})
+    assert Architecture.model_validate_json(built.model_dump_json()) == built
+    assert receptive_field(built) == 1 + 3 * 32
+    assert apply(Candidate(), {"convolution": KIND, "convolution.dilation": 3}).architecture.convolution.reach == (
+        type(built.convolution)(dilation=3).reach  # type: ignore[call-arg]
+    )
+    with pytest.raises(InvalidOverride, match="belongs to gated_dilated"):
+        apply(Candidate(), {"convolution.dilation": 3})
+    (violation,) = Candidate(architecture=built.model_copy(update={"positions": 16})).violations()
+    assert violation.message == "128 is longer than the 16 positions of the architecture"
+
+
+def test_an_unknown_kind_lists_the_options_of_every_folder(plugin: Path) -> None:
+    with pytest.raises(ValidationError) as refused:
+        Architecture.model_validate({"convolution": "gated"})
+    (error,) = refused.value.errors()
+    assert (error["type"], error["loc"]) == ("union_tag_invalid", ("convolution",))
+    assert "'gated_dilated', 'gated_dynamic'" in error["msg"]

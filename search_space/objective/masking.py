@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import Field
 
 from foundation.errors import Violation
-from foundation.schema import Share
+from foundation.schema import VARIANT_KEY, Share
 from search_space.objective.pretraining_objective import PretrainingObjective
 
 
@@ -32,7 +32,7 @@ class Masking(PretrainingObjective):
     @property
     def masking_fields(self) -> dict[str, Any]:
         """The values of the fields that all objectives with masks share."""
-        return {name: getattr(self, name) for name in Masking.model_fields}
+        return {name: getattr(self, name) for name in Masking.model_fields if name != VARIANT_KEY}
 
     def predictions(self, length: int) -> int:
         """Return the number of predicted positions: 19 of 128 at 15%; never [CLS] or the last [SEP]."""

@@ -1,23 +1,22 @@
 """Every objective of the folder has a module, costs in closed form equal to those of that module, an evaluation."""
 
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
-from foundation.schema import canonical
+from foundation.schema import canonical, options_of
 from search_space import objective as folder
 from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
 from search_space.objective.pretraining_objective import PretrainingObjective
 from tasks import objectives as modules
 from tests.factories.small_experiments import OBJECTIVES, built, candidate, convolutions
 
-KINDS = sorted(option.model_fields["kind"].default for option in get_args(get_args(Objective)[0]))
+KINDS = sorted(option.model_fields["kind"].default for option in options_of(PretrainingObjective))
 every_objective = pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.kind)
 
 
 def files(package: object) -> set[str]:
-    return {path.stem for path in Path(str(package.__file__)).parent.glob("*.py")}  # type: ignore[attr-defined]
+    return {path.stem for path in Path(str(package.__file__)).parent.glob("*.py")}
 
 
 def test_every_kind_is_a_file_here_and_a_module_there_and_is_tested() -> None:
@@ -44,7 +43,7 @@ def test_predictions_leave_the_two_special_tokens(objective: Objective, length: 
 def test_the_evaluation_is_that_of_an_objective_and_its_reference_makes_it(objective: Objective) -> None:
     assert isinstance(objective, PretrainingObjective)
     assert objective.evaluation in KINDS
-    assert objective.reference.kind in KINDS  # type: ignore[attr-defined]
+    assert objective.reference.kind in KINDS
     assert objective.description.startswith(objective.kind.replace("_", " "))
     architecture = candidate(convolutions()[-1], objective).architecture
     generator = objective.reference_generator(architecture)
@@ -53,7 +52,7 @@ def test_the_evaluation_is_that_of_an_objective_and_its_reference_makes_it(objec
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_defaults_never_enter_a_key(kind: str) -> None:
-    (option,) = (each for each in get_args(get_args(Objective)[0]) if each.model_fields["kind"].default == kind)
+    (option,) = (each for each in options_of(PretrainingObjective) if each.model_fields["kind"].default == kind)
     assert canonical(option()) == {"kind": kind}
 
 

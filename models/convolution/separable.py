@@ -5,7 +5,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from models.convolution import PaddingMask
-from models.kernels.window import depthwise_window_sum
+from models.kernels.window import depthwise_window_sum, shifted
+from search_space.convolution.kernel import WithKernel
 from search_space.shape import AttentionShape
 
 
@@ -28,16 +29,17 @@ class DepthwiseKernel(nn.Module):
 class SeparableConvolution(nn.Module):
     """A separable convolution from the width to the inner width; padding is zeroed first."""
 
-    def __init__(self, kernel_size: int, shape: AttentionShape) -> None:
+    def __init__(self, option: WithKernel, shape: AttentionShape) -> None:
         super().__init__()
-        self.depthwise = DepthwiseKernel(kernel_size, shape.width)
+        self.shift = option.shift
+        self.depthwise = DepthwiseKernel(option.kernel_size, shape.width)
         self.pointwise = nn.Linear(shape.width, shape.inner_width)
 
     def forward(
         self, x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask
     ) -> Float[Tensor, "batch seq inner"]:
         """Return the convolved and mapped tokens."""
-        mapped: Tensor = self.pointwise(self.depthwise(without_padding(x, padding_mask)))
+        mapped: Tensor = self.pointwise(self.depthwise(readable(x, padding_mask, self.shift)))
         return mapped
 
 
@@ -46,3 +48,10 @@ def without_padding(
 ) -> Float[Tensor, "batch seq width"]:
     """Return the tokens with padding set to zero, the same as zero padding at the end of the sequence."""
     return x if padding_mask is None else x.masked_fill(~padding_mask[..., None], 0.0)
+
+
+def readable(
+    x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask, shift: int
+) -> Float[Tensor, "batch seq width"]:
+    """Return what a window reads: padding set to zero, moved by `shift` positions to the right."""
+    return shifted(without_padding(x, padding_mask), shift)

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn.functional import pad
 
 from models.kernels import portable
 from models.kernels.native import bindings
@@ -40,6 +41,20 @@ def depthwise_window_sum(
         compiled: Tensor = _DepthwiseWindowSum.apply(values, kernel)  # type: ignore[no-untyped-call]
         return compiled
     return portable.depthwise_window_sum(values, kernel.to(values.dtype))
+
+
+def shifted(x: Float[Tensor, "batch seq width"], shift: int) -> Float[Tensor, "batch seq width"]:
+    """Return x moved by `shift` positions to the right, zeros moving in; negative for the left.
+
+    A centred window over the moved values lies before (or after) each position: a causal convolution.
+    """
+    if shift == 0:
+        return x
+    length = x.shape[1]
+    if abs(shift) >= length:
+        return torch.zeros_like(x)
+    kept = x[:, : length - shift] if shift > 0 else x[:, -shift:]
+    return pad(kept, (0, 0, shift, 0) if shift > 0 else (0, 0, 0, -shift))
 
 
 @cache

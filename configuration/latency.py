@@ -15,9 +15,9 @@ from foundation.schema import Count, JsonValue, Name, Schema, Seed, canonical
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.cost import MATMUL, Component, Convention, Role
-from search_space.stack import components
 from search_space.overrides import ROOTS, InvalidOverride
 from search_space.recipe import Recipe
+from search_space.stack import components
 
 FASTER = r"^\S+ > \S+$"
 Part = Literal["attention", "block"]

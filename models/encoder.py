@@ -1,4 +1,4 @@
-"""The encoder: embeddings, then blocks of sublayers. Devlin et al. 2018; embeddings factorised as in ELECTRA-Small."""
+"""The encoder: embeddings, then blocks of sublayers. Devlin et al. 2018; factorised embeddings: ELECTRA-Small."""
 
 from collections.abc import Iterator
 

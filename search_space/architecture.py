@@ -32,8 +32,8 @@ from search_space.stack import (
     sublayer_mistakes,
     unequal_kinds,
 )
-from search_space.sublayer.operation_chain import InvalidChain
 from search_space.sublayer.attention import Visibility
+from search_space.sublayer.operation_chain import InvalidChain
 from search_space.sublayer.sublayer import InvalidSetting
 
 PerLayer = Annotated[
@@ -67,7 +67,7 @@ class Architecture(Schema):
     Default: ELECTRA-Small's, as for every size here (arXiv 2003.10555, appendix A)."""
     layers: str | None = None
     """The sublayers in order, as a layer program: s self-attention, f feed-forward, g gated linear unit, r recurrent,
-    `[a|b]` in parallel, `<...>` a chain of operations; `depth` is then the number of its blocks. None: `(s f)*depth`."""
+    `[a|b]` in parallel, `<...>` a chain of operations; `depth` is then its number of blocks. None: `(s f)*depth`."""
     width: Count = 256
     """Channels of the residual stream, the hidden size of a token."""
     embedding_width: Count = 128
@@ -168,6 +168,13 @@ class Architecture(Schema):
         """The longest sequence in tokens; None for any length."""
         return self.position.longest(self.positions)
 
+    def too_long(self, length: int) -> str | None:
+        """Return why a sequence of `length` tokens is too long, or None."""
+        longest = self.longest_sequence
+        if longest is None or length <= longest:
+            return None
+        return f"{length} is longer than the {longest} positions of the architecture"
+
     @property
     def parameters(self) -> int:
         """Trainable parameters of the encoder with its embeddings, without heads."""
@@ -213,7 +220,9 @@ class Architecture(Schema):
         if not self.normalisation.final:
             return ()
         parameters, saved = layer_norm_parameters(self.width), self.width + NORMALISATION_STATISTICS
-        return (Component(Role.FINAL_NORM, self.attention_shape, parameters, Operations(normalised=self.width), saved),)
+        return (
+            Component(Role.FINAL_NORM, self.attention_shape, parameters, Operations(normalised=self.width), saved),
+        )
 
     def shrunk(self, ratio: int) -> "Architecture":
         """Return a generator of this architecture: width, heads and feed-forward width divided by `ratio`.
@@ -258,8 +267,11 @@ def _shrunk_program(program: LayerProgram, ratio: int) -> LayerProgram:
         if not isinstance(item, Sublayer):
             return item
         shrinking = ("heads", "width", "hidden_width")
-        settings = {name: max(1, value // ratio) if name in shrinking else value for name, value in item.settings}
-        return replace(item, settings=tuple(settings.items()))
+        settings = (
+            (name, max(1, value // ratio) if name in shrinking and isinstance(value, int) else value)
+            for name, value in item.settings
+        )
+        return replace(item, settings=tuple(settings))
 
     return LayerProgram(tuple(map(smaller, program.items)))
 

@@ -1,13 +1,14 @@
-"""Per-layer sizes: lists in place of a number, such as `heads: [12, 11, 12]`, become settings of the layer program."""
+"""Per-layer sizes: a list in place of a number, such as `heads: [12, 11]`, becomes settings of the layer program."""
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NoReturn
 
 from pydantic import ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from search_space.layer_program import InvalidProgram, LayerProgram, Sublayer, SublayerKind, parse_program
+from search_space.layer_program import InvalidProgram, Item, LayerProgram, Sublayer, SublayerKind, parse_program
 
 LISTS = {
     "heads": (SublayerKind.SELF_ATTENTION, "heads"),
@@ -45,7 +46,7 @@ def number_of_blocks(program: LayerProgram) -> int:
     """Return the number of sublayers, a feed-forward network right after self-attention not counted."""
     kinds = [item.kind if isinstance(item, Sublayer) else None for item in program.items]
     pair = (SublayerKind.SELF_ATTENTION, SublayerKind.FEED_FORWARD)
-    return len(kinds) - sum(following == pair for following in zip(kinds, kinds[1:], strict=False))
+    return len(kinds) - sum(following == pair for following in pairwise(kinds))
 
 
 def is_plain(program: LayerProgram) -> bool:
@@ -70,15 +71,17 @@ def _with_sizes(program: LayerProgram, name: str, sizes: list[Any]) -> LayerProg
     for size in sizes:
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             _refuse(name, sizes, f"{size!r} is no whole number from 1")
-    remaining, items = iter(sizes), []
-    for item in program.items:
-        if isinstance(item, Sublayer) and item.kind is kind:
-            settings = dict(item.settings)
-            if setting in settings:
-                _refuse(name, sizes, f"{item} of layers sets it too; set it in one place")
-            item = replace(item, settings=tuple(sorted({**settings, setting: next(remaining)}.items())))
-        items.append(item)
-    return LayerProgram(tuple(items))
+    remaining = iter(sizes)
+
+    def sized(item: Item) -> Item:
+        if not (isinstance(item, Sublayer) and item.kind is kind):
+            return item
+        settings = dict(item.settings)
+        if setting in settings:
+            _refuse(name, sizes, f"{item} of layers sets it too; set it in one place")
+        return replace(item, settings=tuple(sorted({**settings, setting: next(remaining)}.items())))
+
+    return LayerProgram(tuple(map(sized, program.items)))
 
 
 def _refuse(name: str, value: object, message: str) -> NoReturn:

@@ -151,6 +151,33 @@ def sandwich(layers: int, coefficient: int) -> LayerProgram:
     return parse_program(f"{'s ' * coefficient}(s f)*{layers - coefficient}{' f' * coefficient}")
 
 
+def compact(program: LayerProgram) -> str:
+    """Return a short text of the program for tables, with repeated groups as counts: `s*3 (s f)*5 f*3`."""
+    texts = [str(item) for item in program.items]
+    parts: list[str] = []
+    while texts:
+        length, count = max(_repeated(texts), key=lambda found: (found[0] * found[1], -found[0]))
+        unit = " ".join(texts[:length])
+        grouped = f"({unit})" if length > 1 or not isinstance(program.items[-len(texts)], Sublayer) else unit
+        parts.append(unit if count == 1 else f"{grouped}*{count}")
+        texts = texts[length * count :]
+    return " ".join(parts)
+
+
+GROUP_AT_MOST = 8
+"""Items of a group that `compact` looks for."""
+
+
+def _repeated(texts: list[str]) -> Iterator[tuple[int, int]]:
+    """Yield the lengths of leading groups with how often each follows itself; a single item once at least."""
+    for length in range(1, min(GROUP_AT_MOST, len(texts)) + 1):
+        count = 1
+        while texts[count * length : (count + 1) * length] == texts[:length]:
+            count += 1
+        if count > 1 or length == 1:
+            yield length, count
+
+
 def parse_program(text: str) -> LayerProgram:
     """Return the program that a text states. Raises InvalidProgram."""
     if len(text) > CHARACTERS_AT_MOST:

@@ -13,12 +13,12 @@ from search_space.convolution import Convolution
 from search_space.cost import Component, Operations, Role
 from search_space.layer_program import Chain, Item, LayerProgram, Parallel, Sublayer, SublayerKind
 from search_space.shape import AttentionShape, layer_norm_parameters
+from search_space.sublayer.attention import SelfAttention, Visibility
 from search_space.sublayer.feed_forward import FeedForward
 from search_space.sublayer.gated_linear_unit import GatedLinearUnit
 from search_space.sublayer.operation_chain import operation_chain
 from search_space.sublayer.parallel import ParallelSublayers
 from search_space.sublayer.recurrent import Recurrent
-from search_space.sublayer.attention import SelfAttention, Visibility
 from search_space.sublayer.sublayer import InvalidSetting, Setting, SublayerDeclaration, refuse_unknown, whole_number
 
 NORMALISATION_STATISTICS = 2  # a mean and a deviation per token
@@ -89,7 +89,7 @@ def components(made: Iterable[Block], sharing: Sharing, length: int) -> tuple[Co
     for block in dict.fromkeys(made):
         copies = made.count(block)
         norms = Operations()
-        norm_parameters = distinct_norms = 0
+        norm_parameters = 0
         for sublayer in block:
             distinct = copies if sublayer.kind not in shared else int(sublayer.kind not in counted)
             counted |= {sublayer.kind} & shared

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from models.convolution import ConvolutionBranch, PaddingMask, value_map
-from models.convolution.separable import readable
+from models.convolution.separable import without_padding
 from models.kernels.window import dynamic_window_sum
 from search_space.convolution.kernel import KernelFromValue
 from search_space.shape import AttentionShape
@@ -31,5 +31,5 @@ class Branch(ConvolutionBranch):
     ) -> Float[Tensor, "batch seq inner"]:
         """Return the convolved values; the kernel at a position depends on that token only."""
         logits = self.generate(value).unflatten(-1, (self.heads, -1))
-        values = readable(value, padding_mask, self.shift).unflatten(-1, (self.heads, -1))
-        return dynamic_window_sum(values, logits).flatten(-2)
+        values = without_padding(value, padding_mask).unflatten(-1, (self.heads, -1))
+        return dynamic_window_sum(values, logits, self.shift).flatten(-2)

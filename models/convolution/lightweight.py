@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from models.convolution import ConvolutionBranch, PaddingMask, value_map
-from models.convolution.separable import readable
+from models.convolution.separable import without_padding
 from models.initialisation import truncated_normal
 from models.kernels.window import depthwise_window_sum
 from search_space.convolution import Lightweight
@@ -46,4 +46,4 @@ class Branch(ConvolutionBranch):
         padding_mask: PaddingMask,
     ) -> Float[Tensor, "batch seq inner"]:
         """Return the convolved values; the query is unused."""
-        return depthwise_window_sum(readable(value, padding_mask, self.shift), self.kernels())
+        return depthwise_window_sum(without_padding(value, padding_mask), self.kernels(), self.shift)

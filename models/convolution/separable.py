@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from models.convolution import PaddingMask
-from models.kernels.window import depthwise_window_sum, shifted
+from models.kernels.window import depthwise_window_sum
 from search_space.convolution.kernel import WithKernel
 from search_space.shape import AttentionShape
 
@@ -13,8 +13,9 @@ from search_space.shape import AttentionShape
 class DepthwiseKernel(nn.Module):
     """One kernel per channel, without bias; initialised to a moving average (1/k, ConvBERT's release)."""
 
-    def __init__(self, kernel_size: int, width: int) -> None:
+    def __init__(self, kernel_size: int, width: int, shift: int = 0) -> None:
         super().__init__()
+        self.shift = shift
         self.weight = nn.Parameter(torch.empty(kernel_size, width))
 
     def initialise_parameters(self, generator: torch.Generator) -> None:
@@ -23,7 +24,7 @@ class DepthwiseKernel(nn.Module):
 
     def forward(self, x: Float[Tensor, "batch seq width"]) -> Float[Tensor, "batch seq width"]:
         """Return the convolved channels."""
-        return depthwise_window_sum(x, self.weight)
+        return depthwise_window_sum(x, self.weight, self.shift)
 
 
 class SeparableConvolution(nn.Module):
@@ -31,15 +32,14 @@ class SeparableConvolution(nn.Module):
 
     def __init__(self, option: WithKernel, shape: AttentionShape) -> None:
         super().__init__()
-        self.shift = option.shift
-        self.depthwise = DepthwiseKernel(option.kernel_size, shape.width)
+        self.depthwise = DepthwiseKernel(option.kernel_size, shape.width, option.shift)
         self.pointwise = nn.Linear(shape.width, shape.inner_width)
 
     def forward(
         self, x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask
     ) -> Float[Tensor, "batch seq inner"]:
         """Return the convolved and mapped tokens."""
-        mapped: Tensor = self.pointwise(self.depthwise(readable(x, padding_mask, self.shift)))
+        mapped: Tensor = self.pointwise(self.depthwise(without_padding(x, padding_mask)))
         return mapped
 
 
@@ -48,10 +48,3 @@ def without_padding(
 ) -> Float[Tensor, "batch seq width"]:
     """Return the tokens with padding set to zero, the same as zero padding at the end of the sequence."""
     return x if padding_mask is None else x.masked_fill(~padding_mask[..., None], 0.0)
-
-
-def readable(
-    x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask, shift: int
-) -> Float[Tensor, "batch seq width"]:
-    """Return what a window reads: padding set to zero, moved by `shift` positions to the right."""
-    return shifted(without_padding(x, padding_mask), shift)

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from models.convolution import ConvolutionBranch, PaddingMask, value_map
-from models.convolution.separable import SeparableConvolution, readable
+from models.convolution.separable import SeparableConvolution, without_padding
 from models.kernels.window import dynamic_window_sum
 from search_space.convolution import SpanDynamic
 from search_space.shape import AttentionShape
@@ -34,5 +34,5 @@ class Branch(ConvolutionBranch):
         """Return the convolved values."""
         inside = None if self.leaks else padding_mask
         logits = self.generate(query * self.span_key(x, inside)).unflatten(-1, (self.heads, -1))
-        values = readable(value, inside, self.shift).unflatten(-1, (self.heads, -1))
-        return dynamic_window_sum(values, logits).flatten(-2)
+        values = without_padding(value, inside).unflatten(-1, (self.heads, -1))
+        return dynamic_window_sum(values, logits, self.shift).flatten(-2)

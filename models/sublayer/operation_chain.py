@@ -9,7 +9,6 @@ from models.activation import activation_function
 from models.convolution import PaddingMask
 from models.convolution.separable import DepthwiseKernel, without_padding
 from models.initialisation import truncated_normal
-from models.kernels.window import shifted
 from models.sublayer.feed_forward import NORM_EPSILON
 from search_space.layer_program import OperationKind
 from search_space.sublayer.attention import Visibility
@@ -19,8 +18,11 @@ from search_space.sublayer.operation_chain import Branches, OperationChain, Step
 class DenseConvolution(nn.Module):
     """A convolution over tokens with a full matrix per tap."""
 
-    def __init__(self, inputs: int, outputs: int, kernel_size: int) -> None:
+    def __init__(self, step: Step, shift: int) -> None:
         super().__init__()
+        inputs, outputs, kernel_size = step.inputs, step.outputs, step.kernel_size
+        half = kernel_size // 2
+        self.before, self.after = half + shift, half - shift
         self.weight = nn.Parameter(torch.empty(outputs, inputs, kernel_size))
         self.bias = nn.Parameter(torch.empty(outputs))
 
@@ -31,8 +33,8 @@ class DenseConvolution(nn.Module):
 
     def forward(self, x: Float[Tensor, "batch seq inputs"]) -> Float[Tensor, "batch seq outputs"]:
         """Return the convolved tokens; a tap outside the sequence reads zero."""
-        half = self.weight.shape[-1] // 2
-        return conv1d(x.transpose(1, 2), self.weight, self.bias, padding=half).transpose(1, 2)
+        around = pad(x.transpose(1, 2), (self.before, self.after))
+        return conv1d(around, self.weight, self.bias).transpose(1, 2)
 
 
 class StepModule(nn.Module):
@@ -41,9 +43,11 @@ class StepModule(nn.Module):
     def __init__(self, step: Step, visibility: Visibility) -> None:
         super().__init__()
         half = step.kernel_size // 2
-        self.shift = {"bidirectional": 0, "left_to_right": half, "right_to_left": -half}[visibility]
-        self.depthwise = DepthwiseKernel(step.kernel_size, step.inputs) if step.kind is OperationKind.SEPARABLE else None
-        self.map = _map(step)
+        shift = {"bidirectional": 0, "left_to_right": half, "right_to_left": -half}[visibility]
+        self.depthwise = (
+            DepthwiseKernel(step.kernel_size, step.inputs, shift) if step.kind is OperationKind.SEPARABLE else None
+        )
+        self.map = _map(step, shift)
         self.activation = None if step.activation is None else activation_function(step.activation)
 
     def forward(
@@ -51,7 +55,7 @@ class StepModule(nn.Module):
     ) -> Float[Tensor, "batch seq outputs"]:
         """Return the operation's output."""
         if self.depthwise is not None or isinstance(self.map, DenseConvolution):
-            x = shifted(without_padding(x, padding_mask), self.shift)
+            x = without_padding(x, padding_mask)
         x = x if self.depthwise is None else self.depthwise(x)
         mapped: Tensor = self.map(x)
         return mapped if self.activation is None else self.activation(mapped)
@@ -69,7 +73,9 @@ class BranchesModule(nn.Module):
         self, x: Float[Tensor, "batch seq inputs"], padding_mask: PaddingMask
     ) -> Float[Tensor, "batch seq outputs"]:
         """Return the sum."""
-        return widened(self.first(x, padding_mask), self.outputs) + widened(self.second(x, padding_mask), self.outputs)
+        return widened(self.first(x, padding_mask), self.outputs) + widened(
+            self.second(x, padding_mask), self.outputs
+        )
 
 
 class Sublayer(nn.Module):
@@ -97,9 +103,9 @@ def widened(x: Float[Tensor, "batch seq narrow"], width: int) -> Float[Tensor, "
     return x if x.shape[-1] == width else pad(x, (0, width - x.shape[-1]))
 
 
-def _map(step: Step) -> nn.Module:
+def _map(step: Step, shift: int) -> nn.Module:
     if step.kind is OperationKind.NORM:
         return nn.LayerNorm(step.inputs, eps=NORM_EPSILON)
     if step.kind is OperationKind.CONVOLUTION:
-        return DenseConvolution(step.inputs, step.outputs, step.kernel_size)
+        return DenseConvolution(step, shift)
     return nn.Linear(step.inputs, step.outputs)

@@ -50,7 +50,7 @@ class Sublayer(nn.Module):
         if padding_mask is None:
             states: Tensor = self.layer(x)[0]
             return states
-        if self.backwards:  # padding comes first now: it is zeroed, and the state before the first token is kept zero
+        if self.backwards:  # padding comes first now
             return self._after_padding(x, padding_mask.flip(1))
         lengths = padding_mask.sum(1).clamp_min(1).cpu()
         packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
@@ -63,7 +63,7 @@ class Sublayer(nn.Module):
         lengths = padding_mask.sum(1)
         order = (torch.arange(x.shape[1], device=x.device)[None] - lengths[:, None]) % x.shape[1]
         inverse = order.argsort(1)
-        moved = x.gather(1, inverse[..., None].expand_as(x))
+        moved = x.gather(1, order[..., None].expand_as(x))
         packed = pack_padded_sequence(moved, lengths.clamp_min(1).cpu(), batch_first=True, enforce_sorted=False)
         states = pad_packed_sequence(self.layer(packed)[0], batch_first=True, total_length=x.shape[1])[0]
-        return states.gather(1, order[..., None].expand_as(states))
+        return states.gather(1, inverse[..., None].expand_as(states))

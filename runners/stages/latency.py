@@ -24,8 +24,8 @@ from foundation.errors import MachineError
 from foundation.randomness import stream, stream_seed
 from foundation.schema import JsonValue, fingerprint
 from ledger.stage_results import LatencyResult, Machine
-from models.devices import open_device
 from models.block import Block
+from models.devices import open_device
 from models.initialisation import initialise
 from models.kernels.native.build import arithmetic
 from models.sublayer import build_sublayer

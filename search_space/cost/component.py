@@ -28,9 +28,7 @@ class Role(StrEnum):
     @property
     def in_block(self) -> bool:
         """Whether every block has a component of this role."""
-        return self not in (
-            Role.EMBEDDINGS, Role.PROJECTION, Role.FINAL_NORM, Role.VOCABULARY, Role.DISCRIMINATOR
-        )
+        return self not in (Role.EMBEDDINGS, Role.PROJECTION, Role.FINAL_NORM, Role.VOCABULARY, Role.DISCRIMINATOR)
 
 
 @dataclass(frozen=True)

@@ -13,5 +13,5 @@ class PostNorm(Norms):
 
     @property
     def final(self) -> bool:
-        """Whether the output of the last sublayer is normalised once more; never, the last sublayer's norm does it."""
+        """Whether the last sublayer's output is normalised once more: never, its own norm does it."""
         return False

@@ -1,4 +1,4 @@
-"""Self-attention, with a convolution branch beside it. Vaswani et al. 2017, 1706.03762; ConvBERT, 2008.02496, fig. 3."""
+"""Self-attention, with a convolution branch beside it. Vaswani et al. 2017, 1706.03762; ConvBERT, 2008.02496."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -47,6 +47,17 @@ class SelfAttention:
         """Channels of the concatenation that the output map reads: attention's, then the branch's."""
         return self.values + self.keys * self.convolution.branch_width_ratio
 
+    def __str__(self) -> str:
+        """Return the sizes in words."""
+        heads = "1 head" if self.heads == 1 else f"{self.heads} heads"
+        widths = (
+            f"of {self.key_width}"
+            if self.key_width == self.value_width
+            else (f"with keys of {self.key_width} and values of {self.value_width}")
+        )
+        branch = "" if not self.convolution.branch_width_ratio else f", {self.convolution.kind}"
+        return f"self-attention, {heads} {widths}{branch}"
+
     def components(self, length: int) -> Iterator[Component]:
         """Yield the maps, the scores, the convolution branch and the output map."""
         width, shape, keys, values, context = self.width, self.shape, self.keys, self.values, self.context_width
@@ -60,7 +71,11 @@ class SelfAttention:
         yield Component(Role.ATTENTION_SCORES, shape, 0, scores, saved)
         branch = self.convolution
         yield Component(
-            Role.CONVOLUTION, shape, branch.parameters(shape), branch.operations(shape), branch.saved_activations(shape)
+            Role.CONVOLUTION,
+            shape,
+            branch.parameters(shape),
+            branch.operations(shape),
+            branch.saved_activations(shape),
         )
         output = linear(context, width) + Operations(additions=width, dropped=width)
         saved = context if context > values else 0  # attention's output is saved once, and so is the concatenation

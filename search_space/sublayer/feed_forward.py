@@ -1,4 +1,4 @@
-"""The feed-forward network, optionally grouped. Vaswani et al. 2017, 1706.03762; ConvBERT, 2008.02496, section 3.2."""
+"""The feed-forward network, optionally grouped. Vaswani et al. 2017, 1706.03762; ConvBERT, 2008.02496, eq. 8."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +20,11 @@ class FeedForward:
     activation: Activation = "gelu"
     middle_norm: bool = False
     """Whether the inner channels are normalised before the second map (the code of the Evolved Transformer)."""
+
+    def __str__(self) -> str:
+        """Return the sizes in words."""
+        groups = f", {self.groups} groups" if self.groups > 1 else ""
+        return f"feed-forward {self.width} -> {self.inner_width} -> {self.width}{groups}, {self.activation}"
 
     def components(self, length: int) -> Iterator[Component]:
         """Yield the network as one component."""

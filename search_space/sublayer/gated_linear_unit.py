@@ -15,6 +15,10 @@ class GatedLinearUnit:
     kind: ClassVar[str] = "gated_linear_unit"
     width: int
 
+    def __str__(self) -> str:
+        """Return the sizes in words."""
+        return f"gated linear unit of {self.width}"
+
     def components(self, length: int) -> Iterator[Component]:
         """Yield the unit as one component."""
         width = self.width

@@ -93,6 +93,10 @@ class OperationChain:
     visibility: Visibility = "bidirectional"
     """A kernel is centred where all tokens are visible; else it lies on the visible side."""
 
+    def __str__(self) -> str:
+        """Return the sizes in words."""
+        return f"{len(self.steps)} operations in a chain"
+
     def components(self, length: int) -> Iterator[Component]:
         """Yield the chain as one component."""
         operations = Operations(additions=min(self.width, self.steps[-1].outputs), dropped=self.width)

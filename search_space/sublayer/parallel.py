@@ -17,6 +17,10 @@ class ParallelSublayers:
     first: SublayerDeclaration
     second: SublayerDeclaration
 
+    def __str__(self) -> str:
+        """Return the sizes in words."""
+        return f"{self.first} beside {self.second}"
+
     def components(self, length: int) -> Iterator[Component]:
         """Yield the components of both; the sum is counted as the second's residual."""
         yield from self.first.components(length)

@@ -31,6 +31,11 @@ class Recurrent:
         """Channels of the states of all directions."""
         return self.directions * self.hidden_width
 
+    def __str__(self) -> str:
+        """Return the sizes in words."""
+        directions = "both directions" if self.directions == 2 else "one direction"
+        return f"LSTM of {self.hidden_width}, {directions}"
+
     def components(self, length: int) -> Iterator[Component]:
         """Yield the recurrent layer with its output map as one component."""
         width, hidden, output = self.width, self.hidden_width, self.output_width

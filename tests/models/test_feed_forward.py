@@ -5,8 +5,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import gelu, linear
 
-from models.sublayer.feed_forward import GroupedLinear
 from models.initialisation import initialise
+from models.sublayer.feed_forward import GroupedLinear
 from tests.factories.small_experiments import architecture, convolutions, divisors, stir
 from tests.factories.sublayers import feed_forward_of
 

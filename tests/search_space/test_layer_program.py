@@ -17,6 +17,7 @@ from search_space.layer_program import (
     ParallelOperations,
     Sublayer,
     SublayerKind,
+    compact,
     parse_program,
     sandwich,
 )
@@ -148,3 +149,18 @@ def test_a_program_has_a_largest_size() -> None:
         parse_program("((s)*64)*64 s")
     with pytest.raises(InvalidProgram, match="characters"):
         parse_program("s " * 5000)
+
+
+@given(
+    some.lists(some.sampled_from(("s", "f", "g", "r(hidden_width=4)", "[s|f]", "<lin:2>")), min_size=1, max_size=24)
+)
+def test_the_compact_text_is_the_same_program(items: list[str]) -> None:
+    program = parse_program(" ".join(items))
+    assert parse_program(compact(program)) == program
+    assert len(compact(program)) <= len(str(program))
+
+
+def test_compact_texts_of_known_systems() -> None:
+    assert compact(parse_program("(s f)*12")) == "(s f)*12"
+    assert compact(sandwich(16, 6)) == "s*7 (f s)*9 f*7"
+    assert compact(parse_program("(g <lin:4:relu lin:1> s f)*3")) == "(g <lin:4:relu lin:1> s f)*3"

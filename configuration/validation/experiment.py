@@ -234,13 +234,10 @@ def _fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
     yield from _duplicates(experiment.fine_tuning.tasks, ("fine_tuning", "tasks"))
     yield from _duplicates(experiment.fine_tuning.seeds, ("fine_tuning", "seeds"))
     yield from (violation.under("fine_tuning") for violation in fine_tuning_violations(experiment))
-    positions = experiment.baseline.architecture.positions
+    too_long = experiment.baseline.architecture.too_long(experiment.fine_tuning.sequence_length)
     fine_tunes = bool(experiment.fine_tuning.tasks) or experiment.pretraining.hurdle.probe is not None
-    if fine_tunes and experiment.fine_tuning.sequence_length > positions:
-        message = (
-            f"{experiment.fine_tuning.sequence_length} is longer than the {positions} positions of the architecture"
-        )
-        yield Violation(("fine_tuning", "sequence_length"), message)
+    if fine_tunes and too_long:
+        yield Violation(("fine_tuning", "sequence_length"), too_long)
 
 
 def _length_violations(experiment: Experiment) -> Iterator[Violation]:
@@ -276,8 +273,8 @@ def _measure_violations(experiment: Experiment) -> Iterator[Violation]:
     except InvalidOverride:
         return  # the design's own violations say why
     for arm in arms:
-        positions = arm.candidate.architecture.positions
-        if positions < length:
+        if arm.candidate.architecture.too_long(length):
+            positions = arm.candidate.architecture.longest_sequence
             message = f"{arm.name} has {positions} positions; C is compared at the baseline's {length} tokens"
             yield Violation(location, message)
 

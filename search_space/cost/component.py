@@ -17,19 +17,23 @@ class Role(StrEnum):
     CONVOLUTION = "convolution branch"
     OUTPUT_MAP = "output map"
     FEED_FORWARD = "feed-forward"
+    GATED_LINEAR_UNIT = "gated linear unit"
+    RECURRENT = "recurrent layer"
+    OPERATION_CHAIN = "operation chain"
     NORMALISATIONS = "normalisations"
+    FINAL_NORM = "final norm"
     VOCABULARY = "vocabulary head"
     DISCRIMINATOR = "discriminator head"
 
     @property
     def in_block(self) -> bool:
         """Whether every block has a component of this role."""
-        return self not in (Role.EMBEDDINGS, Role.PROJECTION, Role.VOCABULARY, Role.DISCRIMINATOR)
+        return self not in (Role.EMBEDDINGS, Role.PROJECTION, Role.FINAL_NORM, Role.VOCABULARY, Role.DISCRIMINATOR)
 
 
 @dataclass(frozen=True)
 class Component:
-    """One component; a model has `copies` of it."""
+    """One component; a model computes `copies` of it, of which `distinct` have parameters of their own."""
 
     role: Role
     shape: AttentionShape
@@ -42,6 +46,8 @@ class Component:
     copies: int = 1
     owner: str = ""
     """The auxiliary model that the component belongs to; empty for the encoder and its heads."""
+    distinct: int | None = None
+    """Copies with parameters of their own; None for all of them."""
 
     @property
     def name(self) -> str:
@@ -50,8 +56,8 @@ class Component:
 
     @property
     def all_parameters(self) -> int:
-        """Trainable parameters of all copies."""
-        return self.copies * self.parameters
+        """Trainable parameters of all copies, shared ones once."""
+        return self.parameters * (self.copies if self.distinct is None else self.distinct)
 
     @property
     def of_predicted_tokens(self) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from ledger.csv_export import read_export
-from ledger.example_tables import held_out_losses_at
+from ledger.example_tables import kept_example_tables
 from ledger.snapshot import snapshot
 from reports.sections.claims import claims_table
 from reports.sections.divergence import divergence_table
@@ -169,7 +169,7 @@ def test_reports_and_the_audit_agree(variant: str, tmp_path: Path) -> None:
         alter(ledger)
     ledger.write()
 
-    results = results_of(snapshot(read_export(folder)), held_out_losses=held_out_losses_at(folder))
+    results = results_of(snapshot(read_export(folder)), example_tables=kept_example_tables(folder))
     tables = [make(results) for make in (results_table, effects_table, noise_table, claims_table, divergence_table)]
     tables += [shapley_table(results, crossed)] if (crossed := factorial_of(results)) else []
     study, outcome = Study(exports.read_export(folder)), Outcome()

@@ -47,7 +47,9 @@ def test_no_interval_of_the_held_out_loss_is_narrower_than_over_predictions(test
     means = np.array([alone.values[one.arm]["held_out_loss"][one.seed] for one in replicates])
     noise = np.random.default_rng(2).normal(size=(len(replicates), 40)) * spread
     values = means[:, None] + noise - noise.mean(axis=1, keepdims=True)
-    both = results_of(view, primary, {"held_out_loss": ExampleTable("held_out_loss", replicates, values.astype(np.float32))})
+    both = results_of(
+        view, primary, {"held_out_loss": ExampleTable("held_out_loss", replicates, values.astype(np.float32))}
+    )
     for arm in (arm.name for arm in both.arms if arm.name != "baseline"):
         (before, after) = (found.effect(arm, Metric("held_out_loss")).difference for found in (alone, both))
         table = both.held_out_losses

@@ -9,7 +9,14 @@ from reports.number_format import NOTHING, decimals_for, p_text, signed
 from reports.section import Content, Section, with_rows
 from reports.sections.difference_cells import interval_cell
 from reports.statistics.evidence import Evidence
-from reports.statistics.example_tests import MCNEMAR, RESAMPLES, SIGNED_RANKS, ArmTest, ExampleTest, tests_on_examples
+from reports.statistics.example_tests import (
+    MCNEMAR,
+    RESAMPLES,
+    SIGNED_RANKS,
+    ArmTest,
+    ExampleTest,
+    compared_on_examples,
+)
 from reports.statistics.metrics import Metric
 from reports.table import Row, Table, interval, table
 
@@ -113,7 +120,7 @@ def example_tests_notes(tests: Sequence[ExampleTest]) -> Iterator[str]:
 
 
 def _content(evidence: Evidence) -> Content:
-    tests = tests_on_examples(evidence.results)
+    tests = compared_on_examples(evidence.results)
     if not tests:
         return Content()
     shown = with_notes(example_tests_grid(tests), example_tests_notes(tests))

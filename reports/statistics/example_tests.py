@@ -91,7 +91,7 @@ class ExampleTest:
         return sum(pair.significant and (pair.better > pair.worse) == better for pair in self.pairs)
 
 
-def tests_on_examples(results: Results) -> tuple[ExampleTest, ...]:
+def compared_on_examples(results: Results) -> tuple[ExampleTest, ...]:
     """Return the tests on one metric of every task, and on the held-out loss by sequence; none in a search."""
     if results.is_search:
         return ()

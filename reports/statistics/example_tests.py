@@ -173,15 +173,14 @@ def _arm_test(table: ExampleTable, arm: str, test: MeanTest, share: float) -> Ar
     over = estimate_over_examples(points, arm, BASELINE, test)
     if over is None:
         return None
-    sides = [points.of_arm(name) for name in (arm, BASELINE)]
-    found = wider(over, estimate(*map(_means, sides), test))
+    own, baseline = sides = (points.of_arm(arm), points.of_arm(BASELINE))
+    found = wider(over, estimate(_means(own), _means(baseline), test))
     p, paired = finite(found.p().item()), test is MeanTest.PAIRED
-    shared = [seed for seed in sides[0].seeds if seed in sides[1].seeds]
-    n = len(shared) if paired else min(len(side.seeds) for side in sides)
+    shared = [seed for seed in own.seeds if seed in baseline.seeds]
     values, others = (each.values[[each.seeds.index(s) for s in shared]] if paired else each.values for each in sides)
     bootstrap = multi_bootstrap(values, others, paired=paired, confidence=1 - ALPHA * share, resamples=RESAMPLES)
     return ArmTest(
-        _difference(found, n, share),
+        _difference(found, min(len(values), len(others)), share),
         finite(found.degrees.item()) if p is not None else None,
         None if p is None else min(1.0, p / share),
         bootstrap,

@@ -41,9 +41,9 @@ class Compared:
         """By pair of models with equal seeds, how much better the arm's is on each example."""
         sign = -1.0 if self.metric == LOSS else 1.0
         return [
-            sign * (values - self.values[BASELINE, *seeds])
-            for (arm, *seeds), values in self.values.items()
-            if arm == self.arm and (BASELINE, *seeds) in self.values
+            sign * (values - self.values[BASELINE, seed, stream])
+            for (arm, seed, stream), values in self.values.items()
+            if arm == self.arm and (BASELINE, seed, stream) in self.values
         ]
 
     def p_of_models(self, differences: np.ndarray) -> float | None:
@@ -70,8 +70,8 @@ class Compared:
         one, two = (np.stack([each[seed] for seed in sorted(each)]) for each in (first, second))
         if one.shape[1] < 2:
             return Estimate()
-        means = [{seed: float(values.mean()) for seed, values in each.items()} for each in (first, second)]
-        found, over = difference(*means, self.paired), over_seeds_and_examples(one, two, self.paired)
+        mean, other = ({seed: float(each.mean()) for seed, each in rows.items()} for rows in (first, second))
+        found, over = difference(mean, other, self.paired), over_seeds_and_examples(one, two, self.paired)
         return wider(Estimate(over.value, found.error, found.degrees, found.n), over)
 
     def _by_seed(self, name: str) -> dict[int, np.ndarray]:

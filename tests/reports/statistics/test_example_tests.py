@@ -36,19 +36,18 @@ def detects(found: ExampleTest) -> bool:
     return p is not None and p <= 0.05
 
 
-@pytest.mark.parametrize("test", MeanTest)
-@pytest.mark.parametrize("seeds", [3, 5])
+@pytest.mark.parametrize(("seeds", "test"), [(3, MeanTest.WELCH), (3, MeanTest.PAIRED), (5, MeanTest.WELCH)])
 def test_families_over_seeds_and_examples_keep_5_percent_and_those_of_models_only_where_seeds_have_no_effect(
     seeds: int, test: MeanTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(example_tests, "RESAMPLES", 2)  # the bootstrap decides nothing
-    for of_seed in (0.0, 0.1, 0.3):
+    for of_seed in (0.0, 0.3):
         models, arms = families(seeds, of_seed, test)
         assert arms <= 0.05 + TWO_STANDARD_ERRORS
-        if of_seed == 0:
-            assert models <= 0.05 + TWO_STANDARD_ERRORS
-        elif of_seed == 0.3:
+        if of_seed:
             assert models > 0.9  # models do differ, arms do not
+        else:
+            assert models <= 0.05 + TWO_STANDARD_ERRORS
 
 
 @pytest.mark.parametrize("test", MeanTest)

@@ -2,8 +2,8 @@
 
 "Deep Reinforcement Learning at the Edge of the Statistical Precipice", arXiv 2108.13264, section 4.3. It is the
 probability of a higher score on a task drawn at random (Mann and Whitney's U over the pairs of runs). Tasks are
-fixed: seeds are resampled within each task, or one draw for all tasks where one pretrained model was fine-tuned on all of
-them (`shared_seeds`), whose scores depend on each other.
+fixed: seeds are resampled within each task, or one draw for all tasks where one pretrained model was fine-tuned on
+all of them (`shared_seeds`), whose scores depend on each other.
 
 Percentile intervals: with three seeds 95% ones hold the truth in about 80% (docs/statistics.md), so they describe and
 decide nothing.

@@ -10,26 +10,8 @@ from numpy.typing import ArrayLike
 
 from analysis.distributions import Values
 from analysis.estimates import Estimates
-from analysis.power import power_of_t_within
-
-ALPHA = 0.05
 
 
 def equivalence_p(estimates: Estimates, margin: ArrayLike) -> Values:
     """Return the p of "the true value is not within plus and minus the margin"."""
     return np.asarray(np.maximum(estimates.p_above(np.negative(margin)), estimates.p_below(margin)))
-
-
-def equivalence_interval(estimates: Estimates, alpha: float = ALPHA) -> tuple[Values, Values]:
-    """Return the interval at 1 - 2 alpha, which lies inside the margin if and only if p is below alpha."""
-    return estimates.interval(2 * alpha)
-
-
-def equivalence_power(
-    effect: float, margin: float, standard_error: float, degrees: float, alpha: float = ALPHA
-) -> float:
-    """Return the chance to show that a true effect lies within the margin."""
-    if standard_error == 0:
-        return float(abs(effect) < margin)
-    low, high = ((bound - effect) / standard_error for bound in (-margin, margin))
-    return power_of_t_within(low, high, degrees, 2 * alpha)

@@ -1,4 +1,4 @@
-"""Power of t tests: of the paired t for a number of pairs, of any t for its standard error and degrees of freedom.
+"""Power of t tests for an effect in standard errors and any degrees of freedom.
 
 The noncentral t distribution: the mean is normal and the sample standard deviation s is independent of it, so the
 power is the chance of a small enough s, averaged over the mean. Johnson, Kotz and Balakrishnan 1995, "Continuous
@@ -19,25 +19,6 @@ MOST_SEEDS = 100
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
 FAR = 9.0
 """Standard deviations beyond which a normal mean has no weight."""
-
-
-def power(effect: float, sd: float, pairs: int, alpha: float = ALPHA) -> float:
-    """Return the chance that a paired t test of `pairs` tells a true mean difference from 0."""
-    if pairs < 2:
-        return 0.0
-    if sd == 0:
-        return float(effect != 0)
-    return power_of_t(abs(effect) / sd * pairs**0.5, pairs - 1, alpha)
-
-
-def power_within(effect: float, margin: float, sd: float, pairs: int, alpha: float = ALPHA) -> float:
-    """Return the chance that the interval of a true mean difference lies within plus and minus the margin."""
-    if pairs < 2:
-        return 0.0
-    if sd == 0:
-        return float(abs(effect) <= margin)
-    unit = pairs**0.5 / sd
-    return power_of_t_within((-margin - effect) * unit, (margin - effect) * unit, pairs - 1, alpha)
 
 
 def power_of_t(shift: float, degrees: float, alpha: float = ALPHA) -> float:
@@ -63,11 +44,6 @@ def detectable_shift(degrees: float, alpha: float = ALPHA, chance: float = POWER
         middle = (low + high) / 2
         low, high = (middle, high) if power_of_t(middle, degrees, alpha) < chance else (low, middle)
     return high
-
-
-def smallest_effect(sd: float, pairs: int, alpha: float = ALPHA) -> float | None:
-    """Return the smallest true difference with a power of 0.8 for `pairs`; None below two."""
-    return sd * detectable_shift(pairs - 1, alpha) / pairs**0.5 if pairs > 1 else None
 
 
 def seeds_needed(chance: Callable[[int], float], start: int) -> int | None:

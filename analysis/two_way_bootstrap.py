@@ -70,18 +70,6 @@ def multi_bootstrap(
     return TwoWayInterval(_difference(samples), float(means.std(ddof=1)), float(low), float(high))
 
 
-def two_way_interval(
-    values: Values, others: Values, *, paired: bool, confidence: float = CONFIDENCE
-) -> TwoWayInterval:
-    """Return the interval of the difference of means by Student's t on the two-way analysis of variance.
-
-    Needs two seeds of each arm and two examples; raises ValueError for fewer, or shapes that do not fit.
-    """
-    found = two_way_estimate(values, others, paired=paired)
-    (low,), (high,) = found.interval(1 - confidence)
-    return TwoWayInterval(found.value.item(), found.standard_error.item(), float(low), float(high))
-
-
 def two_way_estimate(values: Values, others: Values, *, paired: bool) -> Estimates:
     """Return the difference of means as an estimate of one cell, by the two-way analysis of variance.
 

@@ -4,11 +4,13 @@ A command's module is imported when the command is called, so that the others co
 imports none.
 """
 
+import ast
 import os
 import sys
 from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple, NoReturn
 
 import typer
@@ -22,91 +24,59 @@ MODELS, TASKS, FILES = "Models", "Published tasks", "Writing experiments"
 
 
 class Command(NamedTuple):
-    """A command: its group in the help, its function or application as module:name, and its first line of help."""
+    """A command: its group in the help, and its function or application as module:name."""
 
     group: str
     target: str
-    summary: str
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The module and the name in it."""
+        module, _, attribute = self.target.partition(":")
+        return module, attribute
 
 
 COMMANDS = {
-    "plan": Command(
-        EXPERIMENTS,
-        "commands.plan:plan",
-        "Show every arm, its difference from the baseline, its costs, its uses and its cached stages.",
-    ),
-    "run": Command(EXPERIMENTS, "commands.run:run", "Run or resume an experiment, and report its results."),
-    "report": Command(
-        EXPERIMENTS, "commands.report:report", "Print the report of a results folder, finished or not."
-    ),
-    "ui": Command(EXPERIMENTS, "commands.ui:ui", "Browse the runs in MLflow; Ctrl-C ends it."),
-    "pilot": Command(
-        REPORTS,
-        "commands.pilot:pilot",
-        "Print each task's scores beside chance, bag of words, n-gram model and untrained encoder, "
-        "and which qualify.",
-    ),
-    "publish": Command(
-        REPORTS,
-        "commands.publish:publish",
-        "Export a results folder's rows to OUT and build the report, its figures and tables there.",
-    ),
-    "rebuild": Command(
-        REPORTS,
-        "commands.publish:rebuild",
-        "Rebuild published reports from their rows, and print which files changed.",
-    ),
-    "claims": Command(
-        REPORTS,
-        "commands.claims:claims",
-        "Print the papers' claims with their verdicts as Markdown; OUT/claims.toml declares them.",
-    ),
-    "replay": Command(
-        REPORTS,
-        "commands.replay:replay_command",
-        "Replay a search policy on recorded curves and print its normalised regret.",
-    ),
-    "describe": Command(
-        MODELS,
-        "commands.describe:describe",
-        "Show an architecture's parameters, FLOPs, memory and receptive field, by component.",
-    ),
-    "export": Command(
-        MODELS,
-        "commands.export:export",
-        "Write a model that transformers' AutoModel and AutoTokenizer load with equal outputs.",
-    ),
-    "import": Command(
-        MODELS,
-        "commands.import_:import_",
-        "Import a ConvBERT, ELECTRA or BERT as an initial checkpoint: `pretraining: { init_checkpoint: OUT }`.",
-    ),
-    "score": Command(
-        TASKS,
-        "commands.score:score",
-        "Score a file of predictions by the task's official metrics, under their official names.",
-    ),
-    "submission": Command(
-        TASKS,
-        "commands.submission:submission",
-        "Write a trial's predictions on GLUE's unlabelled test sets in the format of its leaderboard.",
-    ),
-    "data": Command(
-        TASKS,
-        "commands.data:application",
-        "List the published data sets: size, source, licence, sha256 and state.",
-    ),
-    "schema": Command(
-        FILES,
-        "commands.schema:schema",
-        "Print the JSON schema of experiment files; experiments/schema.json is this.",
-    ),
+    "plan": Command(EXPERIMENTS, "commands.plan:plan"),
+    "run": Command(EXPERIMENTS, "commands.run:run"),
+    "report": Command(EXPERIMENTS, "commands.report:report"),
+    "ui": Command(EXPERIMENTS, "commands.ui:ui"),
+    "pilot": Command(REPORTS, "commands.pilot:pilot"),
+    "publish": Command(REPORTS, "commands.publish:publish"),
+    "rebuild": Command(REPORTS, "commands.publish:rebuild"),
+    "claims": Command(REPORTS, "commands.claims:claims"),
+    "replay": Command(REPORTS, "commands.replay:replay_command"),
+    "describe": Command(MODELS, "commands.describe:describe"),
+    "export": Command(MODELS, "commands.export:export"),
+    "import": Command(MODELS, "commands.import_:import_"),
+    "score": Command(TASKS, "commands.score:score"),
+    "submission": Command(TASKS, "commands.submission:submission"),
+    "data": Command(TASKS, "commands.data:application"),
+    "schema": Command(FILES, "commands.schema:schema"),
 }
 """Commands by name, in the order of use."""
 
 
+def summary_of(name: str) -> str:
+    """Return the first paragraph of a command's docstring, read from the source of its module without importing it.
+
+    The callback of an application, in whose place the command is listed, is the function of the command's name.
+    """
+    module, attribute = COMMANDS[name].place
+    source = (Path(__file__).parents[1] / module.replace(".", "/")).with_suffix(".py").read_bytes()
+    functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    (docstring,) = (ast.get_docstring(node) for node in functions if node.name in (attribute, name))
+    return " ".join((docstring or "").partition("\n\n")[0].split())
+
+
 class LazyGroup(TyperGroup):
-    """The group of all commands; it holds their first lines of help, and imports the command that is called."""
+    """The group of all commands: imports the one that is called, reads the help of all where it is listed."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands, each with its help."""
+        for name, command in self.commands.items():
+            command.help = command.help or summary_of(name)
+        return super().list_commands(ctx)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Return the name of a command, the command and its arguments. Raises UsageError for an unknown name."""
@@ -116,7 +86,7 @@ class LazyGroup(TyperGroup):
 
 def imported(name: str) -> Any:
     """Return a command with its parameters, after importing its module."""
-    module, _, attribute = COMMANDS[name].target.partition(":")
+    module, attribute = COMMANDS[name].place
     target = getattr(import_module(module), attribute)
     alone = typer.Typer()
     if isinstance(target, typer.Typer):
@@ -126,8 +96,8 @@ def imported(name: str) -> Any:
     return typer.main.get_group(alone).commands[name]
 
 
-def _not_imported() -> None:
-    """Stands for every command in the list of all."""
+def _not_imported() -> None:  # no docstring, since it would be the help of every command
+    pass
 
 
 def _show_version(wanted: bool) -> None:
@@ -153,7 +123,7 @@ application = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for _name, _command in COMMANDS.items():
-    application.command(_name, help=_command.summary, rich_help_panel=_command.group)(_not_imported)
+    application.command(_name, rich_help_panel=_command.group)(_not_imported)
 
 INTERRUPTED = 130
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from commands.arguments import ResultsFolder
-from ledger.example_tables import held_out_losses_at
+from ledger.example_tables import kept_example_tables
 from ledger.reading import snapshot_at
 from reports.brief import brief
 from reports.formats import format_names, render
@@ -35,7 +35,7 @@ def report(
 
 
 def _rendered(folder: Path, form: str, everything: bool) -> str:
-    complete = build(snapshot_at(folder), held_out_losses=held_out_losses_at(folder))
+    complete = build(snapshot_at(folder), example_tables=kept_example_tables(folder))
     return render(complete if everything or form != TERMINAL else brief(complete, all_of(folder)), form)
 
 

@@ -22,7 +22,7 @@ from configuration.loading import AnyExperiment
 from configuration.validation.warnings import warnings_of
 from foundation.errors import ConfigurationError
 from ledger.artifacts import ArtifactStore
-from ledger.example_tables import held_out_losses_at
+from ledger.example_tables import kept_example_tables
 from ledger.paths import ResultPaths
 from ledger.snapshot import Snapshot
 from reports.brief import brief
@@ -94,10 +94,9 @@ def _drive(request: RunRequest, console: Console, stop: Stopping) -> Snapshot:
 
         snapshot = drive(request, watch)
         stop.no_more_safe_points()
-    losses = held_out_losses_at(places.folder)
-    files = write_report(snapshot, places.folder, losses)
-    shown = brief(build(snapshot, held_out_losses=losses), all_of(places.folder))
-    print(render(shown, TERMINAL), flush=True)  # noqa: T201 — the result itself
+    report = build(snapshot, example_tables=kept_example_tables(places.folder))
+    files = write_report(report, places.folder)
+    print(render(brief(report, all_of(places.folder)), TERMINAL), flush=True)  # noqa: T201 — the result itself
     with TemporaryDirectory(prefix="steeplechase-") as scratch:
         _warn(console, mirroring.finish(snapshot, files_to_attach(files, Path(scratch))))
     for line in (

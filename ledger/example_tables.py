@@ -76,31 +76,26 @@ class ArmExamples:
     values: Float[np.ndarray, "seeds examples"]
 
 
-def example_tables_at(folder: Path) -> dict[str, ExampleTable]:
-    """Return the tables of a results folder, or of an export, by metric; empty where none were kept.
+def example_tables(folder: Path, rows: LedgerRows) -> dict[str, ExampleTable]:
+    """Return the tables that belong to the open rows of a results folder, or of an export, by metric.
 
     Raises MachineError where files are missing, CorruptionError where one is damaged.
     """
-    with open_rows(folder) as rows:
-        return example_tables(folder, rows)
-
-
-def example_tables(folder: Path, rows: LedgerRows) -> dict[str, ExampleTable]:
-    """Return the tables that belong to rows open_rows in a folder."""
     if isinstance(rows, ExportedLedger):
         return _exported(rows.path)
     return _StoredExamples(snapshot(rows), ArtifactStore(ResultPaths.of(folder).stages)).tables()
 
 
-def held_out_losses_at(folder: Path) -> ExampleTable | None:
-    """Return the losses of held-out predictions of a results folder, or of an export, with an export's precision.
+def kept_example_tables(folder: Path) -> dict[str, ExampleTable]:
+    """Return the tables of a results folder, or of an export, by metric, with an export's precision.
 
-    None where none were kept or their stages were moved away. Raises CorruptionError where a file is damaged.
+    A metric of which values were not kept, or whose stages were moved away, has no table. Raises CorruptionError
+    where a file is damaged.
     """
     with open_rows(folder) as rows:
         if isinstance(rows, ExportedLedger):
-            return _exported(rows.path).get(HELD_OUT_LOSS)
-        return _StoredExamples(snapshot(rows), ArtifactStore(ResultPaths.of(folder).stages)).losses()
+            return _exported(rows.path)
+        return _StoredExamples(snapshot(rows), ArtifactStore(ResultPaths.of(folder).stages)).complete_tables()
 
 
 def attachments(tables: Mapping[str, ExampleTable]) -> dict[str, bytes]:
@@ -149,26 +144,33 @@ class _StoredExamples:
     def __init__(self, found: Snapshot, store: ArtifactStore) -> None:
         self._found, self._store = found, store
         self._missing: list[Path] = []
+        self._incomplete: set[str] = set()
+        """Metrics of which a file is missing."""
         self._reported: dict[str, Bool[np.ndarray, " examples"]] = {}
 
     def tables(self) -> dict[str, ExampleTable]:
         """Read every file that there should be, and name all that are missing."""
-        rows: dict[str, list[tuple[Replicate, np.ndarray]]] = {}
-        for history in self._found.histories:
-            for metric, replicate, values in self._of_trial(history):
-                rows.setdefault(metric, []).append((replicate, values))
+        rows = self._rows()
         if self._missing:
             count = f"{len(self._missing)} files of single examples are not there; the first is"
             raise MachineError(f"{self._store.root}: {count} {self._missing[0]}; their stages have been moved away")
         return {metric: self._table(metric, found) for metric, found in rows.items()}
 
-    def losses(self) -> ExampleTable | None:
-        """Read the losses of held-out predictions, if every file is there."""
-        rows = [row for history in self._found.histories for row in self._losses_of(history)]
-        if not rows or self._missing:
-            return None
-        table = self._table(HELD_OUT_LOSS, rows)
-        return replace(table, values=_compact(table.values).astype(np.float32))
+    def complete_tables(self) -> dict[str, ExampleTable]:
+        """Read the metrics of which every file is there, with an export's precision."""
+        rows = self._rows()
+        tables = (self._table(metric, found) for metric, found in rows.items() if metric not in self._incomplete)
+        return {
+            table.metric: replace(table, values=_compact(table.values).astype(np.float32))
+            for table in sorted(tables, key=lambda table: table.metric)
+        }
+
+    def _rows(self) -> dict[str, list[tuple[Replicate, np.ndarray]]]:
+        rows: dict[str, list[tuple[Replicate, np.ndarray]]] = {}
+        for history in self._found.histories:
+            for metric, replicate, values in self._of_trial(history):
+                rows.setdefault(metric, []).append((replicate, values))
+        return rows
 
     def _table(self, metric: str, rows: Sequence[tuple[Replicate, np.ndarray]]) -> ExampleTable:
         counts = sorted({len(values) for _, values in rows})
@@ -178,43 +180,51 @@ class _StoredExamples:
 
     def _of_trial(self, history: TrialHistory) -> Iterator[tuple[str, Replicate, np.ndarray]]:
         arm, seed = history.trial.arm, history.trial.seed
-        for found_loss in self._losses_of(history):
-            yield HELD_OUT_LOSS, *found_loss
+        last = final_record(history, self._found.labels)
+        losses = last.result.held_out_losses if last and isinstance(last.result, PretrainResult) else None
+        if last and losses:
+            for values in self._read(last, HELD_OUT_LOSSES, losses, (HELD_OUT_LOSS,)):
+                yield HELD_OUT_LOSS, Replicate(arm, seed), values
         chosen = chosen_records(history.records, self._found.labels)
         for record, result in with_results(chosen, FineTuneResult):
             replicate = Replicate(arm, seed, result.seed)
             for part, described in (result.example_scores or {}).items():
-                found = self._read(record, example_scores_file(part), described)
-                for name, values in zip(described.metrics, found, strict=False):
-                    ending, whole = (" " + part, values) if part != "dev" else ("", self._of_dev(result, values))
-                    yield f"{result.task}:{name}{ending}", replicate, whole
+                ending = "" if part == "dev" else f" {part}"
+                metrics = tuple(f"{result.task}:{name}{ending}" for name in described.metrics)
+                found = self._read(record, example_scores_file(part), described, metrics)
+                for metric, values in zip(metrics, found, strict=False):
+                    whole = values if ending else self._of_dev(result, values, metrics)
+                    if whole is not None:
+                        yield metric, replicate, whole
 
-    def _losses_of(self, history: TrialHistory) -> Iterator[tuple[Replicate, np.ndarray]]:
-        last = final_record(history, self._found.labels)
-        kept = last.result.held_out_losses if last and isinstance(last.result, PretrainResult) else None
-        if last and kept:
-            for values in self._read(last, HELD_OUT_LOSSES, kept):
-                yield Replicate(history.trial.arm, history.trial.seed), values
-
-    def _read(self, record: Record, name: str, described: ExampleValues) -> np.ndarray:
-        kind = record.stage
-        path = self._store.folder(kind, record.key) / name
+    def _read(self, record: Record, name: str, described: ExampleValues, metrics: Sequence[str]) -> np.ndarray:
+        path = self._store.folder(record.stage, record.key) / name
         if not path.is_file():
-            self._missing.append(path)
+            self._miss(path, metrics)
             return np.empty((0, 0), np.float32)
         return read_example_values(path, described)
 
-    def _of_dev(self, result: FineTuneResult, values: np.ndarray) -> np.ndarray:
-        """Return the values of the examples that the scores are of: after a search those of the reported half."""
+    def _miss(self, path: Path, metrics: Sequence[str]) -> None:
+        self._missing.append(path)
+        self._incomplete.update(metrics)
+
+    def _of_dev(self, result: FineTuneResult, values: np.ndarray, metrics: Sequence[str]) -> np.ndarray | None:
+        """Return the values of the examples that the scores are of: after a search those of the reported half.
+
+        None where the examples' stage was moved away.
+        """
         if result.choice is None or result.choice.reported == len(values):
             return values
         if result.task not in self._reported:
-            self._reported[result.task] = ~self._selection_half(result.task)
+            shared = with_results(self._found.shared, ExamplesResult)
+            record = next(record for record, found in shared if found.task == result.task)
+            if not (folder := self._store.folder(record.stage, record.key)).is_dir():
+                self._miss(folder, metrics)
+                return None
+            self._reported[result.task] = ~self._selection_half(result.task, record)
         return np.asarray(values[self._reported[result.task]])
 
-    def _selection_half(self, task: str) -> Bool[np.ndarray, " examples"]:
-        shared = with_results(self._found.shared, ExamplesResult)
-        record = next(record for record, result in shared if result.task == task)
+    def _selection_half(self, task: str, record: Record) -> Bool[np.ndarray, " examples"]:
         dev = self._store.read(record.stage, record.key) / "dev"
         if find_task(task).squad is not None:
             return selection_half_of_questions(load_questions(dev))

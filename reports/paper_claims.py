@@ -6,7 +6,7 @@ test it. Verdicts are those of the reports (`reports/sections/claims.py`); nothi
 
 import json
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from configuration.yaml import read_file
 from foundation.errors import ConfigurationError, MachineError
 from foundation.schema import Schema
 from ledger.csv_export import has_export, read_export
-from ledger.example_tables import ExampleTable, held_out_losses_at
+from ledger.example_tables import ExampleTable, kept_example_tables
 from ledger.snapshot import Snapshot, snapshot
 from reports.by_recipe import at_own_recipes, at_shared_recipe
 from reports.number_format import NOTHING, difference_text, fixed, scientific, short
@@ -141,8 +141,8 @@ def _at_scale(tested: DeclaredTest, scale: str, published: Path, experiments: Pa
         if is_latency(rows):
             yield from _of_latency(tested, rows)
         else:
-            losses = held_out_losses_at(folder)
-            yield from _of_training(tested, rows, losses, [*_of_study(rows, published, folder)])
+            tables = kept_example_tables(folder)
+            yield from _of_training(tested, rows, tables, [*_of_study(rows, published, folder)])
     else:
         cost = _cost(experiments / f"{tested.experiment}.yaml", scale)
         yield _not_run(tested.claims, "; ".join(filter(None, (tested.not_run, cost))))
@@ -183,20 +183,23 @@ def _of_study(rows: Snapshot, published: Path, folder: Path) -> Iterator[TestedC
             others = snapshot(read_export(other))
             if others.document.get("study") == study:
                 compared = at_own_recipes(others) or at_shared_recipe(others)
-                yield from tested_claims(results_of(compared, held_out_losses=held_out_losses_at(other)))
+                yield from tested_claims(results_of(compared, example_tables=kept_example_tables(other)))
 
 
 def _of_training(
-    tested: DeclaredTest, rows: Snapshot, losses: ExampleTable | None, of_study: Sequence[TestedClaim]
+    tested: DeclaredTest,
+    rows: Snapshot,
+    example_tables: Mapping[str, ExampleTable],
+    of_study: Sequence[TestedClaim],
 ) -> Iterator[ClaimTest]:
     """Yield the tests of an experiment that trains; a tuned one is tested at each arm's own recipe."""
     own = at_own_recipes(rows)
     compared = own or at_shared_recipe(rows)
     tuned = ("each arm at its own recipe",) if own else ()
-    as_run = results_of(compared, held_out_losses=losses)
+    as_run = results_of(compared, example_tables=example_tables)
     declared = {str(row["claim"]): row for row in claims_table(as_run, of_study).rows}
     added = [text for text in tested.claims if str(parse_claim(text)) not in declared]
-    results = results_of(_with_claims(compared, added), held_out_losses=losses) if added else as_run
+    results = results_of(_with_claims(compared, added), example_tables=example_tables) if added else as_run
     verdicts = {str(row["claim"]): row for row in claims_table(results, of_study).rows} | declared
     family_as_run, family_with_added = (_family_size(judged, of_study) for judged in (as_run, results))
     for text in tested.claims:

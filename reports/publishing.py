@@ -8,9 +8,10 @@ from pathlib import Path
 from foundation.atomic_files import make_folder, sha256_of
 from foundation.errors import MachineError
 from ledger.csv_export import has_export, read_export, write_export
-from ledger.example_tables import attachments, example_tables, held_out_losses_at
+from ledger.example_tables import attachments, example_tables, kept_example_tables
 from ledger.reading import open_rows, refuse_former_timings
 from ledger.snapshot import snapshot
+from reports.report import build
 from reports.write import write_report
 
 
@@ -36,7 +37,7 @@ def rebuild(folder: Path) -> tuple[str, ...]:
     if not has_export(folder):
         raise MachineError(f"{folder}: no rows to build a report from; `steeplechase publish RESULTS {folder}`")
     before = _hashes(folder)
-    write_report(snapshot(read_export(folder)), folder, held_out_losses_at(folder))
+    write_report(build(snapshot(read_export(folder)), example_tables=kept_example_tables(folder)), folder)
     after = _hashes(folder)
     return tuple(name for name in sorted(before.keys() | after.keys()) if before.get(name) != after.get(name))
 

@@ -1,6 +1,6 @@
 """A report: one finding with its evidence, assembled from independent sections and figures."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from configuration.metrics import PrimaryMetric, primary_metric
@@ -25,6 +25,7 @@ from reports.sections import (
     contamination,
     differences_from_paper,
     divergence,
+    example_tests,
     factors,
     forecast,
     frozen_tasks,
@@ -48,7 +49,7 @@ from reports.sections import (
 )
 from reports.statistics.evidence import Evidence
 from reports.statistics.latency import LatencyEvidence, is_latency, latency_evidence_of
-from reports.statistics.results import results_of
+from reports.statistics.results import NO_EXAMPLES, results_of
 from reports.table import Table
 
 E = TypeVar("E")
@@ -60,6 +61,7 @@ SECTIONS: tuple[Section[Evidence], ...] = (
     factors.SECTION,
     shapley.SECTION,
     verdicts.SECTION,
+    example_tests.SECTION,
     claims.SECTION,
     divergence.SECTION,
     aligned_gaps.SECTION,
@@ -92,18 +94,22 @@ LISTED_FIRST = (
 
 
 def build(
-    snapshot: Snapshot, primary: PrimaryMetric = primary_metric, held_out_losses: ExampleTable | None = None
+    snapshot: Snapshot,
+    primary: PrimaryMetric = primary_metric,
+    example_tables: Mapping[str, ExampleTable] = NO_EXAMPLES,
 ) -> Report:
-    """Return the report of a snapshot, with the losses of its held-out predictions where these were kept.
+    """Return the report of a snapshot, with the values of single examples where these were kept.
 
     Raises CorruptionError if this version cannot read the experiment.
     """
-    return _latency_report(snapshot) if is_latency(snapshot) else _training_report(snapshot, primary, held_out_losses)
+    return _latency_report(snapshot) if is_latency(snapshot) else _training_report(snapshot, primary, example_tables)
 
 
-def _training_report(snapshot: Snapshot, primary: PrimaryMetric, held_out_losses: ExampleTable | None) -> Report:
+def _training_report(
+    snapshot: Snapshot, primary: PrimaryMetric, example_tables: Mapping[str, ExampleTable]
+) -> Report:
     own = at_own_recipes(snapshot)
-    results = results_of(at_shared_recipe(snapshot), primary, held_out_losses)
+    results = results_of(at_shared_recipe(snapshot), primary, example_tables)
     evidence = Evidence(results, None if own is None else results_of(own, primary))
     contents = _contents(SECTIONS, evidence)
     grids = tuple(_with_notes_on_results(contents))

@@ -5,14 +5,11 @@ from pathlib import Path
 
 from foundation.atomic_files import disk_refusals, write_whole
 from foundation.errors import MachineError
-from ledger.example_tables import ExampleTable
-from ledger.snapshot import Snapshot
 from reports.document import Report
 from reports.figures.figure import Picture
 from reports.figures.matplotlib_style import svg_document
 from reports.formats import render
 from reports.formats.csv import render_table
-from reports.report import build
 
 REPORT_FILES = {
     "html": "report.html",
@@ -24,7 +21,7 @@ REPORT_FILES = {
 FIGURES, TABLES = "figures", "tables"
 
 
-def write_report(snapshot: Snapshot, folder: Path, held_out_losses: ExampleTable | None = None) -> tuple[Path, ...]:
+def write_report(report: Report, folder: Path) -> tuple[Path, ...]:
     """Write the report atomically, file by file, and return the files of its formats.
 
     `figures/` gets each figure as SVG and PDF with its numbers, `tables/` every table as CSV; files of an earlier
@@ -33,7 +30,6 @@ def write_report(snapshot: Snapshot, folder: Path, held_out_losses: ExampleTable
     from reports.formats.html import drawings, page
     from reports.links import links_beside
 
-    report = build(snapshot, held_out_losses=held_out_losses)
     other_formats = [format_name for format_name in REPORT_FILES if format_name != "html"]
     texts = {format_name: render(report, format_name).encode() for format_name in other_formats}
     refuse_taken(folder)

@@ -14,6 +14,7 @@ from tasks.progress import Progress, place
 from tasks.tokenizer import WordPiece
 
 TEXTS_PER_BATCH = 512
+TOKENS_PER_BLOCK = 2**22
 TOKENIZING = "tokenizing"
 LARGEST_SHORT_VOCABULARY = 65536  # limit of two bytes
 
@@ -50,6 +51,19 @@ def write_tokens(
         assert _write_header(file, tokens, dtype) == start, "numpy leaves room for the length to grow"
     progress(TOKENIZING, 1.0)
     return TokenCounts(documents, tokens, unknown)
+
+
+def unigram_entropy(tokens: np.ndarray, tokenizer: WordPiece) -> float | None:
+    """Return the entropy of token frequencies in nats: the least loss of a model that knows these alone.
+
+    [SEP] is left out because it is never predicted; None without other tokens. Memory is bounded by one block.
+    """
+    counts = np.zeros(tokenizer.vocabulary_size, np.int64)
+    for first in range(0, len(tokens), TOKENS_PER_BLOCK):
+        counts += np.bincount(tokens[first : first + TOKENS_PER_BLOCK], minlength=len(counts))
+    counts[tokenizer.separate] = 0
+    shares = counts[counts > 0] / max(1, counts.sum())
+    return float(-(shares * np.log(shares)).sum()) if len(shares) else None
 
 
 def _batches(texts: Iterable[str]) -> Iterator[list[str]]:

@@ -44,6 +44,8 @@ class TokensResult(Result):
     vocabulary_size: int
     train: TokenCounts
     validation: TokenCounts
+    validation_unigram_entropy: Real | None = None
+    """Nats: the loss on validation tokens of their frequencies alone; None in ledgers from before it was computed."""
 
 
 class EncodedPart(Result):

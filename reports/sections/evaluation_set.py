@@ -3,17 +3,22 @@
 from collections.abc import Iterable, Iterator
 
 from ledger.records import Record, with_results
-from ledger.stage_results import EvaluationSetResult
+from ledger.stage_results import EvaluationSetResult, TokensResult
 
-TERM = "Held-out evaluation set"
+TERM, ENTROPY = "Held-out evaluation set", "Unigram entropy"
 MASKED = "masked_language_model"
 
 
 def evaluation_set_notes(shared: Iterable[Record], objective: str, tasks: bool) -> Iterator[tuple[str, str]]:
-    """Yield the condition on the evaluation set; none before the set exists."""
+    """Yield the condition on the evaluation set, and the loss of token frequencies; none before these exist."""
+    shared = tuple(shared)
     sets = [result for _, result in with_results(shared, EvaluationSetResult)]
     if sets:
         tokens = "held-out masked tokens" if objective == MASKED else "held-out tokens"
         dev = " and, for each task, on the same dev examples" if tasks else ""
         text = f"all arms and seeds are evaluated on the same {sets[-1].questions:,} {tokens}{dev}"
         yield TERM, f"{text}; intervals contain the variation between seeds, not the sampling error of this set"
+    entropies = [result.validation_unigram_entropy for _, result in with_results(shared, TokensResult)]
+    if objective == MASKED and entropies and entropies[-1] is not None:
+        model = "a model that knows the token frequencies of the validation split alone"
+        yield ENTROPY, f"{entropies[-1]:.3f} nats, the loss on a masked token of {model}"

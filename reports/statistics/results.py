@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 
 from analysis.difference import Difference, Effect, MeanTest
 from analysis.effects import difference_of, effect, estimate, interval_of, wider
@@ -27,6 +28,8 @@ from reports.statistics.task_references import references_of
 from reports.statistics.task_standing import TaskStanding, standings
 from reports.statistics.values import ArmValues, NestedArmValues, means_of, nested_values_of
 
+NO_EXAMPLES: Mapping[str, ExampleTable] = MappingProxyType({})
+
 
 @dataclass(frozen=True)
 class Results:
@@ -45,8 +48,13 @@ class Results:
     """Trials by arm, in the order of the seeds."""
     standings: Mapping[str, TaskStanding] = field(default_factory=dict)
     """Of the tasks that have references and values."""
-    held_out_losses: ExampleTable | None = None
-    """Losses of the held-out predictions, where they were kept."""
+    example_tables: Mapping[str, ExampleTable] = field(default_factory=dict)
+    """Losses and scores of single examples by metric, where they were kept."""
+
+    @property
+    def held_out_losses(self) -> ExampleTable | None:
+        """Losses of the held-out predictions, where they were kept."""
+        return self.example_tables.get(HELD_OUT_LOSS)
 
     @property
     def is_search(self) -> bool:
@@ -237,9 +245,11 @@ class Results:
 
 
 def results_of(
-    snapshot: Snapshot, primary: PrimaryMetric = primary_metric, held_out_losses: ExampleTable | None = None
+    snapshot: Snapshot,
+    primary: PrimaryMetric = primary_metric,
+    example_tables: Mapping[str, ExampleTable] = NO_EXAMPLES,
 ) -> Results:
-    """Return the results of a snapshot, with the losses of its held-out predictions where these were kept.
+    """Return the results of a snapshot, with the values of single examples where these were kept.
 
     Raises CorruptionError for a document that this version cannot read.
     """
@@ -257,4 +267,4 @@ def results_of(
         trials.setdefault(history.trial.arm, []).append(history)
     grouped = {arm: tuple(histories) for arm, histories in trials.items()}
     metrics = tuple(metric for metric in ordered(tasks, measured) if metric.name != SCORE or scored or not tasks)
-    return Results(snapshot, experiment, primary, arms, metrics, nested, grouped, found, held_out_losses)
+    return Results(snapshot, experiment, primary, arms, metrics, nested, grouped, found, example_tables)

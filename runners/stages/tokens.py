@@ -9,13 +9,13 @@ from runners.stages.declarations import TokensStage
 from tasks.corpora.assembly import Split, read_documents, read_summary
 from tasks.progress import Progress, place
 from tasks.tokenizer import train_tokenizer
-from tasks.tokens import write_tokens
+from tasks.tokens import read_tokens, unigram_entropy, write_tokens
 
 TOKENIZED: tuple[Split, ...] = ("train", "validation")
 
 
 def compute(stage: TokensStage, context: StageContext) -> dict[str, JsonValue]:
-    """Write the vocabulary and one token array per split; return the token counts."""
+    """Write the vocabulary and one token array per split; return the token counts and the unigram entropy."""
     corpus = context.inputs["corpus"]
     tokenizer = train_tokenizer(stage.tokenizer, _training_texts(corpus, context.progress), stage.vocabulary_size)
     tokenizer.save(context.folder)
@@ -27,6 +27,9 @@ def compute(stage: TokensStage, context: StageContext) -> dict[str, JsonValue]:
         texts = [document.text for document in read_documents(corpus, split)]
         counts = write_tokens(texts, len(texts), tokenizer, context.folder / f"{split}.npy", context.progress)
         result[split] = {"documents": counts.documents, "tokens": counts.tokens, "unknown": counts.unknown}
+        if split == "validation" and counts.tokens:
+            tokens = read_tokens(context.folder / f"{split}.npy")
+            result["validation_unigram_entropy"] = unigram_entropy(tokens, tokenizer)
     return result
 
 

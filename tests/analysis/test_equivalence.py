@@ -6,9 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.equivalence import equivalence_interval, equivalence_p, equivalence_power
+from analysis.equivalence import equivalence_p
 from analysis.estimates import Estimates, moments, one_sample
+from analysis.power import power_of_t_within
 from analysis.welch import against_first
+
+
+def equivalence_power(effect: float, margin: float, n: int, alpha: float = 0.05) -> float:
+    """Return the chance to show that a true effect lies within a margin, both in sd of n values."""
+    return power_of_t_within((-margin - effect) * n**0.5, (margin - effect) * n**0.5, n - 1, 2 * alpha)
+
 
 SAMPLE = st.lists(st.integers(-40, 40).map(lambda value: value / 8), min_size=3, max_size=3, unique=True)
 
@@ -26,7 +33,7 @@ def test_p_is_the_larger_of_scipys_one_sided_ones(first: list[float], second: li
 @given(st.floats(-3, 3), st.floats(0.1, 2), st.floats(1, 30), st.floats(0.1, 3))
 def test_p_and_the_interval_agree(value: float, error: float, degrees: float, margin: float) -> None:
     found = Estimates(np.array([value]), np.array([error]), np.array([degrees]))
-    low, high = equivalence_interval(found)
+    low, high = found.interval(2 * 0.05)
     inside = -margin < low[0] and high[0] < margin
     p = float(equivalence_p(found, margin)[0])
     assert (p < 0.05) == inside or p == pytest.approx(0.05, abs=1e-6)
@@ -36,7 +43,7 @@ def test_p_and_the_interval_agree(value: float, error: float, degrees: float, ma
 def test_the_power_is_what_a_simulation_finds(effect: float, margin: float, n: int) -> None:
     found = one_sample(np.random.default_rng(0).normal(effect, 1, (20_000, n)))
     shown = float((equivalence_p(found, margin) <= 0.05).mean())
-    expected = equivalence_power(effect, margin, 1 / n**0.5, n - 1)
+    expected = equivalence_power(effect, margin, n)
     assert expected == pytest.approx(shown, abs=0.015)
     if effect == margin:
         assert shown <= 0.05 + 3 * (0.05 * 0.95 / 20_000) ** 0.5
@@ -44,7 +51,7 @@ def test_the_power_is_what_a_simulation_finds(effect: float, margin: float, n: i
 
 def test_twenty_one_seeds_show_what_the_two_sided_interval_needs_twenty_six_for() -> None:
     def seeds(alpha: float) -> int:
-        chances = (equivalence_power(0.0, 0.02, 0.03 / n**0.5, n - 1, alpha) for n in range(2, 60))
+        chances = (equivalence_power(0.0, 0.02 / 0.03, n, alpha) for n in range(2, 60))
         return 2 + next(place for place, chance in enumerate(chances) if chance >= 0.8)
 
     assert (seeds(0.05), seeds(0.025)) == (21, 26)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.paired import EXACT_PAIRS, holm, interval, sign_flip_p, t_p
-from analysis.power import power, power_within, seeds_needed, smallest_effect
+from analysis.power import detectable_shift, power_of_t, power_of_t_within, seeds_needed
 
 DIFFERENCES = st.lists(st.integers(-40, 40).map(lambda value: value / 8), min_size=2, max_size=9)
 P_VALUES = st.lists(st.none() | st.floats(0, 1), max_size=12)
@@ -69,15 +69,12 @@ def test_holm_is_what_its_definition_says(p_values: list[float | None], shuffler
 def test_power_is_that_of_the_noncentral_t(pairs: int, effect: float) -> None:
     bar, shift = stats.t.ppf(0.975, pairs - 1), effect * pairs**0.5
     known = stats.nct.sf(bar, pairs - 1, shift) + np.nan_to_num(stats.nct.cdf(-bar, pairs - 1, shift))
-    assert power(effect, 1.0, pairs) == pytest.approx(known, abs=1e-9)
+    assert power_of_t(shift, pairs - 1) == pytest.approx(known, abs=1e-9)
 
 
 @pytest.mark.parametrize("pairs", [3, 5, 8, 30])
 def test_the_smallest_effect_has_a_power_of_four_fifths(pairs: int) -> None:
-    effect = smallest_effect(2.0, pairs)
-    assert effect is not None
-    assert power(effect, 2.0, pairs) == pytest.approx(0.8, abs=1e-9)
-    assert smallest_effect(2.0, 1) is None
+    assert power_of_t(detectable_shift(pairs - 1), pairs - 1) == pytest.approx(0.8, abs=1e-9)
 
 
 def test_power_within_a_margin_is_what_a_simulation_finds() -> None:
@@ -86,15 +83,19 @@ def test_power_within_a_margin_is_what_a_simulation_finds() -> None:
         sample = random_numbers.normal(effect, 1.0, (40_000, pairs))
         half = stats.t.ppf(0.975, pairs - 1) * sample.std(axis=1, ddof=1) / pairs**0.5
         inside = np.mean(np.abs(sample.mean(axis=1)) + half <= 1.0)
-        assert power_within(effect, 1.0, 1.0, pairs) == pytest.approx(inside, abs=0.01)
+        low, high = (-1 - effect) * pairs**0.5, (1 - effect) * pairs**0.5
+        assert power_of_t_within(low, high, pairs - 1) == pytest.approx(inside, abs=0.01)
 
 
 @pytest.mark.parametrize(("effect", "sd"), [(1.0, 1.0), (0.5, 0.57), (0.3, 1.0)])
 def test_the_seeds_needed_are_the_fewest(effect: float, sd: float) -> None:
-    needed = seeds_needed(lambda n: power(effect, sd, n), start=2)
+    def power(pairs: int) -> float:
+        return power_of_t(effect / sd * pairs**0.5, pairs - 1)
+
+    needed = seeds_needed(power, start=2)
     assert needed is not None
-    assert power(effect, sd, needed) >= 0.8 > power(effect, sd, needed - 1)
+    assert power(needed) >= 0.8 > power(needed - 1)
 
 
 def test_what_no_number_of_seeds_decides_is_said() -> None:
-    assert seeds_needed(lambda n: power(0.0, 1.0, n), start=2) is None
+    assert seeds_needed(lambda n: power_of_t(0.0, n - 1), start=2) is None

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.paired import interval
-from analysis.two_way_bootstrap import grouped, multi_bootstrap, two_way_interval
+from analysis.two_way_bootstrap import TwoWayInterval, grouped, multi_bootstrap, two_way_estimate
 
 
 def drawn(
@@ -18,6 +18,13 @@ def drawn(
     of_seed, of_example, residual = spreads
     effects = random.normal(0, of_seed, (seeds, 1)) + random.normal(0, of_example, (1, examples))
     return np.asarray(mean + effects + random.normal(0, residual, (seeds, examples)))
+
+
+def two_way_interval(values: np.ndarray, others: np.ndarray, paired: bool) -> TwoWayInterval:
+    """Return the interval of the two-way analysis of variance."""
+    found = two_way_estimate(values, others, paired=paired)
+    (low,), (high,) = found.interval()
+    return TwoWayInterval(found.value.item(), found.standard_error.item(), float(low), float(high))
 
 
 def reference(values: np.ndarray, others: np.ndarray, paired: bool, resamples: int) -> np.ndarray:

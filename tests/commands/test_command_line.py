@@ -4,7 +4,7 @@ from importlib.metadata import version
 
 import pytest
 
-from commands.main import COMMANDS, imported
+from commands.main import COMMANDS, imported, summary_of
 from reports.formats import format_names
 from runners.replay import POLICIES
 from search_space.cost import CONVENTIONS
@@ -31,10 +31,11 @@ def test_commands_are_listed_in_the_order_of_their_use_and_completion_is_offered
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_list_of_commands_shows_the_first_line_of_each_commands_help(name: str) -> None:
+def test_the_list_of_commands_shows_the_first_line_of_each_commands_help(name: str, call: Call) -> None:
     command = imported(name)
     first_paragraph = " ".join(command.help.partition("\n\n")[0].split())
-    assert (command.name, COMMANDS[name].summary) == (name, first_paragraph)
+    assert (command.name, summary_of(name)) == (name, first_paragraph)
+    assert first_paragraph in " ".join(call("--help").out.replace("│", " ").split())
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from commands.main import COMMANDS
 from tests.factories.command_calls import TABLE
 from tests.factories.import_check import HEAVY, NUMERICAL, heavy_after, imported_after
 
-MODULES = {command.target.partition(":")[0] for command in COMMANDS.values()}
+MODULES = {command.place[0] for command in COMMANDS.values()}
 
 
 @pytest.mark.parametrize("scale", ["smoke", "laptop", "paper"])

@@ -18,8 +18,9 @@ from foundation.schema import JsonValue
 from ledger.artifacts import ArtifactStore, Outcome
 from ledger.csv_export import EXPORT_FOLDER, ExportedLedger, read_export, write_export
 from ledger.database import LEDGER_NAME, Ledger
-from ledger.example_tables import INDEX, ExampleTable, Replicate, attachments, example_tables, example_tables_at
+from ledger.example_tables import INDEX, ExampleTable, Replicate, attachments, example_tables, kept_example_tables
 from ledger.example_values import write_example_values
+from ledger.reading import open_rows
 from ledger.records import ArmRow, Record, Status, TrialRow
 from ledger.result_files import HELD_OUT_LOSSES, example_scores_file
 from search_space.candidate import Candidate
@@ -116,6 +117,11 @@ class Results:
         return folder
 
 
+def example_tables_at(folder: Path) -> dict[str, ExampleTable]:
+    with open_rows(folder) as rows:
+        return example_tables(folder, rows)
+
+
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
     return Results(tmp_path / "results")
@@ -187,6 +193,27 @@ def test_missing_files_are_counted_and_the_first_is_named_in_one_line(results: R
         example_tables_at(results.folder)
     assert str(results.file("baseline", 2)) in str(told.value)
     assert "\n" not in str(told.value)
+
+
+def test_a_report_reads_the_metrics_of_which_every_file_is_there_as_an_export_has_them(
+    results: Results, tmp_path: Path
+) -> None:
+    exported = kept_example_tables(results.export(tmp_path / "published"))
+    found = kept_example_tables(results.folder)
+    assert [*found] == [*exported]
+    for metric, table in found.items():
+        assert (table.metric, table.replicates) == (metric, exported[metric].replicates)
+        assert table.values.tolist() == exported[metric].values.tolist()
+    results.file("baseline", 2).unlink()
+    assert kept_example_tables(results.folder).keys() == {"docs_pair:accuracy", "docs_pair:accuracy other"}
+
+
+def test_after_a_search_a_task_whose_examples_are_gone_has_no_table_in_a_report(tmp_path: Path) -> None:
+    results = Results(tmp_path / "results", searched=True)
+    shutil.rmtree(results.store.folder("examples", results.key(None, "examples docs_pair")))
+    assert kept_example_tables(results.folder).keys() == {"held_out_loss", "docs_pair:accuracy other"}
+    with pytest.raises(MachineError, match="12 files of single examples are not there; the first is"):
+        example_tables_at(results.folder)
 
 
 @pytest.mark.parametrize("damage", ["changed", "cut", "empty"])

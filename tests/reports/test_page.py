@@ -62,7 +62,7 @@ def test_two_tables_of_one_title_have_anchors_of_their_own() -> None:
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_the_page_links_to_every_file_beside_it_and_to_nothing_else(view: str, tmp_path: Path) -> None:
-    write_report(VIEWS[view](), tmp_path)
+    write_report(build(VIEWS[view]()), tmp_path)
     text = (tmp_path / "report.html").read_text()
     linked = [unquote(link) for link in Elements(without_drawings(text)).all("a", "href") if not link.startswith("#")]
     beside = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
@@ -85,7 +85,7 @@ def test_a_page_to_attach_elsewhere_is_the_page_without_links_to_files(name: str
 
 def test_attached_files_have_the_page_without_links(tmp_path: Path) -> None:
     (tmp_path / "scratch").mkdir()
-    files = write_report(table2(), tmp_path)
+    files = write_report(build(table2()), tmp_path)
     attached = files_to_attach(files, tmp_path / "scratch")
     assert [path.name for path in attached] == [path.name for path in files]
     assert {path.parent for path in attached} == {tmp_path, tmp_path / "scratch"}

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import entropy
 
 from foundation.errors import CorruptionError, DataError
 from tasks.corpora.assembly import read_documents
 from tasks.progress import silent
 from tasks.tokenizer import GivenVocabulary, WordPiece, WordPieceTraining, load_tokenizer, train_tokenizer
-from tasks.tokens import read_tokens, write_tokens
+from tasks.tokens import read_tokens, unigram_entropy, write_tokens
 from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary
 from tests.factories.paths import ROOT
 from tests.factories.published_data import published
@@ -150,3 +151,17 @@ def test_a_truncated_or_pickled_token_file_is_reported(tmp_path: Path) -> None:
     np.save(path, np.array([{"a": 1}]), allow_pickle=True)
     with pytest.raises(CorruptionError):
         read_tokens(path)
+
+
+@given(st.lists(st.integers(0, SMALL.vocabulary_size - 1), max_size=200))
+def test_the_unigram_entropy_is_that_of_the_tokens_which_may_be_predicted(tokens: list[int]) -> None:
+    found = unigram_entropy(np.array(tokens, "<u2"), SMALL)
+    _, counts = np.unique([token for token in tokens if token != SMALL.separate], return_counts=True)
+    assert found == (pytest.approx(entropy(counts)) if len(counts) else None)
+
+
+def test_the_unigram_entropy_does_not_depend_on_the_size_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = np.random.default_rng(1).integers(0, SMALL.vocabulary_size, 1000).astype("<u2")
+    whole = unigram_entropy(tokens, SMALL)
+    monkeypatch.setattr("tasks.tokens.TOKENS_PER_BLOCK", 7)
+    assert unigram_entropy(tokens, SMALL) == whole

@@ -13,14 +13,16 @@ import numpy as np
 import pytest
 
 from ledger.csv_export import read_export
-from ledger.example_tables import held_out_losses_at
+from ledger.example_tables import kept_example_tables
 from ledger.snapshot import snapshot
 from reports.sections.claims import claims_table
 from reports.sections.divergence import divergence_table
+from reports.sections.example_tests import example_tests_table
 from reports.sections.main_table import results_table
 from reports.sections.shapley import factorial_of, shapley_table
 from reports.sections.variance import noise_table
 from reports.sections.verdicts import effects_table
+from reports.statistics.example_tests import compared_on_examples
 from reports.statistics.results import results_of
 from tools.audit import exports
 from tools.audit.compare import Outcome, compare_table, json_cells
@@ -125,19 +127,50 @@ def two_fine_tuning_seeds(ledger: Ledger) -> None:
         ledger.rows["records"].append({**row, **own, "label": label, "result": json.dumps(result)})
 
 
+def add_examples(ledger: Ledger, metric: str, values: np.ndarray, models: list[str]) -> None:
+    """Add the values of single examples of a metric, whose models are `arm,seed,fine_tuning_seed`."""
+    folder = ledger.folder / "examples"
+    folder.mkdir(exist_ok=True)
+    name, index = f"{metric.replace(':', '.')}.npy", folder / "replicates.csv"
+    np.save(folder / name, values)
+    known = index.read_text("utf-8") if index.is_file() else "metric,file,row,arm,seed,fine_tuning_seed\n"
+    lines = [f"{metric},{name},{number},{model}\n" for number, model in enumerate(models)]
+    index.write_text("".join([known, *lines]), "utf-8")
+
+
 def kept_losses(ledger: Ledger) -> None:
-    random, folder = np.random.default_rng(2), ledger.folder / "examples"
-    folder.mkdir()
+    random = np.random.default_rng(2)
     (sizes,) = (json.loads(row["result"]) for row in ledger.of_stage("evaluation_set"))
     of_example = random.gamma(2, 1.5, sizes["questions"])
-    values, lines = [], ["metric,file,row,arm,seed,fine_tuning_seed"]
-    for number, row in enumerate(ledger.of_stage("pretrain")):
+    values, models = [], []
+    for row in ledger.of_stage("pretrain"):
         losses = of_example + random.normal(0, 0.5, len(of_example))
         values.append(np.abs(losses - losses.mean() + json.loads(row["result"])["held_out_loss"]))
         arm, _, seed = row["trial"].rpartition("/")
-        lines.append(f"held_out_loss,held_out_loss.npy,{number},{arm},{seed},")
-    np.save(folder / "held_out_loss.npy", np.array(values).astype("<f2"))
-    (folder / "replicates.csv").write_text("\n".join([*lines, ""]), encoding="utf-8")
+        models.append(f"{arm},{seed},")
+    add_examples(ledger, "held_out_loss", np.array(values).astype("<f2"), models)
+
+
+def kept_answers(ledger: Ledger) -> None:
+    random, of_example = np.random.default_rng(3), np.random.default_rng(4).random(300)
+    models, effects = [], {"baseline": 0.0, "bottleneck": -0.2}
+    for row in ledger.of_stage("fine_tune"):
+        arm, _, seed = row["trial"].rpartition("/")
+        models += (
+            [f"{arm},{seed},{json.loads(row['result'])['seed']}"] if row["label"].startswith("docs_answer") else []
+        )
+    quality = np.array([[0.6 + effects.get(model.partition(",")[0], 0.2)] for model in models])
+    shares = np.clip(of_example * quality + random.normal(0, 0.1, (len(models), 300)), 0, 1)
+    add_examples(ledger, "docs_answer:f1", shares.astype("<f2"), models)
+    answers = (random.random((len(models), 300)) < quality * of_example + 0.1).astype(np.uint8)
+    add_examples(ledger, "docs_answer:exact_match", answers, models)
+
+
+def kept_overlaps(ledger: Ledger) -> None:
+    kept_answers(ledger)
+    index = ledger.folder / "examples" / "replicates.csv"
+    lines = [line for line in index.read_text("utf-8").splitlines(keepends=True) if "exact_match" not in line]
+    index.write_text("".join(lines), "utf-8")
 
 
 def components(ledger: Ledger) -> None:
@@ -157,8 +190,13 @@ VARIANTS: dict[str, tuple[Callable[[Ledger], None], ...]] = {
     "two fine-tuning seeds": (two_fine_tuning_seeds, margins),
     "losses of single predictions": (kept_losses, margins, claims),
     "losses of single predictions, paired": (kept_losses, paired),
+    "answers of single examples": (kept_answers, kept_losses),
+    "answers of single examples, paired, unequal seeds": (unequal_seeds, kept_answers, paired),
+    "answers of single examples, two fine-tuning seeds": (two_fine_tuning_seeds, kept_answers),
+    "overlaps of single examples, first of three looks": (first_look, kept_overlaps, kept_losses),
     "components": (components,),
 }
+KEPT = (kept_losses, kept_answers, kept_overlaps)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -169,9 +207,11 @@ def test_reports_and_the_audit_agree(variant: str, tmp_path: Path) -> None:
         alter(ledger)
     ledger.write()
 
-    results = results_of(snapshot(read_export(folder)), held_out_losses=held_out_losses_at(folder))
+    results = results_of(snapshot(read_export(folder)), example_tables=kept_example_tables(folder))
     tables = [make(results) for make in (results_table, effects_table, noise_table, claims_table, divergence_table)]
     tables += [shapley_table(results, crossed)] if (crossed := factorial_of(results)) else []
+    example_tests = example_tests_table(compared_on_examples(results))
+    tables += [example_tests] if example_tests.rows else []
     study, outcome = Study(exports.read_export(folder)), Outcome()
     for table in tables:
         rule = TRAINING[table.name]
@@ -179,4 +219,5 @@ def test_reports_and_the_audit_agree(variant: str, tmp_path: Path) -> None:
         compare_table(outcome, table.name, rule, [*json_cells(table.rows)], [*rule.rows(study, ())])
     assert outcome.differences == []
     assert outcome.compared > 300
+    assert bool(example_tests.rows) == any(each in VARIANTS[variant] for each in KEPT)
     assert ("shapley" in {table.name for table in tables}) == (variant == "components")

@@ -15,6 +15,8 @@ import numpy as np
 BASELINE, LOSS, SCORE, DIAGONAL = "baseline", "held_out_loss", "score", "attention_diagonal"
 PRETRAIN, FINISHED, DIVERGED, STOPPED = "pretrain", "finished", "diverged", "stopped"
 Row = dict[str, Any]
+Model = tuple[str, int, str]
+"""Arm, pretraining seed and fine-tuning seed; the last is empty before fine-tuning."""
 
 csv.field_size_limit(sys.maxsize)
 
@@ -168,14 +170,22 @@ class Export:
         return [record.result for record in self.shared if record.stage == stage and record.status == FINISHED]
 
     @cached_property
+    def example_values(self) -> dict[str, dict[Model, np.ndarray]]:
+        """The values of single examples by metric and model, where they were exported."""
+        index = self.folder / "ledger" / "examples" / "replicates.csv"
+        found: dict[str, dict[Model, np.ndarray]] = {}
+        for row in read_csv(index) if index.is_file() else ():
+            values = np.load(index.parent / row["file"], allow_pickle=False)[int(row["row"])]
+            model = (row["arm"], int(row["seed"]), row["fine_tuning_seed"])
+            found.setdefault(row["metric"], {})[model] = values.astype(np.float32).astype(np.float64)
+        return found
+
+    @cached_property
     def example_losses(self) -> dict[str, dict[int, np.ndarray]]:
         """The losses of held-out predictions by arm and seed, where they were exported."""
-        index = self.folder / "ledger" / "examples" / "replicates.csv"
-        rows = [row for row in read_csv(index) if row["metric"] == LOSS] if index.is_file() else []
         found: dict[str, dict[int, np.ndarray]] = {}
-        for row in rows:
-            values = np.load(index.parent / row["file"], allow_pickle=False)[int(row["row"])]
-            found.setdefault(row["arm"], {})[int(row["seed"])] = values.astype(np.float32).astype(np.float64)
+        for (arm, seed, _), values in self.example_values.get(LOSS, {}).items():
+            found.setdefault(arm, {})[seed] = values
         return found
 
 

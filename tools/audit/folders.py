@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
 
-from tools.audit import claims, contrasts, descriptions, latencies, plateaus, searches, verdicts
+from tools.audit import claims, contrasts, descriptions, examples, latencies, plateaus, searches, verdicts
 from tools.audit.compare import Difference, Outcome, compare_table, json_cells
 from tools.audit.exports import Row, read_csv, read_export
 from tools.audit.prose import Triple, check_prose, triples_of
@@ -20,6 +20,7 @@ TRAINING: Mapping[str, Rule] = {
     **searches.RULES,
     **plateaus.RULES,
     **descriptions.RULES,
+    **examples.RULES,
 }
 OTHER_FORMATS = {"report.html": "the same cells as report.md", "report.tex": "the same cells as report.md"}
 DRAWN = "figures/*.svg, figures/*.pdf"

@@ -202,7 +202,7 @@ class Study:
             first, second = ({seed: each[seed] for seed in first.keys() & second.keys()} for each in (first, second))
         if min(len(first), len(second)) < 2:
             return None
-        size = self._predictions_per_sequence
+        size = self.predictions_per_sequence
         stacked = [np.stack([each[seed] for seed in sorted(each)]) for each in (first, second)]
         if stacked[0].shape[1] < 2 * size:
             return None
@@ -210,7 +210,7 @@ class Study:
         return over_seeds_and_examples(one, two, self.paired)
 
     @property
-    def _predictions_per_sequence(self) -> int:
+    def predictions_per_sequence(self) -> int:
         """Held-out predictions of one sequence, which is the example because they share its text."""
         sets = self.export.shared_results("evaluation_set")
         return int(sets[-1]["questions"] // sets[-1]["sequences"]) if sets else 1

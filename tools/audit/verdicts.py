@@ -11,6 +11,7 @@ from tools.audit.exports import BASELINE, LOSS, SCORE, Row
 from tools.audit.families import Corrected, gated, holm, holm_with_levels, moderated_p
 from tools.audit.inference import (
     ALPHA,
+    NO_SPREAD,
     Estimate,
     detectable,
     difference,
@@ -241,6 +242,8 @@ def gain_of_pairing(study: Study, metric: str) -> tuple[float, float, float] | N
     paired = float(np.mean([(one - other).var(ddof=1) for one, other in pairs]))
     unpaired = float(np.mean([one.var(ddof=1) + other.var(ddof=1) for one, other in pairs]))
     ratio, free = paired / unpaired, len(seeds) - 1
+    if ratio <= NO_SPREAD:
+        return 0.0, 0.0, 0.0
     f = arms / ratio - arms + 1
     bounds = stats.f.ppf([ALPHA / 2, 1 - ALPHA / 2], free, free * (arms - 1))
     low, high = (arms / (f / float(bound) + arms - 1) for bound in bounds)

@@ -82,13 +82,13 @@ def test_a_brief_report_keeps_the_ratios_and_the_verdicts() -> None:
     "kept", [WHOLE, snapshot_of({8: {"attention": (1.0,), "mixed": (0.5,)}}, experiment(rounds=1))]
 )
 def test_the_figure_is_written_with_its_numbers(kept: Snapshot, tmp_path: Path) -> None:
-    write_report(kept, tmp_path)
+    write_report(build(kept), tmp_path)
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {"latency.svg", "latency.pdf", "latency.csv"}
     assert (tmp_path / "figures" / "latency.csv").read_text() == (tmp_path / "report.csv").read_text()
 
 
 def test_an_experiment_without_times_has_no_figure_and_states_it(tmp_path: Path) -> None:
-    write_report(snapshot_of({}), tmp_path)
+    write_report(build(snapshot_of({})), tmp_path)
     assert not (tmp_path / "figures").exists()
     assert "No result yet" in (tmp_path / "report.md").read_text()
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.difference import MeanTest
-from analysis.two_way_bootstrap import grouped, multi_bootstrap, two_way_interval
+from analysis.two_way_bootstrap import grouped, multi_bootstrap, two_way_estimate
 from ledger.example_tables import ExampleTable, Replicate
 from reports.statistics.example_intervals import estimate_over_examples
 from reports.statistics.metrics import Metric
@@ -32,9 +32,8 @@ def test_the_estimate_has_the_interval_of_the_analysis_of_variance(test: MeanTes
     first, second = (TABLE.of_arm(arm).values for arm in ("a", "b"))
     if test is MeanTest.PAIRED:
         first, second = rows("a"), rows("b")
-    expected = two_way_interval(grouped(first, size), grouped(second, size), paired=test is MeanTest.PAIRED)
-    (low,), (high,) = found.interval()
-    assert (low, high) == pytest.approx((expected.low, expected.high))
+    expected = two_way_estimate(grouped(first, size), grouped(second, size), paired=test is MeanTest.PAIRED)
+    assert np.array(found.interval()) == pytest.approx(np.array(expected.interval()))
 
 
 @pytest.mark.parametrize("test", MeanTest)
@@ -47,7 +46,9 @@ def test_no_interval_of_the_held_out_loss_is_narrower_than_over_predictions(test
     means = np.array([alone.values[one.arm]["held_out_loss"][one.seed] for one in replicates])
     noise = np.random.default_rng(2).normal(size=(len(replicates), 40)) * spread
     values = means[:, None] + noise - noise.mean(axis=1, keepdims=True)
-    both = results_of(view, primary, ExampleTable("held_out_loss", replicates, values.astype(np.float32)))
+    both = results_of(
+        view, primary, {"held_out_loss": ExampleTable("held_out_loss", replicates, values.astype(np.float32))}
+    )
     for arm in (arm.name for arm in both.arms if arm.name != "baseline"):
         (before, after) = (found.effect(arm, Metric("held_out_loss")).difference for found in (alone, both))
         table = both.held_out_losses

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.example_tables import Replicate, example_tables_at
+from ledger.example_tables import Replicate, kept_example_tables
 from tests.factories.command_line import SHARED, Run, descendants, ended_within, kill, lend, start, steeplechase
 
 pytestmark = pytest.mark.engines
@@ -29,7 +29,7 @@ def mirrored(folder: Path) -> tuple[Counter[str], set[str]]:
 
 def examples(folder: Path) -> dict[str, tuple[tuple[Replicate, ...], list[list[float]]]]:
     """Return the values of single examples by metric, every file verified against the sha256 of its record."""
-    tables = example_tables_at(folder)
+    tables = kept_example_tables(folder)
     assert {"held_out_loss", "docs_pair:accuracy", "docs_answer:f1"} < tables.keys()
     return {metric: (table.replicates, table.values.tolist()) for metric, table in tables.items()}
 

@@ -1,6 +1,7 @@
 """Progress of shared stages: the phases, each with its count and its share."""
 
 import json
+import math
 import random
 from itertools import groupby, product
 from pathlib import Path
@@ -37,7 +38,8 @@ def test_the_phases_of_the_tokens_stage_count_their_texts(tmp_path: Path) -> Non
     summary = assemble(TextFilesCorpus(path=str(tmp_path / "texts.jsonl")), tmp_path / "corpus", silent)
     progress = RecordedProgress(tmp_path / "progress.json")
     stage = TokensStage(tokenizer=WordPieceTraining(), read=None, vocabulary_size=300)
-    tokens.compute(stage, StageContext({"corpus": tmp_path / "corpus"}, tmp_path, progress))
+    result = tokens.compute(stage, StageContext({"corpus": tmp_path / "corpus"}, tmp_path, progress))
+    assert 0 < result["validation_unigram_entropy"] < math.log(300)  # type: ignore[operator]
     train = summary.splits["train"].documents
     phases = [(phase, [*found]) for phase, found in groupby(progress.calls, lambda one: one[0].partition(":")[0])]
     assert [phase for phase, _ in phases] == ["reading the training split", "training the vocabulary", "tokenizing"]

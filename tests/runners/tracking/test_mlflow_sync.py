@@ -104,7 +104,7 @@ def test_the_table_is_printed_before_the_last_mirror(
 
     monkeypatch.setattr(Mirroring, "finish", finish)
     monkeypatch.setattr(commands.run, "drive", drive)
-    monkeypatch.setattr(commands.run, "held_out_losses_at", lambda _: None)
+    monkeypatch.setattr(commands.run, "kept_example_tables", lambda _: {})
     places.folder.mkdir(parents=True)
     console = Console(file=StringIO())
     request = RunRequest(chosen.experiment, chosen.scale, places, "local", 1, None)

@@ -31,6 +31,10 @@ class Candidate(Schema):
             part: Architecture | Objective | Recipe = getattr(self, name)
             for violation in part.violations():
                 yield violation.under(name)
+        if self.architecture.visibility not in self.objective.visibilities:
+            allowed = ", ".join(self.objective.visibilities)
+            message = f"{self.architecture.visibility} with {self.objective.name}; allowed: {allowed}"
+            yield Violation(("architecture", "visibility"), message)
         length, longer = self.recipe.sequence_length, self.recipe.long_sequence_length
         if message := self.architecture.too_long(length):
             yield Violation(("recipe", "sequence_length"), message)

@@ -3,10 +3,11 @@
 from typing import Annotated
 
 from foundation.schema import OPTION
+from search_space.objective.language_model import LanguageModel
 from search_space.objective.masked_language_model import MaskedLanguageModel
 from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.objective.replaced_token_detection import ReplacedTokenDetection
 
 Objective = Annotated[PretrainingObjective, OPTION]
 
-__all__ = ["MaskedLanguageModel", "Objective", "PretrainingObjective", "ReplacedTokenDetection"]
+__all__ = ["LanguageModel", "MaskedLanguageModel", "Objective", "PretrainingObjective", "ReplacedTokenDetection"]

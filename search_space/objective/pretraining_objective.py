@@ -6,12 +6,13 @@ An objective is two files: this declaration in `search_space/objective/NAME.py`,
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 from foundation.errors import Violation
 from foundation.schema import VARIANT_KEY, OpenOption
 from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Component, Convention
+from search_space.sublayer.attention import Visibility
 
 
 class PretrainingObjective(OpenOption):
@@ -37,6 +38,11 @@ class PretrainingObjective(OpenOption):
         language modelling is evaluated on masked tokens, beside plain masked language modelling.
         """
         return str(getattr(self, VARIANT_KEY))
+
+    @property
+    def visibilities(self) -> tuple[Visibility, ...]:
+        """The visibilities of an architecture that the objective can train; by default all."""
+        return get_args(Visibility)
 
     @property
     def reference(self) -> "PretrainingObjective":

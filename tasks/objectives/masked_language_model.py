@@ -27,5 +27,4 @@ class Model(MaskedTokenModel[MaskedBatch]):
 
     def loss(self, batch: MaskedBatch, random: np.random.Generator) -> Float[Tensor, ""]:
         """Return the mean cross-entropy in nats over the predicted positions."""
-        hidden = self.encoder(self.tensor(batch.inputs))
-        return masked_token_loss(hidden, batch, self.head, self.token_table)[0]
+        return masked_token_loss(self.hidden(self.tensor(batch.inputs)), batch, self.head, self.token_table)[0]

@@ -36,11 +36,16 @@ class MaskedTokenModel(PretrainingModel[Batch]):
         """The token embeddings, shared with the output layer (tied weights)."""
         return self.encoder.embeddings.tokens.weight
 
+    def hidden(self, inputs: Int[Tensor, "batch seq"]) -> Float[Tensor, "batch seq width"]:
+        """Return the vector at each position that predicts its token."""
+        hidden: Tensor = self.encoder(inputs)
+        return hidden
+
     def predict(
         self, inputs: Int[Tensor, "batch seq"], positions: Int[Tensor, "batch predictions"]
     ) -> Float[Tensor, "predicted vocab"]:
         """Return the logits at the predicted positions, row by row; predicted = batch x predictions."""
-        logits: Tensor = self.head(gather_masked(self.encoder(inputs), positions), self.token_table)
+        logits: Tensor = self.head(gather_masked(self.hidden(inputs), positions), self.token_table)
         return logits
 
     @classmethod

@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter
 from torch import nn
 
 from foundation.schema import options_of
-from search_space.architecture import Architecture
+from search_space.architecture import WINDOWS, Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import (
     Convolution,
@@ -23,7 +23,7 @@ from search_space.convolution import (
     SpanDynamic,
 )
 from search_space.convolution.kernel import WithKernel
-from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
+from search_space.objective import LanguageModel, MaskedLanguageModel, Objective, ReplacedTokenDetection
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
 from tasks.batches import Batches, Sequences
@@ -39,7 +39,11 @@ TABLE_2 = (NoConvolution, Depthwise, Lightweight, Dynamic, GatedDynamic, SpanDyn
 SPAN_DYNAMIC = SpanDynamic(kernel_size=5)
 CONVOLUTION: TypeAdapter[Convolution] = TypeAdapter(Convolution)
 WORDS = WordPiece([*SPECIAL_TOKENS, *(f"w{number}" for number in range(35))], lowercase=True)
-OBJECTIVES: tuple[Objective, ...] = (MaskedLanguageModel(), ReplacedTokenDetection(generator_ratio=2))
+OBJECTIVES: tuple[Objective, ...] = (
+    MaskedLanguageModel(),
+    ReplacedTokenDetection(generator_ratio=2),
+    LanguageModel(),
+)
 
 
 def convolutions(kernel_size: int = 5) -> list[Convolution]:
@@ -104,7 +108,17 @@ def candidate(convolution: Convolution, objective: Objective, dropout: float = 0
         schedule=ConstantSchedule(warmup_tokens=256),
         dropout=dropout,
     )
-    return Candidate(architecture=architecture(convolution), objective=objective, recipe=recipe)
+    return Candidate(architecture=visible(architecture(convolution), objective), objective=objective, recipe=recipe)
+
+
+def visible(sizes: Architecture, objective: Objective) -> Architecture:
+    """Return the architecture with a visibility that the objective can train, its convolution's window with it."""
+    if sizes.visibility in objective.visibilities:
+        return sizes
+    visibility, convolution = objective.visibilities[0], sizes.convolution
+    if isinstance(convolution, WithKernel):
+        convolution = convolution.model_copy(update={"window": WINDOWS[visibility][0]})
+    return sizes.model_copy(update={"visibility": visibility, "convolution": convolution})
 
 
 def sequences_of(tokens: NDArray[np.int64], seed: int = 1) -> Sequences:

@@ -1,0 +1,61 @@
+"""Language modelling in one direction: each token is predicted from the tokens before it, or behind it."""
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from tasks.batches import Sequences
+from tasks.evaluation_set import EvaluationSet
+from tasks.masking import NOT_PREDICTED, MaskedBatch
+from tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
+from tasks.objectives.pretraining_model import EvaluationSource
+from tasks.tokenizer import WordPiece
+
+
+class Model(MaskedTokenModel[MaskedBatch]):
+    """An encoder that sees one side of each token, with a vocabulary head; nothing is masked."""
+
+    def __init__(self, candidate: Candidate, generator: Architecture | None) -> None:
+        super().__init__(candidate)
+        self.step = 1 if candidate.architecture.visibility == "left_to_right" else -1
+
+    def prepare(self, sequences: Sequences, tokenizer: WordPiece, random: np.random.Generator) -> MaskedBatch:
+        """Return the sequences with every ordinary token as a prediction; nothing is drawn."""
+        return every_token(sequences, tokenizer)
+
+    def hidden(self, inputs: Int[Tensor, "batch seq"]) -> Float[Tensor, "batch seq width"]:
+        """Return at each position the vector that predicts its token: that of the neighbour on the visible side."""
+        return self.encoder(inputs).roll(self.step, 1)
+
+    def loss(self, batch: MaskedBatch, random: np.random.Generator) -> Float[Tensor, ""]:
+        """Return the mean cross-entropy in nats over the predicted tokens."""
+        return masked_token_loss(self.hidden(self.tensor(batch.inputs)), batch, self.head, self.token_table)[0]
+
+    @classmethod
+    def evaluation_set(cls, source: EvaluationSource) -> EvaluationSet:
+        """Return the sequences with all their ordinary tokens; where rows have different numbers, as many of each."""
+        return every_token(source.sequences, source.tokenizer).evaluation_set(np.random.default_rng(source.seed))
+
+    def pseudo_log_likelihoods(
+        self, sentences: Int[np.ndarray, "sentences seq"], mask: int
+    ) -> Float[np.ndarray, " sentences"]:
+        """Return the log-likelihood of each sentence by the chain rule, in one pass; no token is masked."""
+        count, inside = len(sentences), sentences.shape[1] - 2
+        positions = torch.from_numpy(np.tile(np.arange(1, inside + 1), (count, 1))).to(self.encoder.device)
+        targets = self.tensor(sentences[:, 1:-1]).flatten()
+        losses = cross_entropy(self.predict(self.tensor(sentences), positions).float(), targets, reduction="none")
+        scores: np.ndarray = -losses.double().cpu().numpy().reshape(count, inside).sum(1)
+        return scores
+
+
+def every_token(sequences: Sequences, tokenizer: WordPiece) -> MaskedBatch:
+    """Return the unchanged sequences with every token inside as a prediction, special tokens and padding left out."""
+    tokens = sequences.tokens
+    positions = np.tile(np.arange(1, tokens.shape[1] - 1), (len(tokens), 1))
+    targets = tokens[:, 1:-1].copy()
+    targets[np.isin(targets, (tokenizer.pad, tokenizer.classify, tokenizer.separate))] = NOT_PREDICTED
+    return MaskedBatch(tokens, positions, targets)

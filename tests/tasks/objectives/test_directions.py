@@ -1,0 +1,116 @@
+"""What one direction can see: a token that its right neighbour determines, and likelihoods by prefixes."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import log_softmax
+
+from models.encoder import Encoder
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.objective import LanguageModel, MaskedLanguageModel, Objective
+from search_space.recipe import Recipe
+from tasks.batches import Sequences
+from tasks.masking import NOT_PREDICTED, MaskedBatch
+from tasks.objectives import build_model
+from tasks.vocabulary import SPECIAL_TOKENS
+from tests.factories.small_experiments import WORDS, candidate, convolutions, sequences_of, stir
+
+SYMBOLS, PAIRS, FIRST = 16, 4, len(SPECIAL_TOKENS)
+STEPS, ROWS = 250, 64
+
+
+def pairs(random: np.random.Generator, rows: int) -> np.ndarray:
+    """Return rows of pairs (partner of r, r): the left one is determined by its right neighbour and by nothing else."""
+    partner = np.random.default_rng(7).permutation(SYMBOLS)
+    right = random.integers(0, SYMBOLS, (rows, PAIRS))
+    tokens = np.stack([partner[right], right], -1).reshape(rows, -1) + FIRST
+    ends = np.full((rows, 1), WORDS.separate)
+    return np.concatenate([np.full((rows, 1), WORDS.classify), tokens, ends], 1)
+
+
+def accuracy_on_left_tokens(objective: Objective, visibility: str, seed: int) -> float:
+    """Return how often the left token of a pair is predicted after a short training."""
+    architecture = Architecture.model_validate(
+        {
+            "depth": 2,
+            "width": 64,
+            "embedding_width": 64,
+            "heads": 4,
+            "feed_forward_width": 128,
+            "positions": 16,
+            "vocabulary_size": WORDS.vocabulary_size,
+            "visibility": visibility,
+        }
+    )
+    recipe = Recipe(sequence_length=2 * PAIRS + 2, batch_sequences=ROWS, dropout=0.0)
+    learner = Candidate(architecture=architecture, objective=objective, recipe=recipe)
+    assert not list(learner.violations())
+    model = build_model(learner, None, seed)
+    optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
+    random = np.random.default_rng(seed)
+    for _ in range(STEPS):
+        batch = model.prepare(sequences_of(pairs(random, ROWS)), WORDS, random)
+        optimiser.zero_grad()
+        model.loss(batch, random).backward()
+        optimiser.step()
+    model.eval()
+    tokens = pairs(np.random.default_rng(1000 + seed), 256)
+    left = np.tile(np.arange(1, 2 * PAIRS, 2), (len(tokens), 1))
+    hits = []
+    for column in range(PAIRS):
+        inputs, positions = tokens.copy(), left[:, [column]]
+        if objective.kind == "masked_language_model":
+            np.put_along_axis(inputs, positions, WORDS.mask, 1)
+        with torch.inference_mode():
+            logits = model.predict(torch.from_numpy(inputs), torch.from_numpy(positions))  # type: ignore[operator]
+        hits.append(logits.argmax(-1).numpy() == np.take_along_axis(tokens, positions, 1).ravel())
+    return float(np.mean(hits))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_only_a_model_that_sees_the_right_neighbour_predicts_the_left_token(seed: int) -> None:
+    """A planted cue: masked language modelling solves it, left to right cannot, right to left can."""
+    assert accuracy_on_left_tokens(MaskedLanguageModel(mask_rate=0.3), "bidirectional", seed) > 0.98
+    chance, count = 1 / SYMBOLS, 256 * PAIRS
+    blind = accuracy_on_left_tokens(LanguageModel(), "left_to_right", seed)
+    assert abs(blind - chance) < 3 * np.sqrt(chance * (1 - chance) / count)
+    assert accuracy_on_left_tokens(LanguageModel(), "right_to_left", seed) > 0.98
+
+
+@torch.inference_mode()
+def test_the_likelihood_of_a_sentence_is_the_product_over_its_prefixes() -> None:
+    """Against one forward pass per prefix: nothing behind a token is read."""
+    model = build_model(candidate(convolutions()[-1], LanguageModel()), None, 1).eval()
+    stir(model)
+    sentences = pairs(np.random.default_rng(2), 3)
+    found = model.pseudo_log_likelihoods(sentences, WORDS.mask)
+    for row, sentence in enumerate(torch.from_numpy(sentences)):
+        total = 0.0
+        for end in range(1, len(sentence) - 1):
+            hidden = model.encoder(sentence[None, :end])[:, -1]
+            logits = model.head(hidden, model.token_table)  # type: ignore[operator]
+            total += log_softmax(logits.double(), -1)[0, sentence[end]].item()
+        assert found[row] == pytest.approx(total, abs=1e-3)
+
+
+def test_all_visible_tokens_are_refused_for_language_modelling() -> None:
+    both = Candidate(architecture=Architecture(), objective=LanguageModel())
+    (violation,) = (each for each in both.violations() if each.path == ("architecture", "visibility"))
+    assert violation.message == "bidirectional with language model; allowed: left_to_right, right_to_left"
+    one = Candidate(architecture=Architecture(visibility="left_to_right"), objective=LanguageModel())
+    assert not [each for each in one.violations() if each.path == ("architecture", "visibility")]
+
+
+def test_no_special_token_is_a_prediction_in_either_direction() -> None:
+    tokens = pairs(np.random.default_rng(3), 2)
+    tokens[0, 5] = WORDS.separate
+    tokens[1, 9:] = WORDS.pad
+    model = build_model(candidate(convolutions()[0], LanguageModel()), None, 1)
+    batch = model.prepare(Sequences(tokens, np.arange(2), np.zeros(2, np.int64), 1), WORDS, np.random.default_rng(1))
+    assert isinstance(batch, MaskedBatch)
+    assert isinstance(model.encoder, Encoder)
+    inside = tokens[:, 1:-1]
+    ordinary = ~np.isin(inside, (WORDS.pad, WORDS.separate, WORDS.classify))
+    assert ((batch.targets != NOT_PREDICTED) == ordinary).all()
+    assert (batch.targets[ordinary] == inside[ordinary]).all()

@@ -13,7 +13,7 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import OPTIONS, Convolution, SpanDynamic
 from search_space.convolution.kernel import WithKernel, WithValue
-from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
+from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection, SpanBoundary
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
 from tasks.batches import Batches, Sequences
@@ -27,7 +27,11 @@ from tasks.vocabulary import SPECIAL_TOKENS
 GROUPS = (1, 2)
 CONVOLUTION: TypeAdapter[Convolution] = TypeAdapter(Convolution)
 WORDS = WordPiece([*SPECIAL_TOKENS, *(f"w{number}" for number in range(35))], lowercase=True)
-OBJECTIVES: tuple[Objective, ...] = (MaskedLanguageModel(), ReplacedTokenDetection(generator_ratio=2))
+OBJECTIVES: tuple[Objective, ...] = (
+    MaskedLanguageModel(),
+    ReplacedTokenDetection(generator_ratio=2),
+    SpanBoundary(span_positions=4, position_width=8),
+)
 
 
 def convolutions(kernel_size: int = 5) -> list[Convolution]:
